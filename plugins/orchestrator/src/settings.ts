@@ -43,7 +43,7 @@ export function checkSettings(config: Settings): void {
   }
 }
 
-/** Puts new settings into an object that others hold. What has no default, and nobody sets any more, is taken out of it. */
+/** Puts new settings into an object that others hold. Settings without a default or a value are removed. */
 export function replaceSettings(held: Settings, next: Settings): void {
   for (const key of Object.keys(held)) if (!Object.hasOwn(next, key)) Reflect.deleteProperty(held, key)
   Object.assign(held, next)

@@ -5,7 +5,7 @@ interface Declared {
   readonly properties?: Readonly<Record<string, Declared>>
 }
 
-/** The settings where nobody has set any, with some replaced. */
+/** The default settings, with some replaced. */
 export function defaultSettings(overrides: Partial<Settings> = {}): Settings {
   return { ...(defaultsOf(settings as Declared) as Settings), ...overrides }
 }

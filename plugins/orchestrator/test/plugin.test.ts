@@ -33,7 +33,7 @@ async function until<A>(look: () => A | null | undefined | false): Promise<A> {
   }
 }
 
-t.test('without a database it works in memory and says so, and tells of the ends of tasks', async t => {
+t.test('without a database it works in memory and says so, and reports the ends of tasks', async t => {
   const ends: TaskEnd[] = []
   const { plugin: looking, orchestrator } = probe(ends)
   const kernel = await testKernel([plugin, looking] as Plugin[], { settings: settings() })
@@ -61,7 +61,7 @@ t.test('a reload changes nothing of what there is, with a database and without',
     t.match(orchestrator().task(1), { status: { kind: 'InProgress' }, recoveries: 0 })
     t.match(orchestrator().agents(), [{ name: 'default', current_task: 1 }, { name: 'other' }])
     t.notOk(signal.aborted)
-    // That a task was begun is told of when that is durable, which nobody waited for.
+    // The start of a task is reported when it is durable, which had no caller.
     await until(() => orchestrator().recentEvents().length >= 5)
     t.match(
       orchestrator()
@@ -70,7 +70,7 @@ t.test('a reload changes nothing of what there is, with a database and without',
       [1, 2, 3, 4, 5]
     )
     t.equal((await orchestrator().submit(task)).task_id, 3)
-    t.equal((await before.submit(task)).task_id, 4, 'whoever holds the one before is served by the one there is')
+    t.equal((await before.submit(task)).task_id, 4, 'a holder of the earlier one is served by the current one')
     await orchestrator().complete(1, DONE)
     t.ok(signal.aborted)
   }

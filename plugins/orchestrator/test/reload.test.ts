@@ -84,7 +84,7 @@ function follow(kernel: TestKernel) {
   }
 }
 
-/** Submits, takes up, completes and reads tasks of one agent, until it is told to stop. Tells how many it completed. */
+/** Submits, takes up, completes and reads tasks of one agent, until it is stopped. Returns how many it completed. */
 async function work(
   kernel: TestKernel,
   held: Held,
@@ -103,7 +103,7 @@ async function work(
     const task = await current.next(agent_id)
     if (task?.id !== task_id) throw new Error(`next gave ${task?.id}, not ${task_id}`)
     const signal = held.tasks.current.taskSignal(task_id)
-    // What one of them gave is good for the other.
+    // An answer of one of them is valid for the other.
     await new Promise(setImmediate)
     if (signal.aborted) throw new Error(`work on ${task_id} was broken off`)
     await kernel.callById('orchestrator.taskStatus', { task_id })
@@ -120,7 +120,7 @@ async function work(
 
 for (const withDatabase of [false, true]) {
   const place = withDatabase ? 'with a database, which is reloaded too' : 'without a database'
-  t.test(`nobody notices reloads under load, ${place}`, async t => {
+  t.test(`reloads under load have no visible effect, ${place}`, async t => {
     const { kernel, held } = await served(t, withDatabase, [sessions, tools])
     const heard: number[] = []
     held.tasks.current.subscribe(({ id }) => heard.push(id))

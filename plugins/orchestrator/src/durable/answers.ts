@@ -2,7 +2,7 @@
 const MANY = 32
 
 /**
- * Answers to whoever waited for transactions that are done, in their order. They are given at the end of the turn of the event
+ * Answers to callers of finished transactions, in their order. They are given at the end of the turn of the event
  * loop, when the next transaction is under way: what callers do upon an answer is done while the database is at work.
  *
  * Callers who are answered together mostly come back together. If all did, the database and they would wait for each other by
@@ -33,7 +33,7 @@ export class Answers<A> {
     return isDivided
   }
 
-  /** Those that are due, now. Tells how many. */
+  /** Gives the due answers now. Returns how many. */
   giveAll(): number {
     clearImmediate(this.#turn)
     const due = this.#due

@@ -8,12 +8,12 @@ import type { CommitPort } from '../state/ports.ts'
  * 1. Before a command that may be refused runs, {@link Committer.assertRoom} is asked: what a command has changed cannot be
  *    taken back.
  * 2. `commit` takes the change. It is never dropped: while the database is away it waits, and is tried again.
- * 3. When it is durable its caller is told, after those of the changes before it, and its events go out.
+ * 3. When it is durable its caller is notified, after those of the changes before it, and its events go out.
  * 4. A caller waits for a while at most, and is then told `ORC_NOT_DURABLE`; the change stays where it was, in its place.
  */
 export interface Committer extends CommitPort {
   /**
-   * Resolves when the change is durable, and its events are out. Rejects with `ORC_NOT_DURABLE`; whoever was told so may wait
+   * Resolves when the change is durable, and its events are out. Rejects with `ORC_NOT_DURABLE`; the caller may then wait
    * again for the same change, which is made once. One without anything to keep has its events published at once.
    */
   commit(changes: Changes, options?: CommitOptions): Promise<void>

@@ -30,7 +30,7 @@ export interface CommitterOptions {
   readonly waitMs: number
   /** Changes that may wait before commands are refused. */
   readonly maxPending: number
-  /** Told once when the seat belongs to somebody else now; nothing is written from then on. */
+  /** Called once when another process has taken the seat; nothing is written from then on. */
   readonly onLost: (error: SvcError) => void
 }
 
@@ -40,15 +40,15 @@ interface Waiting {
   /** Done before the records, in the same transaction. */
   readonly first: readonly SqlStatement[]
   readonly since: number
-  /** When the caller is told that it takes too long; infinite once it was, and where nobody waits. */
+  /** Time of the caller's timeout; infinite after it, and without a caller. */
   until: number
-  /** Whether nobody waits for it: it goes with others. */
+  /** Whether it has no caller: it goes with others. */
   readonly isAhead: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** One transaction that was asked for: how many of those that waited it took. */
+/** One requested transaction: how many of the waiting ones it took. */
 interface Attempt {
   readonly number: number
   readonly count: number
@@ -57,7 +57,7 @@ interface Attempt {
 const DONE = Promise.resolve()
 const NOTHING: ReadonlySet<string> = new Set()
 const nobody = (): void => {}
-/** Milliseconds that a change which nobody waits for waits for others. */
+/** Milliseconds that a change without a caller waits for others. */
 const AHEAD_MS = 20
 /** Statements by which a transaction shows whose it is. */
 const TURN = 2
@@ -80,7 +80,7 @@ export class DatabaseCommitter implements Committer {
   #dirty = new Set<string>()
   #writing = NOTHING
   readonly #unfit: UnfitRows
-  /** Changes that wait, and whose callers were told that it takes too long. */
+  /** Waiting changes whose callers have timed out. */
   readonly #late = new Map<Changes, Waiting>()
   #open: Attempt[] = []
   #committed: number
@@ -95,7 +95,7 @@ export class DatabaseCommitter implements Committer {
   #sweep: NodeJS.Timeout | undefined
   #sweepAt = Number.POSITIVE_INFINITY
   #aheadTimer: NodeJS.Timeout | undefined
-  /** Whether what nobody waits for has waited long enough. */
+  /** Whether changes without a caller have waited long enough. */
   #isDue = false
   /** Whether callers were answered who come back by the end of the turn. */
   #isBetterLater = false
@@ -121,7 +121,7 @@ export class DatabaseCommitter implements Committer {
     return DONE
   }
 
-  /** A change with statements of its own, which are done before its records are written. */
+  /** A change with extra statements, which run before its records are written. */
   commitWith(changes: Changes, first: readonly SqlStatement[]): Promise<void> {
     return this.#take(changes, first, this.#options.waitMs)
   }
@@ -147,7 +147,7 @@ export class DatabaseCommitter implements Committer {
     }
   }
 
-  /** Writes what waits, for as long as that takes at most, and refuses the rest. Tells how many changes were left. */
+  /** Writes the waiting changes until the deadline, and refuses the rest. Returns how many changes were left. */
   async close(milliseconds: number): Promise<number> {
     this.#closed = true
     this.#pause.end()
@@ -200,7 +200,7 @@ export class DatabaseCommitter implements Committer {
     })
   }
 
-  /** Whether somebody waits for something of the same records. */
+  /** Whether a caller waits for a change of the same records. */
   #touchesPending({ records }: Changes): boolean {
     for (const name of records) if (this.#dirty.has(name) || this.#writing.has(name)) return true
     return false
@@ -219,7 +219,7 @@ export class DatabaseCommitter implements Committer {
     this.#running ??= turnEnds().then(() => this.#run())
   }
 
-  /** Whoever was told that it takes too long, and waits again. */
+  /** Callers that timed out, and wait again. */
   #rejoin(late: Waiting, waitMs: number): Promise<void> {
     this.#late.delete(late.changes)
     late.until = performance.now() + waitMs
@@ -257,7 +257,7 @@ export class DatabaseCommitter implements Committer {
       }
     }
     this.#running = null
-    // What nobody waits for came while the last transaction was under way.
+    // Changes without a caller arrived during the last transaction.
     if (this.#waiting.length > 0 && this.#lost === null) this.#armAhead()
   }
 
@@ -378,7 +378,7 @@ export class DatabaseCommitter implements Committer {
     return notDurable(this.#options.store.location, why, this.#failure)
   }
 
-  /** One timer for all: whoever waits for too long is told, and the change stays. */
+  /** One timer for all: notifies callers that time out; their changes stay. */
   #armSweep(waitMs: number): void {
     const at = performance.now() + waitMs
     if (at >= this.#sweepAt) return

@@ -12,18 +12,18 @@ import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
 /** Between two looks for what processes left that are gone. */
 const LOOK_MS = 10_000
-/** What callers wait for the database, and how many changes may. */
+/** Timeout of callers for the database, and the limit of waiting changes. */
 const WAIT_MS = 10_000
-const MOST_PENDING = 20_000
-/** What closing waits for a database that does not answer. */
+const MAX_PENDING = 20_000
+/** Timeout of closing for a database that does not answer. */
 const CLOSE_MS = 5_000
 
 export interface DatabasePersistenceOptions extends SeatOptions {
   readonly bus: EventBus
   readonly log: Logger
-  /** Asked for each change, since the settings may change. */
+  /** Read for each change, since the settings may change. */
   readonly lineage: () => LineageOptions
-  /** Milliseconds that callers wait for the database; default 10,000. It and the next are asked for with each change. */
+  /** Timeout of callers in milliseconds; default 10,000. It and the next are read for each change. */
   readonly waitMs?: number
   /** Changes that may wait for the database before commands are refused; default 20,000. */
   readonly maxPending?: number
@@ -35,7 +35,7 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly onLost?: (error: SvcError) => void
 }
 
-/** The state stands in a database. Throws what that throws where it cannot be reached. */
+/** Whether the state is in a database. Throws its errors where it cannot be reached. */
 export async function openDatabasePersistence(options: DatabasePersistenceOptions): Promise<Persistence> {
   const { store } = options
   await store.migrate(`${Object.values(ORCHESTRATOR_TABLES).join(';\n')};`)
@@ -99,7 +99,7 @@ class DatabasePersistence implements Persistence {
         return options.waitMs ?? WAIT_MS
       },
       get maxPending() {
-        return options.maxPending ?? MOST_PENDING
+        return options.maxPending ?? MAX_PENDING
       },
       onLost
     })
@@ -128,7 +128,7 @@ class DatabasePersistence implements Persistence {
     try {
       await this.#seats.release(this.#seat.seat, this.#seat.fence, this.#blocks.serialise())
     } catch (error) {
-      // Whoever looks for this process will find that it is gone.
+      // Other processes will find that this one has ended.
       log.warn(`seat ${this.#seat.seat} in ${store.location} was not given back`, { reason: String(error) })
     }
   }
@@ -145,7 +145,7 @@ class DatabasePersistence implements Persistence {
     }
   }
 
-  /** Takes to the own seat what is under those that nobody has. */
+  /** Moves the records of free seats to the own seat. */
   async #adopt(): Promise<readonly Recovery[]> {
     const { store, repositoryId } = this.#options
     const taken: Recovery[] = []
@@ -169,7 +169,7 @@ class DatabasePersistence implements Persistence {
     try {
       await this.#seats.renew(this.#seat.seat, this.#seat.fence)
     } catch {
-      // The next change, or the next renewal, finds the database again; and nobody else of this host takes the seat.
+      // The next change, or the next renewal, reaches the database again; no other process of this host takes the seat.
     }
   }
 

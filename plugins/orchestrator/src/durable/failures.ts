@@ -1,7 +1,7 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 
-/** What a statement is to blame for itself, in contrast to the place that the database is at. */
+/** Failures of the statement itself, in contrast to those of the database. */
 const OF_A_STATEMENT = new Set(['DBS_CONSTRAINT', 'DBS_SYNTAX', 'DBS_VALUE_INVALID'])
 
 /** Index of the statement of a batch that is to blame for its failure; null where none is. */
@@ -43,6 +43,6 @@ export function seatLost(seat: number, location: string, why: string): SvcError 
   return orchestrationErrors.create(
     'ORC_NOT_DURABLE',
     `Database error: seat ${seat} of this process in ${location} ${why}; nothing more is written under it`,
-    { hint: 'restart the process: it takes a seat of its own, with whatever is left of this one' }
+    { hint: 'restart the process: it takes a new seat, with the remains of this one' }
   )
 }

@@ -1,14 +1,14 @@
 import { orchestrationErrors } from '@svc/contracts'
 import type { IdSource } from '../state/ports.ts'
 
-/** What is numbered. */
+/** Kind of a numbered object. */
 export type Numbered = 'task' | 'agent'
 
 /** Ids from the first to before the second. */
 export type IdRange = readonly [next: number, end: number]
 export type IdRanges = Readonly<Record<Numbered, readonly IdRange[]>>
 
-/** Without a database nobody else numbers anything. */
+/** Without a database there is no other process that assigns ids. */
 export class MemoryIds implements IdSource {
   #task = 1
   #agent = 1
@@ -47,7 +47,7 @@ interface Block {
 /**
  * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the last is
  * gone, and the more at once the faster they go and the more commands wait for one. Small blocks leave small gaps where a process
- * works beside another.
+ * works concurrently.
  */
 export class IdBlocks implements IdSource {
   /** Takes that many from the counter. Throws what the database throws. */
@@ -93,7 +93,7 @@ export class IdBlocks implements IdSource {
     return missing.length === 0 ? null : Promise.all(missing).then(() => undefined)
   }
 
-  /** What a seat may still give out, as it stands in the database. Ranges that are not whole are left out. */
+  /** Remaining ids of a seat, as stored in the database. Incomplete ranges are left out. */
   add(ranges: Partial<IdRanges>): void {
     for (const what of ['task', 'agent'] as const)
       for (const range of ranges[what] ?? []) this.#add(this.#blocks[what], range)
@@ -142,7 +142,7 @@ export class IdBlocks implements IdSource {
     block.taking = taking.finally(() => {
       block.taking = null
     })
-    // Whoever has to wait learns of a failure; while there are some left nobody has to.
+    // A waiting caller learns of a failure; while ids are left, no caller waits.
     block.taking.catch(() => {})
   }
 

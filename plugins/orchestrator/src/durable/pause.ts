@@ -1,5 +1,5 @@
 const FIRST_MS = 50
-const LONGEST_MS = 5_000
+const MAX_PAUSE_MS = 5_000
 
 /** The pauses between tries: twice as long each time, up to five seconds, and none quite like another. */
 export class Pause {
@@ -9,7 +9,7 @@ export class Pause {
 
   /** `failures`: in a row, from 1. False where there is to be no further try. */
   async wait(failures: number): Promise<boolean> {
-    const longest = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), LONGEST_MS)
+    const longest = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), MAX_PAUSE_MS)
     const milliseconds = longest * (0.5 + Math.random() / 2)
     if (this.#closed) return false
     await new Promise<void>(resolve => {
@@ -23,7 +23,7 @@ export class Pause {
     return !this.#closed
   }
 
-  /** Ends the pause, and makes the next ones short: somebody waits for the end. */
+  /** Ends the pause, and shortens the next ones: a caller waits. */
   end(): void {
     this.#ended = true
     this.#wake?.()

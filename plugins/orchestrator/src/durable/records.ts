@@ -9,7 +9,7 @@ const SCALAR = '{"":'
 const PLAIN = /^[\w:./ -]*$/
 /** Half a pair of surrogates, and U+0000 with its like. */
 const UNFIT = /\p{Surrogate}|\p{Cc}/u
-/** Rows that a table would not take; they belong to nobody's state. */
+/** Rows that a table refused; they belong to no process's state. */
 export const REJECTED_ROW = 'rejected_row'
 
 export interface StoredRecord {
@@ -20,7 +20,7 @@ export interface StoredRecord {
 
 /**
  * Statements that make the records of a seat what the state says they are: one for each kind that something is set of, and one
- * for each that something is gone of. Values go in as parts of one JSON text, which the database takes apart once.
+ * for each that has lost something. Values go in as parts of one JSON text, which the database takes apart once.
  */
 export function recordStatements(
   dirty: Iterable<string>,

@@ -11,7 +11,7 @@ export interface RowStatement {
 
 /**
  * Statements that add rows to tables, in their order within each table: one for all with the same columns, save for those that
- * `alone` tells of.
+ * `alone` reports.
  */
 export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) => boolean): RowStatement[] {
   const groups: Group[] = []
@@ -52,7 +52,7 @@ function isOf(group: Group, row: TableRow, columns: readonly string[]): boolean 
   return true
 }
 
-/** Why the rows of a statement cannot even be asked for; null where they can. */
+/** Why the rows of a statement cannot be sent at all; null where they can. */
 export function malformed({ rows }: RowStatement): string | null {
   const [{ table, values }] = rows as readonly [TableRow]
   const columns = Object.keys(values)

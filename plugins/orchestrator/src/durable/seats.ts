@@ -12,7 +12,7 @@ import {
 import type { IdRange, IdRanges, Numbered } from './ids.ts'
 
 const LEASE_MS = 15_000
-/** What clocks of two hosts may differ by. More does no harm but that a process is given up which then finds out. */
+/** Maximum clock difference of two hosts. A larger one only makes a process lose its seat, which it then notices. */
 const CLOCK_SKEW_MS = 5_000
 
 export interface SeatOptions {
@@ -21,7 +21,7 @@ export interface SeatOptions {
   /** Unix milliseconds. */
   readonly now: () => number
   /**
-   * Milliseconds that a seat is a process's own after it was last heard of, for whoever cannot look for the process; default
+   * Milliseconds that a seat stays with its process after its last sign of life, for observers that cannot look for the process; default
    * 15,000.
    */
   readonly leaseMs?: number
@@ -48,7 +48,7 @@ const COLUMNS = 'seat, owner, host, pid, process_start, lease_until_ms, fence, c
 const OWN = 'repository_id = ? AND seat = ? AND fence = ?'
 
 /**
- * Which process has which records. A seat is taken, by whoever can show that nobody has it, with a fence one higher than before;
+ * Ownership of records by processes. A free seat is taken with a fence one higher than before;
  * everything that is written under it names that fence.
  */
 export class Seats {
@@ -71,24 +71,24 @@ export class Seats {
     return this.#options.now() + this.lease
   }
 
-  /** The lowest seat that nobody has, or else a new one. */
+  /** The lowest free seat, or else a new one. */
   async take(): Promise<SeatRow> {
     for (;;) {
       const rows = await this.#rows()
       const free = rows.find(row => this.isAbandoned(row))
       const taken = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
-      // Somebody else was quicker; there is another one, or a new one.
+      // Another process was faster; there is another one, or a new one.
       if (taken !== null) return taken
     }
   }
 
-  /** Seats that nobody has any more, and those that were claimed here, but `own`. */
+  /** Seats without an owner, and those that were claimed here, but `own`. */
   async abandoned(own: number): Promise<readonly SeatRow[]> {
     const rows = await this.#rows()
     return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
   }
 
-  /** Null where somebody was quicker. */
+  /** Null where another process was faster. */
   async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options
     const { host, pid, start } = this.#identity

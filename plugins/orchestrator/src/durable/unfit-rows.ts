@@ -6,7 +6,7 @@ import { malformed, type RowStatement, rowStatements } from './rows.ts'
 
 /**
  * Adds rows to tables, and holds up nothing where one does not fit: rows of a statement that failed are tried one by one, and the
- * one that still fails is kept as a record of its own.
+ * one that still fails is kept as a separate record.
  */
 export class UnfitRows {
   readonly #log: Logger

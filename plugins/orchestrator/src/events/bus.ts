@@ -1,6 +1,6 @@
 import type { AgentEvent, AgentEventKind } from '@svc/contracts'
 
-/** Events that are kept for whoever asks for the last ones. */
+/** Number of last events that are kept. */
 const KEPT = 1_024
 /** Events that wait for a slow reader. */
 const BUFFERED = 1_024
@@ -10,7 +10,7 @@ export interface EventBusOptions {
   readonly now: () => number
   /** Events that are kept; default 1,024. */
   readonly capacity?: number
-  /** Told of what listeners throw, which disturbs neither the others nor whoever publishes. */
+  /** Receives the errors of listeners, which affect neither the others nor the publisher. */
   readonly report: (error: unknown) => void
 }
 
@@ -26,13 +26,13 @@ interface Reader {
   wake(): void
 }
 
-/** Numbers events, keeps the last ones, and tells everybody of each, in one order that all see alike. */
+/** Numbers events, keeps the last ones, and calls every listener with each, in one order for all. */
 export class EventBus {
   readonly #options: EventBusOptions
   readonly #capacity: number
   readonly #ring: AgentEvent[] = []
   readonly #listeners = new Set<(event: AgentEvent) => void>()
-  /** What listeners publish while they are told of something comes after it for every listener. */
+  /** Events that listeners publish during a notification come after it for every listener. */
   readonly #later: AgentEventKind[] = []
   #last = 0
   #telling = false
@@ -57,7 +57,7 @@ export class EventBus {
 
   /** Called for every event from now on, until the function that is returned is called. */
   subscribe(listener: (event: AgentEvent) => void): () => void {
-    // Of its own, so that one function may listen twice.
+    // A separate object, so that one function may listen twice.
     const own = (event: AgentEvent): void => listener(event)
     this.#listeners.add(own)
     return () => void this.#listeners.delete(own)

@@ -6,7 +6,7 @@ import type { Logger } from '@svc/plugin-sdk'
 
 /** Lines that wait for a file that cannot be written; older ones are dropped then, and counted. */
 const WAITING = 20_000
-/** What is written in one go, in characters. */
+/** Maximum size of one write, in characters. */
 const PIECE = 262_144
 const RETRY_MS = 1_000
 const NEWLINE = 10
@@ -26,7 +26,7 @@ export interface EventLogOptions {
  * waits, and a file that cannot be written is reported once and tried again.
  *
  * Before each piece it is made sure that the file still has its name: one that was renamed or deleted, as by a rotation of
- * logs, is left, and a new one begun; one that was truncated is gone on with from its beginning.
+ * logs, is closed, and a new one created; a truncated one continues from its beginning.
  */
 export class EventLog {
   readonly #options: EventLogOptions
@@ -52,7 +52,7 @@ export class EventLog {
     this.#running ??= Promise.resolve().then(() => this.#run())
   }
 
-  /** What waits is written, unless that fails once more. */
+  /** Waiting events are written, unless that fails once more. */
   async close(): Promise<void> {
     this.#closed = true
     this.#wake?.()
@@ -158,7 +158,7 @@ class Piece {
   }
 }
 
-/** Whether somebody ended in the middle of a line. */
+/** Whether the file ends within a line. */
 async function endsWithinLine(handle: FileHandle): Promise<boolean> {
   const { size } = await handle.stat()
   if (size === 0) return false

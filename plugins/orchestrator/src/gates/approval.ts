@@ -1,9 +1,9 @@
 import { type Finding, type Gate, passed, skipped } from './gate.ts'
 
-/** Checks that say that somebody has looked. */
+/** Checks that count as a review. */
 const REVIEWS: readonly string[] = ['human_review_approved', 'peer_review_approved', 'approval_reviewed']
 
-/** Whoever the task's tier of approval asks for has looked at it. */
+/** The reviews that the task's tier of approval requires have happened. */
 export const approvalGate: Gate = {
   name: 'approval',
   counter: 'debug_iterations',

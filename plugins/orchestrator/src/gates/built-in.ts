@@ -62,7 +62,7 @@ export function builtInGates(options: BuiltInGateOptions): readonly CompletionGa
     name: gate.name,
     order: 100 * (at + 1),
     counter: gate.counter,
-    // The tests of the project have a limit of their own.
+    // The tests of the project have a separate limit.
     gatherTimeoutMs: 2 * MAX_RUN_MS,
     gather,
     ask: ({ task, attestation, trust, rollup, evidence }) =>

@@ -1,7 +1,7 @@
 import type { BrokenLink } from './markdown-links.ts'
 import type { StubFinding } from './stub-scan/scan.ts'
 
-/** What a file that a task claims to have made turned out to be. */
+/** State of a file that a task claims to have made. */
 export interface FileEvidence {
   /** As it was claimed. */
   readonly path: string
@@ -26,7 +26,7 @@ export interface TestRun {
   readonly output: string
 }
 
-/** What was looked up before the gates are asked, so that asking them does no I/O. */
+/** Evidence gathered before the gates run, so that they do no I/O. */
 export type GatheredEvidence = {
   readonly files: readonly FileEvidence[]
   readonly brokenLinks: readonly BrokenLink[]

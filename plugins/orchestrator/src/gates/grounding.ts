@@ -6,10 +6,10 @@ import { isTrustRelaxed } from './settings.ts'
 const MARKER = /\[\[voxcite:([^\]\n]{1,2048})\]\]/g
 
 /** The most citations of one attestation that are looked up. */
-const MOST_REFS = 1_000
+const MAX_REFS = 1_000
 
 export interface Grounding {
-  /** What was cited, and of that what the session's envelope holds. */
+  /** Cited references, and those of them in the session's envelope. */
   readonly declared: readonly string[]
   readonly matched: readonly string[]
   readonly violations: readonly {
@@ -18,7 +18,7 @@ export interface Grounding {
   }[]
 }
 
-/** What is cited stands in the session's envelope, and facts are cited where they must be. */
+/** Citations are in the session's envelope, and facts are cited where they must be. */
 export const groundingGate: Gate = {
   name: 'grounding',
   counter: 'qgate_iterations',
@@ -45,7 +45,7 @@ export function declaredRefs(attestation: Attestation | null): readonly string[]
   const summary = attestation?.completion_summary ?? ''
   const marked = summary.includes('[[') ? [...summary.matchAll(MARKER)].map(([, ref = '']) => ref) : []
   const all = [...(attestation?.evidence_citations ?? []), ...marked].map(ref => ref.trim()).filter(ref => ref !== '')
-  return [...new Set(all)].slice(0, MOST_REFS)
+  return [...new Set(all)].slice(0, MAX_REFS)
 }
 
 /**

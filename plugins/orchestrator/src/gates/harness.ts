@@ -1,7 +1,7 @@
 import { type Finding, type Gate, passed, skipped } from './gate.ts'
 import { repositoryPath } from './repository-path.ts'
 
-/** What a harness asks for is there: its outputs among the artifacts, and evidence for its gates. */
+/** Requirements of a harness are met: its outputs are among the artifacts, and its gates have evidence. */
 export const harnessGate: Gate = {
   name: 'harness',
   counter: 'debug_iterations',
@@ -42,7 +42,7 @@ function missingOf(json: string, artifacts: readonly string[], cited: boolean): 
   return missing
 }
 
-/** A flag, or a list of what is asked for. */
+/** A flag, or a list of requirements. */
 function requiresEvidence(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value === true
 }

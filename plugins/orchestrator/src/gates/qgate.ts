@@ -25,7 +25,7 @@ export const qgateGate: Gate = {
     const data = { decision, confidence, contradiction_ratio, coverage: evaluation.coverage, evidence_count: evidence }
     const weighed = `${decision}: confidence ${confidence.toFixed(2)}, contradiction ${contradiction_ratio.toFixed(2)}`
     if (decision === 'Answer' && !isForced && !isTooThin) return { verdict: 'pass', detail: weighed, data }
-    const detail = `${weighed}${isForced ? ', and research is asked for' : ''}${isTooThin ? ', too thin for this task' : ''}`
+    const detail = `${weighed}${isForced ? ', and research is required' : ''}${isTooThin ? ', too thin for this task' : ''}`
     if (!settings.qgate_gate_enforce) return { verdict: 'shadow', detail, data }
     if (isTrustRelaxed(settings, trust.reliability) && !isTooThin) return { verdict: 'relaxed', detail, data }
     return { verdict: 'fail', detail, atLimit: 'pass', data }

@@ -7,10 +7,10 @@ import { isJson } from './research.ts'
 import { scanForStubs } from './stub-scan/scan.ts'
 
 /** Bytes of a file that are looked through. */
-const MOST_BYTES = 2 * 2 ** 20
+const MAX_FILE_BYTES = 2 * 2 ** 20
 /** Files of one task that are looked through. */
-const MOST_FILES = 500
-const MOST_BROKEN = 100
+const MAX_FILES = 500
+const MAX_BROKEN_LINKS = 100
 
 export interface Inspection {
   readonly files: readonly FileEvidence[]
@@ -26,16 +26,16 @@ export async function inspectFiles(
   const home = await realpath(root)
   const files: FileEvidence[] = []
   const brokenLinks: BrokenLink[] = []
-  for (const path of paths.slice(0, MOST_FILES)) {
+  for (const path of paths.slice(0, MAX_FILES)) {
     const found = await read(home, path)
     files.push(found.evidence)
     if (!options.links || found.text === null || !/\.(?:md|mdx|markdown)$/i.test(path)) continue
     for (const link of fileLinks(found.text)) {
-      if (brokenLinks.length >= MOST_BROKEN) break
+      if (brokenLinks.length >= MAX_BROKEN_LINKS) break
       if (!(await leadsSomewhere(home, path, link.target))) brokenLinks.push({ file: path, ...link })
     }
   }
-  for (const path of paths.slice(MOST_FILES)) files.push({ path, state: 'unseen' })
+  for (const path of paths.slice(MAX_FILES)) files.push({ path, state: 'unseen' })
   return { files, brokenLinks }
 }
 
@@ -49,7 +49,7 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
     // A pipe would never end, and a device need not.
     const found = await stat(real)
     if (!found.isFile()) return none({ state: 'not_a_file' })
-    if (found.size > MOST_BYTES) return none({ state: 'unseen' })
+    if (found.size > MAX_FILE_BYTES) return none({ state: 'unseen' })
     const text = await readFile(real, 'utf8')
     const stubs = scanForStubs(path, text)
     const evidence: FileEvidence = {
@@ -71,7 +71,7 @@ async function leadsSomewhere(home: string, document: string, target: string): P
   if (path === '') return true
   const from = path.startsWith('/') ? home : resolve(home, dirname(repositoryPath(document)))
   const named = resolve(from, path.replace(/^\/+/, ''))
-  // What lies outside is not looked at.
+  // Files outside of the repository are not read.
   if (!isWithin(home, named)) return true
   try {
     await stat(named)

@@ -2,7 +2,7 @@ import { type Gate, passed, skipped } from './gate.ts'
 
 const FENCED = /^\s*```(?:json)?[ \t]*\n([\s\S]*?)\n```\s*$/
 
-/** What a researcher hands in is JSON: its summary, its observation, or a file. */
+/** A researcher's result is JSON: its summary, its observation, or a file. */
 export const researchGate: Gate = {
   name: 'research',
   counter: 'debug_iterations',
@@ -21,7 +21,7 @@ export const researchGate: Gate = {
   }
 }
 
-/** Whether a text is an object or an array in JSON, alone or in a fence. */
+/** Whether a text is a JSON object or array, bare or in a fence. */
 export function isJson(text: string): boolean {
   const body = FENCED.exec(text)?.[1] ?? text
   // Most summaries are sentences; those need not be thrown away by the parser.

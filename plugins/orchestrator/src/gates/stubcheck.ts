@@ -3,11 +3,11 @@ import type { FileEvidence } from './evidence.ts'
 import { type Finding, type Gate, type GateContext, passed, skipped } from './gate.ts'
 import { repositoryPath } from './repository-path.ts'
 
-const LEAST_SUMMARY = 24
+const MIN_SUMMARY_LENGTH = 24
 const MARKERS = /\b(?:todo|tbd|placeholders?|stubs?|not implemented|coming soon)\b/i
 const DELETES = /\b(?:delet|remov)/i
 
-/** What was claimed is complete, and what was made holds no placeholders. */
+/** The attestation is complete, and the files contain no placeholders. */
 export const stubcheckGate: Gate = {
   name: 'stubcheck',
   counter: 'stubcheck_iterations',
@@ -20,7 +20,7 @@ export const stubcheckGate: Gate = {
   }
 }
 
-/** What is missing from an attestation; null where nothing is. */
+/** First missing part of an attestation; null for none. */
 function brokenPolicy(
   task: Pick<TaskView, 'files'>,
   attestation: Attestation | null,
@@ -38,8 +38,8 @@ function brokenPolicy(
   if (planned.length === 0 && attestation.declared_non_placeholder !== true)
     return 'declared_non_placeholder must be true for a task that writes no file'
   const summary = completion_summary.trim()
-  if (summary.length < LEAST_SUMMARY)
-    return `the completion_summary has ${summary.length} characters, and must have ${LEAST_SUMMARY} or more`
+  if (summary.length < MIN_SUMMARY_LENGTH)
+    return `the completion_summary has ${summary.length} characters, and must have ${MIN_SUMMARY_LENGTH} or more`
   const marker = MARKERS.exec(summary)
   if (marker !== null) return `the completion_summary speaks of "${marker[0].toLowerCase()}"`
   if (artifacts.length === 0 && (attestation.checks_passed ?? []).length === 0)

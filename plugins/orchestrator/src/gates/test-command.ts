@@ -10,7 +10,7 @@ export const MAX_RUN_MS = 10 * 60_000
 /** Milliseconds between asking a command to end and ending it. */
 const GRACE_MS = 2_000
 
-/** What the files of a project say about how it is tested; null where they say nothing. */
+/** Test command of a project, from its files; null where they have none. */
 export async function detectTestCommand(root: string): Promise<string | null> {
   try {
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts?: { test?: unknown } }
@@ -54,7 +54,7 @@ export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): P
   })
 }
 
-/** The command leads a group of its own. */
+/** The command leads a separate process group. */
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {

@@ -24,7 +24,7 @@ export interface AdmissionParts {
 }
 
 /**
- * What is asked of a request that comes from outside, in this order:
+ * Checks of an external request, in this order:
  * 1. Whether any attention is left, where attention has a budget.
  * 2. What the policy of interruptions says. Only that a person is required refuses; the rest is noted.
  * 3. Whether the text is safe, and in its one form.

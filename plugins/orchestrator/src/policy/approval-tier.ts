@@ -15,7 +15,7 @@ export interface TierGateSettings {
 }
 
 export interface ApprovalFacts {
-  /** What reaches beyond the repository, see `externalIntent`; null where nothing does. */
+  /** Reference of a task beyond the repository, see `externalIntent`; null for none. */
   readonly external: string | null
   /** Files that it writes. */
   readonly writes: number
@@ -35,7 +35,7 @@ export interface ApprovalDecision {
   readonly because: string
 }
 
-/** Who has to look before work counts as done. The first rule that matches decides. */
+/** Required reviewer before work counts as done. The first rule that matches decides. */
 export function approvalTier(facts: ApprovalFacts, settings: TierGateSettings): ApprovalDecision {
   const { external, writes, tier, trust, approvals, entropy } = facts
   if (external !== null) return blocked(facts, `it reaches beyond the repository: ${external}`)

@@ -21,16 +21,16 @@ export interface AttentionSettings {
   readonly interruption_calibration: InterruptionCalibration
 }
 
-const MOST_EVENTS = 100
+const MAX_EVENTS = 100
 const HOUR_MS = 3_600_000
 /** Interruptions closer than this count as this far apart, so that two in one second do not mean thousands an hour. */
-const LEAST_GAP_MS = 60_000
+const MIN_GAP_MS = 60_000
 const FREQUENCY_WEIGHT = 0.2
 
 /** Fatigue: more switches than this in one window, or a session longer than this. */
-const MOST_SWITCHES = 25
+const MAX_SWITCHES = 25
 const SWITCH_GAP_MS = 5 * 60_000
-const LONGEST_SESSION_MS = 4 * HOUR_MS
+const MAX_SESSION_MS = 4 * HOUR_MS
 /** Quiet after which a new session begins. */
 const SESSION_GAP_MS = 30 * 60_000
 
@@ -61,8 +61,8 @@ interface Account {
 /**
  * How much of a person's attention is spent. One for the process; it is the record `attention/global`.
  *
- * `decide` only judges and notes: whoever goes on to interrupt takes the cost with `debit`. So the costs of all events add up to
- * what was spent. What must be told as an event of the orchestrator goes to `tell`.
+ * `decide` only judges and records: the caller that interrupts takes the cost with `debit`. So the costs of all events add up to
+ * the spending. Events of the orchestrator go to `tell`.
  */
 export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Heritable {
   readonly #settings: () => AttentionSettings
@@ -153,7 +153,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Herita
     this.#alarm(before)
   }
 
-  events(limit = MOST_EVENTS): readonly AttentionEvent[] {
+  events(limit = MAX_EVENTS): readonly AttentionEvent[] {
     return limit <= 0 ? [] : this.#events.slice(-limit)
   }
 
@@ -216,8 +216,8 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Herita
     const { last_activity_ms: last, session_start_ms: start, switches } = this.#account
     if (last === null || start === null) return false
     const quiet = this.#now() - last
-    if (quiet <= SWITCH_GAP_MS && switches > MOST_SWITCHES) return true
-    return quiet <= SESSION_GAP_MS && last - start > LONGEST_SESSION_MS
+    if (quiet <= SWITCH_GAP_MS && switches > MAX_SWITCHES) return true
+    return quiet <= SESSION_GAP_MS && last - start > MAX_SESSION_MS
   }
 
   #reach(now: number, countFrequency: boolean): void {
@@ -228,7 +228,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Herita
     account.last_activity_ms = now
     if (!countFrequency) return
     if (account.last_interrupt_ms !== null) {
-      const gapHours = Math.max(now - account.last_interrupt_ms, LEAST_GAP_MS) / HOUR_MS
+      const gapHours = Math.max(now - account.last_interrupt_ms, MIN_GAP_MS) / HOUR_MS
       account.frequency = FREQUENCY_WEIGHT / gapHours + (1 - FREQUENCY_WEIGHT) * account.frequency
     }
     account.last_interrupt_ms = now
@@ -251,7 +251,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Herita
 
   #note(event: AttentionEvent): void {
     this.#events.push(event)
-    if (this.#events.length > MOST_EVENTS) this.#events.shift()
+    if (this.#events.length > MAX_EVENTS) this.#events.shift()
   }
 }
 

@@ -4,7 +4,7 @@ import type { SvcError } from '@svc/plugin-sdk'
 import type { BudgetPort, Clock, Heritable } from '../state/ports.ts'
 
 export interface BudgetSettings {
-  /** Of an agent that nobody has set limits for. */
+  /** Of an agent without set limits. */
   readonly agent_max_tokens: number
   readonly agent_max_cost_usd: number
   /** No limit where it is absent. */
@@ -23,8 +23,8 @@ const OUTPUT_BYTES = 512
 const HALT_REPEATS = 3
 const HALT_USD = 0.5
 /** Sessions and costs that are kept in memory. */
-const MOST_SESSIONS = 1_000
-const MOST_COSTS = 1_000
+const MAX_SESSIONS = 1_000
+const MAX_COSTS = 1_000
 
 interface Spending {
   tokens: number
@@ -53,7 +53,7 @@ interface BudgetMemory {
 
 export type TimedCost = CostRecord & { readonly timestamp_ms: number }
 
-/** What agents, tenants and sessions spend. Records are `budget/agent:ID`, `budget/tenant:NAME` and `budget/session:NAME`. */
+/** Spending of agents, tenants and sessions. Records are `budget/agent:ID`, `budget/tenant:NAME` and `budget/session:NAME`. */
 export class BudgetLedger implements BudgetPort, Heritable {
   readonly #settings: () => BudgetSettings
   readonly #now: Clock
@@ -83,7 +83,7 @@ export class BudgetLedger implements BudgetPort, Heritable {
     }
   }
 
-  /** Of every agent that has spent something or has limits of its own, by id. */
+  /** Of every agent with spending or its own limits, by id. */
   all(): readonly AgentBudget[] {
     return [...this.#agents.keys()].sort((a, b) => a - b).map(agent => this.of(agent))
   }
@@ -149,12 +149,12 @@ export class BudgetLedger implements BudgetPort, Heritable {
       keys.push(`session:${cost.session_id}`)
     }
     this.#costs.push({ ...cost, timestamp_ms: this.#now() })
-    if (this.#costs.length > MOST_COSTS) this.#costs.splice(0, this.#costs.length - MOST_COSTS)
+    if (this.#costs.length > MAX_COSTS) this.#costs.splice(0, this.#costs.length - MAX_COSTS)
     return { signal: this.signal(cost.agent_id), keys }
   }
 
   /**
-   * A tool call of an agent ended with this output. Whether it repeats itself is told by the last 512 bytes of the last five
+   * A tool call of an agent ended with this output. Repetition is detected by the last 512 bytes of the last five
    * outputs: `repeats` is how often this one is among them, itself included.
    */
   toolCalled(agent: number, output: string): BudgetSignal {
@@ -167,7 +167,7 @@ export class BudgetLedger implements BudgetPort, Heritable {
     return this.signal(agent)
   }
 
-  /** How often the last output of an agent is among its last five. Two are told of with `budget_alert`. */
+  /** How often the last output of an agent is among its last five. Two emit `budget_alert`. */
   outputRepeats(agent: number): number {
     return this.#activity.get(agent)?.repeats ?? 0
   }
@@ -196,7 +196,7 @@ export class BudgetLedger implements BudgetPort, Heritable {
 
   /** Of this process, the newest last; at most 1,000 are kept. */
   costs(filter: { readonly agent_id?: number; readonly limit?: number } = {}): readonly TimedCost[] {
-    const { agent_id: agent, limit = MOST_COSTS } = filter
+    const { agent_id: agent, limit = MAX_COSTS } = filter
     const found = agent === undefined ? this.#costs : this.#costs.filter(cost => cost.agent_id === agent)
     return limit <= 0 ? [] : found.slice(-limit)
   }
@@ -262,13 +262,13 @@ export class BudgetLedger implements BudgetPort, Heritable {
     return this.#agents.get(agent)?.max_cost ?? this.#settings().agent_max_cost_usd
   }
 
-  /** A session that fell out of memory is told by its key, so that its record goes too. */
+  /** A session dropped from memory is reported by its key, so that its record goes too. */
   #chargeSession(name: string, tokens: number, cost: number, keys: string[]): void {
     const spending = this.#sessions.get(name) ?? { tokens: 0, cost: 0 }
     charge(spending, tokens, cost)
     this.#sessions.delete(name)
     this.#sessions.set(name, spending)
-    if (this.#sessions.size <= MOST_SESSIONS) return
+    if (this.#sessions.size <= MAX_SESSIONS) return
     for (const oldest of this.#sessions.keys()) {
       this.#sessions.delete(oldest)
       keys.push(`session:${oldest}`)

@@ -3,9 +3,9 @@ import type { TableRow } from '../state/changes.ts'
 import type { TimedCost } from './budgets.ts'
 
 /** The most rows that one question for the history returns. */
-const MOST_ROWS = 10_000
+const MAX_ROWS = 10_000
 
-/** The row of `cost_records` for what was spent at `now`, Unix milliseconds. Agents are told by their number. */
+/** The row of `cost_records` for a cost at `now`, Unix milliseconds. Agents are identified by their number. */
 export function costRow(cost: CostRecord, now: number): TableRow {
   return {
     table: 'cost_records',
@@ -23,12 +23,12 @@ export function costRow(cost: CostRecord, now: number): TableRow {
   }
 }
 
-/** What was spent, of every process of the database, the newest last. */
+/** Costs of every process of the database, the newest last. */
 export async function costHistory(
   database: Pick<DatabaseStore, 'query'>,
   filter: { readonly agent_id?: number; readonly limit?: number } = {}
 ): Promise<readonly TimedCost[]> {
-  const limit = Math.min(Math.max(0, filter.limit ?? 1_000), MOST_ROWS)
+  const limit = Math.min(Math.max(0, filter.limit ?? 1_000), MAX_ROWS)
   const agent = filter.agent_id === undefined ? null : String(filter.agent_id)
   const found = await database.query(
     `SELECT agent_id, session_id, tenant_id, provider, model, input_tokens, output_tokens, cost_usd, timestamp

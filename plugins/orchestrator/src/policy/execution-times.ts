@@ -11,7 +11,7 @@ export interface ExecutionTimeSettings {
   readonly exec_time_budget_enabled: boolean
   /** A tool is given the 90th percentile of its times, times this. */
   readonly exec_time_safety_multiplier: number
-  /** Share of timeouts above which a tool is told to be slow, [0, 1]. */
+  /** Share of timeouts above which a tool is reported as slow, [0, 1]. */
   readonly exec_time_timeout_rate_alert: number
   /** Of a tool that nothing is known of. */
   readonly exec_time_default_budget_ms: number
@@ -36,9 +36,9 @@ export interface ExecutionTimeParts {
 
 const DAY_MS = 86_400_000
 /** Of one tool, in memory. */
-const MOST_SAMPLES = 1_000
-const MOST_TOOLS = 1_000
-/** Milliseconds for which a profile that a budget was made of is not asked for again. */
+const MAX_SAMPLES = 1_000
+const MAX_TOOLS = 1_000
+/** Milliseconds for which a profile that a budget was computed from is not read again. */
 const FRESH_MS = 30_000
 
 /** How long tools take, from the rows of `agent_exec_history`. */
@@ -89,7 +89,7 @@ export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
     let known = this.#profiles.get(key)
     if (known === undefined || now - known.at > FRESH_MS) {
       known = { profile: await this.query(toolKey), at: now }
-      if (this.#profiles.size >= MOST_TOOLS) this.#profiles.clear()
+      if (this.#profiles.size >= MAX_TOOLS) this.#profiles.clear()
       this.#profiles.set(key, known)
     }
     const { profile } = known
@@ -97,7 +97,7 @@ export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
     return { milliseconds: profile.recommended_budget_ms, signal: profile.signal }
   }
 
-  /** What was recorded without a database. */
+  /** Samples without a database. */
   leave(): ReadonlyMap<string, Sample[]> {
     return this.#samples
   }
@@ -109,9 +109,9 @@ export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
   #keep(key: string, { outcome, duration_ms, recorded_at_ms }: Sample): void {
     const samples = this.#samples.get(key) ?? []
     samples.push({ outcome, duration_ms, recorded_at_ms })
-    if (samples.length > MOST_SAMPLES) samples.shift()
+    if (samples.length > MAX_SAMPLES) samples.shift()
     this.#samples.set(key, samples)
-    if (this.#samples.size <= MOST_TOOLS) return
+    if (this.#samples.size <= MAX_TOOLS) return
     for (const oldest of this.#samples.keys()) {
       this.#samples.delete(oldest)
       return

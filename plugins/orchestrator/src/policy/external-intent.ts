@@ -2,7 +2,7 @@ import type { FileAffinity } from '@svc/contracts'
 
 const WORDS = /deploy|production|publish |https?:\/\/|curl |terraform|kubectl|api key|secret /i
 
-/** What of a task reaches beyond the repository: the word of its description or the path of a file that says so, or null. */
+/** Evidence that a task reaches beyond the repository: a word of its description or the path of a file, or null. */
 export function externalIntent(description: string, files: readonly FileAffinity[]): string | null {
   const word = WORDS.exec(description)
   if (word !== null) return `"${word[0].trim()}" in its description`

@@ -17,7 +17,7 @@ export interface SubmitFacts {
   readonly open_session?: boolean
 }
 
-/** What the policy of interruptions is asked when a task is submitted. */
+/** Inputs of the interruption policy at the submission of a task. */
 export function submitSignals(facts: SubmitFacts): InterruptionSignals {
   const { surface, description, files, priority, confidence, contradiction_ratio, backlog, open_session } = facts
   const risky = RISK_WORDS.test(description)

@@ -45,7 +45,7 @@ export interface InterruptionVerdict {
   readonly signals: CalibratedSignals
 }
 
-/** Bits by which a question of a channel must gain more to be worth a moment of its own while a session is open. */
+/** Extra gain in bits that makes a question of a channel worth a separate moment while a session is open. */
 const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
   plan: 0.06,
   task_submit: 0.05,
@@ -56,7 +56,7 @@ const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
 const FOCUS: Readonly<Record<FocusDepth, number>> = { Deep: 1.35, Focused: 1.12, Ambient: 1 }
 
 /** Costs below this count as this, since the gain is divided by them. */
-const LEAST_COST = 0.01
+const MIN_COST = 0.01
 
 export function calibrate(signals: InterruptionSignals, calibration: InterruptionCalibration): CalibratedSignals {
   const backlog = Math.max(0, signals.backlog ?? 0)
@@ -126,7 +126,7 @@ export function judgeInterruption(
     return verdict(6, 'BatchWithExisting', 'a session of questions is open that this one can join')
   if (backlog >= 1 && gain < 0.11)
     return verdict(7, 'DeferUntilCheckpoint', `${backlog} questions wait already, and little would be gained`)
-  const utility = gain / Math.max(signals.user_cost, LEAST_COST)
+  const utility = gain / Math.max(signals.user_cost, MIN_COST)
   const threshold = deferThreshold(scene, signals.trust)
   if (utility < threshold)
     return verdict(8, 'DeferUntilCheckpoint', `${utility.toFixed(3)} bits per cost are below ${threshold.toFixed(3)}`)

@@ -22,7 +22,7 @@ export interface JudgeSettings extends BurdenSettings {
   readonly socrates_policy: { readonly [K in keyof QgatePolicy]?: number | undefined }
 }
 
-/** What the judge asks of its neighbours. */
+/** Dependencies of the judge. */
 export interface JudgeParts {
   readonly settings: () => JudgeSettings
   readonly trust: {
@@ -33,7 +33,7 @@ export interface JudgeParts {
   readonly demand: () => { readonly rejections: number; readonly concurrent: number }
 }
 
-/** What is judged of a task before it is queued: who has to look at it, what that costs, and whether it must be tested. */
+/** Judges a task before it is queued: the required reviewer, the cost of a review, and whether it must be tested. */
 export class Judge implements JudgePort {
   readonly #parts: JudgeParts
 

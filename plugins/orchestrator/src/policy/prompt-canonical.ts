@@ -1,7 +1,7 @@
 const CONTROLS = /(?![\t\n])\p{Cc}/gu
-/** What is not seen: soft hyphens, zero-width marks, marks of direction, tags. */
+/** Invisible characters: soft hyphens, zero-width marks, marks of direction, tags. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu
-/** Joiners belong into emoji and some scripts; beside a letter of ASCII they only hide what it says. */
+/** Joiners belong into emoji and some scripts; next to a letter of ASCII they only hide text. */
 const STRAY_JOINERS = /(?<=[ -~])[\u200c\u200d]+|[\u200c\u200d]+(?=[ -~])/g
 const LONE_SURROGATES = /\p{Surrogate}/gu
 

@@ -2,7 +2,7 @@ import type { FileAffinity } from '@svc/contracts'
 import { maskMentions } from './prompt-mask.ts'
 import { type PromptWord, promptWords } from './prompt-words.ts'
 
-const MOST_WARNINGS = 8
+const MAX_WARNINGS = 8
 
 const NEGATIVE = /\bnot\b|\bnever\b|n['’]t\b|\bwithout\b|\bonly\b|\bbrief|\bconcise|\bshort\b|\bavoid\b/i
 
@@ -79,7 +79,7 @@ export function findConflicts(text: string, files: readonly FileAffinity[] = [])
   }
   if (styles.brief !== '' && styles.long !== '')
     warnings.push(`it asks for something ${styles.brief} and ${styles.long} at once`)
-  return warnings.slice(0, MOST_WARNINGS)
+  return warnings.slice(0, MAX_WARNINGS)
 }
 
 function objectOf(words: readonly PromptWord[], verb: number): { readonly stem: string; readonly word: string } | null {

@@ -4,7 +4,7 @@ import { type PromptWord, promptWords } from './prompt-words.ts'
 export interface Injection {
   /** Which kind of marker. */
   readonly marker: 'chat_token' | 'role_marker' | 'tool_call' | 'override' | 'persona' | 'disclosure'
-  /** What was found, at most 80 characters. */
+  /** The matched text, at most 80 characters. */
   readonly found: string
 }
 
@@ -17,7 +17,7 @@ const SUSPICIOUS =
  * "ignore the instructions above" and its relatives, personas without rules, and requests to disclose the prompt.
  *
  * Precision comes first: what is quoted or code is only mentioned, verbs count where they open a clause and are not negated, and
- * instructions of something (a file, a processor) are not those of whoever reads. Linear in the text.
+ * instructions of something (a file, a processor) are not those of the reader. Linear in the text.
  */
 export function findInjection(text: string): Injection | null {
   if (!SUSPICIOUS.test(text)) return null
@@ -63,7 +63,7 @@ const SYSTEM_ORDER = /\b(?:you (?:are|must|will|shall|may) |ignore |disregard |o
 function roleMarker(text: string): Injection | null {
   for (const match of text.matchAll(SYSTEM_LINE))
     if (SYSTEM_ORDER.test(match[1] ?? '')) return injection('role_marker', match[0])
-  // One turn may be a note about somebody; a turn and its answer are a forged conversation.
+  // A single turn may be a note; a turn and its answer are a forged conversation.
   const human = /(?:^|\n\n)(?:Human|User):/.exec(text)
   const isAnswered = human !== null && text.indexOf('\n\nAssistant:', human.index) >= 0
   return isAnswered ? injection('role_marker', human[0]) : null
@@ -182,7 +182,7 @@ function objectOf(words: readonly PromptWord[], verb: number): OrderObject | nul
   return null
 }
 
-/** Whether the instructions are told to be those of something that is not the reader. */
+/** Whether the instructions belong to something other than the reader. */
 function isElsewhere(words: readonly PromptWord[], object: number): boolean {
   if (!PLACES.has(textAt(words, object + 1)) || !sameSentence(words, object, object + 1)) return false
   for (let at = object + 2; at <= object + 5 && sameSentence(words, object, at); at++)
@@ -213,12 +213,12 @@ function persona(words: readonly PromptWord[], at: number): FoundOrder | null {
   return null
 }
 
-/** Whether a verb is an order to the reader, and not told of somebody. */
+/** Whether a verb is an order to the reader, and not a statement about a third party. */
 function isOrder(words: readonly PromptWord[], at: number): boolean {
   if (words[at]?.opens === true) return true
   const before = textAt(words, at - 1)
   if (!LEADS.has(before)) return false
-  // "the parser must ignore" is told of the parser, "you must ignore" is not.
+  // "the parser must ignore" is a statement about the parser, "you must ignore" is an order.
   if (['must', 'should', 'will', 'shall', 'can', 'may'].includes(before)) return textAt(words, at - 2) === 'you'
   return before !== 'to' || ['you', 'need', 'have', 'want'].includes(textAt(words, at - 2))
 }

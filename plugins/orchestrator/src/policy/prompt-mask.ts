@@ -1,5 +1,5 @@
 /** The longest text between two quotes on a line that counts as quoted. */
-const LONGEST_QUOTE = 200
+const MAX_QUOTE_LENGTH = 200
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n`]*$/gm
 const CLOSING: Readonly<Record<string, string>> = { '`': '`', '"': '"', "'": "'", '“': '”', '«': '»', '‘': '’' }
@@ -54,7 +54,7 @@ function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): str
 
 /** Offset of the closing quote on the same line, not further away than a quote may be long; null where there is none. */
 function quoteEnd(text: string, open: number, closing: string, barren: Map<string, number>): number | null {
-  const last = Math.min(text.length - 1, open + LONGEST_QUOTE)
+  const last = Math.min(text.length - 1, open + MAX_QUOTE_LENGTH)
   let at = Math.max(open + 1, barren.get(closing) ?? 0)
   for (; at <= last && text[at] !== '\n'; at++)
     if (text[at] === closing && (closing !== "'" || !isLetter(text[at + 1]))) return at

@@ -7,7 +7,7 @@ export interface TestFacts {
   readonly complexity: number
   /** How sure the evidence makes one; absent where there is none to weigh. */
   readonly band?: RiskBand
-  /** Share of the evidence asked for that is missing, [0, 1]. */
+  /** Share of the required evidence that is missing, [0, 1]. */
   readonly evidenceGap?: number
 }
 
@@ -16,7 +16,7 @@ export interface TestVerdict {
   readonly rationale: string
 }
 
-/** `auth` wherever it stands (OAuth, unauthorized), but not in words about who wrote something. */
+/** `auth` in any word (OAuth, unauthorized), but not in words about authorship. */
 const SENSITIVE = /security|auth(?!or(?:s|ed|ing|ship)?\b)|crypto|permission/i
 const DOCUMENTS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex)$|(?:^|\/)(?:licen[cs]e|notice|authors|changelog)$/i
 const SOURCES =

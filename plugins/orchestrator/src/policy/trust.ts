@@ -22,7 +22,7 @@ const DEMOTION_RUN = 3
 const START_SCORE = 0.5
 
 /** Successes that count as approvals. */
-const MOST_APPROVALS = 50
+const MAX_APPROVALS = 50
 
 /** Weight of the last outcome in the stored trust in completing tasks, which routing and the trust gate read. */
 const ROLLUP_ALPHA = 0.1
@@ -45,7 +45,7 @@ interface Account {
  *
  * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. Tiers are climbed one
  * at a time, when the score has reached the tier's floor and enough outcomes are known; one is lost after three outcomes in a row
- * that left the score below its floor. Nobody but an operator makes an agent System.
+ * that left the score below its floor. Only an operator makes an agent System.
  */
 export class TrustLedger implements TrustPort {
   readonly #settings: () => TrustSettings
@@ -72,7 +72,7 @@ export class TrustLedger implements TrustPort {
   }
 
   /**
-   * What an operator says. A tier without a score takes the score into the tier's range, to its middle where it is not in it
+   * An operator's mark. A tier without a score takes the score into the tier's range, to its middle where it is not in it
    * already; a score without a tier takes the tier of its range. Both null: the mark is taken away, and nothing else. Outcomes
    * count on from there.
    */
@@ -94,7 +94,7 @@ export class TrustLedger implements TrustPort {
     const { successes, failures } = this.#accounts.get(agent) ?? { successes: 0, failures: 0 }
     const total = successes + failures
     return {
-      count: Math.min(successes, MOST_APPROVALS),
+      count: Math.min(successes, MAX_APPROVALS),
       entropy: binaryEntropy(total === 0 ? 0.5 : successes / total)
     }
   }

@@ -25,7 +25,7 @@ export function hasGpu(agent: CapabilityHints): boolean {
   return agent.gpu_cuda === true || agent.gpu_metal === true || agent.gpu_vulkan === true || agent.gpu_webgpu === true
 }
 
-/** Cores that an agent can offer; 0 where nobody knows. */
+/** Cores that an agent can offer; 0 when unknown. */
 function coresOf(agent: CapabilityHints): number {
   return agent.cpu_cores ?? agent.min_cpu_cores ?? 0
 }
@@ -37,7 +37,7 @@ export function requiresSomething(task: CapabilityHints): boolean {
 }
 
 /**
- * What an agent lacks of what a task requires: 0, or less. An agent's `min_vram_mb` is the memory that its host has.
+ * Penalty for missing requirements of a task: 0, or less. An agent's `min_vram_mb` is the memory that its host has.
  * Where `lacks` is given, each thing is added to it.
  */
 export function penaltyOf(task: CapabilityHints, agent: CapabilityHints, lacks?: Lack[]): number {

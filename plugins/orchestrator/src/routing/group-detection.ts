@@ -94,7 +94,7 @@ const goModules: Reader = async root => {
   )
 }
 
-/** Folders of `use` directives, alone and in parentheses. */
+/** Folders of `use` directives, single and in parentheses. */
 function goUses(source: string): string[] {
   const lines = source.split('\n').map(line => line.replace(/\/\/.*$/, '').trim())
   const folders: string[] = []

@@ -20,7 +20,7 @@ interface Pattern {
   readonly isWholeFolder: boolean
 }
 
-/** What is known of the files directly in a folder. */
+/** Facts about the files directly in a folder. */
 interface Verdict {
   /** Patterns that some of them may match, in order. */
   readonly perhaps: readonly Pattern[]

@@ -1,7 +1,7 @@
 import { availableParallelism, hostname } from 'node:os'
 import type { CapabilityHints } from '@svc/contracts'
 
-/** What the settings say that this host has. No driver is asked. */
+/** Resources of this host from the settings. No driver is queried. */
 export interface AdvertisedCapabilities {
   readonly gpu: boolean
   readonly vulkan: boolean
@@ -16,7 +16,7 @@ export interface HostFacts {
   readonly arch: string
   /** `HOSTNAME`, `COMPUTERNAME`, `SVC_GPU_MODEL` and `SVC_GPU_VRAM_MB` are read. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What the system calls itself, where the environment does not say. */
+  /** Name of the system, where the environment does not have it. */
   readonly hostname: string
 }
 
@@ -38,7 +38,7 @@ export function hostFacts(): HostFacts {
   }
 }
 
-/** What agents on this host have. */
+/** Capabilities of agents on this host. */
 export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts): CapabilityHints {
   const { environment } = facts
   const name = [environment.HOSTNAME, environment.COMPUTERNAME, facts.hostname].find(text => text?.trim())

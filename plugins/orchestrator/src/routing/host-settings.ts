@@ -9,7 +9,7 @@ const advertised = (what: string, variable: string) =>
     'x-env-type': 'truthy'
   })
 
-/** What is to be told of this host, as settings. */
+/** Facts about this host as settings. */
 export const hostSettings = {
   host_advertise_gpu: advertised('a GPU with CUDA', 'GPU'),
   host_advertise_vulkan: advertised('a GPU with Vulkan', 'VULKAN'),

@@ -1,6 +1,6 @@
 import type { CapabilityHints } from '@svc/contracts'
 
-/** What the router knows of an agent. */
+/** Router's view of an agent. */
 export interface AgentEntry {
   readonly id: number
   readonly name: string

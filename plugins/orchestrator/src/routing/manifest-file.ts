@@ -7,7 +7,7 @@ export async function text(root: string, ...path: string[]): Promise<string | nu
   return readFile(join(root, ...path), 'utf8').catch(() => null)
 }
 
-/** What a TOML document holds; nothing where it does not parse. */
+/** Contents of a TOML document; nothing where it does not parse. */
 export function toml(source: string | null): Record<string, unknown> {
   try {
     return source === null ? {} : parse(source)
@@ -16,7 +16,7 @@ export function toml(source: string | null): Record<string, unknown> {
   }
 }
 
-/** What a YAML document holds; nothing where it does not parse. Its parser is loaded only where there is something to parse. */
+/** Contents of a YAML document; nothing where it does not parse. Its parser is loaded only when needed. */
 export async function yaml(source: string | null): Promise<Record<string, unknown>> {
   if (source === null) return {}
   const { parse } = await import('yaml')
@@ -27,7 +27,7 @@ export async function yaml(source: string | null): Promise<Record<string, unknow
   }
 }
 
-/** What a JSON object holds; nothing where it does not parse, or is none. */
+/** Members of a JSON object; nothing where it does not parse, or is none. */
 export function json(source: string | null): Record<string, unknown> {
   try {
     return source === null ? {} : record(JSON.parse(source))

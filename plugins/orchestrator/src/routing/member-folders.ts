@@ -7,7 +7,7 @@ const SKIPPED = new Set(['node_modules', 'target', 'dist', 'build', 'venv', '__p
 
 /** How deep a glob with `**` is followed, and how many members are taken. */
 const DEEPEST = 6
-const MOST_MEMBERS = 2_000
+const MAX_MEMBERS = 2_000
 
 /**
  * Folders below `root` that hold the file `manifest` and match one of the globs, as paths with forward slashes, in their order.
@@ -22,7 +22,7 @@ export async function memberFolders(root: string, globs: readonly string[], mani
     const depth = isGlob ? (rest.includes('**') ? DEEPEST : rest.split('/').length) : 0
     const matches = isGlob ? picomatch(glob) : null
     for await (const folder of foldersBelow(root, isGlob ? base : glob, depth)) {
-      if (found.size >= MOST_MEMBERS) break
+      if (found.size >= MAX_MEMBERS) break
       if (matches?.(folder) === false) continue
       if (!excluded.some(excludes => excludes(folder)) && (await isFile(join(root, folder, manifest))))
         found.add(folder)

@@ -16,7 +16,7 @@ interface Loaded {
 
 /**
  * Moves queued tasks from agents whose load is more than 2 above the mean to those below the mean: one for each pair, of the
- * lowest priority there is, if nobody but its agent holds a file that it writes. The most loaded agents give first, and the least
+ * lowest priority there is, if only its agent holds files that it writes. The most loaded agents give first, and the least
  * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is paused or
  * would be no better off than the one that gives.
  */
@@ -45,7 +45,7 @@ function movesFrom(from: Loaded, under: readonly Loaded[], world: RebalanceWorld
   return moves
 }
 
-/** Tasks of an agent whose files nobody else holds, in the order in which they are given away. */
+/** Tasks of an agent whose files no other agent holds, in the order in which they are given away. */
 function freeTasks(agent: number, world: RebalanceWorld): MovableTask[] {
   const free: MovableTask[] = []
   let looked = 0
@@ -70,7 +70,7 @@ function isFree({ path, access }: FileAffinity, source: number, world: Rebalance
   return writer === null || writer === source
 }
 
-/** Where nobody knows what a model costs, it is not among the cheap ones. */
+/** An agent whose model has no known price is not among the cheap ones. */
 function byCost(a: Loaded, b: Loaded): number {
   const [one, other] = [a.agent.model_cost ?? Number.MAX_VALUE, b.agent.model_cost ?? Number.MAX_VALUE]
   return one - other

@@ -1,4 +1,4 @@
-/** What is known of another machine of the mesh, as far as it matters for where tasks go. */
+/** Routing facts of another machine of the mesh. */
 export interface RemoteNode {
   readonly node_id: string
   readonly labels: readonly string[]

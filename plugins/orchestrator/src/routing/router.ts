@@ -25,7 +25,7 @@ export interface RouterParts {
   readonly settings: RoutingSettings
   /** [0, 1); asked only where attention is on. */
   readonly random: Random
-  /** What an agent has that is made for a task. */
+  /** Suitability of an agent for a task. */
   readonly newAgent: CapabilityHints
   readonly mesh?: MeshRoutingSettings
   /** Default: none. */
@@ -44,7 +44,7 @@ interface Route {
 /**
  * Decides which agent has a task.
  *
- * 1. One that was asked for by name.
+ * 1. The agent requested by name.
  * 2. Without files, the least loaded one that has what the task requires.
  * 3. The best by {@link scoreOf} of those that something leads to: they own a file of the task, or are of its group. Where the
  *    best of these lacks something that the task requires, all are compared. All are compared, too, where a term is counted that
@@ -52,8 +52,8 @@ interface Route {
  * 4. Without any, an agent for the group, the least loaded one, or an agent for anything, as the settings say.
  *
  * One agent is better than another if it lacks nothing and the other does; then if it is not paused and the other is; then by its
- * score; then by its age. Agents that have the same capabilities differ, where nothing leads to them, by their loads alone: of
- * each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
+ * score; then by its age. Without hints, agents with equal capabilities differ only by their loads:
+ * of each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
  */
 export class Router implements RouterPort, Heritable {
   readonly #parts: RouterParts
@@ -237,7 +237,7 @@ export class Router implements RouterPort, Heritable {
     return best
   }
 
-  /** Now and then, anybody who could do it: what nobody tries, nobody learns about. */
+  /** Exploration: now and then, any capable agent, so that its reliability becomes known. */
   #explored(traits: TaskTraits): AgentEntry | null {
     const { random } = this.#parts
     if (random() >= this.#settings.routing_exploration_epsilon) return null

@@ -120,7 +120,7 @@ function trainingScore(
   }
   if (covers(agent, labels.filter(isTrainingLabel))) {
     score += POINTS.trainingLabel
-    const because = 'it is of the workload or pool that the training asks for'
+    const because = 'it belongs to the workload or pool that the training requires'
     terms?.push({ term: 'training_label', value: POINTS.trainingLabel, because })
   }
   return score

@@ -4,7 +4,7 @@ import { requiresSomething } from './fitness.ts'
 import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
 import { type ShardPhase, shardPhaseOf } from './skill-ledger.ts'
 
-/** What of a task its score depends on. */
+/** Traits of a task that its score depends on. */
 export interface TaskTraits {
   /** Null where it asks for nothing that an agent could lack. */
   readonly requirements: CapabilityHints | null

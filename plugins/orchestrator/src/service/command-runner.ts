@@ -9,19 +9,19 @@ export type Command<A> = (changes: Changes, world: World) => A
 
 export interface RunnerParts {
   readonly world: World
-  /** Asked for each change, since it is there only after what was kept was read. */
+  /** Read for each change, since it exists only after the state was loaded. */
   readonly committer: () => Committer
   readonly ids: IdSource
   /** Told of tasks that ended, in their order, after that is durable. */
   readonly ended: (end: TaskEnd) => Promise<void>
-  /** Told of what nobody waits for and went wrong. */
+  /** Receives failures without a caller. */
   readonly report: (what: string, error: unknown) => void
 }
 
 /** Longer than anything waits: a change whose caller gave up is still durable one day. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-/** What others use of it. */
+/** Interface for other parts. */
 export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
 
 /**
@@ -32,7 +32,7 @@ export class CommandRunner {
   readonly #parts: RunnerParts
   #closed = false
   #successor: Runner | null = null
-  /** Tasks whose ends are being told of. */
+  /** Tasks whose ends are being reported. */
   #telling: Promise<void> = Promise.resolve()
 
   constructor(parts: RunnerParts) {
@@ -62,7 +62,7 @@ export class CommandRunner {
       this.#parts.committer().assertRoom()
       result = command(changes, this.#parts.world)
     } catch (error) {
-      // What was refused may be told of all the same.
+      // A refused command may still emit events.
       if (!changes.isEmpty) this.apply(changes, 'what was refused')
       return Promise.reject(error)
     }
@@ -77,7 +77,7 @@ export class CommandRunner {
     return missing === null ? this.run(command) : missing.then(() => this.runWithIds(command))
   }
 
-  /** A command that nobody waits for, and that is never refused; after the close nobody is told of it either. */
+  /** A command without a caller, which is never refused; after the close it is not reported either. */
   note(what: string, command: Command<void>): void {
     if (this.#successor !== null) {
       this.#successor.note(what, command)
@@ -88,28 +88,28 @@ export class CommandRunner {
     if (!this.#closed) this.apply(changes, what)
   }
 
-  /** Makes a change durable that was made already; nobody waits for it. */
+  /** Persists a change that was made already; without a caller. */
   apply(changes: Changes, what: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
     this.#commit(changes).catch(error => this.#parts.report(what, error))
   }
 
-  /** The state is another's from now on. What was begun here ends here. */
+  /** Another core has the state from now on. Open commands end here. */
   handTo(successor: Runner): void {
     this.#successor = successor
   }
 
-  /** Resolves when everybody was told of the tasks that ended so far. */
+  /** Resolves when the ends of all tasks so far have been reported. */
   get told(): Promise<void> {
     return this.#telling
   }
 
-  /** Tells of tasks that end after others were told of those that ended before. */
+  /** Reports ended tasks in their order. */
   tellAfter(before: Promise<void>): void {
     this.#telling = Promise.all([before, this.#telling]).then(() => undefined)
   }
 
-  /** From now on commands are refused. Resolves when everybody was told of the tasks that ended. */
+  /** From now on commands are refused. Resolves when the ends of all tasks have been reported. */
   close(): Promise<void> {
     this.#closed = true
     return this.#telling
@@ -124,7 +124,7 @@ export class CommandRunner {
     const committer = this.#parts.committer()
     const done = committer.commit(changes)
     if (changes.ended.length > 0) {
-      // A caller that waited for too long was told so; the change goes its way, and is told of then.
+      // A caller that timed out was notified; the change proceeds, and is reported then.
       const durable = done.catch(() => committer.commit(changes, { waitMs: NO_LIMIT_MS }))
       this.#tell(changes.ended, durable)
     }

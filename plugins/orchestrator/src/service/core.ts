@@ -53,7 +53,7 @@ export interface Core {
   /** After the settings were replaced. */
   reconfigured(): void
   leave(): Estate
-  /** What another has left; to be made durable is what that changed. Throws what cannot be taken up. */
+  /** Imports another core's state. Returns the changes to persist. Throws on state it cannot import. */
   take(left: Estate): Changes
 }
 

@@ -5,12 +5,12 @@ import type { World } from '../state/world.ts'
 
 /**
  * Everything of a state that goes to the one after it in the same process. It crosses from one version of the code to another, so
- * it is made of texts, numbers, arrays and maps alone.
+ * it contains only texts, numbers, arrays and maps.
  */
 export interface Estate {
   readonly records: readonly StoredRecord[]
   readonly remembered: Remembered
-  /** What ledgers and the like know beside their records, by their names. */
+  /** State of ledgers and similar parts beyond their records, by their names. */
   readonly asides: Readonly<Record<string, unknown>>
 }
 

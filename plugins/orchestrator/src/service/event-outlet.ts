@@ -4,12 +4,12 @@ import type { EventLog } from '../events/log.ts'
 import type { Clock } from '../state/ports.ts'
 import { forwardClock } from './clock.ts'
 
-/** The events of this process: whoever listens goes on listening, and numbers go on, whatever is reloaded. */
+/** The events of this process: listeners and numbers survive every reload. */
 export class EventOutlet {
   readonly bus: EventBus
   /** The file that gets each, as the unit that serves wants it. */
   log: EventLog | null = null
-  /** How often the seat of this process was taken by another: its state is read anew then. */
+  /** How often another process took the seat: the state is then loaded again. */
   seatsLost = 0
 
   constructor(log: Logger, now?: Clock) {

@@ -28,7 +28,7 @@ export const HUB_VERSION = 2
 /** Between two looks for what other processes left. */
 const LOOK_MS = 2_000
 
-/** What the unit that serves now lends to the orchestrator. */
+/** Services that the serving unit passes to the orchestrator. */
 export interface Surroundings {
   /** Replaced in place where they change while running. */
   readonly settings: Settings
@@ -45,7 +45,7 @@ export interface Surroundings {
   readonly submitting?: ((submission: TaskSubmission) => Promise<void>) | undefined
   /** Triggers the hook `goalSubmitting`. Default: no tap. */
   readonly goal?: ((request: GoalRequest) => Promise<GoalOutcome | undefined>) | undefined
-  /** The merged envelope of a session; null where nobody keeps them. */
+  /** The merged envelope of a session; null without a session store. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
   /** Sets what a session's envelope says of the mode of work; null takes it away. Nothing where it has none. */
   readonly setMode?: ((session: string, mode: object | null) => Promise<void>) | undefined
@@ -64,11 +64,11 @@ export interface HubOptions {
 }
 
 /**
- * What outlives a reload of the plugin, and of the database's: the seat with its ids and the changes that wait, who waits for work,
+ * State that outlives a reload of the plugin, and of the database's: the seat with its ids and the waiting changes, waiting workers,
  * signals of tasks in progress, and the core that serves.
  *
  * 1. It is opened with the first unit, whose core takes up what was kept.
- * 2. A further unit makes a core of its own, which nobody sees, and which costs nothing where the change is given up.
+ * 2. A further unit makes a separate, hidden core, which costs nothing when the change is abandoned.
  * 3. At the flip that core takes over, between two commands: it is given all records, and what no record keeps; from then on
  *    whatever becomes durable is read from it. Changes that wait are not touched, so that it does not matter whether the database
  *    answers.
@@ -111,7 +111,7 @@ export class Hub {
     return hub
   }
 
-  /** Whose core serves. */
+  /** The unit whose core serves. */
   get surroundings(): Surroundings {
     return this.#surroundings
   }
@@ -126,7 +126,7 @@ export class Hub {
 
   /**
    * From now on this core serves, with everything that the one before it had. Where it cannot take that up the one before stays,
-   * and what it needs is lent by the new unit. Synchronous; throws nothing.
+   * and the new unit provides its dependencies. Synchronous; throws nothing.
    */
   takeOver(surroundings: Surroundings, next: Core): void {
     if (this.#surroundings === surroundings) return
@@ -160,7 +160,7 @@ export class Hub {
     await told
   }
 
-  /** The state as it is wherever it is now. */
+  /** The current state. */
   #records(): Restorable {
     return {
       serialise: (kind, key) => this.core.records.serialise(kind, key),

@@ -14,7 +14,7 @@ import type { TrustLedger } from '../policy/trust.ts'
 import type { Clock } from '../state/ports.ts'
 import type { CommandRunner } from './command-runner.ts'
 
-/** What the ledgers want to be told of while a method of theirs runs. */
+/** Callbacks of the ledgers. */
 export class Asides {
   #events: AgentEventKind[] = []
 
@@ -78,7 +78,7 @@ export interface BudgetServiceParts {
   readonly assertAgent: (agent: number) => void
   readonly database: () => Pick<DatabaseStore, 'query'> | null
   readonly now: Clock
-  /** Whether costs are told as events. */
+  /** Whether costs are reported as events. */
   readonly tellCosts: () => boolean
 }
 

@@ -9,7 +9,7 @@ export function isLogged(severity: keyof Logger, level: string): boolean {
   return LEVELS.indexOf(severity) >= (least === -1 ? LEVELS.indexOf(DEFAULT_LEVEL) : least)
 }
 
-/** A log without the lines that are less severe than `level` says, which is asked for each. A word that is no level is `info`. */
+/** A log that drops lines below the current `level`, which is read for each. An unknown level is `info`. */
 export function levelledLog(log: Logger, level: () => string): Logger {
   const passing = (severity: keyof Logger): Logger[keyof Logger] => {
     return (message, fields) => {

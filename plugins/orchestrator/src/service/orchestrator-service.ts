@@ -341,7 +341,7 @@ export class OrchestratorService implements Orchestrator {
     })
   }
 
-  /** What is due once a second. Resolves when it is durable; throws nothing. */
+  /** Work due once a second. Resolves when it is durable; throws nothing. */
   async tick(): Promise<void> {
     try {
       await this.#runner.runWithIds((changes, world) => tick(world, changes, this.#parts.report))
@@ -350,7 +350,7 @@ export class OrchestratorService implements Orchestrator {
     }
   }
 
-  /** What a session cannot be told does not take back what was done. */
+  /** A failed notification of a session does not undo the command. */
   async #setMode(task: number, mode: object | null): Promise<void> {
     const session = this.#world.tasks.get(task)?.extra?.session_id
     if (session === undefined) return

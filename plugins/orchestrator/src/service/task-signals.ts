@@ -1,6 +1,6 @@
 import { taskLabel } from '@svc/contracts'
 
-/** A signal for each task in progress that somebody works on. */
+/** An abort signal for each task in progress with a worker. */
 export class TaskSignals {
   readonly #controllers = new Map<number, AbortController>()
 
@@ -22,7 +22,7 @@ export class TaskSignals {
     controller.abort(new Error(`Task ${taskLabel(task)} is in progress no longer${why}`))
   }
 
-  /** Nobody here works on anything from now on. */
+  /** No task has a worker here from now on. */
   close(because: string): void {
     for (const task of [...this.#controllers.keys()]) this.stopped(task, because)
   }

@@ -8,15 +8,15 @@ interface Wake {
   /** Whether something came up since the last look. */
   isFresh: boolean
   readonly waiting: Set<Waiter>
-  /** Those that are listened to: whoever waits again and again has one signal for all of it. */
+  /** Signals with listeners: a worker that waits repeatedly has one signal for all of it. */
   readonly signals: WeakSet<AbortSignal>
 }
 
-/** Who waits for work of an agent. Nobody asks again and again: whoever has looked is told when it is worth another look. */
+/** Workers that wait for tasks of an agent. They do not poll: a worker is notified when another look is worth it. */
 export class Wakes {
   readonly #agents = new Map<number, Wake>()
 
-  /** There may be something for the agent. Cheap where nobody has ever looked. */
+  /** An agent may have work. Cheap without waiting workers. */
   runnable(agent: number): void {
     const wake = this.#agents.get(agent)
     if (wake === undefined) return
@@ -26,7 +26,7 @@ export class Wakes {
     wake.waiting.clear()
   }
 
-  /** Somebody looks now. */
+  /** A worker looks now. */
   looked(agent: number): void {
     const wake = this.#agents.get(agent)
     if (wake === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set(), signals: new WeakSet() })
@@ -55,13 +55,13 @@ export class Wakes {
     signal.addEventListener('abort', aborted, { once: true })
   }
 
-  /** The agent is gone: whoever waits looks, and finds that. */
+  /** The agent has left: waiting workers look, and find that. */
   forget(agent: number): void {
     this.runnable(agent)
     this.#agents.delete(agent)
   }
 
-  /** Whoever waits looks, and finds that nothing comes any more. */
+  /** Waiting workers look, and find that there will be no more work. */
   close(): void {
     for (const agent of [...this.#agents.keys()]) this.forget(agent)
   }

@@ -14,7 +14,7 @@ const annotations = ({ env, live }: Where) => ({
   ...(live === true ? ({ 'x-reload': 'live' } as const) : {})
 })
 
-/** A boolean whose variable takes `true` and `false` alone. */
+/** A boolean whose variable takes only `true` and `false`. */
 export const flag = (value: boolean, description: string, where: Where = {}) =>
   t.boolean({ default: value, description, 'x-env-type': 'strict', ...annotations(where) })
 
@@ -36,10 +36,10 @@ export const real = (
 export const ratio = (value: number, description: string, where: Where = {}) => real(value, [0, 1], description, where)
 
 /** The longest time that a setting may name: ten years. */
-const LONGEST_MS = 315_360_000_000
+const MAX_DURATION_MS = 315_360_000_000
 
 export const milliseconds = (value: number, minimum: number, description: string, where: Where = {}) =>
-  integer(value, [minimum, LONGEST_MS], description, where)
+  integer(value, [minimum, MAX_DURATION_MS], description, where)
 
 type Properties = Parameters<typeof t.object>[0]
 

@@ -3,13 +3,13 @@ import { flag, integer, ratio, table } from './declare.ts'
 
 const optionalRatio = (description: string) => t.optional(t.number({ minimum: 0, maximum: 1, description }))
 
-/** What a task has to pass before it is complete. */
+/** Gates that a task has to pass before it is complete. */
 export const gates = {
   stubcheck_gate: flag(true, 'Whether what was made is looked through for placeholders.', {
     env: 'STUBCHECK_GATE',
     live: true
   }),
-  max_debug_iterations: integer(3, [0, 255], 'How often gates without a limit of their own send a task back.', {
+  max_debug_iterations: integer(3, [0, 255], 'How often gates without a separate limit send a task back.', {
     env: 'MAX_DEBUG_ITERATIONS',
     live: true
   }),

@@ -8,7 +8,7 @@ const pilot = (suffix: string, description: string) => truthy(`SVC_MCP_ORCHESTRA
 
 const planning = (value: boolean, env: string, description: string) => flag(value, description, { env, live: true })
 
-/** What plugins beside the orchestrator obey; they read it from `orchestrator.policy`. */
+/** Settings for other plugins, which read them from `orchestrator.policy`. */
 export const neighbours = {
   planning_enabled: planning(false, 'PLANNING_ENABLED', 'Whether goals may be planned.'),
   planning_router_enabled: planning(
@@ -94,7 +94,7 @@ export const neighbours = {
       'x-env': 'SVC_MCP_LLM_COST_EVENTS',
       'x-env-type': 'truthy',
       'x-reload': 'live',
-      description: 'Whether costs of models are told as events. Default: where no database is attached.'
+      description: 'Whether costs of models are reported as events. Default: where no database is attached.'
     })
   ),
   daemon_pilots: table({
@@ -104,8 +104,8 @@ export const neighbours = {
     ),
     reads: pilot('RPC_READS', 'Whether all reading tools ask the daemon.'),
     task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is asked of the daemon.'),
-    start: pilot('START_RPC', 'Whether the start tool tells of the daemon’s agents.'),
-    status_tool: pilot('STATUS_TOOL_RPC', 'Whether the status tool tells of the daemon.'),
+    start: pilot('START_RPC', 'Whether the start tool lists the daemon’s agents.'),
+    status_tool: pilot('STATUS_TOOL_RPC', 'Whether the status tool includes the daemon.'),
     writes: pilot('RPC_WRITES', 'Whether all writing tools go to the daemon.'),
     task_writes: pilot('TASK_WRITES_RPC', 'Whether tools that change tasks go to the daemon.'),
     agent_writes: pilot('AGENT_WRITES_RPC', 'Whether tools that change agents go to the daemon.')

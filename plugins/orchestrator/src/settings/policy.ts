@@ -65,7 +65,7 @@ export const policy = {
   }),
   interruption_calibration: table({
     task_submit_gain: real(0, [-10, 10], 'Bits added to what a question about a submitted task is expected to gain.'),
-    inline_assist_gain: real(0, [-10, 10], 'The same while somebody types.'),
+    inline_assist_gain: real(0, [-10, 10], 'The same during typing.'),
     a2a_gain: real(0, [-10, 10], 'The same for messages between agents.', { env: 'INTERRUPTION_CAL_A2A_GAIN' }),
     plan_gain: real(0, [-10, 10], 'The same for plans.', { env: 'INTERRUPTION_CAL_PLAN_GAIN' }),
     backlog_penalty: real(0.05, [0, 10], 'Bits taken from it for each question that waits.', {

@@ -2,7 +2,7 @@ import { t } from '@svc/plugin-sdk'
 import { hostSettings } from '../routing/host-settings.ts'
 import { flag, integer, milliseconds, real } from './declare.ts'
 
-/** What every agent is said to have, before its host is looked at. */
+/** Declared capabilities of every agent, before its host is probed. */
 const capabilities = t.object({
   gpu_cuda: t.optional(t.boolean()),
   gpu_metal: t.optional(t.boolean()),

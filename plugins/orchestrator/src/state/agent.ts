@@ -33,7 +33,7 @@ export class Agent {
   readonly dynamic: boolean
   readonly capabilities: CapabilityHints
   readonly spawned: Spawned
-  /** What could run now. */
+  /** Tasks that could run now. */
   readonly queue = new RunQueue()
   /** Tasks of the agent that cannot: they wait for another task, a person, a lock, or are doubted. */
   readonly parked = new Set<Task>()

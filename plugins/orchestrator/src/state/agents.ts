@@ -92,7 +92,7 @@ export function admit(world: World, agent: Agent): void {
 
 /**
  * Takes an agent away, and everything that was its own. Its tasks end here, cancelled, and are returned as they were, queued:
- * whoever retires it submits them again. The one in progress is the first.
+ * the caller submits them again. The one in progress is the first.
  */
 export function retire(world: World, changes: Changes, id: number): readonly TaskView[] {
   const agent = world.agent(id)
@@ -140,7 +140,7 @@ export function setPaused(world: World, changes: Changes, id: number, paused: bo
   if (!paused && agent.queue.size > 0) world.parts.observer.runnable(id)
 }
 
-/** Cancels what is queued, and tells how many tasks that were. */
+/** Cancels queued tasks, and returns how many there were. */
 export function drain(world: World, changes: Changes, id: number): number {
   const agent = world.agent(id)
   const queued = agent.tasks().filter(task => task.status.kind === 'Queued')
@@ -156,7 +156,7 @@ export function bindSession(world: World, changes: Changes, id: number, session:
   changes.event({ type: 'session_created', agent_id: id, session_id: session })
 }
 
-/** Somebody works for the agent. Nothing of this outlives the process. */
+/** The agent has a worker. This is lost when the process ends. */
 export function heartbeat(world: World, changes: Changes, id: number, activity: AgentActivity): void {
   const agent = world.agent(id)
   agent.heardAt = world.parts.now()

@@ -1,6 +1,6 @@
 import type { AgentEventKind, LineageRow, TaskEnd } from '@svc/contracts'
 
-/** What one record of the state is about. Records are kept under `kind/key`. */
+/** Subject of a state record. Records are kept under `kind/key`. */
 export type RecordKind =
   | 'task'
   | 'agent'
@@ -21,7 +21,7 @@ export interface TableRow {
 }
 
 /**
- * What one command has changed, noted while it runs. Records are marked, not copied: whoever makes them durable reads them from
+ * Changes of one command, collected while it runs. Records are marked, not copied: the committer reads them from
  * the state at a moment when no command runs, together with those of every other command that waits.
  */
 export class Changes {
@@ -30,7 +30,7 @@ export class Changes {
   readonly events: AgentEventKind[] = []
   readonly lineage: LineageRow[] = []
   readonly rows: TableRow[] = []
-  /** Tasks that ended, for whoever is told after that is durable. */
+  /** Tasks that ended, for listeners after that is durable. */
   readonly ended: TaskEnd[] = []
 
   touch(kind: RecordKind, key: string | number): void {
@@ -51,7 +51,7 @@ export class Changes {
   }
 }
 
-/** The state, for whoever makes it durable. */
+/** The state, for the committer. */
 export interface RecordSource {
   /** JSON of a record as it is now; null where it is no longer there. */
   serialise(kind: RecordKind, key: string): string | null

@@ -9,7 +9,7 @@ export class Dependencies {
     else waiting.push(task)
   }
 
-  /** Those that wait for a task, which from now on nobody does. */
+  /** Removes and returns the tasks that wait for a task. */
   take(on: number): readonly number[] {
     const waiting = this.#dependants.get(on)
     if (waiting === undefined) return []

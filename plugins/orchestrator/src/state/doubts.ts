@@ -3,7 +3,7 @@ import { endTask } from './endings.ts'
 import { COMPLETED, QUEUED, refuseTransition } from './status.ts'
 import type { World } from './world.ts'
 
-/** Takes a task aside that somebody does not trust, until {@link resolveDoubt}. Its files stay locked. */
+/** Sets a distrusted task aside, until {@link resolveDoubt}. Its files stay locked. */
 export function doubt(world: World, changes: Changes, id: number, reason: string | null): void {
   const task = world.task(id)
   if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')

@@ -3,7 +3,7 @@ import { shardPhaseOf } from '../routing/skill-ledger.ts'
 import type { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
 import { lockToWork, releaseFiles } from './files.ts'
-import { KEPT_CANDIDATES, MOST_DESCRIPTION_BYTES } from './limits.ts'
+import { KEPT_CANDIDATES, MAX_DESCRIPTION_BYTES } from './limits.ts'
 import type { GateEvidence } from './ports.ts'
 import { NO_REASONS, type Reasons } from './reasons.ts'
 import { CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED, refuseTransition } from './status.ts'
@@ -12,7 +12,7 @@ import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
 /** Agents up to which it is written down who could have had a task that leaves its queue. */
-const MOST_EXPLAINED = 64
+const MAX_EXPLAINED = 64
 
 /** The next task of an agent, in progress from now on; null where it has none that could run now, or has one already. */
 export function next(world: World, changes: Changes, id: number): Task | null {
@@ -39,7 +39,7 @@ function reasonsOf(task: Task): Reasons {
 function start(world: World, changes: Changes, task: Task): void {
   const now = world.parts.now()
   // With many agents that costs more than it is worth before anybody asks.
-  if (world.agents.size <= MOST_EXPLAINED)
+  if (world.agents.size <= MAX_EXPLAINED)
     reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
   world.move(task, IN_PROGRESS, changes)
   task.startedAt = now
@@ -54,7 +54,7 @@ function start(world: World, changes: Changes, task: Task): void {
 }
 
 /**
- * Throws `ORC_TRANSITION` for a task that nobody can have worked on. One that is queued could have been: whoever works without
+ * Throws `ORC_TRANSITION` for a task without a possible worker. A queued one may have one: a worker without
  * a fleet does not start it first.
  */
 export function assertWorkable(world: World, id: number, wanted: string): Task {
@@ -67,7 +67,7 @@ export function assertWorkable(world: World, id: number, wanted: string): Task {
 function startIfQueued(world: World, changes: Changes, task: Task): void {
   if (task.status.kind !== 'Queued') return
   const agent = world.agents.get(task.agent) as Agent
-  // What was locked by others since is told of, not refused: the work is done.
+  // Locks that others took in the meantime are reported, not refused: the work is done.
   lockToWork(world, task, agent, changes)
   start(world, changes, task)
 }
@@ -117,7 +117,7 @@ export function complete(
   return { completed: true }
 }
 
-/** What the router learns of an agent from how its task ended. `failure`: why it failed; null where it was completed. */
+/** Updates the router with the outcome of a task. `failure`: why it failed; null where it was completed. */
 function noteSkills(world: World, task: Task, failure: string | null): void {
   const success = failure === null
   const skill = task.extra?.active_skill
@@ -139,7 +139,7 @@ export function requeue(world: World, changes: Changes, task: Task, because: str
   extra.phase = undefined
 }
 
-/** {@link requeue}, for whoever worked on it. */
+/** {@link requeue}, for the worker of the task. */
 export function release(world: World, changes: Changes, id: number, reason: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'released')
@@ -150,7 +150,7 @@ export function release(world: World, changes: Changes, id: number, reason: stri
 /** A note grows the description, but not for ever. */
 function annotate(task: Task, note: string): void {
   const next = `${task.description}${note}`
-  if (Buffer.byteLength(next) <= MOST_DESCRIPTION_BYTES) task.description = next
+  if (Buffer.byteLength(next) <= MAX_DESCRIPTION_BYTES) task.description = next
 }
 
 export function fail(world: World, changes: Changes, id: number, reason: string): void {
@@ -172,7 +172,7 @@ export function cancel(world: World, changes: Changes, id: number): void {
 }
 
 /**
- * Ends a task that has not ended, from wherever it is. `reason`: why it failed, was cancelled or expired; null where there is
+ * Ends an unfinished task in any state. `reason`: why it failed, was cancelled or expired; null where there is
  * nothing to say. Those that wait for one that is cancelled are cancelled too, since it never completes.
  */
 export function endTask(
@@ -279,7 +279,7 @@ export function blockedOn(world: World, task: Task): TaskStatus {
   return { kind: 'Blocked', on: on ?? (task.dependsOn[0] as number) }
 }
 
-/** Gates that have found what they asked for, at the last attempt. */
+/** Gates whose requirements were met at the last attempt. */
 function passedGates(task: Task): readonly string[] {
   return reasonsOf(task).gates.flatMap(({ gate, verdict }) => (verdict === 'pass' ? [gate] : []))
 }

@@ -66,7 +66,7 @@ function lockConflict({ path, kind, holder }: LockConflict): Error {
 
 /**
  * Whether an agent may write these files, by its scope. Throws `ORC_SCOPE_DENIED` where that is strict and the agent not reliable
- * enough to be spared; tells of it otherwise.
+ * enough to be spared; reports it otherwise.
  */
 export function checkScope(world: World, files: readonly FileAffinity[], agent: number, changes: Changes): void {
   const settings = world.parts.settings()
@@ -125,7 +125,7 @@ export function lockToWork(world: World, task: Task, agent: Agent, changes: Chan
   return null
 }
 
-/** The write locks and the files of a task that was given to another agent, but for what somebody else holds. */
+/** The write locks and the files of a task that moved to another agent, except for those held by others. */
 export function moveFiles(world: World, task: Task, to: number, changes: Changes): void {
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, to) !== null) continue
@@ -134,7 +134,7 @@ export function moveFiles(world: World, task: Task, to: number, changes: Changes
   }
 }
 
-/** What a task held is free, but for what other tasks of its agent need. */
+/** Releases the locks of a task, except for those that other tasks of its agent need. */
 export function releaseFiles(world: World, task: Task, changes: Changes): void {
   for (const { path } of task.files) {
     if (!world.locks.release(path, task.agent, task.id, other => world.tasks.get(other)?.agent ?? null)) continue

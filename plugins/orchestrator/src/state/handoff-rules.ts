@@ -2,7 +2,7 @@ import { agentLabel, type Handoff, orchestrationErrors } from '@svc/contracts'
 
 const DEFAULT_TIMEOUT_MS = 3_600_000
 
-/** What only the raw transcript of a model has in it. */
+/** Fields that only the raw transcript of a model contains. */
 const TRANSCRIPT_MARKERS = ['<|im_start|>', '<|im_end|>', '\nHuman:', '\nAssistant:', '[INST]', '[/INST]', '<<SYS>>']
 
 /** Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`. */

@@ -1,6 +1,6 @@
 import type { Priority } from '@svc/contracts'
 
-/** Settings that the state obeys, as they are in the section `[orchestrator]`. Read anew for every command. */
+/** Settings of the state, as in the section `[orchestrator]`. Read again for every command. */
 export interface StateSettings {
   readonly enabled: boolean
   readonly max_agents: number
@@ -30,13 +30,13 @@ export const PRIORITY_OF: Readonly<Record<StateSettings['default_priority'], Pri
 }
 
 /** Bytes of UTF-8 that a description may have. */
-export const MOST_DESCRIPTION_BYTES = 131_072
+export const MAX_DESCRIPTION_BYTES = 131_072
 /** Tasks that ended and are still known. */
-export const MOST_ENDED = 1_000
+export const MAX_ENDED = 1_000
 /** Times that a task may be handed over before that counts as a loop. */
-export const MOST_HANDOFFS = 5
-export const MOST_TURNS = 10
-export const MOST_OBSERVATIONS = 20
+export const MAX_HANDOFFS = 5
+export const MAX_TURNS = 10
+export const MAX_OBSERVATIONS = 20
 /** Agents that an explanation of a route names. */
 export const SHOWN_CANDIDATES = 10
 /** Those that are kept with a task that has left its queue. */

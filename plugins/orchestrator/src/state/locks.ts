@@ -17,11 +17,11 @@ export interface LockConflict {
 
 /**
  * Locks on files: one agent writes, or several read. They are held by agents on behalf of tasks, so that one agent's tasks never
- * stand in each other's way, and the last of them gives the lock back. The only agent that reads may go on to write.
+ * never conflict, and the last of them releases the lock. A sole reader may upgrade to writing.
  */
 export class LockTable {
   readonly #locks = new Map<string, Lock>()
-  /** How often somebody was refused. */
+  /** Number of refused requests. */
   contention = 0
 
   get size(): number {
@@ -55,7 +55,7 @@ export class LockTable {
     return isNew
   }
 
-  /** Whether the agent reads now under a lock that it had not. A file that somebody writes can be read, without one. */
+  /** Whether the agent now holds a new read lock. A file that is being written can be read, without one. */
   read(path: string, agent: number, task: number, now: number): boolean {
     const lock = this.#locks.get(path)
     if (lock === undefined) {
@@ -98,7 +98,7 @@ export class LockTable {
     if (lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))) lock.since = now
   }
 
-  /** Agent that writes a file; null where nobody does. */
+  /** Agent that writes a file; null for none. */
   writer(path: string): number | null {
     return this.#locks.get(path)?.writer ?? null
   }
@@ -134,7 +134,7 @@ export class LockTable {
     return JSON.stringify({ writer, readers, since })
   }
 
-  /** Without its tasks, which say themselves what they need: see {@link LockTable.needs}. False where somebody has it. */
+  /** Without its tasks, which declare their needs themselves: see {@link LockTable.needs}. False where another agent holds it. */
   restore(path: string, json: string): boolean {
     if (this.#locks.has(path)) return false
     const { writer, readers, since } = JSON.parse(json) as Pick<Lock, 'writer' | 'readers' | 'since'>

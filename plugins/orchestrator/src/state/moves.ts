@@ -5,7 +5,7 @@ import type { Changes } from './changes.ts'
 import { endTask, requeue } from './endings.ts'
 import { dropLock, moveFiles, own, releaseFiles, repositoryPath } from './files.ts'
 import { assertHandoff } from './handoff-rules.ts'
-import { MOST_HANDOFFS } from './limits.ts'
+import { MAX_HANDOFFS } from './limits.ts'
 import type { AgentLoad, MovableTask } from './ports.ts'
 import { hasEnded, refuseTransition } from './status.ts'
 import type { Task } from './task.ts'
@@ -19,9 +19,9 @@ function give(world: World, changes: Changes, task: Task, to: Agent, because: st
   moveFiles(world, task, to.id, changes)
 }
 
-/** Who has a task now whose agent is gone; one is made where the router says so. */
+/** Current agent of a task whose agent has left; one is created where the router says so. */
 export function rehome(world: World, changes: Changes, task: Task): Agent {
-  // The one that was asked for by name is gone.
+  // The agent requested by name has left.
   const decision = world.router.route({ ...routeAgain(task), agent_name: undefined })
   let agent: Agent
   if (decision.kind === 'agent') agent = world.agent(decision.agent)
@@ -35,8 +35,8 @@ export function rehome(world: World, changes: Changes, task: Task): Agent {
 }
 
 /**
- * Everything of an agent that is about to go is given to whoever is fit for it. False, and nothing has happened, where there is
- * nobody else.
+ * Moves all tasks of a leaving agent to fit agents. Returns false without any change where there is
+ * no other agent.
  */
 export function evacuate(world: World, changes: Changes, agent: Agent): boolean {
   const tasks = agent.tasks()
@@ -105,7 +105,7 @@ export function agentLoads(world: World): readonly AgentLoad[] {
 
 /**
  * One agent gives its work to another, which is made where none is named. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`;
- * a task that was handed over too often fails, as one that nobody wants.
+ * a task that was handed over too often fails.
  */
 export function handoff(world: World, changes: Changes, payload: Handoff): HandoffOutcome {
   const from = world.agent(payload.from_agent)
@@ -156,7 +156,7 @@ function pendingTask(world: World, id: number, from: Agent): Task {
 /** False where it has been handed over too often. */
 function handOver(world: World, changes: Changes, task: Task, to: Agent): boolean {
   const count = task.countUp('handoff_count')
-  if (count > MOST_HANDOFFS) {
+  if (count > MAX_HANDOFFS) {
     if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') return false
     const reason = `possible infinite A2A handoff loop: it was handed over ${count} times`
     endTask(world, changes, task, { kind: 'Failed', reason }, reason)

@@ -1,6 +1,6 @@
 import type { TaskPhase } from '@svc/contracts'
 import type { Changes } from './changes.ts'
-import { MOST_OBSERVATIONS, MOST_TURNS } from './limits.ts'
+import { MAX_OBSERVATIONS, MAX_TURNS } from './limits.ts'
 import type { World } from './world.ts'
 
 /** Which part of the work on a task has begun. */
@@ -22,7 +22,7 @@ export function addTurn(world: World, changes: Changes, id: number, message: str
     message,
     timestamp_ms: world.parts.now()
   }
-  extra.transcript = [...(extra.transcript ?? []), turn].slice(-MOST_TURNS)
+  extra.transcript = [...(extra.transcript ?? []), turn].slice(-MAX_TURNS)
   changes.touch('task', id)
 }
 
@@ -30,7 +30,7 @@ export function addTurn(world: World, changes: Changes, id: number, message: str
 export function addObservation(world: World, changes: Changes, id: number, note: string): void {
   const task = world.task(id)
   const extra = task.more()
-  extra.observations = [...(extra.observations ?? []), note].slice(-MOST_OBSERVATIONS)
+  extra.observations = [...(extra.observations ?? []), note].slice(-MAX_OBSERVATIONS)
   changes.touch('task', id)
   changes.event({ type: 'observation_recorded', agent_id: task.agent, task_id: id, note })
 }

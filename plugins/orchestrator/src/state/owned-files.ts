@@ -1,6 +1,6 @@
 /**
- * Which agent a file belongs to: whoever was given a task that writes it, claimed it, or had it handed over. What an agent owns
- * is also its scope: one that owns nothing may write anywhere, others at, below and above what they own.
+ * Owner of each file: the agent that got a task that writes it, claimed it, or received it in a handoff. The files of an agent
+ * are also its scope: one that owns nothing may write anywhere, others at, below and above what they own.
  */
 export class OwnedFiles {
   readonly #owners = new Map<string, number>()
@@ -41,7 +41,7 @@ export class OwnedFiles {
     return true
   }
 
-  /** False where nobody has it. */
+  /** False without an owner. */
   release(path: string): boolean {
     const owner = this.#owners.get(path)
     if (owner === undefined) return false

@@ -18,7 +18,7 @@ import type {
 import type { Changes, RecordKind, RecordSource } from './changes.ts'
 
 /**
- * What the state asks of the parts around it. Everything here is synchronous and does no I/O, but for what says otherwise. The
+ * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. The
  * parts are given to the state when it is made; in tests they are small fakes.
  */
 
@@ -39,7 +39,7 @@ export interface RoutableAgent {
   readonly weighted_load: number
 }
 
-/** What the router looks up in the state. All in constant time. */
+/** Queries of the router about the state. All in constant time. */
 export interface RoutingWorld {
   fileOwner(path: string): number | null
   /** Agent that a group has; set by the state with the first task that is routed by that group. */
@@ -75,7 +75,7 @@ export type RouteDecision =
       readonly reason: string
     }
 
-/** Keeps indexes of its own, so that a decision does not look at every agent. */
+/** Keeps separate indexes, so that a decision does not look at every agent. */
 export interface RouterPort {
   agentAdded(agent: RoutableAgent): void
   agentRemoved(agent: number): void
@@ -110,7 +110,7 @@ export interface MovableTask {
   readonly id: number
   readonly agent: number
   readonly priority: Priority
-  /** What it adds to a load. */
+  /** Its contribution to a load. */
   readonly weight: number
   readonly files: readonly FileAffinity[]
   readonly capabilities: CapabilityHints | undefined
@@ -120,7 +120,7 @@ export interface RebalanceWorld {
   readonly agents: readonly AgentLoad[]
   /** Lowest priority first, and of those the newest first. */
   queuedOf(agent: number): Iterable<MovableTask>
-  /** Who holds the lock for writing; null where nobody does. */
+  /** Holder of the write lock; null for none. */
   writer(path: string): number | null
 }
 
@@ -158,12 +158,12 @@ export interface Ledger {
 }
 
 /**
- * Parts that know something beside records, which a reload of the code is to leave as it is. What is left is made of numbers,
+ * Parts with state beyond records, which survives a reload of the code. The exported state consists of numbers,
  * texts, arrays and maps: it crosses from one version of the code to another.
  */
 export interface Heritable {
   leave(): unknown
-  /** What another of its kind has left. */
+  /** Exported state of another instance. */
   take(left: unknown): void
 }
 
@@ -195,7 +195,7 @@ export interface BudgetPort extends Ledger {
   forget(agent: number): void
 }
 
-/** What is judged of a task before it is queued. */
+/** Judgement of a task before it is queued. */
 export interface TaskToJudge {
   readonly description: string
   readonly files: readonly FileAffinity[]
@@ -221,7 +221,7 @@ export interface JudgePort {
     readonly decision: TestDecision
     readonly rationale: string
   }
-  /** Throws `ORC_INJECTION`. Warnings, for whoever submits. Text comes back only where it had to be changed. */
+  /** Throws `ORC_INJECTION`. Returns warnings for the submitter, and the text only where it had to be changed. */
   screen(description: string): { readonly description: string; readonly warnings: readonly string[] }
   /** Throws `ORC_SCOPE_DENIED` where the quality gate is enforced and the evidence is too thin to begin. */
   admitEvidence(task: TaskToJudge): void
@@ -262,7 +262,7 @@ export interface GatePort {
   run(input: GateInput): GateOutcome
 }
 
-// What outlives the process ------------------------------------------------------------------------------------------
+// State that outlives the process ------------------------------------------------------------------------------------
 
 /** Ids that no other process of the repository takes. */
 export interface IdSource {
@@ -277,12 +277,12 @@ export interface CommitPort {
   commit(changes: Changes): Promise<void>
 }
 
-/** The aggregate, for whoever keeps its records. */
+/** The aggregate, for the writer of its records. */
 export interface Restorable extends RecordSource {
   /** In any order, before `recovered` and before any command. Throws what is wrong with a record that cannot be read. */
   restore(kind: RecordKind, key: string, json: string): void
   /**
-   * After the last record of a seat: tasks that were in progress are queued again, once each; locks of tasks that are gone are
+   * After the last record of a seat: tasks that were in progress are queued again, once each; locks of missing tasks are
    * released. What that changed is in the result, to be committed.
    */
   recovered(): Changes

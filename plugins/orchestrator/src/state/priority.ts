@@ -11,7 +11,7 @@ export function rank(priority: Priority): 0 | 1 | 2 {
 /** Tenths of the factors 3.0, 1.0 and 0.4, so that loads are sums of integers and never drift. */
 const TENTHS: Readonly<Record<Priority, number>> = { Urgent: 30, Normal: 10, Background: 4 }
 
-/** What a task adds to a load, in fiftieths: factor of the priority times complexity / 5. */
+/** Load of a task, in fiftieths: factor of the priority times complexity / 5. */
 export function weightOf(priority: Priority, complexity: number): number {
   return TENTHS[priority] * complexity
 }

@@ -2,8 +2,8 @@ import type { Priority } from '@svc/contracts'
 import { PRIORITIES, rank } from './priority.ts'
 import type { Task } from './task.ts'
 
-/** Tasks of one priority that are put in order for whoever asks for the least urgent ones. */
-const MOST_LOOKED_AT = 1_000
+/** Tasks of one priority that are sorted to find the least urgent ones. */
+const MAX_SORTED = 1_000
 
 /** Whether `one` is served before `other`: the older first, the smaller id among those of one age. */
 function before(one: Task, other: Task): boolean {
@@ -106,11 +106,11 @@ export class RunQueue {
 
   /**
    * Those that the queue can do without first: lowest priority, and of those the newest. Of a long queue the last that came, as
-   * far as the heap tells: new ones stand at its end.
+   * far as the heap shows: new ones are at its end.
    */
   *leastUrgent(): Iterable<Task> {
     for (const priority of [...PRIORITIES].reverse()) {
-      const last = this.#heaps[rank(priority)].values().slice(-MOST_LOOKED_AT)
+      const last = this.#heaps[rank(priority)].values().slice(-MAX_SORTED)
       yield* last.sort((one, other) => (before(one, other) ? 1 : -1))
     }
   }

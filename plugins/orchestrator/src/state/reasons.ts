@@ -15,7 +15,7 @@ export interface Reasons {
 export interface ReasonsRecord {
   /** Names and values of the terms that add something alternate. */
   readonly c?: readonly (readonly [agent: number, name: string, score: number, ...terms: (string | number)[]])[]
-  /** Without those that were skipped; of one that let the task pass its place in {@link GATES} alone. */
+  /** Without skipped gates; of one that let the task pass only its place in {@link GATES}. */
   readonly g?: readonly (number | readonly [gate: GateName, verdict: GateVerdict, detail: string])[]
   /** When the gates were asked, in Unix milliseconds. */
   readonly t?: number

@@ -11,7 +11,7 @@ import type { Totals, World } from './world.ts'
 
 /**
  * The state as records, and back. What was kept may come while the state is at work already: from a process that ended, whose
- * tasks nobody has now.
+ * tasks without an agent now.
  */
 export class Records implements Restorable {
   readonly #world: World
@@ -83,7 +83,7 @@ export class Records implements Restorable {
     return this.#place(true)
   }
 
-  /** In place of {@link Records.recovered} where the process goes on: whoever works on a task goes on too. */
+  /** Instead of {@link Records.recovered} where the process continues: its workers continue too. */
   takenOver(): Changes {
     return this.#place(false)
   }
@@ -99,7 +99,7 @@ export class Records implements Restorable {
       if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(task, changes)
       const { kind } = task.status
       if (isAfterEnd && kind === 'InProgress' && task.extra?.remote === undefined) {
-        // Whoever worked on it is gone.
+        // Its worker has left.
         task.status = QUEUED
         task.startedAt = 0
         task.countUp('recoveries')
@@ -124,7 +124,7 @@ export class Records implements Restorable {
     return changes
   }
 
-  /** What a task waits for, and holds. */
+  /** Dependencies and locks of a task. */
   #reconnect(task: Task, changes: Changes): void {
     const world = this.#world
     if (hasEnded(task.status.kind)) return

@@ -4,7 +4,7 @@ import type { Reasons } from './reasons.ts'
 import type { Page } from './trace-book.ts'
 import type { World } from './world.ts'
 
-/** What no record keeps, since it is about this process: who is there, and what happened last. */
+/** State of this process without records: workers, and the last events. */
 export interface Remembered {
   readonly activeAt: number
   readonly saidIdle: boolean

@@ -5,7 +5,7 @@ import { rehome } from './moves.ts'
 import { refuseTransition } from './status.ts'
 import type { World } from './world.ts'
 
-/** Queues a failed task again, for the agent that it had, or whoever is fit for it where that one is gone. */
+/** Queues a failed task again, for its former agent, or for a fit one where that has left. */
 export function retry(world: World, changes: Changes, id: number): void {
   const task = world.task(id)
   if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')

@@ -1,7 +1,7 @@
 import { orchestrationErrors, type TaskStatus, type TaskStatusKind, taskLabel } from '@svc/contracts'
 
 /**
- * What a task may become, from where it stands. Every change of a status goes through {@link allows}.
+ * Allowed transitions of a task's status. Every change of a status goes through {@link allows}.
  *
  * Three lines are wider than the protocol's table: a queued task can be doubted, and fails when it has been handed over too
  * often; one that is approved and still waits for another becomes `Blocked`; and a doubt that is overruled completes its task.
@@ -22,7 +22,7 @@ export function allows(from: TaskStatusKind, to: TaskStatusKind): boolean {
   return from === to || transitions[from].includes(to)
 }
 
-/** Whether nothing is done with it any more, unless somebody asks for another attempt. */
+/** Whether the status is final, except for a requested retry. */
 export function hasEnded(kind: TaskStatusKind): boolean {
   return kind === 'Completed' || kind === 'Failed' || kind === 'Cancelled'
 }
@@ -47,11 +47,11 @@ export function refuseTransition(task: number, status: TaskStatus, wanted: strin
 
 const HINTS: Readonly<Record<TaskStatusKind, string>> = {
   Queued: 'it waits for its agent; complete it, or cancel it',
-  InProgress: 'somebody works on it; wait, or cancel it',
+  InProgress: 'an agent works on it; wait, or cancel it',
   Blocked: 'it waits for another task; complete that one first, or cancel it',
   BlockedOnApproval: 'it waits for a person; approve it, or cancel it',
   Failed: 'retry it, or submit another',
-  Doubted: 'somebody doubts it; resolve that first',
+  Doubted: 'it is in doubt; resolve that first',
   Completed: 'it is done; submit another',
   Cancelled: 'it was taken back; submit another'
 }

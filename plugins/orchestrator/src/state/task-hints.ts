@@ -1,6 +1,6 @@
 import type { BenchmarkTier, TaskCategory } from '@svc/contracts'
 
-/** What a description says in markers. */
+/** Markers in a description. */
 export interface InlineHints {
   readonly tools: readonly string[]
   readonly research: readonly string[]

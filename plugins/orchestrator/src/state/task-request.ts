@@ -7,13 +7,13 @@ import {
   type TaskCategory,
   taskLabel
 } from '@svc/contracts'
-import { MOST_DESCRIPTION_BYTES } from './limits.ts'
+import { MAX_DESCRIPTION_BYTES } from './limits.ts'
 import type { TaskToRoute } from './ports.ts'
 import type { Task, TaskExtra } from './task.ts'
 import { campaignTokens, type InlineHints } from './task-hints.ts'
 import type { World } from './world.ts'
 
-/** Whoever works on a task of a category, unless the task says otherwise. */
+/** Default agent of a category, unless the task names one. */
 export const ROLES: Readonly<Record<TaskCategory, ExecutionRole>> = {
   General: 'planner',
   CodeGen: 'builder',
@@ -42,11 +42,11 @@ export function complexityOf(asked: number | undefined): number {
 export function assertDescription(description: string): void {
   // A text of that many units has at most three times as many bytes.
   const bytes =
-    description.length * 3 <= MOST_DESCRIPTION_BYTES ? description.length : Buffer.byteLength(description, 'utf8')
-  if (bytes > 0 && bytes <= MOST_DESCRIPTION_BYTES) return
+    description.length * 3 <= MAX_DESCRIPTION_BYTES ? description.length : Buffer.byteLength(description, 'utf8')
+  if (bytes > 0 && bytes <= MAX_DESCRIPTION_BYTES) return
   throw orchestrationErrors.create(
     'ORC_VALIDATION_FAILED',
-    `Task validation failed: the description has ${bytes} bytes; 1 to ${MOST_DESCRIPTION_BYTES} are taken`,
+    `Task validation failed: the description has ${bytes} bytes; 1 to ${MAX_DESCRIPTION_BYTES} are taken`,
     { hint: bytes === 0 ? 'say what is to be done' : 'put long texts into a file and name that' }
   )
 }
@@ -93,7 +93,7 @@ const COPIED = [
   'is_detached'
 ] as const satisfies readonly (keyof EnqueueHints)[]
 
-/** What few tasks have, from everything that says it; null where there is nothing of the kind. */
+/** Rare fields of a task, from every source; null without any. */
 export function extraOf(
   request: SubmitRequest,
   hints: EnqueueHints | undefined,

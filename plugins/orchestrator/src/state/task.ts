@@ -17,7 +17,7 @@ import { transitions } from './status.ts'
 
 type Mutable<A> = { -readonly [K in keyof A]?: A[K] | undefined }
 
-/** What few tasks have. It is made where the first of these is set, so that the many cost nothing for it. */
+/** Rare fields of a task, allocated with the first of them to save memory. */
 export interface TaskExtra
   extends Mutable<
     Pick<
@@ -51,7 +51,7 @@ export interface TaskExtra
   > {
   transcript?: TaskTurn[]
   observations?: string[]
-  /** Name of the agent that was asked for. */
+  /** Name of the requested agent. */
   agent_name?: string | undefined
   required_labels?: readonly string[] | undefined
   correlation_id?: string | undefined
@@ -80,7 +80,7 @@ export type TaskCounter = (typeof COUNTERS)[number]
 interface TaskRecord {
   readonly id: number
   readonly d: string
-  /** Its kind alone where there is nothing else. */
+  /** Only its kind where there is nothing else. */
   readonly s: TaskStatus | TaskStatus['kind']
   readonly a: number
   readonly t: readonly [created: number, started: number, ended: number]
@@ -102,7 +102,7 @@ interface TaskRecord {
 
 const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
 
-/** What a record means by what it leaves out: it is read by this for ever. */
+/** Defaults of a record's missing fields. They must never change. */
 const USUAL = {
   p: 'Normal',
   c: 5,
@@ -171,7 +171,7 @@ export class Task {
     this.rule = made.rule
   }
 
-  /** What it adds to the load of its agent, in fiftieths. */
+  /** Its contribution to the load of its agent, in fiftieths. */
   get weight(): number {
     return weightOf(this.priority, this.complexity)
   }

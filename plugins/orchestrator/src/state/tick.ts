@@ -17,7 +17,7 @@ const STALE: readonly (readonly [missed: number, level: Staleness])[] = [
 ]
 const ORDER: readonly Staleness[] = ['fresh', 'warn', 'alert', 'critical', 'dead']
 
-/** What is done once a second, each part for itself: what one of them throws is given to `report`, and the others go on. */
+/** Runs the periodic work once a second, each part separately: errors of one go to `report`, and the others continue. */
 export function tick(world: World, changes: Changes, report: (duty: string, error: unknown) => void): void {
   const duties: Readonly<Record<string, () => void>> = {
     'locks held too long': () => releaseStaleLocks(world, changes),
@@ -47,7 +47,7 @@ function expire(world: World, changes: Changes): void {
   const before = world.parts.now() - world.parts.settings().task_timeout_ms
   for (const agent of world.agents.values()) {
     for (const task of agent.queue.waitingSince(before)) {
-      // One that waited for another that expired is gone already.
+      // One that waited for another expired one has ended already.
       if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, 'it waited too long', 'expired')
     }
   }
@@ -90,7 +90,7 @@ function scale(world: World, changes: Changes): void {
   if (rebalanceUrgent) changes.event({ type: 'urgent_rebalance_triggered', moved })
 }
 
-/** An agent that somebody works for, and that has nothing to do, is asked to look for what is left. */
+/** An idle agent with a worker gets a task to look for remaining work. */
 function continueWork(world: World, changes: Changes): void {
   const { parts } = world
   const settings = parts.settings()
@@ -104,7 +104,7 @@ function continueWork(world: World, changes: Changes): void {
     if (now - Math.max(agent.continuedAt, idleSince) < settings.continuation_cooldown_ms) continue
     const count = agent.continuations + 1
     agent.continuedAt = now
-    // It is work as any other, and would begin the count anew.
+    // It is work like any other, and would reset the count.
     submit(world, changes, {
       description: `[Auto-Continuation] Look at what ${agent.name} has done, and do what is left of it.`,
       files: [],
@@ -117,7 +117,7 @@ function continueWork(world: World, changes: Changes): void {
   }
 }
 
-/** For whoever reads the database: how reliable agents are. Of the process itself that is in the records of trust. */
+/** Reliability of agents for readers of the database. The process itself keeps it in the records of trust. */
 function rate(world: World, changes: Changes): void {
   for (const agent of world.rated) {
     const { reliability, outcomes } = world.parts.trust.of(agent)

@@ -6,18 +6,18 @@ export interface Page {
   readonly stages: Stage[]
 }
 
-const MOST_TASKS = 200
-const MOST_STAGES = 32
+const MAX_TRACED_TASKS = 200
+const MAX_STAGES = 32
 
-/** What happened to the last tasks, for whoever asks why. It ends with the process. */
+/** Traces of the last tasks, for `explain`. They end with the process. */
 export class TraceBook {
   readonly #pages = new Map<number, Page>()
 
   note(task: number, stage: string, detail: string, now: number): void {
     const { stages } = this.#page(task)
     stages.push({ stage, timestamp_ms: now, detail })
-    // The first tells where it came from; what is in the middle is the least worth.
-    if (stages.length > MOST_STAGES) stages.splice(1, 1)
+    // The first stage names the origin; the middle matters least.
+    if (stages.length > MAX_STAGES) stages.splice(1, 1)
   }
 
   get pages(): ReadonlyMap<number, Page> {
@@ -36,7 +36,7 @@ export class TraceBook {
     let page = this.#pages.get(task)
     if (page === undefined) {
       this.#pages.set(task, (page = { stages: [] }))
-      if (this.#pages.size > MOST_TASKS) this.#pages.delete(this.#pages.keys().next().value as number)
+      if (this.#pages.size > MAX_TRACED_TASKS) this.#pages.delete(this.#pages.keys().next().value as number)
     }
     return page
   }

@@ -9,7 +9,7 @@ import {
 import type { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
 import { Dependencies } from './dependencies.ts'
-import { MOST_ENDED, type StateSettings } from './limits.ts'
+import { MAX_ENDED, type StateSettings } from './limits.ts'
 import { LockTable } from './locks.ts'
 import { OwnedFiles } from './owned-files.ts'
 import type {
@@ -29,7 +29,7 @@ import { allows, hasEnded, QUEUED, refuseTransition } from './status.ts'
 import type { Task } from './task.ts'
 import { TraceBook } from './trace-book.ts'
 
-/** What the state is made with. */
+/** Dependencies of the state at its creation. */
 export interface Parts {
   readonly settings: () => StateSettings
   readonly now: Clock
@@ -44,7 +44,7 @@ export interface Parts {
   readonly attention: Ledger
   readonly judge: JudgePort
   readonly gates: Pick<GatePort, 'run'>
-  /** What an agent has that asks for these capabilities itself. */
+  /** Capabilities of an agent that requests these itself. */
   readonly capabilities: (own: CapabilityHints | undefined) => CapabilityHints
   readonly observer: Observer
 }
@@ -53,7 +53,7 @@ export interface Parts {
 export interface Observer {
   /** The agent may have something to run that it had not before. */
   runnable(agent: number): void
-  /** Nobody here works on the task any more. */
+  /** The task has no worker here any more. */
   stopped(task: number, because: string): void
 }
 
@@ -95,7 +95,7 @@ export class World {
   stopped: { readonly reason: string | null } | null = null
   /** When something was last submitted, started or ended. */
   activeAt: number
-  /** Whether it was told that nothing has happened for long. */
+  /** Whether a warning about its long silence was sent. */
   saidIdle = false
   lastHeartbeatLook = 0
   /** Sum of the loads of all agents, in fiftieths. */
@@ -211,7 +211,7 @@ export class World {
     else waiting.add(task)
   }
 
-  /** A file is free: whoever waited for it is queued again. */
+  /** A file is free: tasks that waited for it are queued again. */
   freed(path: string): void {
     const waiting = this.#contended.get(path)
     if (waiting === undefined) return
@@ -232,7 +232,7 @@ export class World {
 
   /** Forgets the oldest of those that ended, above the limit; but none that others still wait for. */
   #evict(changes: Changes): void {
-    for (let looks = this.#ended.size; looks > 0 && this.#ended.size > MOST_ENDED; looks--) {
+    for (let looks = this.#ended.size; looks > 0 && this.#ended.size > MAX_ENDED; looks--) {
       const [oldest] = this.#ended
       if (oldest === undefined) return
       this.#ended.delete(oldest)

@@ -10,7 +10,7 @@ t.test('what is committed is in the database, and gone when it is gone', async t
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
-  t.equal(events.length, 1, 'events are out when the caller is told')
+  t.equal(events.length, 1, 'events are out when the caller is notified')
   await committer.commit(state.begin(1, 'a "quoted" \ud800 path\n'))
   t.same(
     (await recordsIn(store)).map(([seat, kind]) => [seat, kind]),
@@ -26,7 +26,7 @@ t.test('what is committed is in the database, and gone when it is gone', async t
   await persistence.close()
 })
 
-t.test('changes made beside each other are one transaction, in their order', async t => {
+t.test('concurrent changes are one transaction, in their order', async t => {
   const store = await openStore()
   let batches = 0
   const counted = new Proxy(store, {
@@ -67,7 +67,7 @@ t.test('a change that a restart undoes anyway is answered at once, and goes with
   held.back = true
   await committer.commitAhead(beginOnly(state, 1))
   t.equal(held.batches, before, 'nothing was asked of the database')
-  t.equal(events.length, 2, 'it is told of when it is durable')
+  t.equal(events.length, 2, 'it is reported when it is durable')
   const next = committer.commit(state.complete(1))
   await held.reached(before + 1)
   let isAnswered = false
@@ -90,7 +90,7 @@ t.test('a change that a restart undoes anyway is answered at once, and goes with
   await persistence.close()
 })
 
-t.test('a change that nobody waits for is written by itself before long, and before the end', async t => {
+t.test('a change without a caller is written by itself before long, and before the end', async t => {
   const store = await openStore()
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
@@ -210,7 +210,7 @@ t.test('a change without anything to keep has its events out at once', async t =
   await persistence.close()
 })
 
-t.test('a record that cannot be read is told of and stays', async t => {
+t.test('an unreadable record is reported and stays', async t => {
   const store = await openStore()
   const first = await opened(store)
   await first.persistence.committer.commit(first.state.submit(1))
@@ -238,14 +238,14 @@ async function tasksIn(store: DatabaseStore): Promise<readonly unknown[]> {
 }
 
 interface Held {
-  /** Transactions that were asked for. */
+  /** Requested transactions. */
   batches: number
   /** Transactions wait until they are released. */
   back: boolean
   /** Turns of the event loop that each takes at least. */
   turns: number
   begun: () => void
-  /** Resolves when so many were asked for. */
+  /** Resolves when that many were requested. */
   reached(batches: number): Promise<void>
   release(): void
 }

@@ -1,6 +1,6 @@
 import { type DatabaseStore, databaseErrors, type SqlStatement } from '@svc/contracts'
 
-/** What becomes of a transaction. */
+/** Outcome of a transaction. */
 export type Fault = 'none' | 'refused' | 'busy' | 'full' | 'unanswered' | 'late'
 
 /** A store whose transactions meet faults, one after the other; later ones meet none. */
@@ -8,21 +8,21 @@ export interface FaultyStore extends DatabaseStore {
   readonly faults: Fault[]
   /** Every use fails while it is away. */
   away: boolean
-  /** Transactions that were asked for. */
+  /** Requested transactions. */
   readonly batches: number
 }
 
 export function faulty(store: DatabaseStore): FaultyStore {
   let batches = 0
   const late: (readonly SqlStatement[])[] = []
-  const gone = (): Error => databaseErrors.create('DBS_UNREACHABLE', `${store.location}: nobody answers`)
+  const gone = (): Error => databaseErrors.create('DBS_UNREACHABLE', `${store.location}: no answer`)
   const here = async <A>(run: () => Promise<A>): Promise<A> => {
     if (own.away) throw gone()
     return run()
   }
   const batch: DatabaseStore['batch'] = async statements => {
     batches += 1
-    // What has been under way for long arrives just before the next one.
+    // A transaction that has been under way for long arrives just before the next one.
     for (const statements of late.splice(0)) await store.batch(statements).catch(() => {})
     switch (own.faults.shift() ?? 'none') {
       case 'refused':

@@ -66,56 +66,53 @@ t.test('whatever becomes of transactions, each change is made once, in order', a
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
-t.test(
-  'whatever becomes of transactions, what nobody waits for is made once too, after what came before it',
-  async t => {
-    const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'unanswered', 'late']
-    const memory = await openMemory()
-    t.teardown(() => memory.close())
-    await applyBaseline(memory)
-    let runs = 0
-    const property = fc.asyncProperty(
-      fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
-      fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
-      async (faults, waits) => {
-        const store = faulty(memory)
-        const repositoryId = `repository ${(runs += 1)} of those that begin`
-        const { persistence, state, events } = await opened(store, { repositoryId })
-        const { committer } = persistence
-        store.faults.push(...faults)
-        await Promise.all(
-          waits.map(async (isWaitedFor, at) => {
-            const id = at + 1
-            const submitted = committer.commit(state.submit(id))
-            if (isWaitedFor) await submitted
-            const begun = state.begin(id)
-            // All commands of this state change it.
-            begun.records.delete('meta/commands')
-            await committer.commitAhead(begun)
-            const { rows } = await memory.query(
-              "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task' AND key = ?",
-              [repositoryId, String(id)]
-            )
-            if (rows[0]?.[0] !== 1) throw new Error(`task ${id} was begun before it was durable`)
-          })
-        )
-        await persistence.close()
-        const { rows } = await memory.query(
-          "SELECT json_extract(value, '$.status') FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
-          [repositoryId]
-        )
-        const told = new Set(events.map(({ kind }) => JSON.stringify(kind)))
-        return (
-          rows.length === waits.length &&
-          rows.every(([status]) => status === 'InProgress') &&
-          events.length === waits.length * 2 &&
-          told.size === events.length
-        )
-      }
-    )
-    await t.resolves(fc.assert(property, { numRuns: 40 }))
-  }
-)
+t.test('a change without a caller is made once for every fate of transactions, and in order', async t => {
+  const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'unanswered', 'late']
+  const memory = await openMemory()
+  t.teardown(() => memory.close())
+  await applyBaseline(memory)
+  let runs = 0
+  const property = fc.asyncProperty(
+    fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
+    fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+    async (faults, waits) => {
+      const store = faulty(memory)
+      const repositoryId = `repository ${(runs += 1)} of those that begin`
+      const { persistence, state, events } = await opened(store, { repositoryId })
+      const { committer } = persistence
+      store.faults.push(...faults)
+      await Promise.all(
+        waits.map(async (isWaitedFor, at) => {
+          const id = at + 1
+          const submitted = committer.commit(state.submit(id))
+          if (isWaitedFor) await submitted
+          const begun = state.begin(id)
+          // All commands of this state change it.
+          begun.records.delete('meta/commands')
+          await committer.commitAhead(begun)
+          const { rows } = await memory.query(
+            "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task' AND key = ?",
+            [repositoryId, String(id)]
+          )
+          if (rows[0]?.[0] !== 1) throw new Error(`task ${id} was started before it was durable`)
+        })
+      )
+      await persistence.close()
+      const { rows } = await memory.query(
+        "SELECT json_extract(value, '$.status') FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
+        [repositoryId]
+      )
+      const told = new Set(events.map(({ kind }) => JSON.stringify(kind)))
+      return (
+        rows.length === waits.length &&
+        rows.every(([status]) => status === 'InProgress') &&
+        events.length === waits.length * 2 &&
+        told.size === events.length
+      )
+    }
+  )
+  await t.resolves(fc.assert(property, { numRuns: 40 }))
+})
 
 t.test('a database that goes away and comes back has everything, in order', async t => {
   const store = faulty(await openStore())
@@ -128,7 +125,7 @@ t.test('a database that goes away and comes back has everything, in order', asyn
   t.match(committer.status(), { pending: 50, failing: /^DBS_UNREACHABLE/ })
   t.equal(typeof committer.status().oldest_ms, 'number')
   waiting.push(committer.commit(state.begin(1)))
-  t.equal(events.length, 1, 'nothing is told that is not durable')
+  t.equal(events.length, 1, 'nothing is reported that is not durable')
   store.away = false
   await Promise.all(waiting)
   t.same(
@@ -141,7 +138,7 @@ t.test('a database that goes away and comes back has everything, in order', asyn
   await persistence.close()
 })
 
-t.test('a caller that waits for too long is told, and the change is made when it can be', async t => {
+t.test('a caller that waits for too long is notified, and the change is made when possible', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events } = await opened(store, { waitMs: 30 })
   const { committer } = persistence
@@ -202,7 +199,7 @@ t.test('a lock of another writer is waited for', async t => {
   await persistence.close()
 })
 
-/** A small disk of its own; null where this process may not have one. */
+/** A separate small disk; null where this process may not have one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)
@@ -237,7 +234,7 @@ t.test('a full disk is said to be one, and nothing is lost of what waited for ro
   await persistence.close()
 })
 
-t.test('closing tells those whose change could not be written', async t => {
+t.test('closing notifies the callers whose change could not be written', async t => {
   const store = faulty(await openStore())
   const { persistence, state, lines } = await opened(store, { closeMs: 20 })
   store.away = true

@@ -38,7 +38,7 @@ function startWorker(file: string, point: Point, at: number, tasks: number): Wor
   return { child, lines, until, ended }
 }
 
-/** The last step of each task that a line with the sign tells of. */
+/** The last step of each task in the lines with the sign. */
 function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
   const last = new Map<number, number>()
   for (const line of lines) {
@@ -48,14 +48,14 @@ function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
   return last
 }
 
-/** What was acknowledged is there, nothing is there that was not asked for, and each transaction is there as a whole. */
+/** Acknowledged changes are there, unrequested ones are not, and each transaction is there as a whole. */
 function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): void {
   const asked = steps(lines, '?')
   const lost: string[] = []
   for (const [id, step] of steps(lines, '!'))
     if ((state.tasks.get(id)?.step ?? 0) < step) lost.push(`${id} has lost step ${step}`)
   for (const { id, step } of state.tasks.values())
-    if ((asked.get(id) ?? 0) < step) lost.push(`${id} has step ${step}, which nobody asked for`)
+    if ((asked.get(id) ?? 0) < step) lost.push(`${id} has step ${step}, which was never requested`)
   t.same(lost, [])
   const sum = [...state.tasks.values()].reduce((sum, { step }) => sum + step, 0)
   t.equal(state.commands, sum, 'each command counted once')
@@ -70,9 +70,9 @@ function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): vo
 const POINTS = {
   before: ['before a transaction', 1],
   inside: ['inside of a transaction', 5],
-  begun: ['when a transaction was just asked for', 5],
-  after: ['after a commit, before anybody is told', 1],
-  acknowledged: ['when somebody was just told', 5]
+  begun: ['when a transaction was just requested', 5],
+  after: ['after a commit, before callers are notified', 1],
+  acknowledged: ['when a caller was just notified', 5]
 } as const
 
 for (const [point, [words, at]] of Object.entries(POINTS))
@@ -108,7 +108,7 @@ t.test('killed at any moment, again and again, nothing is lost, and tasks are ta
   }
 })
 
-t.test('two that work beside each other have a seat each, and no id twice', async t => {
+t.test('two concurrent processes have a seat each, and no id twice', async t => {
   const file = freshFile()
   const store = await openStore(file)
   const waits = startWorker(file, 'waiting', 0, 8)

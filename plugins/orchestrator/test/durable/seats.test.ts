@@ -40,7 +40,7 @@ t.test('a process of another boot under the same host name keeps its seat until 
   t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
 })
 
-t.test('whoever was given up writes nothing more, and is told so', async t => {
+t.test('a process that lost its seat writes nothing more, and is notified', async t => {
   const store = await openStore()
   const lost: SvcError[] = []
   const long = { now: () => 1_000, identity: elsewhere, onLost: (error: SvcError) => void lost.push(error) }
@@ -54,7 +54,7 @@ t.test('whoever was given up writes nothing more, and is told so', async t => {
   ]
   for (const each of late) await t.rejects(each, { code: 'ORC_NOT_DURABLE', message: /seat 1 .* was taken over/ })
   t.equal(lost.length, 1)
-  t.equal(first.events.length, 1, 'nothing is told that was not kept')
+  t.equal(first.events.length, 1, 'nothing is reported that was not stored')
   await t.rejects(first.persistence.committer.commit(first.state.submit(4)), { code: 'ORC_NOT_DURABLE' })
   t.throws(() => first.persistence.committer.assertRoom(), { code: 'ORC_NOT_DURABLE' })
   t.match(first.persistence.committer.status(), { pending: 0, failing: /taken over/ })
@@ -116,7 +116,7 @@ t.test('ids come in blocks, larger ones where they go fast, and what is left is 
 t.test('without ids, and without a database that gives some, the next command is refused', async t => {
   let answers = false
   const blocks = new IdBlocks(async (_, count) => {
-    if (!answers) throw new Error('nobody answers')
+    if (!answers) throw new Error('no answer')
     return [1, 1 + count]
   })
   await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /nobody answers/ })
@@ -125,12 +125,12 @@ t.test('without ids, and without a database that gives some, the next command is
   t.equal(blocks.task(), 1)
 })
 
-t.test('numbers leave no hole: what a process did not use goes back, or to whoever comes after it', async t => {
+t.test('numbers leave no hole: unused ones go back, or to the next process', async t => {
   const store = await openStore()
   const counted = async () => (await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)).rows
   const [first, second] = [await opened(store), await opened(store)]
   const ids = [first, second].map(({ persistence }) => persistence.ids.task())
-  t.same(ids, [1, 33], 'two at once have blocks of their own')
+  t.same(ids, [1, 33], 'two at once have separate blocks')
   await second.persistence.close()
   t.same(await counted(), [[34]])
   await first.persistence.close()

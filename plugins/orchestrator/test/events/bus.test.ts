@@ -25,7 +25,7 @@ t.test('events are numbered from 1, and the last 1,024 are kept', t => {
   t.end()
 })
 
-t.test('a listener that throws is reported, and the others are told', t => {
+t.test('a listener that throws is reported, and the others are called', t => {
   const { bus: events, errors } = bus()
   const seen: number[] = []
   events.subscribe(() => {
@@ -40,7 +40,7 @@ t.test('a listener that throws is reported, and the others are told', t => {
   t.end()
 })
 
-t.test('what a listener publishes comes after what it was told of, for everybody', t => {
+t.test('an event that a listener publishes comes after its cause, for all listeners', t => {
   const { bus: events } = bus()
   const seen: number[] = []
   events.subscribe(({ id }) => {
@@ -52,7 +52,7 @@ t.test('what a listener publishes comes after what it was told of, for everybody
   t.end()
 })
 
-t.test('a slow reader is told how many it missed, and sees the rest in order', async t => {
+t.test('a slow reader learns how many it missed, and sees the rest in order', async t => {
   const property = fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 20 }), async bursts => {
     const { bus: events } = bus()
     const end = new AbortController()

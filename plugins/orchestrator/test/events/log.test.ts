@@ -73,7 +73,7 @@ t.test('nothing is made before there is an event', async t => {
   t.notOk(existsSync(file))
 })
 
-t.test('a file that was renamed, deleted or truncated is begun anew', async t => {
+t.test('a renamed, deleted or truncated file is started again', async t => {
   const { file, open } = fresh()
   const log = open()
   const write = async (id: number): Promise<void> => {
@@ -93,7 +93,7 @@ t.test('a file that was renamed, deleted or truncated is begun anew', async t =>
   await log.close()
 })
 
-t.test('after somebody who ended within a line a new one is begun', async t => {
+t.test('after an unfinished line a new one is started', async t => {
   const { file, open } = fresh()
   const first = open()
   first.write(event(1))

@@ -158,7 +158,7 @@ t.test('citations are held against the session’s envelope', async t => {
   t.match(broken.warnings, [/session s could not be read: Error: gone/])
 })
 
-t.test('facts must be cited where facts are asked for', async t => {
+t.test('facts must be cited where facts are required', async t => {
   const violations = (completion_summary: string) =>
     groundingOf({ factual_mode: true, required_citations: 1 }, { completion_summary }, null).violations.map(
       each => each.code

@@ -41,7 +41,7 @@ function run(given: Given = {}): GateOutcome {
 const verdictOf = (outcome: GateOutcome, gate: GateName) =>
   outcome.records.find(record => record.gate === gate)?.verdict
 
-t.test('the gates stand in their order', async t => {
+t.test('the gates are in their order', async t => {
   t.strictSame(
     GATES.map(gate => gate.name),
     ['behavioral', 'research', 'approval', 'trust', 'harness', 'stubcheck', 'doc_links', 'qgate', 'grounding']
@@ -55,7 +55,7 @@ t.test('the gates stand in their order', async t => {
   t.ok(outcome.records.every(record => record.timestamp_ms === 1_000 && record.detail !== ''))
 })
 
-/** What each gate fails at, with everything before it in order. */
+/** The failure of each gate, with everything before it in order. */
 const FAILING: readonly (readonly [GateName, Given, counter: string, atLimit: string, heading: RegExp])[] = [
   [
     'behavioral',
@@ -202,7 +202,7 @@ t.test('an attestation must be complete', async t => {
   t.match(detail({ ...honest, checks_passed: [] }), /at least one/)
 })
 
-t.test('what was scanned decides, unless somebody takes the risk and says why', async t => {
+t.test('the scan decides, unless the risk is accepted with a reason', async t => {
   const stubs = [{ line: 3, rule: 'macro', severity: 'error', text: 'todo!()' }] as const
   const evidence = { files: [{ path: 'a.rs', state: 'read', stubs }] } as const
   t.match(run({ evidence }), { kind: 'requeue', reason: '1 error: a.rs:3 macro: todo!()' })
@@ -274,7 +274,7 @@ t.test('citations that are in the envelope count as evidence', async t => {
     attestation: {
       ...honest,
       evidence_citations: ['DOC-1'],
-      completion_summary: 'It is so, as [[voxcite: doc-2 ]] tells at length.'
+      completion_summary: 'It is so, as [[voxcite: doc-2 ]] explains at length.'
     }
   }
   t.match(run(given), { kind: 'requeue', gate: 'qgate' })

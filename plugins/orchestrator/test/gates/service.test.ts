@@ -68,7 +68,7 @@ t.test('a person who approves a task pays for it with attention', async t => {
   await t.rejects(service.submit({ description: 'Look', files: [] }, origin), { code: 'ORC_ATTENTION_EXHAUSTED' })
 })
 
-t.test('an agent that repeats its output is told of', async t => {
+t.test('an agent that repeats its output is reported', async t => {
   const { service, events } = await opened(t)
   await service.submit({ description: 'Look', files: [] })
   for (let i = 0; i < 26; i++) service.budgets.toolCalled(1, 'the same')

@@ -91,7 +91,7 @@ t.test('findings name their line and what stands there', async t => {
   t.equal(scanForStubs('a.rs', 'todo!()\n'.repeat(500))?.length, 50, 'fifty at most')
 })
 
-t.test('comments and strings are told from code in any mixture, at the same length', async () => {
+t.test('comments and strings are separated from code in any mixture, at the same length', async () => {
   const piece = fc.constantFrom(
     '"',
     "'",

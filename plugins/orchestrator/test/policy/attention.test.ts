@@ -46,7 +46,7 @@ t.test('a decision is noted and takes nothing', async t => {
   t.match(attention.state(), { spent_ms: 0, total_requests: 3, inbox_suppressed_count: 2, interrupt_freq_per_hour: 0 })
 })
 
-t.test('the alert and the end of the budget are told once each', async t => {
+t.test('the alert and the end of the budget are reported once each', async t => {
   const { attention, told } = scene()
   attention.debit(70_000, 'Interrupted')
   t.equal(attention.state().signal, 'Normal', 'at the threshold')

@@ -35,7 +35,7 @@ t.test('rule 2: a high risk with weak or contradicting evidence needs a person',
   t.strictSame(judge({ high_risk: true, confidence: 0.42, contradiction_ratio: 0.38 }), [9, 'InterruptNow'])
 })
 
-t.test('rule 3: after the last turn one goes on alone', async t => {
+t.test('rule 3: after the last turn the agent continues by itself', async t => {
   t.strictSame(judge({ turn: 3, max_turns: 3 }), [3, 'ProceedAutonomously'])
   t.strictSame(judge({ turn: 2, max_turns: 3 }), [9, 'InterruptNow'])
 })

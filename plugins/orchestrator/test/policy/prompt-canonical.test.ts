@@ -24,7 +24,7 @@ t.test('the form of a form is the form', async () => {
   )
 })
 
-t.test('instructions that contradict each other are told', async t => {
+t.test('instructions that contradict each other are reported', async t => {
   const write = [{ path: 'src/a.ts', access: 'write' }] as const
   t.strictSame(findConflicts('Add tests for the parser. Do not add any tests.'), [
     'it says both "add tests" and not "add tests"'

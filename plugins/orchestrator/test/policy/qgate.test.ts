@@ -14,7 +14,7 @@ t.test('contradictions weigh more with each', async t => {
 
 t.test('each piece of the formula', async t => {
   const half: QgateContext = { required_citations: 4, evidence_count: 2 }
-  t.equal(weigh({}).confidence, 1, 'nothing asked for')
+  t.equal(weigh({}).confidence, 1, 'nothing required')
   t.equal(weigh(half).confidence, 0.5)
   t.equal(weigh({ ...half, citation_coverage: 0.75 }).confidence, 0.75)
   t.ok(near(weigh({ ...half, retrieval_tier: 'hybrid' }).confidence, 0.55))

@@ -63,7 +63,7 @@ t.test('the name is that of the environment, then that of the system', async t =
   t.equal(name({}), 'box')
 })
 
-t.test('memory of a GPU counts together with its name alone', async t => {
+t.test('memory of a GPU counts only together with its name', async t => {
   const vram = (environment: HostFacts['environment']) => probeHost(NOTHING, { ...FACTS, environment }).min_vram_mb
   t.equal(vram({ SVC_GPU_MODEL: 'X', SVC_GPU_VRAM_MB: '16000' }), 16_000)
   t.equal(vram({ SVC_GPU_VRAM_MB: '16000' }), undefined)

@@ -108,7 +108,7 @@ export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
   }
   const scored = common ? agents : agents.filter(ownLinks)
   let winner = best(scored)
-  // Nobody who lacks something has a task where somebody lacks nothing.
+  // An agent that lacks something gets no task while another lacks nothing.
   if (winner !== undefined && penalty(winner) < 0) winner = best(agents)
   if (winner !== undefined) return { agent: winner.id, rule: 'highest_score', group }
   const fittest = best(agents)

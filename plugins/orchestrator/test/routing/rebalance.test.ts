@@ -43,7 +43,7 @@ t.test('a load that is 2 above the mean is not too much', async t => {
   t.same(plan(world([], [])), [])
 })
 
-t.test('files that somebody else holds for writing keep a task where it is', async t => {
+t.test('files that other agents hold for writing keep a task where it is', async t => {
   const locks = new Map([
     ['held', 3],
     ['own', 1]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { agent, DEFAULTS, openRouter, task } from './world.ts'
 
-t.test('an agent that is asked for has the task, or is made', async t => {
+t.test('a requested agent has the task, or is created', async t => {
   const { router } = openRouter()
   router.agentAdded(agent(4, { name: 'x' }))
   router.agentAdded(agent(3, { name: 'x' }))
@@ -59,7 +59,7 @@ t.test('a file of no group goes to the least loaded agent, or to one for anythin
   t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings are obeyed at once')
 })
 
-t.test('nobody who lacks something has a task where somebody lacks nothing, whatever else counts', async t => {
+t.test('an agent that lacks something gets no task while another lacks nothing', async t => {
   const { router, world } = openRouter()
   router.agentAdded(agent(1))
   router.agentAdded(agent(2, { capabilities: { gpu_cuda: true }, weighted_load: 500_000 }))
@@ -69,7 +69,7 @@ t.test('nobody who lacks something has a task where somebody lacks nothing, what
   t.match(router.route(task(['a/1'], asked)), { agent: 2, rule: 'highest_score' })
   t.match(router.route(task([], asked)), { agent: 2, rule: 'least_loaded' })
   router.agentRemoved(2)
-  t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'unless nobody is there')
+  t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'unless there is no other')
 })
 
 t.test('an agent is made for a group only where it would be no less fit than those there are', async t => {
@@ -102,7 +102,7 @@ t.test('the best are explained first, as many as are wanted', async t => {
   t.same(router.route(task(['c/1'])), { kind: 'agent', agent: 9, rule: 'highest_score', group: null })
 })
 
-t.test('an owner, or an agent of a group, that is gone leads nowhere', async t => {
+t.test('an owner, or an agent of a group, that has left leads nowhere', async t => {
   const { router, world } = openRouter()
   router.agentAdded(agent(1))
   world.owners.set('c/1', 77)

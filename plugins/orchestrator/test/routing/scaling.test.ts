@@ -155,7 +155,7 @@ t.test('dynamic agents that have been idle for long are retired, the longest fir
   t.same(retired(400_000, { settings: { scaling_enabled: false } }), [])
 })
 
-t.test('many urgent tasks of one agent ask for a rebalance, now and then, where there is somebody else', async t => {
+t.test('many urgent tasks of one agent request a rebalance, now and then, where there is another agent', async t => {
   const busy = [load(1, { urgent: 4 }), load(2)]
   const scaler = open({ settings: { scaling_enabled: false } })
   t.equal(scaler.tick(0, busy, false).rebalanceUrgent, true)

@@ -69,7 +69,7 @@ t.test('a quarter of a point where nodes can take work and the labels are covere
   t.same(terms(one({ mesh, nodes: [node()] }, { capabilities: { labels: ['fast'] } }), asked), { load: 0 })
   for (const over of [{ maintenance: true }, { quarantined: true }, { heartbeat_stale: true }])
     t.same(terms(one({ mesh, nodes: [node(over)] }, { capabilities }), asked), { load: 0 }, JSON.stringify(over))
-  t.same(terms(one({ nodes: [node()] }, { capabilities }), asked), { load: 0 }, 'not unless it is asked for')
+  t.same(terms(one({ nodes: [node()] }, { capabilities }), asked), { load: 0 }, 'not unless it is required')
 })
 
 t.test('trainings: GPU, memory, pressure on the budget, labels', async t => {
@@ -120,7 +120,7 @@ t.test('reputation: reliability, skills, workflow and trust', async t => {
   opened.world.trusts.set(1, { score: 0.8, outcomes: 3, reliability: 0.75, rollup: 0.24 })
   t.same(terms(opened, task(['c/1'])), { load: 0, reliability: 1.5, skills: 0.5, trust: -10_000 })
   opened.world.trusts.delete(1)
-  t.same(terms(opened, task(['c/1'])), { load: 0, reliability: 1, skills: 0.5, trust: 0.75 }, 'nobody knows it yet')
+  t.same(terms(opened, task(['c/1'])), { load: 0, reliability: 1, skills: 0.5, trust: 0.75 }, 'it is unknown')
 })
 
 t.test('attention: trust and what it may yet turn out to be', async t => {

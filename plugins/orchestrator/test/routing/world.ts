@@ -26,7 +26,7 @@ export const GROUPS = [
   { name: 'b', patterns: ['b/**'] }
 ]
 
-/** What the router looks up, to be filled by a test. */
+/** Lookups of the router, to be filled by a test. */
 export class World {
   readonly owners = new Map<string, number>()
   readonly groupAgents = new Map<string, number>()

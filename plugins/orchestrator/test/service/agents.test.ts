@@ -96,7 +96,7 @@ t.test('a paused agent takes up nothing, a drained one has nothing', async t => 
   t.match(service.status(), { total_queued: 0, total_in_progress: 1, total_cancelled: 1 })
 })
 
-t.test('whoever waits for work is told of it, or that nobody waits any more', async t => {
+t.test('a waiting worker is notified of work, or of the end of all work', async t => {
   const { service } = await opened(t)
   await service.spawnAgent({ name: 'one' })
   await service.wake(1, AbortSignal.timeout(30_000))
@@ -112,7 +112,7 @@ t.test('whoever waits for work is told of it, or that nobody waits any more', as
   t.match(await service.next(1), { id: 1 })
 })
 
-t.test('when it is closed nobody waits any more, and nobody goes on working', async t => {
+t.test('when it is closed all workers stop waiting and working', async t => {
   const { service, close } = await opened(t)
   await service.submit(task())
   await service.next(1)
@@ -124,7 +124,7 @@ t.test('when it is closed nobody waits any more, and nobody goes on working', as
   await t.rejects(service.next(1), { code: 'ORC_CLOSED' })
 })
 
-t.test('an emergency stop holds everything up until somebody starts it again', async t => {
+t.test('an emergency stop holds everything up until it is started again', async t => {
   const { service, told } = await opened(t)
   await service.submit(task())
   await service.emergencyStop('smoke')
@@ -164,7 +164,7 @@ t.test('a task that is handed round for ever fails', async t => {
   t.match(service.task(1)?.status, { kind: 'Failed', reason: /infinite A2A handoff loop/ })
 })
 
-t.test('a handoff that lacks something, or is old, is refused and that is told', async t => {
+t.test('a handoff that lacks something, or is old, is refused and reported', async t => {
   const { service, told } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
@@ -187,7 +187,7 @@ t.test('a handoff that lacks something, or is old, is refused and that is told',
   t.equal(service.agents().length, 2)
 })
 
-t.test('an agent that shows no sign of life is told of, and in the end its work goes to others', async t => {
+t.test('an agent without signs of life is reported, and in the end its work goes to others', async t => {
   const { service, pass, tick, events } = await opened(t, {
     settings: { stale_threshold_ms: 1_000, task_timeout_ms: 10_000_000 }
   })
@@ -207,7 +207,7 @@ t.test('an agent that shows no sign of life is told of, and in the end its work 
   t.match(service.task(1), { agent_id: 1, status: { kind: 'Queued' } })
 })
 
-t.test('an idle agent that somebody works for is asked to go on, but not for ever', async t => {
+t.test('an idle agent with a worker gets continuation tasks, but not for ever', async t => {
   const { service, pass, tick, told } = await opened(t, {
     settings: { auto_continue_enabled: true, max_auto_continuations: 2 }
   })

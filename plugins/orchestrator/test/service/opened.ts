@@ -12,7 +12,7 @@ export interface Opened extends OpenOrchestrator {
   readonly events: AgentEvent[]
   readonly ends: TaskEnd[]
   readonly warnings: string[]
-  /** Modes of work that sessions were told of. */
+  /** Modes of work that sessions received. */
   readonly modes: (readonly [session: string, mode: object | null])[]
   /** Types of the events so far, without those of locks and heartbeats. */
   told(): readonly string[]
@@ -24,7 +24,7 @@ interface Teardown {
   teardown(run: () => unknown): unknown
 }
 
-/** The orchestrator with everything in it, in a folder of its own and with a clock that the test moves. */
+/** The whole orchestrator, in a temporary folder and with a clock that the test moves. */
 export async function opened(
   t: Teardown,
   options: {

@@ -99,7 +99,7 @@ t.test('how reliable agents are is written where others read it, once a second',
   t.same(await rows(), [['1', 4 / 6, 3, 1]])
 })
 
-t.test('a lock whose task is gone is released at the next start', async t => {
+t.test('a lock without a task is released at the next start', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
@@ -111,7 +111,7 @@ t.test('a lock whose task is gone is released at the next start', async t => {
   t.equal(second.service.fileOwner('a.ts'), 1)
 })
 
-t.test('the end of a task is told once, after it is durable', async t => {
+t.test('the end of a task is reported once, after it is durable', async t => {
   const store = await openStore()
   const { service, ends, settings } = await opened(t, { store })
   await service.submit(task())
@@ -129,7 +129,7 @@ t.test('the lineage of a completed task names its phase and the gates that it pa
   await service.submit({ ...task(), hints: { campaign_id: 'spring' } })
   await service.next(1)
   service.phase(1, 'decide')
-  const completion_summary = 'Everything that was asked for is there.'
+  const completion_summary = 'Everything that was required is there.'
   t.match(await service.complete(1, { ...DONE, completion_summary, declared_non_placeholder: true }), {
     completed: true
   })

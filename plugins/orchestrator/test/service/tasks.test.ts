@@ -9,7 +9,7 @@ const writes = (...paths: string[]) => ({
   files: paths.map(path => ({ path, access: 'write' as const }))
 })
 
-t.test('a queued task is started by completing it, also beside another in progress', async t => {
+t.test('a queued task is started by completing it, also with another in progress', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   await service.submit(task())
@@ -19,7 +19,7 @@ t.test('a queued task is started by completing it, also beside another in progre
   t.match(service.agent(1), { current_task: 1, completed: 1 })
 })
 
-t.test('of two clients that complete one task the second is told that it is done', async t => {
+t.test('of two clients that complete one task the second learns that it is done', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   const outcomes = await Promise.allSettled([service.complete(1, DONE), service.complete(1, DONE)])
@@ -96,7 +96,7 @@ t.test('a task that asks for approval is parked until a person gives it', async 
   t.ok(told().includes('task_approved'))
 })
 
-t.test('what reaches outside is blocked, unless a person has allowed it or nobody enforces that', async t => {
+t.test('a task that reaches outside is blocked, unless a person has allowed it or enforcement is off', async t => {
   const { service, settings } = await opened(t)
   const deploy = 'Deploy to production'
   await t.rejects(service.submit(task(deploy)), { code: 'ORC_APPROVAL_BLOCKED', message: /^Approval blocked: / })
@@ -112,7 +112,7 @@ t.test('what reaches outside is blocked, unless a person has allowed it or nobod
   t.equal(service.agents().length, 1, 'what was refused has left no agent behind')
 })
 
-t.test('a task is cancelled from wherever it is, and who works on it is told', async t => {
+t.test('a task is cancelled in every state, and its worker is notified', async t => {
   const { service, told } = await opened(t)
   await service.submit(task())
   await service.next(1)
@@ -267,7 +267,7 @@ t.test('locks keep others out until the task ended or time is up, and a task tha
   t.match(service.locks(), [{ path: 'a.ts', holders: [1] }], 'who shows signs of life keeps it')
 })
 
-t.test('an agent that owns files is told of, or refused, what lies elsewhere', async t => {
+t.test('files that an agent does not own are reported or refused', async t => {
   const { service, settings, told } = await opened(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
@@ -280,7 +280,7 @@ t.test('an agent that owns files is told of, or refused, what lies elsewhere', a
     message: /^Scope denied: /
   })
   await new Promise(setImmediate)
-  t.equal(told().filter(type => type === 'scope_violation').length, 2, 'it is told of all the same')
+  t.equal(told().filter(type => type === 'scope_violation').length, 2, 'it is still reported')
   await service.claimFile(1, 'other.md')
   t.equal((await service.submit({ ...writes('other.md'), agent_name: 'one' })).status, 'Queued')
   t.equal(service.fileOwner('other.md'), 1)

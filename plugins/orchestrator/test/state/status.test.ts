@@ -31,7 +31,7 @@ t.test('a status may become itself, and what has ended never goes on but for ano
     t.equal(allows('Completed', kind), kind === 'Completed')
     t.equal(allows('Cancelled', kind), kind === 'Cancelled')
   }
-  t.notOk(allows('Queued', 'Completed'), 'nobody has worked on it')
+  t.notOk(allows('Queued', 'Completed'), 'it had no worker')
   t.ok(allows('Failed', 'Queued'))
   t.same(kinds.filter(hasEnded), ['Failed', 'Completed', 'Cancelled'])
 })

@@ -12,7 +12,7 @@ export interface Lexed {
 }
 
 /**
- * Tells code from comments and strings. It does not parse: where a language has forms that it does not know, for example regular
+ * Separates code from comments and strings. It does not parse: where a language has forms that it does not know, for example regular
  * expressions with a quote in them, a string ends with its line at the latest. Linear in the text.
  */
 export function lex(text: string, language: Language): Lexed {

@@ -7,12 +7,12 @@ export interface StubFinding {
   readonly line: number
   readonly rule: 'macro' | 'not_implemented' | 'elided' | 'empty_body' | 'marker'
   readonly severity: 'error' | 'warning'
-  /** What stands there, at most 80 characters. */
+  /** The matched text, at most 80 characters. */
   readonly text: string
 }
 
 /** Of one file. */
-const MOST_FINDINGS = 50
+const MAX_FINDINGS = 50
 
 /** A comment with these words lets its line and the next one pass. */
 const ALLOWED = /\bstubcheck:\s*allow\b/i
@@ -60,7 +60,7 @@ export function scanForStubs(path: string, text: string): readonly StubFinding[]
     .map(({ offset, ...rest }) => ({ ...rest, offset, line: lineAt(starts, offset) }))
     .filter(({ line }) => !allowed.has(line))
     .sort((one, other) => one.offset - other.offset)
-    .slice(0, MOST_FINDINGS)
+    .slice(0, MAX_FINDINGS)
     .map(({ line, rule, severity }) => ({ line, rule, severity, text: lineText(text, starts, line) }))
 }
 
@@ -99,7 +99,7 @@ const ELIDED: readonly RegExp[] = [
 ]
 const MARKERS = /\b(?:TODO|FIXME|XXX|TBD)\b|\b(?:todo|fixme):|\bnot (?:yet )?implemented\b|\bplaceholder\b/
 
-/** What a comment only mentions. */
+/** Words that a comment only mentions. */
 const QUOTED = /"[^"\n]{0,200}"|`[^`\n]{0,200}`/g
 
 function judgeComment(
