@@ -5,7 +5,11 @@ import { mcpContributionErrors } from './errors.ts'
  * Trigger it when data that MCP clients have seen changes without a reload: a tool became available, a
  * template lists other members, a resource has new content. Changes that come with a generation are announced anyway.
  */
-export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', { onError: 'skip' })
+export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', {
+  onError: 'skip',
+  summary: 'When MCP tools, prompts or resources changed without a reload. Any plugin may trigger it.',
+  payload: { kind: 'tools, prompts, resources or resource' }
+})
 
 export type McpChange =
   | { readonly kind: 'tools' }

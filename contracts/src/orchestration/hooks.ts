@@ -1,8 +1,12 @@
 import { hook, type Principal } from '@svc/plugin-sdk'
+import type { AgentEvent } from './events.ts'
 import type { GoalOptions, SubmitRequest, Submitted } from './submit.ts'
 
 /** Triggered by the orchestrator before a request from outside becomes a task. A tap refuses it by throwing its error. */
-export const taskSubmitting = hook<[TaskSubmission]>('orchestrator.submitting', 'series')
+export const taskSubmitting = hook<[TaskSubmission]>('orchestrator.submitting', 'series', {
+  summary: 'Before a task from outside is submitted. A throw refuses it.',
+  payload: { surface: 'tool or method', request: 'the task as requested', principal: 'who submits: id, role, scopes' }
+})
 
 export interface TaskSubmission {
   readonly surface: string
@@ -11,7 +15,17 @@ export interface TaskSubmission {
 }
 
 /** Triggered for a goal that could become a plan. The first tap that returns an outcome has taken the goal. */
-export const goalSubmitting = hook<[GoalRequest], GoalOutcome>('orchestrator.goal', 'bail')
+export const goalSubmitting = hook<[GoalRequest], GoalOutcome>('orchestrator.goal', 'bail', {
+  summary: 'For a goal that could be planned. The first tap that returns an outcome takes it.',
+  payload: {
+    surface: 'tool or method',
+    request: 'the task as requested',
+    mode: 'auto, direct, force_plan or workflow_only',
+    goal_type: 'kind of goal',
+    goal_scope: 'scope of the goal',
+    max_plan_depth: 'levels of the plan'
+  }
+})
 
 export interface GoalRequest extends GoalOptions {
   readonly surface: string
@@ -26,7 +40,39 @@ export interface GoalOutcome {
 }
 
 /** Triggered when the end of a task is durable. */
-export const taskEnded = hook<[TaskEnd]>('orchestrator.task-ended', 'series', { onError: 'skip' })
+export const taskEnded = hook<[TaskEnd]>('orchestrator.task-ended', 'series', {
+  onError: 'skip',
+  summary: 'After a task ended and its end is durable.',
+  payload: {
+    task_id: 'id of the task',
+    outcome: 'completed, failed, cancelled or expired',
+    reason: 'why, where it did not complete',
+    plan: 'node of the plan that it belongs to',
+    started_at_ms: 'Unix milliseconds',
+    ended_at_ms: 'Unix milliseconds'
+  }
+})
+
+export interface TaskTransition {
+  readonly task_id: number
+  /** `task_submitted`, `task_started`, `task_requeued`, `task_completed` and so on. */
+  readonly type: string
+  readonly at_ms: number
+  /** The event with its other fields. */
+  readonly event: AgentEvent
+}
+
+/** After a task went from one state to another, and that is durable. */
+export const taskChanged = hook<[TaskTransition]>('orchestrator.task-changed', 'parallel', {
+  onError: 'skip',
+  summary: 'After a task went from one state to another and that is durable.',
+  payload: {
+    task_id: 'id of the task',
+    type: 'task_submitted, task_started, task_requeued, task_completed and so on',
+    at_ms: 'Unix milliseconds',
+    event: 'the event with its other fields'
+  }
+})
 
 export interface TaskEnd {
   readonly task_id: number

@@ -4,7 +4,11 @@ import { hook } from '@svc/plugin-sdk'
  * Notifies the reward component of a noteworthy act. The trigger does not wait for the taps,
  * and a tap that throws is reported and skipped. Taps choose by `filter: { type: … }`.
  */
-export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', { onError: 'skip' })
+export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', {
+  onError: 'skip',
+  summary: 'When something that counts for rewards was done.',
+  payload: { type: 'diagnostics_clean, task_completed and so on' }
+})
 
 /** One thing that happened, as JSON; at most 262,144 bytes. */
 export interface RewardEvent {

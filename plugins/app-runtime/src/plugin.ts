@@ -6,7 +6,8 @@ import {
   kernelPort,
   languageCompiler,
   skillsGateway,
-  speechRecogniser
+  speechRecogniser,
+  workflowStep
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
@@ -64,6 +65,7 @@ export default definePlugin({
     skills: ref(skillsGateway),
     speech: ref(speechRecogniser)
   },
+  hooks: [workflowStep],
   operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel, workflowPrune],
   commands: [
     runCommand,

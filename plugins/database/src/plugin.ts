@@ -1,4 +1,11 @@
-import { databaseStore, kernelAdmin, kernelPort, readiness } from '@svc/contracts'
+import {
+  type DatabaseMigration,
+  databaseMigrated,
+  databaseStore,
+  kernelAdmin,
+  kernelPort,
+  readiness
+} from '@svc/contracts'
 import { definePlugin, errorMessage } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
@@ -24,6 +31,7 @@ export default definePlugin({
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin },
   provides: [databaseStore],
+  hooks: [databaseMigrated],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
   async activate(ctx, { kernel, admin }) {
@@ -36,9 +44,21 @@ export default definePlugin({
       data: dataDirectory(typeof folder === 'string' ? folder : undefined, process.env)
     })
     if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here supports it; writers run one at a time')
+    // The database may be opened before this unit serves, and its taps with it.
+    let early: DatabaseMigration[] | null = []
+    const notify = (migration: DatabaseMigration): void => void ctx.trigger(databaseMigrated, migration).catch(() => {})
+    ctx.onServe('migrations', () => {
+      const waiting = early ?? []
+      early = null
+      for (const migration of waiting) notify(migration)
+    })
     const store = new PrimaryStore({
       place,
       projectRoot: ctx.projectRoot,
+      migrated: migration => {
+        if (early === null) notify(migration)
+        else early.push(migration)
+      },
       breaker: config.circuit_breaker ? new CircuitBreaker() : null,
       busyTimeoutMs: config.busy_timeout_ms,
       synchronous: config.synchronous,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import {
   type DatabaseCallOptions,
   type DatabaseCapabilities,
+  type DatabaseMigration,
   type DatabaseMode,
   type DatabaseStatus,
   type DatabaseStore,
@@ -26,6 +27,8 @@ import type { QueuedStore } from './store/queued-store.ts'
 export interface PrimaryOptions extends OpenOptions {
   readonly place: Place
   readonly projectRoot: string
+  /** Called after the schema was changed. */
+  readonly migrated?: (migration: DatabaseMigration) => void
   /** Null where writes are not gated. */
   readonly breaker: CircuitBreaker | null
 }
@@ -73,7 +76,8 @@ export class PrimaryStore implements PrimaryDatabase {
   }
 
   async migrate(sql: string, options?: DatabaseCallOptions): Promise<void> {
-    return (await this.#store()).migrate(sql, options)
+    await (await this.#store()).migrate(sql, options)
+    this.#options.migrated?.({ location: this.location, kind: 'script', program: null })
   }
 
   async sync(): Promise<void> {
@@ -152,7 +156,8 @@ export class PrimaryStore implements PrimaryDatabase {
     let store: QueuedStore | null = null
     try {
       store = await openPlace(place, this.#options)
-      await applyBaseline(store)
+      const { location } = store
+      if (await applyBaseline(store)) this.#options.migrated?.({ location, kind: 'baseline', program: null })
       this.#unguarded = store
       this.#opened = breaker === null ? store : withBreaker(store, breaker)
       return this.#opened

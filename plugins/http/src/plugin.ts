@@ -1,4 +1,12 @@
-import { httpServer, kernelAdmin, kernelPort, observabilitySink, surfaces } from '@svc/contracts'
+import {
+  type FinishedRequest,
+  httpServer,
+  kernelAdmin,
+  kernelPort,
+  observabilitySink,
+  requestFinished,
+  surfaces
+} from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { Registry } from 'prom-client'
 import { AccessLog } from './access-log.ts'
@@ -26,6 +34,7 @@ export default definePlugin({
   optional: { sink: ref(observabilitySink), admin: kernelAdmin },
   serves: true,
   provides: [httpServer],
+  hooks: [requestFinished],
   async activate(ctx, { kernel, sink, admin }) {
     const { config, log } = ctx
     if (config.main && config.token === undefined && !isLoopback(config.host)) {
@@ -47,7 +56,9 @@ export default definePlugin({
       report: log.error.bind(log)
     })
     const servers = new Map<string, ReturnType<typeof openServer>>()
+    const notify = (request: FinishedRequest): void => void ctx.trigger(requestFinished, request).catch(() => {})
     const surface = new HttpSurface({
+      finished: () => (ctx.isTapped(requestFinished) ? notify : null),
       name: ctx.name,
       version: kernel.version,
       settings: config,

@@ -1,4 +1,5 @@
 import {
+  type FinishedRequest,
   type GenerationView,
   type HttpAddress,
   type HttpServer,
@@ -15,6 +16,7 @@ import { healthRoute } from './builtin/health.ts'
 import { metricsRoute } from './builtin/metrics.ts'
 import { openApiRoute } from './builtin/openapi.ts'
 import { readyRoute } from './builtin/ready.ts'
+import type { Exchange } from './exchange.ts'
 import { Front } from './front.ts'
 import { Guard } from './guard.ts'
 import { bind, drain, type HeldServer, setTimes } from './listener.ts'
@@ -38,6 +40,8 @@ export interface SurfaceParts {
   readonly registry: Registry
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   readonly counts: RequestCounts
+  /** Notifies the taps of a finished request; null while nothing taps it. */
+  finished(): ((request: FinishedRequest) => void) | null
   /** The server of an address, which outlives this unit; not bound when it is new. */
   hold(key: string): Promise<HeldServer>
 }
@@ -163,7 +167,7 @@ export class HttpSurface implements Surface, HttpServer {
   }
 
   #front(plan: ListenerPlan, parts: RouteParts, table: RouteTable): Front {
-    const { name, settings, counts, access } = this.#parts
+    const { name, settings, counts, access, finished } = this.#parts
     const listener = plan.listener.name
     return new Front({
       table,
@@ -175,7 +179,10 @@ export class HttpSurface implements Surface, HttpServer {
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
       report: parts.report,
-      record: (exchange, status, ms) => access.record(listener, exchange, status, ms)
+      record: (exchange, status, ms) => {
+        access.record(listener, exchange, status, ms)
+        finished()?.(factsOf(exchange, status, ms))
+      }
     })
   }
 
@@ -207,4 +214,24 @@ export class HttpSurface implements Surface, HttpServer {
 
 function rawKey(plan: ListenerPlan, instance: string): string {
   return `${plan.listener.name} ${instance}`
+}
+
+function factsOf(
+  { request, requestId, principal, route }: Exchange,
+  status: number,
+  durationMs: number
+): FinishedRequest {
+  const { method = '', url = '' } = request
+  const [path = ''] = url.split('?', 1)
+  const { series } = route ?? {}
+  return {
+    requestId,
+    method,
+    path,
+    route: series?.route ?? null,
+    plugin: series?.plugin ?? null,
+    status,
+    durationMs,
+    principal
+  }
 }

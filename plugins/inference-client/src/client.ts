@@ -12,6 +12,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { type Candidate, candidates } from './address.ts'
 import { type Connection, Connector, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
+import { type ModelHooks, NO_HOOKS } from './model-hooks.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure } from './wire.ts'
 
@@ -21,13 +22,22 @@ const DEFAULT_RETRY_MS = 1_000
 export class ModelServerClient implements InferenceClient {
   readonly #settings: () => Settings
   readonly #connector: Connector
+  readonly #hooks: ModelHooks
   readonly #own: (() => string) | undefined
 
   /**
    * `settings` is asked at every use, since some of them change while the client lives. `named`: the setting that holds `url`,
    * where that is none of this plugin. `own`: where the project's own server is; default its usual port.
    */
-  constructor(settings: () => Settings, { named, own }: { readonly named?: string; readonly own?: () => string } = {}) {
+  constructor(
+    settings: () => Settings,
+    {
+      named,
+      own,
+      hooks = NO_HOOKS
+    }: { readonly named?: string; readonly own?: () => string; readonly hooks?: ModelHooks } = {}
+  ) {
+    this.#hooks = hooks
     this.#settings = settings
     this.#own = own
     this.#connector = new Connector(settings, named, own)
@@ -43,7 +53,10 @@ export class ModelServerClient implements InferenceClient {
   }
 
   at(url: string, setting: string): InferenceClient {
-    return new ModelServerClient(() => settingsAt(url, this.#settings(), this.#candidates()), { named: setting })
+    return new ModelServerClient(() => settingsAt(url, this.#settings(), this.#candidates()), {
+      named: setting,
+      hooks: this.#hooks
+    })
   }
 
   #candidates(): readonly Candidate[] {
@@ -99,12 +112,12 @@ export class ModelServerClient implements InferenceClient {
     let began = false
     try {
       const connection = await this.#connector.connect(controller.signal)
-      const filled = {
+      const filled = await this.#hooks.request({
         ...wanted,
         model: await this.#requireModel(wanted.model, connection.endpoint, controller.signal)
-      }
+      })
       try {
-        for await (const event of connection.wire.chat(filled, controller.signal)) {
+        for await (const event of this.#hooks.answer(filled.model, connection.wire.chat(filled, controller.signal))) {
           began = true
           yield event
           if (event.type === 'done') return

@@ -1,7 +1,8 @@
-import { inferenceClient, kernelAdmin } from '@svc/contracts'
+import { inferenceClient, kernelAdmin, modelAnswer, modelRequest, modelToolCall } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { chatCommand, runChat } from './chat/command.ts'
 import { ModelServerClient } from './client.ts'
+import { modelHooks } from './model-hooks.ts'
 import {
   askHandler,
   askModel,
@@ -23,10 +24,11 @@ export default definePlugin({
   config: settings,
   optional: { admin: kernelAdmin },
   provides: [inferenceClient],
+  hooks: [modelRequest, modelAnswer, modelToolCall],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
   activate(ctx, { admin }) {
-    const client = new ModelServerClient(() => ctx.config, { own: () => ownServer(admin) })
+    const client = new ModelServerClient(() => ctx.config, { own: () => ownServer(admin), hooks: modelHooks(ctx) })
     ctx.provide(inferenceClient, client)
     ctx.implement(listModels, listHandler(client))
     ctx.implement(listRunning, runningHandler(client))

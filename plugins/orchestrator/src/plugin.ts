@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import {
+  type AgentEvent,
   type CompletionGate,
   completionGates,
   DelegatingOrchestrator,
@@ -11,6 +12,7 @@ import {
   type RoutingTerm,
   routingTerms,
   sessionContext,
+  taskChanged,
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
@@ -32,7 +34,7 @@ export default definePlugin({
   requires: { kernel: kernelPort },
   optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext) },
   provides: [orchestrator],
-  hooks: [taskSubmitting, goalSubmitting, taskEnded],
+  hooks: [taskSubmitting, goalSubmitting, taskEnded, taskChanged],
   points: [completionGates, routingTerms],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions }) {
@@ -106,6 +108,13 @@ export default definePlugin({
     ctx.onServe('take over the state', takeOver)
 
     const serves = (): boolean => hub.surroundings === surroundings
+    const announce = (event: AgentEvent): void => {
+      const { kind, timestamp_ms } = event
+      if (!('task_id' in kind) || !kind.type.startsWith('task_') || !serves() || !ctx.isTapped(taskChanged)) return
+      const transition = { task_id: kind.task_id, type: kind.type, at_ms: timestamp_ms, event }
+      ctx.trigger(taskChanged, transition).catch(() => {})
+    }
+    ctx.effect('transitions of tasks', outlet.bus.subscribe(announce))
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
       if (!serves()) return

@@ -5,6 +5,7 @@ import {
   kernelPort,
   orchestrator,
   sessionContext,
+  sessionMessage,
   transcripts
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
@@ -39,6 +40,7 @@ export default definePlugin({
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, store: ref(databaseStore), running: ref(orchestrator) },
   provides: [contextStore, sessionContext, transcripts],
+  hooks: [sessionMessage],
   operations: [
     contextGet,
     contextSet,
@@ -77,6 +79,9 @@ export default definePlugin({
       warn: (message, fields) => ctx.log.warn(message, fields)
     })
     const said = new SessionTranscripts({
+      recorded: (session, entry) => {
+        if (ctx.isTapped(sessionMessage)) ctx.trigger(sessionMessage, { session, entry }).catch(() => {})
+      },
       sessions,
       store: () => database.store(),
       repositoryId,

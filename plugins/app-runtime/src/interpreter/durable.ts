@@ -1,3 +1,4 @@
+import type { WorkflowStep } from '@svc/contracts'
 import type { ActorStore } from '../actors/actor-store.ts'
 import type { WorkflowStore } from '../workflows/workflow-store.ts'
 
@@ -16,4 +17,6 @@ export interface Durable {
    * program does it itself before it ends.
    */
   readonly notify: (() => void) | null
+  /** Called after a step of a run is recorded. */
+  readonly stepped?: ((step: WorkflowStep) => void) | undefined
 }

@@ -1,4 +1,4 @@
-import type { Program } from '@svc/contracts'
+import type { Program, WorkflowStep } from '@svc/contracts'
 import type { DatabaseAccess } from '../database/access.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
@@ -80,6 +80,8 @@ export type FromThread =
   | { readonly kind: 'refused'; readonly error: SentFailure }
   /** A run or a message is due. */
   | { readonly kind: 'due' }
+  /** A step of a run completed. */
+  | { readonly kind: 'step'; readonly step: WorkflowStep }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 

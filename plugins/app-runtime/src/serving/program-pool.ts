@@ -1,3 +1,4 @@
+import type { WorkflowStep } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
@@ -40,6 +41,7 @@ export interface PoolOptions {
   readonly timeLimit: number
   /** Called when a thread has left something to be done. */
   readonly onDue?: () => void
+  readonly onStep?: (step: WorkflowStep) => void
   /** A thread that loads the program. */
   thread(isFirst: boolean): Promise<LoadingThread>
   /** For what threads ask of the main thread; the signal is aborted when the thread has ended. */
@@ -143,7 +145,8 @@ export class ProgramPool {
       answered: () => this.#onAnswered(),
       failed: (endpoint, failure, requestId) => this.#logFailure(endpoint, failure, requestId),
       log: (level, text, requestId) => this.#options.log[level](text, requestFields(requestId)),
-      due: () => this.#options.onDue?.()
+      due: () => this.#options.onDue?.(),
+      stepped: step => this.#options.onStep?.(step)
     })
     this.#loading.add(thread)
     try {

@@ -1,3 +1,4 @@
+import type { WorkflowStep } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
@@ -51,6 +52,8 @@ export interface ThreadListener {
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
   /** A run or a message is due. */
   due(): void
+  /** A step of a run completed. */
+  stepped(step: WorkflowStep): void
 }
 
 /** The main thread's view of a thread with a program. */
@@ -222,6 +225,7 @@ export class ProgramThread {
       return
     }
     if (message.kind === 'due') this.#listener.due()
+    if (message.kind === 'step') this.#listener.stepped(message.step)
     if (message.kind !== 'log') return
     this.#listener.log(message.level, message.text, this.#calls[message.slot]?.requestId)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {

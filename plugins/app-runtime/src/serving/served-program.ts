@@ -1,12 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import type {
-  DatabaseStore,
-  KernelAdmin,
-  LanguageCompiler,
-  PrimaryDatabase,
-  Program,
-  ProgramText
+import {
+  type DatabaseStore,
+  databaseMigrated,
+  type KernelAdmin,
+  type LanguageCompiler,
+  type PrimaryDatabase,
+  type Program,
+  type ProgramText,
+  workflowStep
 } from '@svc/contracts'
 import { isSvcError, type PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
@@ -81,6 +83,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     log,
     timeLimit: config.time_limit_ms,
     onDue: () => scheduler?.poke(),
+    onStep: step => void ctx.trigger(workflowStep, step).catch(() => {}),
     thread: async isFirst => {
       const worker = isFirst ? await supply.take() : supply.start()
       const begun = saved?.thread ?? null
@@ -101,8 +104,12 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   })
   if (!(await isAsWanted)) {
     // Last, since the program from before goes on with the new tables.
-    const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
+    const { notes, plan } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
+    if (plan.statements.length > 0)
+      ctx.onServe(`tables of ${file}`, () => {
+        ctx.trigger(databaseMigrated, { location: store.location, kind: 'program', program: file }).catch(() => {})
+      })
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)

@@ -40,7 +40,13 @@ export function openSurroundings(load: Load, { report, onEffect, slot }: ThreadC
   const durable =
     database === null || load.durable === null
       ? null
-      : databaseDurable(database.connection, load.durable, sleep, () => report({ kind: 'due' }))
+      : databaseDurable(
+          database.connection,
+          load.durable,
+          sleep,
+          () => report({ kind: 'due' }),
+          step => report({ kind: 'step', step })
+        )
   return {
     database,
     host: {

@@ -18,7 +18,8 @@ export function databaseDurable(
   connection: ThreadConnection,
   { program, metricSession, plan }: DurableOptions,
   sleep: (duration: number) => void,
-  notify: (() => void) | null
+  notify: (() => void) | null,
+  stepped?: Durable['stepped']
 ): Durable {
   return {
     workflows: new SqlWorkflowStore(connection, { program, metricSession, ...(plan === undefined ? {} : { plan }) }),
@@ -26,6 +27,7 @@ export function databaseDurable(
     now: Date.now,
     sleep,
     skipsTime: false,
-    notify
+    notify,
+    stepped
   }
 }

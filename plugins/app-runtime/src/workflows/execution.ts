@@ -319,6 +319,8 @@ export class WorkflowExecution {
   /** Called again under its id, it is not done again. */
   #keep(id: string, step: StepRecord, signal?: number): void {
     this.#record({ completed: { activityId: id, ...step }, ...(signal === undefined ? {} : { signal }) })
+    const { runId, workflow } = this.run
+    this.#durable.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true
     this.#replayed.add(id)
     this.run.history.completed.set(id, step)

@@ -31,9 +31,9 @@ export async function readSchema(store: DatabaseStore): Promise<SchemaState> {
 /**
  * Makes the baseline schema with its rows in one transaction. A database of an earlier program gets the tables, columns,
  * indexes and triggers that it lacks. Throws `DBP_SCHEMA_NEWER` for one of a later program and `DBP_SCHEMA_CONFLICT` for one
- * that no additive change brings up to date; both are left as they are.
+ * that no additive change brings up to date; both are left as they are. Resolves to whether the schema changed.
  */
-export async function applyBaseline(store: DatabaseStore): Promise<void> {
+export async function applyBaseline(store: DatabaseStore): Promise<boolean> {
   const { version, digest } = await readSchema(store)
   if (version !== null && version > BASELINE_VERSION)
     throw pluginErrors.create(
@@ -45,7 +45,7 @@ export async function applyBaseline(store: DatabaseStore): Promise<void> {
       }
     )
   // With the digest of this program, tables that are missing were dropped on purpose; the status reports them.
-  if (version === BASELINE_VERSION && digest === baselineDigest()) return
+  if (version === BASELINE_VERSION && digest === baselineDigest()) return false
   const { fts } = await store.capabilities()
   const baseline = splitScript(baselineScript(fts)).map(({ sql }) => sql)
   const { statements, conflicts } =
@@ -62,10 +62,11 @@ export async function applyBaseline(store: DatabaseStore): Promise<void> {
         parameters: [BASELINE_VERSION, baselineDigest()]
       }
     ])
+    return true
   } catch (error) {
     if (version === null) throw error
     // Another process may have made the same changes meanwhile.
-    if ((await readSchema(store)).digest === baselineDigest()) return
+    if ((await readSchema(store)).digest === baselineDigest()) return false
     if (!isSvcError(error, 'DBS_CONSTRAINT')) throw error
     throw conflict(store, error.message, error)
   }

@@ -12,6 +12,8 @@ export interface SessionTranscriptsOptions {
   readonly store: () => Promise<DatabaseStore | null>
   readonly repositoryId: string
   readonly now: () => number
+  /** Called after a message was recorded. */
+  readonly recorded?: (session: string, entry: TranscriptEntry) => void
   readonly wasReset: (session: string, agent: number | null, turns: number) => void
 }
 
@@ -36,7 +38,9 @@ export class SessionTranscripts implements Transcripts {
       ...(journey === undefined ? {} : { journey })
     }
     await this.#options.sessions.record(given.session_id, () => [{ event: 'turn_added', turn }])
-    return entryOf(turn)
+    const entry = entryOf(turn)
+    this.#options.recorded?.(given.session_id, entry)
+    return entry
   }
 
   async history(session: string, limit = DEFAULT_LIMIT): Promise<readonly TranscriptEntry[]> {

@@ -1,0 +1,21 @@
+import { hook } from '@svc/plugin-sdk'
+
+export interface DatabaseMigration {
+  /** File or address of the database. */
+  readonly location: string
+  /** `baseline`: the schema of svc; `script`: a script of a plugin; `program`: the tables of a program. */
+  readonly kind: 'baseline' | 'script' | 'program'
+  /** Path of the program; null for the other kinds. */
+  readonly program: string | null
+}
+
+/** After the schema of a database was changed. */
+export const databaseMigrated = hook<[DatabaseMigration]>('database.migrated', 'parallel', {
+  onError: 'skip',
+  summary: 'After the schema of a database was changed.',
+  payload: {
+    location: 'file or address of the database',
+    kind: 'baseline: the schema of svc; script: a script of a plugin; program: the tables of a program',
+    program: 'path of the program; null for the other kinds'
+  }
+})

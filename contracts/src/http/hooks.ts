@@ -1,0 +1,32 @@
+import { hook, type Principal } from '@svc/plugin-sdk'
+
+export interface FinishedRequest {
+  readonly requestId: string
+  readonly method: string
+  /** Without the query, which may hold secrets. */
+  readonly path: string
+  /** Pattern of the route; null where no route matched. */
+  readonly route: string | null
+  /** Plugin of the route; null where no route matched. */
+  readonly plugin: string | null
+  /** 499: the client went away first. */
+  readonly status: number
+  readonly durationMs: number
+  readonly principal: Principal
+}
+
+/** After an HTTP request was answered, or its client went away. */
+export const requestFinished = hook<[FinishedRequest]>('http.request-finished', 'parallel', {
+  onError: 'skip',
+  summary: 'After an HTTP request was answered, or its client went away.',
+  payload: {
+    requestId: 'id of the request',
+    method: 'HTTP method',
+    path: 'path without the query',
+    route: 'pattern of the route; null where no route matched',
+    plugin: 'plugin of the route; null where no route matched',
+    status: 'HTTP status; 499: the client went away first',
+    durationMs: 'milliseconds since the head of the request',
+    principal: 'who asked: id, role, scopes'
+  }
+})
