@@ -1,5 +1,6 @@
 export type { ChangeRequest } from './core/change.ts'
 export type { PluginConfiguration } from './core/inventory.ts'
 export { Kernel, type KernelOptions } from './core/kernel.ts'
+export type { KernelLogger } from './core/logger.ts'
 export { inlineSource, type PluginSource } from './core/plugin-source.ts'
-export { createLogger, type KernelLogger } from './host/log.ts'
+export { createLogger } from './host/log.ts'

@@ -23,7 +23,7 @@ interface Package {
 /** Packages whose errors are documented; examples document their own. */
 export function packages(): Package[] {
   const plugins = readdirSync(join(ROOT, 'plugins')).map(name => `plugins/${name}`)
-  return ['contracts', 'kernel', 'plugin-sdk', ...plugins].flatMap(folder => {
+  return ['config', 'contracts', 'kernel', 'plugin-sdk', ...plugins].flatMap(folder => {
     try {
       const { name } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { name: string }
       return [{ name, folder }]

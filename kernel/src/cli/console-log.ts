@@ -1,6 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { Concealed } from '../core/concealed.ts'
-import type { KernelLogger } from '../host/log.ts'
+import type { KernelLogger } from '../core/logger.ts'
 
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
 const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }

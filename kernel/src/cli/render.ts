@@ -1,4 +1,4 @@
-import { type CliView, isSvcError } from '@svc/plugin-sdk'
+import { type CliView, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -32,8 +32,7 @@ export function renderError(error: unknown, terminal: Terminal, plain: PlainText
 
 /** Members that are undefined vanish in JSON. */
 export function errorJson(error: unknown): object {
-  if (!isSvcError(error))
-    return { error: { code: 'OPR_FAILED', message: error instanceof Error ? error.message : String(error) } }
+  if (!isSvcError(error)) return { error: { code: 'OPR_FAILED', message: errorMessage(error) } }
   const { code, message, hint, at, data, plugin } = error
   return { error: { code, message, hint, at, data, plugin } }
 }

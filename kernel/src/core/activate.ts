@@ -8,10 +8,12 @@ import {
 import {
   type Dependencies,
   type Dependency,
+  defined,
   isSvcError,
   type Logger,
   type Permissions,
-  SvcError
+  SvcError,
+  withTimeout
 } from '@svc/plugin-sdk'
 import type { BreakerPolicy } from './breaker.ts'
 import { liveRef, type ServiceContainer } from './container.ts'
@@ -20,6 +22,7 @@ import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import type { PreparedCode } from './plugin-source.ts'
 import type { Unit } from './unit.ts'
+import type { UnitHost } from './unit-host.ts'
 
 /** How the kernel treats one plugin; from `[plugins.NAME]`. */
 export interface UnitPolicy {
@@ -51,8 +54,10 @@ export interface ActivationHost {
   onCrash(unit: Unit, error: SvcError): void
 }
 
-/** Brings a unit of this process from `loading` to `activating` and runs its `activate`; the flip makes it `active`. */
-export async function activateInProcess(
+/** Runs units in this process. */
+export const inProcess: UnitHost = { activate: activateInProcess }
+
+async function activateInProcess(
   unit: Unit,
   code: PreparedCode,
   packageRoot: string,
@@ -87,7 +92,7 @@ export async function activateInProcess(
     if (!unit.scope.closed) unit.scope.effect('activate', disposer)
     else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
   }
-  await withTimeout(run, policy.activateTimeoutMs, unit)
+  await limitActivation(run, policy.activateTimeoutMs, unit)
   assertComplete(unit)
 }
 
@@ -97,30 +102,15 @@ function resolveDependencies(declared: Dependencies, unit: Unit, host: Activatio
   return Object.fromEntries(Object.entries(declared).map(([key, dependency]) => [key, resolve(dependency)]))
 }
 
-/** Rejects when activation takes too long; the unit is then disposed. So it does when it is disposed while it activates. */
-export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number, unit: Unit): Promise<A> {
+/** Limits an activation. Rejects at the limit, and when the unit is disposed while it activates. */
+export function limitActivation<A>(run: () => Promise<A>, milliseconds: number, unit: Unit): Promise<A> {
   const { name: plugin, signal } = unit
-  let timer: NodeJS.Timeout | undefined
-  let stop: (() => void) | undefined
-  const late = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop)
-    timer = setTimeout(() => {
-      const message = `${plugin} did not finish activate within ${milliseconds} ms`
-      reject(
-        kernelErrors.create('KRN_ACTIVATE_FAILED', message, {
-          plugin,
-          hint: `raise plugins.${plugin}.activate_timeout_ms`
-        })
-      )
-    }, milliseconds)
-  })
-  try {
-    return await Promise.race([run(), late])
-  } finally {
-    clearTimeout(timer)
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
+  const error = (): SvcError =>
+    kernelErrors.create('KRN_ACTIVATE_FAILED', `${plugin} did not finish activate within ${milliseconds} ms`, {
+      plugin,
+      hint: `raise plugins.${plugin}.activate_timeout_ms`
+    })
+  return withTimeout(milliseconds, run, { signal, error })
 }
 
 /** A plugin's own error with the plugin's name on it. `hide` takes out of the text what nobody may read. */
@@ -137,9 +127,7 @@ export function activationError(
       status,
       plugin,
       cause,
-      ...(hint === undefined ? {} : { hint }),
-      ...(at === undefined ? {} : { at }),
-      ...(data === undefined ? {} : { data })
+      ...defined({ hint, at, data })
     })
   }
   const place = /\(?(\S+:\d+:\d+)\)?$/m.exec(
@@ -148,10 +136,7 @@ export function activationError(
   return kernelErrors.create(
     'KRN_ACTIVATE_FAILED',
     hide(`${plugin} failed to activate: ${cause.message}${place === undefined ? '' : ` (${place})`}`),
-    {
-      plugin,
-      cause
-    }
+    { plugin, cause }
   )
 }
 

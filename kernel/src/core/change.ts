@@ -1,5 +1,5 @@
 import type { ChangeReport } from '@svc/contracts'
-import { isSvcError, type ServiceId } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type ServiceId } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import type { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
@@ -187,7 +187,7 @@ export class Change {
       return await unit.reconfigure(record === undefined ? unit.config : await factory.settings(record, services))
     } catch (error) {
       if (isSvcError(error) && error.plugin === unit.name) throw error
-      const text = error instanceof Error ? error.message : String(error)
+      const text = errorMessage(error)
       throw kernelErrors.create('KRN_SETTINGS_REFUSED', `${unit.name} does not take its new settings: ${text}`, {
         plugin: unit.name,
         cause: error,

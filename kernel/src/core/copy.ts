@@ -1,5 +1,5 @@
 /** Deeper than this a value is a mistake, or refers to itself. */
-const DEEPEST = 256
+const MAX_DEPTH = 256
 
 /**
  * Copies what validation may change: arrays and plain objects. Whatever else stands in them, such as a buffer, is passed
@@ -7,7 +7,8 @@ const DEEPEST = 256
  */
 export function copyPlain(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth > DEEPEST) throw new RangeError(`the value is nested more than ${DEEPEST} levels deep, or refers to itself`)
+  if (depth > MAX_DEPTH)
+    throw new RangeError(`the value is nested more than ${MAX_DEPTH} levels deep, or refers to itself`)
   if (Array.isArray(value)) {
     const copy = new Array<unknown>(value.length)
     for (let index = 0; index < value.length; index++) copy[index] = copyPlain(value[index], depth + 1)

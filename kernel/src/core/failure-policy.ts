@@ -1,7 +1,7 @@
 import type { ChangeReport } from '@svc/contracts'
-import { isSvcError, type SvcError } from '@svc/plugin-sdk'
-import type { KernelLogger } from '../host/log.ts'
+import { errorMessage, isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Inventory } from './inventory.ts'
+import type { KernelLogger } from './logger.ts'
 import type { Plan } from './plan.ts'
 import { type PluginRecord, QUARANTINE_RULE } from './record.ts'
 import type { Unit } from './unit.ts'
@@ -40,7 +40,7 @@ export class FailurePolicy {
     const record = inventory.records.get(unit.name)
     // Whoever serves under its name now has nothing to do with it.
     if (record === undefined || record.unit !== unit) return
-    record.fault = `uncaught: ${this.#text(error)}`
+    record.fault = `uncaught: ${errorMessage(error)}`
     unit.suspect()
     if (policy === 'restart' && !record.retrying) this.#restart(record, unit)
   }
@@ -78,7 +78,7 @@ export class FailurePolicy {
     )
     const record = name === undefined ? undefined : inventory.records.get(name)
     if (record === undefined) return undefined
-    const text = this.#text(error)
+    const text = errorMessage(error)
     if (record.fault === text && retried.includes(record.name))
       this.#host.log.forPlugin(record.name).info('failed again')
     else this.#host.log.forPlugin(record.name).error(text, { error })
@@ -88,7 +88,7 @@ export class FailurePolicy {
 
   /** Code that cannot be read, of a plugin that does not run. */
   unreadable(record: PluginRecord, error: unknown): void {
-    record.fault = this.#text(error)
+    record.fault = errorMessage(error)
     this.#host.log.forPlugin(record.name).error(`cannot load: ${record.fault}`, { error })
   }
 
@@ -98,7 +98,7 @@ export class FailurePolicy {
     // Of two in conflict the one that the change is about has to give way.
     const name = names.find(each => concerned.includes(each)) ?? names[0]
     const record = name === undefined ? undefined : this.#host.inventory.records.get(name)
-    if (record !== undefined) record.refusal = this.#text(error)
+    if (record !== undefined) record.refusal = errorMessage(error)
   }
 
   #fail(
@@ -145,10 +145,6 @@ export class FailurePolicy {
   /** The failures themselves have been told one by one. */
   #quarantined({ name }: PluginRecord): [message: string, fields: Readonly<Record<string, unknown>>] {
     return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} gives it another try` }]
-  }
-
-  #text(error: unknown): string {
-    return error instanceof Error ? error.message : String(error)
   }
 }
 

@@ -10,8 +10,7 @@ import {
   surfaces
 } from '@svc/contracts'
 import type { Hook, Point, ServiceId } from '@svc/plugin-sdk'
-import { closest } from '@svc/plugin-sdk'
-import type { KernelLogger } from '../host/log.ts'
+import { closest, settlesWithin } from '@svc/plugin-sdk'
 import { Change, type ChangeRequest } from './change.ts'
 import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
@@ -20,12 +19,13 @@ import type { Graph } from './graph.ts'
 import { undeclaredHooks } from './hooks.ts'
 import { type Desired, Inventory, type PluginConfiguration } from './inventory.ts'
 import { Keep } from './keep.ts'
+import type { KernelLogger } from './logger.ts'
 import type { PluginRecord } from './record.ts'
 import { Retirement } from './retirement.ts'
-import { settleBefore } from './scope.ts'
 import type { Prepared, Shadow } from './shadow.ts'
 import type { Unit } from './unit.ts'
 import { UnitFactory } from './unit-factory.ts'
+import type { UnitHosts } from './unit-host.ts'
 
 export interface KernelOptions {
   readonly log: KernelLogger
@@ -34,6 +34,8 @@ export interface KernelOptions {
   readonly repositoryId: string
   readonly version: string
   readonly services?: ReadonlyMap<ServiceId, unknown>
+  /** Hosts for isolated plugins; default: none, and an isolated plugin is refused. */
+  readonly unitHosts?: UnitHosts
   onState?(plugin: string, state: PluginState): void
   /** A plugin whose policy is to end the process threw where nobody catches. Without it the process exits with 70. */
   onFatal?(error: unknown): void
@@ -94,6 +96,7 @@ export class Kernel implements KernelPort {
       dataRoot: options.dataRoot,
       keep: new Keep(),
       closing: this.#closing.signal,
+      unitHosts: options.unitHosts ?? {},
       current: () => this.#current,
       invoke: (id, input, call) => this.invoke(id, input, call),
       onState: (plugin, state) => {
@@ -202,7 +205,7 @@ export class Kernel implements KernelPort {
     const log = this.log.forPlugin(unit.name)
     try {
       const limitMs = timeoutOf(unit)
-      const quiet = await settleBefore(stop(), limitMs)
+      const quiet = await settlesWithin(limitMs, stop())
       if (!quiet) log.warn(`did not stop its work within ${limitMs} ms`)
     } catch (error) {
       log.warn('stopping its work failed', { error })

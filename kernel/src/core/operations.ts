@@ -1,6 +1,7 @@
 import type { Deferred, Invocation, OperationEnd, OperationEntry, OperationStart } from '@svc/contracts'
 import {
   type Call,
+  errorMessage,
   isSvcError,
   type OperationDescriptor,
   type Principal,
@@ -243,7 +244,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     try {
       return copyPlain(input)
     } catch (error) {
-      throw this.#inputInvalid(error instanceof Error ? error.message : String(error), [])
+      throw this.#inputInvalid(errorMessage(error), [])
     }
   }
 

@@ -1,4 +1,4 @@
-import type { KernelLogger } from '../host/log.ts'
+import type { KernelLogger } from './logger.ts'
 import type { Unit } from './unit.ts'
 
 /**

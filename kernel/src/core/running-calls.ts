@@ -1,4 +1,4 @@
-import { LONGEST_WAIT_MS } from './scope.ts'
+import { MAX_TIMER_MS } from '@svc/plugin-sdk'
 
 /** A call under way, as the list of them sees it. */
 export interface RunningCall {
@@ -49,7 +49,7 @@ export class RunningCalls {
     clearTimeout(this.#timer)
     this.#dueAt = at
     // What is longer is waited for in pieces.
-    const wait = Math.min(Math.max(at - performance.now(), 1), LONGEST_WAIT_MS)
+    const wait = Math.min(Math.max(at - performance.now(), 1), MAX_TIMER_MS)
     this.#timer = setTimeout(() => this.#fire(), wait)
   }
 

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { EffectNode } from '@svc/contracts'
 import type { Disposer } from '@svc/plugin-sdk'
+import { settlesWithin } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 
 interface Entry {
@@ -15,10 +16,8 @@ export interface DisposeReport {
   readonly stuck: readonly string[]
 }
 
-/** What a timer can hold. */
-export const LONGEST_WAIT_MS = 2 ** 31 - 1
 /** For a disposer whose turn comes after the deadline. */
-const LEAST_MS = 50
+const MIN_DISPOSER_MS = 50
 
 /**
  * A labelled stack of things to undo.
@@ -96,8 +95,8 @@ export class Scope {
       // Another disposer may have disposed it early.
       if (!this.#entries.delete(entry)) continue
       try {
-        const left = Math.max(deadline - performance.now(), LEAST_MS)
-        if (!(await settleBefore(Promise.resolve(entry.dispose()), left))) stuck.push(entry.label)
+        const left = Math.max(deadline - performance.now(), MIN_DISPOSER_MS)
+        if (!(await settlesWithin(left, Promise.resolve(entry.dispose())))) stuck.push(entry.label)
       } catch (error) {
         errors.push(error instanceof Error ? error : new Error(String(error)))
       }
@@ -109,26 +108,4 @@ export class Scope {
 function raise(label: string, report: DisposeReport): void {
   const errors = [...report.errors, ...report.stuck.map(name => new Error(`disposer "${name}" did not settle`))]
   if (errors.length > 0) throw new AggregateError(errors, `disposing ${label}`)
-}
-
-/** False when the promise had not settled in time, or before the signal; its rejection after that is ignored. */
-export async function settleBefore(
-  promise: Promise<unknown>,
-  milliseconds: number,
-  signal?: AbortSignal
-): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  let stop: (() => void) | undefined
-  const late = new Promise<false>(resolve => {
-    stop = () => resolve(false)
-    timer = setTimeout(stop, Math.min(milliseconds, LONGEST_WAIT_MS))
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop)
-  })
-  try {
-    return await Promise.race([promise.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
-    if (stop !== undefined) signal?.removeEventListener('abort', stop)
-  }
 }

@@ -1,10 +1,9 @@
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
-import { isSvcError, type ServiceId, SvcError, withTimeout } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type ServiceId, SvcError, settlesWithin, withTimeout } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { Generation } from './generation.ts'
-import { settleBefore } from './scope.ts'
 import type { Unit } from './unit.ts'
 
 export interface Shadow {
@@ -77,7 +76,7 @@ export function abortAll(prepared: readonly Prepared[], cause: unknown): unknown
 
 function joined(error: unknown, problems: readonly unknown[]): Error {
   const all = new AggregateError([error, ...problems], 'a change failed, and undoing it as well')
-  const text = `${message(error)}; undoing it failed as well: ${problems.map(message).join('; ')}`
+  const text = `${errorMessage(error)}; undoing it failed as well: ${problems.map(errorMessage).join('; ')}`
   if (!isSvcError(error)) return new Error(text, { cause: all })
   const { code, status, hint, at, data, plugin } = error
   const details = Object.entries({ hint, at, data, plugin }).filter(([, value]) => value !== undefined)
@@ -129,7 +128,7 @@ async function prepareSurface(
   const limitMs = timeoutOf(plugin)
   try {
     const preparing = Promise.resolve(surface.prepare(generation))
-    if (await settleBefore(preparing, limitMs, closing)) {
+    if (await settlesWithin(limitMs, preparing, closing)) {
       const prepared = await preparing
       return { plugin, commit: () => prepared.commit(), abort: () => prepared.abort() }
     }
@@ -161,12 +160,8 @@ function refusal(plugin: string, error: unknown): SvcError {
   if (isSvcError(error) && error.plugin !== undefined) return error
   const known = activationError(plugin, error)
   if (known.code !== 'KRN_ACTIVATE_FAILED') return known
-  return kernelErrors.create('KRN_SURFACE_REFUSED', `${plugin} refused the change: ${message(error)}`, {
+  return kernelErrors.create('KRN_SURFACE_REFUSED', `${plugin} refused the change: ${errorMessage(error)}`, {
     plugin,
     cause: error
   })
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

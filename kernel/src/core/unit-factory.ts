@@ -1,21 +1,23 @@
 import type { Invocation, PluginState } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
-import type { KernelLogger } from '../host/log.ts'
-import { activateIsolated } from '../isolation/isolated-unit.ts'
-import { type ActivationHost, activateInProcess, activationError, secretLookup } from './activate.ts'
+import { isSvcError, raceAbort } from '@svc/plugin-sdk'
+import { type ActivationHost, activationError, inProcess, secretLookup, type UnitPolicy } from './activate.ts'
 import type { CallState } from './call.ts'
 import { secretsIn } from './concealed.ts'
 import type { ServiceContainer } from './container.ts'
+import { kernelErrors } from './errors.ts'
 import type { Generation } from './generation.ts'
 import type { Inventory } from './inventory.ts'
+import type { KernelLogger } from './logger.ts'
 import { type BoundOperation, PLUGIN_PRINCIPAL } from './operations.ts'
 import type { PluginRecord } from './record.ts'
 import { Unit } from './unit.ts'
+import type { UnitHost, UnitHosts } from './unit-host.ts'
 
 /** What units get of the kernel. */
 export interface FactoryHost
   extends Pick<ActivationHost, 'keep' | 'projectRoot' | 'dataRoot' | 'onUncaught' | 'onCrash'> {
   readonly log: KernelLogger
+  readonly unitHosts: UnitHosts
   /** Aborted when the kernel closes: an activation that takes long is given up. */
   readonly closing: AbortSignal
   /** The generation that serves. */
@@ -42,7 +44,7 @@ export class UnitFactory {
       const made = await this.#make(name, draft)
       unit = made
       const started = performance.now()
-      await unlessAborted(closing, this.#run(made, draft))
+      await raceAbort(closing, this.#run(made, draft))
       unit.activateMs = performance.now() - started
       return unit
     } catch (error) {
@@ -92,8 +94,7 @@ export class UnitFactory {
     const { code, source } = this.#record(unit.name)
     if (code === null) throw new Error(`${unit.name} has no code`)
     const { policy } = this.#inventory.configurationOf(unit.name)
-    const activate = policy.isolation === 'in-process' ? activateInProcess : activateIsolated
-    await activate(unit, code, source.location, policy, {
+    await this.#unitHost(unit.name, policy.isolation).activate(unit, code, source.location, policy, {
       keep,
       projectRoot,
       dataRoot,
@@ -105,6 +106,15 @@ export class UnitFactory {
       isTapped: id => current().hooks.has(id),
       onUncaught,
       onCrash
+    })
+  }
+
+  #unitHost(name: string, kind: UnitPolicy['isolation']): UnitHost {
+    const found = kind === 'in-process' ? inProcess : this.#host.unitHosts[kind]
+    if (found !== undefined) return found
+    throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a ${kind}: this kernel has no host for it`, {
+      plugin: name,
+      hint: `remove plugins.${name}.isolation`
     })
   }
 
@@ -131,19 +141,4 @@ const LOGGED: ReadonlySet<string> = new Set(['OPR_FAILED', 'OPR_OUTPUT_INVALID',
 
 function pluginPrincipal(name: string): Invocation['principal'] {
   return { id: PLUGIN_PRINCIPAL + name, role: 'plugin', scopes: ['*'] }
-}
-
-/** Rejects with the signal's reason as soon as it is aborted. */
-async function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  let stop: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop)
-  })
-  try {
-    await Promise.race([work, aborted])
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
 }

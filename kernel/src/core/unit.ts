@@ -1,12 +1,13 @@
 import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
 import type { CommandHandler, DrainReason, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
+import { settlesWithin } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
 import type { ServiceContainer } from './container.ts'
 import type { HookSet, RegisteredTap } from './hooks.ts'
 import { Lifecycle, SERVING } from './lifecycle.ts'
 import type { BoundOperation, OperationOwner } from './operations.ts'
 import { RunningCalls } from './running-calls.ts'
-import { type DisposeReport, Scope, settleBefore } from './scope.ts'
+import { type DisposeReport, Scope } from './scope.ts'
 import { Serving } from './serving.ts'
 
 export interface Item {
@@ -207,7 +208,7 @@ export class Unit implements UnitView, OperationOwner {
 
   /** Waits for calls in flight, up to the deadline. True when they ended by themselves. */
   async idle(deadlineMs: number): Promise<boolean> {
-    return this.#inFlight === 0 || settleBefore(this.#untilIdle(), deadlineMs)
+    return this.#inFlight === 0 || settlesWithin(deadlineMs, this.#untilIdle())
   }
 
   /**
@@ -233,7 +234,7 @@ export class Unit implements UnitView, OperationOwner {
     // Before the far side drains, which would otherwise not know the reason.
     const stopped = this.stopWork(this.#drainReason)
     const remote = this.drainers.map(each => each(deadlineMs))
-    return settleBefore(Promise.allSettled([stopped, this.#untilDone(), ...remote]), deadlineMs)
+    return settlesWithin(deadlineMs, Promise.allSettled([stopped, this.#untilDone(), ...remote]))
   }
 
   async dispose(deadlineMs: number): Promise<DisposeReport> {

@@ -3,8 +3,8 @@ import type { EventEmitter } from 'node:events'
 import { relative, sep } from 'node:path'
 import { isPromise } from 'node:util/types'
 import type { InstanceHooks } from '../core/plugin-source.ts'
-import { loaderErrors } from '../loader/errors.ts'
 import { framesOf } from './attribution.ts'
+import { guardErrors } from './errors.ts'
 
 /** Something that a plugin holds open. */
 export interface Resource {
@@ -93,14 +93,14 @@ export class Guards {
   }
 
   closedError(action: string): Error {
-    return loaderErrors.create('LDR_CLOSED', `${this.plugin} was disposed and can no longer call ${action}`, {
+    return guardErrors.create('LDR_CLOSED', `${this.plugin} was disposed and can no longer call ${action}`, {
       plugin: this.plugin,
       hint: 'end loops and pending work when ctx.signal is aborted'
     })
   }
 
   refusal(action: string, hint: string): Error {
-    return loaderErrors.create('LDR_REFUSED', `${this.plugin} may not call ${action}`, { plugin: this.plugin, hint })
+    return guardErrors.create('LDR_REFUSED', `${this.plugin} may not call ${action}`, { plugin: this.plugin, hint })
   }
 
   /** Enters something into the ledger; the returned function takes it off. `above`: the function the plugin called. */

@@ -16,10 +16,17 @@ import {
   type SettingExplanation,
   type SettingReport
 } from '@svc/contracts'
-import { closest, type DeclaredHook, type Health, hookKind, type PluginManifest } from '@svc/plugin-sdk'
+import {
+  closest,
+  type DeclaredHook,
+  errorMessage,
+  type Health,
+  hookKind,
+  type PluginManifest,
+  settlesWithin
+} from '@svc/plugin-sdk'
 import type { Kernel } from '../core/kernel.ts'
 import type { PluginRecord } from '../core/record.ts'
-import { settleBefore } from '../core/scope.ts'
 import type { HealthCheck } from '../core/unit.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { sampleCpu } from './profile.ts'
@@ -248,9 +255,9 @@ async function healthOf(kernel: Kernel, limitMs: number): Promise<HealthReport[]
 async function ask({ check }: HealthCheck, limitMs: number): Promise<Health> {
   try {
     const answer = (async () => check())()
-    if (await settleBefore(answer, limitMs)) return await answer
+    if (await settlesWithin(limitMs, answer)) return await answer
     return { status: 'failed', detail: `no answer within ${limitMs} ms` }
   } catch (error) {
-    return { status: 'failed', detail: error instanceof Error ? error.message : String(error) }
+    return { status: 'failed', detail: errorMessage(error) }
   }
 }

@@ -3,7 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { isSvcError, type Permissions, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
+import {
+  errorMessage,
+  isSvcError,
+  type Permissions,
+  type PluginManifest,
+  SDK_VERSION,
+  type SvcError
+} from '@svc/plugin-sdk'
 import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../core/plugin-source.ts'
 import type { Describer } from '../isolation/describer.ts'
 import { decodeError, encodeError } from '../isolation/remote-error.ts'
@@ -181,7 +188,7 @@ export class FileSource implements PluginSource {
   /** Failures that are not the plugin's: a full disk, a locked folder. */
   #cannotLoad(cause: unknown): SvcError {
     const { root } = this.package
-    const message = `cannot load ${root}: ${cause instanceof Error ? cause.message : String(cause)}`
+    const message = `cannot load ${root}: ${errorMessage(cause)}`
     return loaderErrors.create('LDR_BUILD_FAILED', message, { at: { file: root }, cause })
   }
 

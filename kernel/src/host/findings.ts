@@ -1,8 +1,8 @@
 import { formatProblem } from '@svc/config'
 import type { ConfigProblem, Finding } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
+import type { KernelLogger } from '../core/logger.ts'
 import type { Catalog } from './catalog.ts'
-import type { KernelLogger } from './log.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 
 /** What is wrong with plugins and settings. Each finding is logged once when it appears, and once when it is healed. */

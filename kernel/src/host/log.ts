@@ -1,7 +1,7 @@
-import type { LogLines } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
 import { Concealed } from '../core/concealed.ts'
+import type { KernelLogger } from '../core/logger.ts'
 import { LogFeed } from './log-feed.ts'
 import { prettyLine } from './pretty-line.ts'
 
@@ -10,17 +10,6 @@ export interface LogOptions {
   readonly format: 'pretty' | 'json'
   /** File descriptor; 2 by default, since stdout belongs to protocols and results. */
   readonly descriptor?: number
-}
-
-export interface KernelLogger extends Logger {
-  /** Lines carry the plugin's name. */
-  forPlugin(name: string): Logger
-  setLevel(level: string): void
-  flush(): void
-  /** Secrets that no line may hold, wherever in it they stand. */
-  readonly concealed: Concealed
-  /** What is written, line by line. Absent for the log of a single command. */
-  readonly lines?: LogLines
 }
 
 /** Fields whose values never reach a line: by name, since not every secret is one of ours. */

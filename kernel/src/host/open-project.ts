@@ -1,5 +1,5 @@
 import { problemsError } from '@svc/config'
-import type { KernelLogger } from './log.ts'
+import type { KernelLogger } from '../core/logger.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 

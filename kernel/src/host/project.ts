@@ -12,11 +12,13 @@ import {
   kernelAdmin,
   logLines
 } from '@svc/contracts'
-import type { ServiceId, SvcError } from '@svc/plugin-sdk'
+import { errorMessage, type ServiceId, type SvcError } from '@svc/plugin-sdk'
 import type { Configure } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
+import type { KernelLogger } from '../core/logger.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { ownerOfFile } from '../guards/attribution.ts'
+import { isolationHosts } from '../isolation/unit-host.ts'
 import { buildPlugin } from '../loader/build.ts'
 import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
@@ -26,7 +28,6 @@ import { type ConfigDiff, diffConfig } from './config-diff.ts'
 import { isLeftOff } from './discovery.ts'
 import { Findings, findingsIn } from './findings.ts'
 import { holdSettings } from './held-settings.ts'
-import type { KernelLogger } from './log.ts'
 import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { configSchema } from './sections.ts'
@@ -105,6 +106,7 @@ export class Project {
     this.admin = createAdmin(this.#adminHost())
     const { projectRoot, state } = options.catalog
     this.kernel = new Kernel({
+      unitHosts: isolationHosts,
       log,
       projectRoot,
       dataRoot: state,
@@ -151,7 +153,7 @@ export class Project {
           for (const name of taken) if (!refused.has(name)) this.#stale.delete(name)
         }
       } catch (error) {
-        if (this.#closed === undefined) this.log.error(`change refused: ${textOf(error)}`, { error })
+        if (this.#closed === undefined) this.log.error(`change refused: ${errorMessage(error)}`, { error })
       }
       // Requests that arrived meanwhile come first.
       await setImmediate()
@@ -452,10 +454,6 @@ function changedAt(file: string): number {
 
 function isError({ severity }: ConfigProblem): boolean {
   return severity === 'error'
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 async function build(directory: string): Promise<BuildReport> {

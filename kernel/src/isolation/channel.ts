@@ -1,3 +1,4 @@
+import { errorMessage } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
 import { decodeError, type EncodedError, encodeError } from './remote-error.ts'
 
@@ -100,7 +101,7 @@ export class Channel<Out extends Methods, In extends Methods> {
       this.#port.post(message)
     } catch (cause) {
       const what = message.type === 'request' || message.type === 'notice' ? message.method : `a ${message.type}`
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = errorMessage(cause)
       throw kernelErrors.create(
         'KRN_NOT_REMOTABLE',
         `${this.#owner}: ${what} cannot cross to an isolated plugin: ${why}`,

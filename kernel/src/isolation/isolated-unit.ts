@@ -1,11 +1,18 @@
 import { join } from 'node:path'
-import { type DrainReason, isSvcError, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
+import {
+  type DrainReason,
+  errorMessage,
+  isSvcError,
+  type PluginManifest,
+  SDK_VERSION,
+  type SvcError,
+  settlesWithin
+} from '@svc/plugin-sdk'
 import { Validator } from '@svc/plugin-sdk/check'
-import { type ActivationHost, type UnitPolicy, withTimeout } from '../core/activate.ts'
+import { type ActivationHost, limitActivation, type UnitPolicy } from '../core/activate.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { BoundOperation } from '../core/operations.ts'
 import type { PreparedCode } from '../core/plugin-source.ts'
-import { settleBefore } from '../core/scope.ts'
 import { traceparentOf } from '../core/trace.ts'
 import type { Unit } from '../core/unit.ts'
 import { Channel } from './channel.ts'
@@ -71,7 +78,7 @@ export async function activateIsolated(
     }
   })
   const isolated = new IsolatedUnit(unit, farSide, policy, host, lastLines)
-  await withTimeout(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
+  await limitActivation(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
 }
 
 /** This side of an isolated plugin. */
@@ -119,7 +126,7 @@ class IsolatedUnit {
       milliseconds =>
         this.#kill(`it gave no sign of life for ${milliseconds} ms: an endless loop, or a blocked event loop`)
     )
-    unit.kill = cause => this.#kill(`uncaught error: ${cause instanceof Error ? cause.message : String(cause)}`)
+    unit.kill = cause => this.#kill(`uncaught error: ${errorMessage(cause)}`)
     unit.scope.effect(farSide.label, () => this.#dispose())
     void farSide.ended.then(ending => this.#onEnded(ending))
   }
@@ -206,7 +213,7 @@ class IsolatedUnit {
   #kill(verdict: string): void {
     this.#verdict ??= verdict
     this.#farSide.kill()
-    void settleBefore(this.#farSide.ended, GRACE_MS).then(ended => {
+    void settlesWithin(GRACE_MS, this.#farSide.ended).then(ended => {
       // V8 cannot interrupt every loop of a worker; a process always ends.
       if (!ended)
         this.#onEnded({ code: null, signal: null, error: null }, `${verdict}, which nothing but a restart of svc ends`)
@@ -238,7 +245,7 @@ class IsolatedUnit {
     const limit = Math.max(drainTimeoutMs / 2, drainTimeoutMs - FORCE_MS)
     this.#watchdog.expect(Math.min(GRACE_MS, limit))
     const going = this.#channel.request('dispose', limit * 0.8).catch(() => {})
-    if (!(await settleBefore(going, limit)) || this.#verdict !== undefined)
+    if (!(await settlesWithin(limit, going)) || this.#verdict !== undefined)
       this.#host.log.error(`${this.#farSide.label} did not dispose in time and was killed`)
     this.#farSide.kill()
     await this.#farSide.ended

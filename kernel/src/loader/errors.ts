@@ -3,7 +3,6 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Codes of finding, building and running plugin code. */
 export const loaderErrors = errorTable({
   LDR_BUILD_FAILED: { message: 'The source of a plugin does not compile.' },
-  LDR_CLOSED: { message: 'Code of a disposed plugin tried to start something.' },
   LDR_DESCRIBE_CRASHED: { message: 'The process that reads the manifest of a plugin ended before it answered.' },
   LDR_DESCRIBE_REFUSED: { message: 'The module body of a plugin used something that it may use only in activate.' },
   LDR_DESCRIBE_TIMEOUT: { message: 'The module body of a plugin ran longer than kernel.describe_timeout_ms.' },
@@ -16,7 +15,6 @@ export const loaderErrors = errorTable({
   LDR_NOT_A_PLUGIN: { message: 'A package or module does not hold a plugin.' },
   LDR_PACKAGE_INVALID: { message: 'The package.json of a plugin is missing or malformed.' },
   LDR_QUARANTINED: { message: 'The process ended while it activated this version of a plugin.' },
-  LDR_REFUSED: { message: 'A plugin tried something that belongs to the host alone.' },
   LDR_SDK_MISMATCH: { message: 'A plugin was written for another major version of the SDK.' },
   LDR_TOP_LEVEL_AWAIT: { message: 'The module body of a plugin awaits; that belongs into activate.' }
 })

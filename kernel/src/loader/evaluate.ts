@@ -6,6 +6,7 @@ import vm from 'node:vm'
 import * as contracts from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import * as sdk from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import * as check from '@svc/plugin-sdk/check'
 import type { InstanceHooks } from '../core/plugin-source.ts'
 import { claim, framesOf } from '../guards/attribution.ts'
@@ -191,7 +192,7 @@ function importFrom(file: string, specifier: string): Promise<unknown> {
 }
 
 function evaluateError(code: Code, cause: unknown): Error {
-  const message = cause instanceof Error ? cause.message : String(cause)
+  const message = errorMessage(cause)
   const [frame] =
     cause instanceof Error ? [...framesOf(cause.stack)].filter(each => each.file.startsWith(code.root)) : []
   const hints: Record<string, string> = {

@@ -7,6 +7,7 @@ import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import { inlineSource } from '../core/plugin-source.ts'
+import { isolationHosts } from '../isolation/unit-host.ts'
 import { type LogLine, memoryLog } from './memory-log.ts'
 
 export type { UnitPolicy } from '../core/activate.ts'
@@ -14,8 +15,8 @@ export type { ChangeRequest } from '../core/change.ts'
 export { Concealed } from '../core/concealed.ts'
 export type { Generation } from '../core/generation.ts'
 export type { Graph } from '../core/graph.ts'
+export type { KernelLogger } from '../core/logger.ts'
 export { type InstanceHooks, inlineSource, type PluginSource, type PreparedCode } from '../core/plugin-source.ts'
-export type { KernelLogger } from '../host/log.ts'
 export { loadTestPlugin, type TestPlugin } from './plugin.ts'
 export { openTestProject, type TestProject } from './project.ts'
 export { gate, POLICY, type Said, type TestScope, World } from './world.ts'
@@ -37,6 +38,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
   const root = mkdtempSync(join(tmpdir(), 'svc-test-'))
   const lines: LogLine[] = []
   const kernel = new Kernel({
+    unitHosts: isolationHosts,
     log: memoryLog(lines),
     projectRoot: root,
     dataRoot: join(root, '.vox'),

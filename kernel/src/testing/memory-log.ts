@@ -1,5 +1,5 @@
 import { Concealed } from '../core/concealed.ts'
-import type { KernelLogger } from '../host/log.ts'
+import type { KernelLogger } from '../core/logger.ts'
 
 export interface LogLine {
   readonly plugin: string | null

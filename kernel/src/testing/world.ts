@@ -9,6 +9,7 @@ import type { ChangeRequest } from '../core/change.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import { inlineSource, type PluginSource } from '../core/plugin-source.ts'
+import { isolationHosts } from '../isolation/unit-host.ts'
 import { type LogLine, memoryLog } from './memory-log.ts'
 
 export const POLICY: UnitPolicy = {
@@ -49,6 +50,7 @@ export class World {
   constructor(t: TestScope) {
     const root = mkdtempSync(join(tmpdir(), 'svc-world-'))
     this.kernel = new Kernel({
+      unitHosts: isolationHosts,
       log: memoryLog(this.lines),
       projectRoot: root,
       dataRoot: join(root, '.vox'),

@@ -20,6 +20,7 @@ import {
 } from '@svc/plugin-sdk'
 import { build } from 'esbuild'
 import type { Test } from 'tap'
+import { isolationHosts } from '#isolation'
 import creature from './fixtures/creature.ts'
 
 export type Kind = 'worker' | 'process'
@@ -78,6 +79,7 @@ export class World {
     this.#source = source
     this.settings = { mood: 'calm', activate: 'fine', dispose: 'fine', ...options.settings }
     this.kernel = new Kernel({
+      unitHosts: isolationHosts,
       log: this.#log(),
       projectRoot: root,
       dataRoot: join(root, '.vox'),

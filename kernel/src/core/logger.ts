@@ -1,0 +1,14 @@
+import type { LogLines } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import type { Concealed } from './concealed.ts'
+
+export interface KernelLogger extends Logger {
+  /** Returns a logger whose lines carry the plugin's name. */
+  forPlugin(name: string): Logger
+  setLevel(level: string): void
+  flush(): void
+  /** Secrets that must not appear in a line. */
+  readonly concealed: Concealed
+  /** The written lines. Absent for the log of a single command. */
+  readonly lines?: LogLines
+}

@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+/** Packages of ours that a folder may import, and folders of the kernel next to it. */
+const LAYERS: Readonly<Record<string, { readonly packages: readonly string[]; readonly folders: readonly string[] }>> =
+  {
+    'plugin-sdk/src': { packages: ['plugin-sdk'], folders: [] },
+    'contracts/src': { packages: ['plugin-sdk'], folders: [] },
+    'config/src': { packages: ['plugin-sdk'], folders: [] },
+    'kernel/src/core': { packages: ['plugin-sdk', 'contracts'], folders: [] },
+    'kernel/src/guards': { packages: ['plugin-sdk'], folders: ['core'] },
+    'kernel/src/loader': { packages: ['plugin-sdk', 'contracts'], folders: ['core', 'guards'] },
+    'kernel/src/isolation': { packages: ['plugin-sdk', 'contracts'], folders: ['core', 'loader'] },
+    'kernel/src/host': {
+      packages: ['plugin-sdk', 'contracts', 'config'],
+      folders: ['core', 'guards', 'loader', 'isolation']
+    },
+    'kernel/src/cli': { packages: ['plugin-sdk', 'contracts', 'config'], folders: ['core', 'host'] }
+  }
+const MAX_CORE_LINES = 4_000
+const MAX_FACE_NAMES = 15
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => join(folder, path))
+}
+
+/** Specifiers of static, type and dynamic imports. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [...text.matchAll(/(?:^(?:import|export)\b[^'\n]*?(?:\n[^'\n]*?)*?from |import\()'([^']+)'/gm)].map(
+    ([, specifier = '']) => specifier
+  )
+}
+
+for (const [folder, { packages, folders }] of Object.entries(LAYERS)) {
+  t.test(`${folder} imports only the layers below it`, async t => {
+    const upward = filesIn(folder).flatMap(file =>
+      importsOf(file)
+        .filter(specifier => {
+          if (specifier.startsWith('@svc/')) return !packages.includes(specifier.split('/')[1] ?? '')
+          if (!specifier.startsWith('.')) return false
+          const target = normalize(join(dirname(file), specifier))
+          return ![folder, ...folders.map(each => `kernel/src/${each}`)].some(each => target.startsWith(`${each}/`))
+        })
+        .map(specifier => `${file}: ${specifier}`)
+    )
+    t.same(upward, [])
+  })
+}
+
+t.test('the core stays small and knows no files, sockets or processes', async t => {
+  const files = filesIn('kernel/src/core')
+  const lines = files.map(file => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1)
+  const total = lines.reduce((sum, each) => sum + each, 0)
+  t.ok(total <= MAX_CORE_LINES, `${total} lines, limit ${MAX_CORE_LINES}`)
+  const outside = /^node:(?:fs|net|http|https|child_process|worker_threads)(?:\/|$)/
+  t.same(
+    files.filter(file => importsOf(file).some(specifier => outside.test(specifier))),
+    []
+  )
+})
+
+t.test('a face of a folder has few run-time names, and sources import files instead', async t => {
+  const faces = Object.keys(LAYERS)
+    .map(folder => `${folder}/index.ts`)
+    .filter(file => file.startsWith('kernel/') && existsSync(join(ROOT, file)))
+  for (const face of faces) {
+    const text = readFileSync(join(ROOT, face), 'utf8')
+    const names = [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = '']) =>
+      list.split(',').filter(each => /^\s*(?!type )\w/.test(each))
+    )
+    t.ok(names.length <= MAX_FACE_NAMES, `${face}: ${names.length} names, limit ${MAX_FACE_NAMES}`)
+  }
+  const users = filesIn('kernel/src').filter(file =>
+    importsOf(file).some(specifier => faces.includes(normalize(join(dirname(file), specifier))))
+  )
+  t.same(users, [])
+})
