@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import type { Logger } from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { HirModule } from './hir/hir.ts'
 
 export interface LogEntry {
@@ -17,6 +18,6 @@ export async function logTo(path: string, entry: LogEntry, log: Logger): Promise
   try {
     await appendFile(path, `${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`)
   } catch (error) {
-    log.warn(`log_file ${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+    log.warn(`log_file ${path} cannot be written: ${errorMessage(error)}`)
   }
 }

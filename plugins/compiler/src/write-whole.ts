@@ -1,4 +1,5 @@
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { errorMessage } from '@svc/plugin-sdk'
 import { compilerErrors } from './errors.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     await rename(temporary, file)
   } catch (cause) {
     await rm(temporary, { force: true })
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = errorMessage(cause)
     throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${why}`, {
       hint: 'make the file and its folder writable; nothing was changed',
       at: { file: path },

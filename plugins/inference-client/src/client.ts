@@ -8,7 +8,7 @@ import type {
   RemoteModel,
   RunningModel
 } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { type Candidate, candidates } from './address.ts'
 import { type Connection, Connector, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
@@ -151,7 +151,7 @@ export class ModelServerClient implements InferenceClient {
     if (!(error instanceof WireFailure)) {
       this.#connector.forget()
       if (isSvcError(error)) return error
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorMessage(error)
       return began
         ? clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} broke off: ${why}`, { cause: error })
         : clientErrors.create('ICL_UNREACHABLE', `the model server at ${url} does not answer: ${why}`, { cause: error })

@@ -1,5 +1,5 @@
 import type { InferenceEndpoint, RemoteModel } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { type Candidate, candidates } from './address.ts'
 import { clientErrors } from './errors.ts'
 import { OllamaWire } from './ollama-wire.ts'
@@ -58,7 +58,7 @@ export class Connector {
     this.#looking ??= this.#search().finally(() => {
       this.#looking = undefined
     })
-    const found = await unlessAborted(this.#looking, signal)
+    const found = await raceAbort(signal, this.#looking)
     this.#found = found
     return found
   }
@@ -130,19 +130,4 @@ function reasonOf(error: unknown, timeoutMs: number): string {
   const code = (cause as { code?: unknown } | undefined)?.code
   if (code === 'ECONNREFUSED') return 'nothing listens there'
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message
-}
-
-async function unlessAborted<A>(work: Promise<A>, signal: AbortSignal | undefined): Promise<A> {
-  if (signal === undefined) return work
-  signal.throwIfAborted()
-  let abort: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort as () => void)
-  }
 }

@@ -5,7 +5,7 @@ import { collect, greedy, loadModel, readExpected } from './support/models.ts'
 
 const prompts = async () => (await readExpected('llama-tiny-bf16')).prompts.map(prompt => prompt.tokens)
 
-/** Turns of the event loop until a promise settles. */
+/** RunQueue of the event loop until a promise settles. */
 async function turnsUntil(work: Promise<unknown>): Promise<number> {
   let turns = 0
   let running = true

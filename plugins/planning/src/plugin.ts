@@ -27,7 +27,7 @@ const RECONCILE_MS = 60_000
 
 export default definePlugin({
   name: 'planning',
-  summary: 'Turns goals into plans of tasks, and replans when they fail',
+  summary: 'KeyedQueue goals into plans of tasks, and replans when they fail',
   config: settings,
   requires: { tasks: orchestrator },
   optional: { database: databaseStore, client: ref(inferenceClient), questions: ref(questioning) },

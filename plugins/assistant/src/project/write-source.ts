@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { SvcError } from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 import { inProject } from './project-files.ts'
 import { protection } from './protected-names.ts'
@@ -51,7 +52,7 @@ export async function writeSource(projectRoot: string, path: string, text: strin
     await rename(part, file)
   } catch (cause) {
     await rm(part, { force: true })
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = errorMessage(cause)
     throw assistantErrors.create('ASI_FILE_REFUSED', `${path} could not be written: ${why}`, {
       cause,
       hint: 'make the folder writable, or name another output_path'

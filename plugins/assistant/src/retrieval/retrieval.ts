@@ -1,5 +1,6 @@
 import type { DatabaseStore } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { Found } from './found.ts'
 import { searchKnowledge } from './knowledge-search.ts'
 import { searchRepository } from './repository-search.ts'
@@ -44,7 +45,7 @@ export async function retrieve(
   const problems: string[] = []
   const failed = (what: string) => (error: unknown) => {
     signal.throwIfAborted()
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     log.warn(`${what} could not be searched`, { reason })
     problems.push(`${what}: ${reason}`)
     return null

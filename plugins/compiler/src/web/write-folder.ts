@@ -1,5 +1,6 @@
 import { copyFile, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { errorMessage } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { compilerErrors } from '../errors.ts'
 import type { EmittedFile } from './emitted-file.ts'
@@ -95,7 +96,7 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
     for (const path of removed) await rm(join(folder, path))
   } catch (cause) {
     for (const step of undo) await step().catch(() => {})
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = errorMessage(cause)
     throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${why}`, {
       hint: 'make the folder writable, or build into another one with -o; nothing was changed',
       at: { file: folder },

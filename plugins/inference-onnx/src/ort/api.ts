@@ -1,5 +1,5 @@
 import { inferenceErrors } from '../errors.ts'
-import type { Line } from './turns.ts'
+import type { Line } from './run-queue.ts'
 
 /**
  * ONNX Runtime's C interface, called from JavaScript through koffi.

@@ -1,7 +1,7 @@
 import { type ElementType, type Precision, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
+import type { RunQueue } from './run-queue.ts'
 import { elementBytes, elementCount, type Tensor } from './runtime.ts'
-import type { Turns } from './turns.ts'
 
 /** `OrtMemoryInfoDeviceType_CPU` */
 const DEVICE_CPU = 0
@@ -14,9 +14,9 @@ export class DeviceMemory {
   readonly #api: OrtApi
   readonly #info: Pointer
   readonly #allocator: Pointer
-  readonly #turns: Turns
+  readonly #turns: RunQueue
 
-  constructor(api: OrtApi, session: Pointer, info: Pointer, turns: Turns) {
+  constructor(api: OrtApi, session: Pointer, info: Pointer, turns: RunQueue) {
     this.#api = api
     this.#turns = turns
     this.#info = info

@@ -6,6 +6,7 @@ import { DeviceMemory, DeviceTensor, deviceOfInputs } from './device-memory.ts'
 import { DeviceSession, type DeviceSessionParts } from './device-session.ts'
 import type { ExecutionTarget } from './execution-target.ts'
 import { type NativeBinding, NativeRuntime, type NativeSession } from './native-runtime.ts'
+import { immediateQueue, type RunQueue, SerialQueue } from './run-queue.ts'
 import {
   type Bindings,
   type CacheRange,
@@ -20,7 +21,6 @@ import {
 } from './runtime.ts'
 import { type CopyRows, StagedView } from './staged-view.ts'
 import { Transfer } from './transfer.ts'
-import { atOnce, OneByOne, type Turns } from './turns.ts'
 
 /** Rank of a state: rows, heads, positions, size. */
 const STATE_RANK = 4
@@ -50,7 +50,7 @@ export class DeviceRuntime implements Runtime {
   readonly name: string
   readonly #target: ExecutionTarget
   readonly #native: NativeRuntime
-  readonly #turns: Turns
+  readonly #turns: RunQueue
   readonly #memory: DeviceMemory
   readonly #copy: NativeSession
   readonly #zeros: NativeSession
@@ -75,7 +75,7 @@ export class DeviceRuntime implements Runtime {
   /** Throws what the library says when the device does not work. */
   static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
     // During a capture, no other run may use the device.
-    const turns = target.concurrent && options.capture !== true ? atOnce : new OneByOne(api.line)
+    const turns = target.concurrent && options.capture !== true ? immediateQueue : new SerialQueue(api.line)
     const native = new NativeRuntime(api, target)
     return turns.take(async () => {
       const helpers = await openHelpers(api, native, turns)
@@ -173,7 +173,7 @@ export class DeviceRuntime implements Runtime {
   }
 }
 
-async function openHelpers(api: OrtApi, native: NativeRuntime, turns: Turns): Promise<Helpers> {
+async function openHelpers(api: OrtApi, native: NativeRuntime, turns: RunQueue): Promise<Helpers> {
   const helper = (model: Uint8Array) => native.createSession({ model, weights: null, threads: 1 })
   const copy = await helper(buildRowCopy())
   const device = deviceOfInputs(api, copy.handle)

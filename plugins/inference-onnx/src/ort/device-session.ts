@@ -4,15 +4,15 @@ import type { DeviceMemory } from './device-memory.ts'
 import { DirectRun } from './direct-run.ts'
 import { GraphCaptures } from './graph-captures.ts'
 import type { NativeRuntime, NativeSession } from './native-runtime.ts'
+import type { RunQueue } from './run-queue.ts'
 import type { Binding, Bindings, Recurring, Session, SessionOptions } from './runtime.ts'
 import { type CopyRows, Staging } from './staged-view.ts'
 import type { Transfer } from './transfer.ts'
-import type { Turns } from './turns.ts'
 
 export interface DeviceSessionParts {
   readonly api: OrtApi
   readonly native: NativeRuntime
-  readonly turns: Turns
+  readonly turns: RunQueue
   readonly memory: DeviceMemory
   readonly copyRows: CopyRows
   /** Fixed addresses of captured runs; null when runs are not captured. */

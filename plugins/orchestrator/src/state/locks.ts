@@ -16,7 +16,7 @@ export interface LockConflict {
 }
 
 /**
- * Locks on files: one agent writes, or several read. They are held by agents on behalf of tasks, so that one agent's tasks never
+ * Locks on files: one agent writes, or several read. They are held by agents on behalf of tasks, so that one agent's tasks
  * never conflict, and the last of them releases the lock. A sole reader may upgrade to writing.
  */
 export class LockTable {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorMessage } from '@svc/plugin-sdk'
 import { planningErrors } from '../errors.ts'
 import type { PlanTask } from '../plan-task.ts'
 
@@ -35,7 +36,7 @@ export async function writePlanFile(projectRoot: string, text: string): Promise<
     await rename(part, file)
   } catch (cause) {
     await rm(part, { force: true })
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = errorMessage(cause)
     throw planningErrors.create('PLN_FILE_REFUSED', `${file} could not be written: ${reason}`, {
       cause,
       hint: 'make the folder of the project writable, or leave write_to_disk out'

@@ -1,3 +1,4 @@
+import { errorMessage } from '@svc/plugin-sdk'
 import { type AdequacyReport, assessPlan } from '../assess/adequacy.ts'
 import { complexityOf } from '../assess/router.ts'
 import type { PlanDepth, PlanTask } from '../plan-task.ts'
@@ -163,7 +164,7 @@ class Drafter {
       return asked
     } catch (error) {
       signal.throwIfAborted()
-      this.problem = error instanceof Error ? error.message : String(error)
+      this.problem = errorMessage(error)
       return null
     }
   }

@@ -1,13 +1,13 @@
 import type { Orchestrator, Submitted, TaskEnd } from '@svc/contracts'
-import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type Logger } from '@svc/plugin-sdk'
 import type { Announcements } from '../announcements.ts'
 import { planningErrors } from '../errors.ts'
 import { matchingTrigger } from '../store/materialise.ts'
 import type { PlanNode, PlanSession } from '../store/plan-rows.ts'
 import type { PlanStore } from '../store/plan-store.ts'
+import { KeyedQueue } from './keyed-queue.ts'
 import { recordEnd } from './record-end.ts'
 import { checkQuality, stepRequest } from './step-request.ts'
-import { Turns } from './turns.ts'
 
 /** Maximum versions of a plan without a person's request. */
 const MAX_VERSIONS = 5
@@ -52,7 +52,7 @@ export interface ExecutionParts {
  */
 export class PlanExecution {
   readonly #parts: ExecutionParts
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedQueue()
   #closed = false
 
   constructor(parts: ExecutionParts) {
@@ -133,7 +133,7 @@ export class PlanExecution {
       log.warn('a step of a plan ended and could not be kept; it is looked at again later', {
         plan_session_id: plan.session_id,
         node_id: plan.node_id,
-        reason: messageOf(error)
+        reason: errorMessage(error)
       })
     )
   }
@@ -145,7 +145,7 @@ export class PlanExecution {
     this.exclusive(plan.session_id, () =>
       this.#parts.store.move(plan.session_id, { id: plan.node_id, version: plan.version }, 'queued', 'in_progress')
     ).catch((error: unknown) =>
-      this.#parts.log.debug('a step could not be marked as begun', { reason: messageOf(error) })
+      this.#parts.log.debug('a step could not be marked as begun', { reason: errorMessage(error) })
     )
   }
 
@@ -160,7 +160,7 @@ export class PlanExecution {
       } catch (error) {
         log.warn('a plan could not be taken up; it is tried again later', {
           plan_session_id: id,
-          reason: messageOf(error)
+          reason: errorMessage(error)
         })
       }
     }
@@ -245,7 +245,7 @@ export class PlanExecution {
 
   async #refused(session: PlanSession, node: PlanNode, error: unknown): Promise<void> {
     const { store } = this.#parts
-    await store.attempted(session.id, node, { refused: messageOf(error) })
+    await store.attempted(session.id, node, { refused: errorMessage(error) })
     if (isSvcError(error) && PASSING.has(error.code)) {
       await store.move(session.id, node, 'queued', 'pending')
       return
@@ -291,8 +291,4 @@ function endOf(status: string): 'completed' | 'failed' | 'cancelled' | null {
   if (status === 'Completed') return 'completed'
   if (status === 'Failed') return 'failed'
   return status === 'Cancelled' ? 'cancelled' : null
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,6 @@
 import type { Orchestrator, Questioning, QuestionOutcome } from '@svc/contracts'
 import type { Handler, InputOf, Logger } from '@svc/plugin-sdk'
+import { errorMessage } from '@svc/plugin-sdk'
 import { contradictionRatio, planConfidence, planQgate, QUESTION_COST, questionGain } from '../assess/qgate.ts'
 import { planDocument, writePlanFile } from '../draft/plan-document.ts'
 import type { Refined } from '../draft/refinement.ts'
@@ -146,7 +147,7 @@ async function keep(
     })
     return { plan_session_id: id, persistence: `Kept as ${id}.` }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     log.warn('a plan could not be kept', { reason })
     return { plan_session_id: null, persistence: `Not kept: ${reason}` }
   }

@@ -1,4 +1,5 @@
 import type { Transcript } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { RawData, WebSocket } from 'ws'
 import { samplesOf } from '../audio/ffmpeg.ts'
 import { languageHint } from '../language-hint.ts'
@@ -144,7 +145,7 @@ export class StreamSession {
   }
 
   #fail(error: unknown): void {
-    this.#send('error', { error: 'transcribe_failed', message: error instanceof Error ? error.message : String(error) })
+    this.#send('error', { error: 'transcribe_failed', message: errorMessage(error) })
   }
 
   #send(type: string, fields: object): void {

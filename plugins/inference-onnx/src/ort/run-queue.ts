@@ -1,23 +1,23 @@
-/** When work is done on a device. Work must not take another turn within its own. */
-export interface Turns {
+/** Queue of runs on a device. A run must not wait for another one. */
+export interface RunQueue {
   take<T>(work: () => T | Promise<T>): Promise<T>
   /** For work without a waiting caller, such as freeing memory. */
   later(work: () => void): void
 }
 
-/** For devices that anybody may use at any time. */
-export const atOnce: Turns = {
+/** For devices that allow concurrent runs. */
+export const immediateQueue: RunQueue = {
   take: async work => work(),
   later: work => work()
 }
 
-/** Those who wait for a device, whichever copy of this code they came by. */
+/** Waiting runs of a device, shared by all copies of this code. */
 export interface Line {
   last: Promise<unknown>
 }
 
-/** For devices that fall over when two sessions use them at the same time. */
-export class OneByOne implements Turns {
+/** For devices that fail with concurrent sessions. */
+export class SerialQueue implements RunQueue {
   readonly #line: Line
 
   constructor(line: Line) {

@@ -1,5 +1,5 @@
 /** Serial queue for each key; other keys run concurrently. */
-export class Turns {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
   take<A>(key: string, run: () => Promise<A>): Promise<A> {
