@@ -1,4 +1,4 @@
-// Compiles a source when it has changed since it was last compiled, and keeps what came of it beside the packages.
+// Compiles a source when it has changed since it was last compiled, and caches the result in node_modules.
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -37,7 +37,7 @@ t.test('every code that is defined is documented as it is defined, and no other'
   t.same(mute, [], 'each says what to do')
 })
 
-t.test('every code has one owner: whoever else declares it takes the entry of its table', async t => {
+t.test('every code has one owner: others that declare it use the entry of its table', async t => {
   const places = new Map<string, string[]>()
   for (const { code, file } of await definedCodes()) places.set(code, [...(places.get(code) ?? []), file])
   t.same(

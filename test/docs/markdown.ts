@@ -8,7 +8,7 @@ export interface Document {
   readonly text: string
 }
 
-/** What is written for people: the README at the root, those of every package, and docs/. */
+/** Documents for people: the README at the root, those of every package, and docs/. */
 export function documents(): Document[] {
   const below = (folder: string): string[] =>
     readdirSync(join(ROOT, folder)).map(name => join(folder, name, 'README.md'))

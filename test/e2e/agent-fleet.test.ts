@@ -13,7 +13,7 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
   return JSON.parse(content[0]?.text ?? '') as Result
 }
 
-/** Without a model whoever asked for the work does it: the fleet takes it up, and it waits for its completion. */
+/** Without a model the requester does the work: the fleet claims it and waits for its completion. */
 async function goesItsWay(t: Test, client: Client): Promise<void> {
   t.teardown(() => client.close())
   const submitted = await call(client, 'svc_submit_task', { description: 'Write a greeting', files: [] })

@@ -54,7 +54,7 @@ t.test('a program fills, clicks, reads and photographs a page', { skip: missing 
   t.match(denied.stderr, /RUN_CAPABILITY_DENIED.*capability browser/)
 })
 
-t.test('a program that asks for a browser is told what switches it on', async t => {
+t.test('a program that needs a browser gets an error that names the setting', async t => {
   const folder = makeProject(t, {
     'svc.toml': '[plugins.browser]\nenabled = false\n',
     'open.vox': 'fn main() {\n    print(Browser.open("http://127.0.0.1/"))\n}\n'

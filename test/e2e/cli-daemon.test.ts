@@ -6,7 +6,7 @@ import t from 'tap'
 import { errorOf, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, serve } from './served-project.ts'
 
-/** Says in which process it runs, and waits until it is told to stop. */
+/** Reports the process in which it runs, and waits until it is cancelled. */
 const WHERE = `
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ export default definePlugin({
 const files = { 'plugins/where/package.json': pluginPackage('where'), 'plugins/where/src/plugin.ts': WHERE }
 const ONLY = ['--only', 'http,daemon,cli,where']
 
-/** What a daemon writes when it serves, a moment after it listens. */
+/** The state file of a daemon, written a moment after it listens. */
 async function stateOf(folder: string): Promise<DaemonState> {
   for (;;) {
     const state = await readDaemonState(folder)
@@ -121,7 +121,7 @@ t.test('commands go through the running daemon, and without one run in process',
   t.match(await runSvc(folder, ['plugins', 'enable', 'where']), { code: 0, stdout: /^add where/ })
   t.match(readFileSync(join(folder, 'svc.toml'), 'utf8'), /\[plugins\.where\]\nenabled = true/)
 
-  t.equal(await server.stop('SIGINT'), 0, 'a server that was told to stop and did is a success')
+  t.equal(await server.stop('SIGINT'), 0, 'a requested stop is a success')
   t.not(await pidOf('where', 'place'), server.child.pid)
 })
 
@@ -140,7 +140,7 @@ t.test('a daemon with a configured token takes that one, and the one of its stat
   await t.rejects(callDaemon({ socket }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
 })
 
-t.test('what a dead daemon left behind fools nobody', async t => {
+t.test('commands ignore the state file of a dead daemon', async t => {
   const folder = makeProject(t, files)
   const server = await serve(t, folder, ONLY)
   const left = JSON.stringify(await stateOf(folder))
@@ -190,7 +190,7 @@ t.test('the second Ctrl-C ends a command at once', async t => {
   t.equal(code, 130)
 })
 
-t.test('serve runs what it is told to, with the settings it is told', async t => {
+t.test('serve runs the plugins of --only with the settings of --profile', async t => {
   const folder = makeProject(t, {
     ...files,
     'svc.quiet.toml': '[plugins.where]\nword = "hush"\n',
@@ -228,7 +228,7 @@ t.test('a plugin that is saved is served again, and one that appears brings its 
   t.equal(JSON.parse((await runSvc(folder, ['where', 'place', '--json'])).stdout).pid, pid)
 })
 
-t.test('svc mcp speaks on standard streams beside a running daemon', async t => {
+t.test('svc mcp speaks on standard streams while a daemon runs', async t => {
   const folder = makeProject(t, files)
   await serve(t, folder, ONLY)
   await stateOf(folder)

@@ -5,7 +5,7 @@ import t from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, SVC_BIN } from './served-project.ts'
 
-/** Its module body leaves a mark, so that nobody can load it unnoticed. */
+/** Its module body leaves a mark, which shows that it was loaded. */
 const TRAP = `
 import { writeFileSync } from 'node:fs'
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'

@@ -49,7 +49,7 @@ function run(t: Test, word: string): { readonly child: ChildProcess; readonly en
   return { child, ended }
 }
 
-t.test('a command may become a server with settings of its own, which ends as svc serve does', async t => {
+t.test('a command may become a server with its own settings, which ends as svc serve does', async t => {
   const word = 'so, "quoted" = \\ and ü'
   const { child, ended } = run(t, word)
   const [said] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]

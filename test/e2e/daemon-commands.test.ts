@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { type Files, makeProject, pluginPackage, serve } from './served-project.ts'
 
-/** Says its piece into the log as often as it is asked to, and holds on to a stop for as long as it is told. */
+/** Logs as often as requested, and ignores a stop if its setting says so. */
 const CHATTY = `
 import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 const say = defineOperation({
@@ -93,7 +93,7 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: /does not run/ })
 })
 
-t.test('the repository is called what it is told to be called, else by its folder', async t => {
+t.test('the repository id comes from the environment, else from the folder', async t => {
   const folder = project(t)
   const env = { SVC_REPOSITORY_ID: 'shop' }
   t.equal((await runSvc(folder, ['daemon', 'start'], { env })).code, 0)
@@ -164,20 +164,20 @@ t.test('one that does not stop is ended only by force', async t => {
   t.match(errorOf(patient), { code: 'DMN_STOP_TIMEOUT', message: new RegExp(`${pid}`) })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 4, stdout: /does not answer/ })
   const late = await runSvc(folder, ['daemon', 'start', '--wait', '100', '--json'])
-  t.equal(late.code, 7, 'nor is another one started beside it')
+  t.equal(late.code, 7, 'no second one is started')
   t.match(errorOf(late), { code: 'DMN_START_TIMEOUT', message: new RegExp(`${pid}`) })
   t.match(await runSvc(folder, ['daemon', 'stop', '--wait', '0', '--force']), { code: 0, stdout: /was ended/ })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 
-t.test('one that does not come up is told with its last words', async t => {
+t.test('a daemon that fails to start is reported with its last error', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}[plugins.chatty]\non_boot_failure = "abort"\nbroken = true\n` })
   const ran = await runSvc(folder, ['daemon', 'start', '--json'])
   t.equal(ran.code, 1)
   t.match(errorOf(ran), { code: 'DMN_START_FAILED', message: /the last words/, hint: /daemon\.log/ })
   writeFileSync(join(folder, 'svc.toml'), `${SETTINGS}what is = this\n`)
   t.match(errorOf(await runSvc(folder, ['daemon', 'start', '--json'])), { message: /CFG_TOML_SYNTAX/ })
-  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 }, 'which is told of any configuration')
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 }, 'status works with any configuration')
   const streams = await runSvc(folder, ['daemon', 'start', '--json'], { env: { SVC_ORCHESTRATOR_DAEMON_SOCKET: '-' } })
   t.match(errorOf(streams), { code: 'DMN_SOCKET_INVALID' })
 })

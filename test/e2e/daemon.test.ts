@@ -175,6 +175,6 @@ t.test('on standard streams', async t => {
     child.stdin?.end('{"jsonrpc":"2.0","id":2,"method":"demo.version"}')
     t.match(await next(), { id: 2, result: { revision: 1 } }, 'a last line without a newline')
     t.equal(await ended, 0, 'the process ends with its peer')
-    t.equal(output.length, 4, 'standard output carries protocol lines alone')
+    t.equal(output.length, 4, 'standard output carries only protocol lines')
   }
 })

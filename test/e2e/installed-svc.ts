@@ -30,7 +30,7 @@ export interface Installation {
 }
 
 /**
- * Installs packages of this repository from their tarballs into a folder of their own. What they depend on is linked, so
+ * Installs packages of this repository from their tarballs into a separate folder. Their dependencies are linked, so
  * that no registry is needed.
  */
 export function installSvc(t: Test, packages: Readonly<Record<string, string>>): Installation {
@@ -46,7 +46,7 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
       cwd: folder,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
-      // npm tells the scripts that it runs about itself; this one is started by none.
+      // npm passes variables to the scripts that it runs; this npm must not see them.
       env: { ...withoutNpm(process.env), NODE_OPTIONS: '', NO_COLOR: '1' }
     })
   /** Tarballs of the packages in some folders; npm is started once for all of them. */

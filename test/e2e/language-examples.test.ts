@@ -21,7 +21,7 @@ const sourceOf = (name: string): string => files[name] as string
 const withTests = names.filter(name => /^@(?:test|forall)/m.test(sourceOf(name)))
 const withMain = names.filter(name => /^fn main\(/m.test(sourceOf(name)))
 const served = names.filter(name => /^(?:@query|@mutation|@server|http |@mcp|routes )/m.test(sourceOf(name)))
-/** What the others are given. */
+/** Command-line arguments by example. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { 'word_count.vox': ['hello.vox'] }
 
 t.test('every example can be run, tested or served', async t => {
@@ -63,7 +63,7 @@ t.test('the others are served, and say what they offer', async t => {
     t.equal(code, 0, err)
     const { openapi, paths } = JSON.parse(told) as Description
     const built = ['openapi.json', 'vox-client.ts'].map(file => join(folder, 'web', file))
-    // A build writes nothing about a program that nobody can call.
+    // A build writes nothing about a program without an API.
     if (Object.keys(paths).length === 0) t.same(built.filter(existsSync), [], name)
     else t.strictSame([told, client], built.map(readText), `${name}: a build and the program that runs say the same`)
     const ajv = new Ajv2020({ strict: false, logger: false })

@@ -20,7 +20,7 @@ export default definePlugin({
 })
 `
 
-/** What another plugin was told while a file got a finding, lost it, got it again and lost it again. */
+/** Events that another plugin got while a file got a finding, lost it, got it again and lost it again. */
 async function toldAfterMending(t: Test, env: Record<string, string>): Promise<unknown[]> {
   const folder = makeProject(t, {
     'plugins/listener/package.json': pluginPackage('listener'),
@@ -35,7 +35,7 @@ async function toldAfterMending(t: Test, env: Record<string, string>): Promise<u
     await file.change({ text: 'fn f() { 1 }\n' })
     t.same(await file.diagnostics(), [])
   }
-  // What is told goes before the findings of the next file.
+  // The event comes before the findings of the next file.
   await (await editor.open('b.vox', 'fn f() { }\n')).diagnostics()
   const path = join(folder, 'events.txt')
   if (!existsSync(path)) return []
@@ -45,10 +45,10 @@ async function toldAfterMending(t: Test, env: Record<string, string>): Promise<u
     .map(line => JSON.parse(line) as unknown)
 }
 
-t.test('a file that loses its last finding is told to other plugins, once in a while', async t => {
+t.test('other plugins are notified of a file that loses its last finding, at a limited rate', async t => {
   t.same(await toldAfterMending(t, {}), [{ type: 'diagnostics_clean', file: 'file:///project/a.vox' }])
 })
 
-t.test('nothing is told where that is switched off', async t => {
+t.test('no plugin is notified where the setting is off', async t => {
   t.same(await toldAfterMending(t, { SVC_LSP_REWARD_EVENTS: 'off' }), [])
 })

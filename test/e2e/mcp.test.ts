@@ -48,7 +48,7 @@ const text = async (client: Client, name: string, args: Record<string, unknown> 
 
 type Connect = (era: Era, options?: ClientOptions) => Promise<Client>
 
-/** What a client finds, whatever the transport and the era. */
+/** Results that a client finds with any transport and protocol version. */
 async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
   const client = await connect(era, { capabilities: CAPABILITIES })
   t.teardown(() => client.close())
@@ -119,7 +119,7 @@ async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
     client.setNotificationHandler('notifications/message', ({ params }) => void lines.push(params.data))
     await client.setLoggingLevel('warning')
     await client.callTool({ name: 'test_tool_with_logging' })
-    t.same(lines, [], 'less grave than asked for')
+    t.same(lines, [], 'below the requested level')
     await client.setLoggingLevel('info')
     await client.callTool({ name: 'test_tool_with_logging' })
     t.equal(lines.length, 3)
@@ -197,7 +197,7 @@ const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/
 
 t.test('over standard streams', async t => {
   const folder = mcpProject(t, files)
-  // It runs beside a served project, whose ports it leaves alone.
+  // It runs next to a served project and uses none of its ports.
   await serveMcp(t, folder)
   const connect: Connect = (era, options) => overStdio(folder, era, options)
   for (const era of ERAS) t.test(`everything works in the ${era} protocol`, t => everything(t, connect, era))

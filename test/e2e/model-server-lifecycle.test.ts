@@ -169,7 +169,7 @@ t.test('a reload whose model cannot be loaded leaves the older one serving', asy
   t.equal(models().length, 1)
 })
 
-t.test('a new engine loads the model anew and the old weights are let go', async t => {
+t.test('a new engine loads the model again and the old weights are released', async t => {
   const { generate, replace, engines, models } = await open(t)
   await replace(enginePlugin({}, engines))
   t.equal(models().length, 2)

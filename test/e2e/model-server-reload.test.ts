@@ -59,61 +59,65 @@ interface Stream {
   readonly ended: () => boolean
 }
 
-t.test('streams of one batch that a reload overtakes are what they are alone', { timeout: 180_000 }, async t => {
-  const { server, state } = await open(t)
-  const reload = (...names: string[]) => callDaemon(state, 'kernel.plugins.reload', { names })
-  const alone: string[] = []
-  for (const question of QUESTIONS) alone.push(await stream(server.url, question).text)
-  t.equal(new Set(alone).size, QUESTIONS.length, 'they differ')
-  t.match(alone[2], /^([a-z]+ )+[a-z]*$/)
-  t.match(alone[5], /^([0-9]+, )+[0-9]*,?$/)
-  let loads = 1
-  t.equal(count(server, LOADING), loads)
-
-  const overtaken = async (t: Test, change: () => Promise<unknown>) => {
-    const streams = QUESTIONS.map(question => stream(server.url, question))
-    await Promise.all(streams.map(({ begun }) => begun))
-    await change()
-    t.same(
-      streams.map(({ ended }) => ended()),
-      streams.map(() => false),
-      'all of them were under way'
-    )
-    t.same(await Promise.all(streams.map(({ text }) => text)), alone)
-  }
-
-  t.test('the model server, which takes the weights over', async t => {
-    const kept = count(server, KEPT)
-    await overtaken(t, () => reload('model-server'))
+t.test(
+  'streams of one batch survive a reload with the text that each has without others',
+  { timeout: 180_000 },
+  async t => {
+    const { server, state } = await open(t)
+    const reload = (...names: string[]) => callDaemon(state, 'kernel.plugins.reload', { names })
+    const alone: string[] = []
+    for (const question of QUESTIONS) alone.push(await stream(server.url, question).text)
+    t.equal(new Set(alone).size, QUESTIONS.length, 'they differ')
+    t.match(alone[2], /^([a-z]+ )+[a-z]*$/)
+    t.match(alone[5], /^([0-9]+, )+[0-9]*,?$/)
+    let loads = 1
     t.equal(count(server, LOADING), loads)
-    t.equal(count(server, KEPT), kept + 1)
-  })
 
-  for (const names of [['inference-onnx'], ['inference-onnx', 'model-server']]) {
-    t.test(`${names.join(' and ')}: new code of the engine loads once, from its cache`, async t => {
-      await overtaken(t, () => reload(...names))
-      loads += 1
+    const overtaken = async (t: Test, change: () => Promise<unknown>) => {
+      const streams = QUESTIONS.map(question => stream(server.url, question))
+      await Promise.all(streams.map(({ begun }) => begun))
+      await change()
+      t.same(
+        streams.map(({ ended }) => ended()),
+        streams.map(() => false),
+        'all of them were under way'
+      )
+      t.same(await Promise.all(streams.map(({ text }) => text)), alone)
+    }
+
+    t.test('the model server, which takes the weights over', async t => {
+      const kept = count(server, KEPT)
+      await overtaken(t, () => reload('model-server'))
       t.equal(count(server, LOADING), loads)
+      t.equal(count(server, KEPT), kept + 1)
     })
+
+    for (const names of [['inference-onnx'], ['inference-onnx', 'model-server']]) {
+      t.test(`${names.join(' and ')}: new code of the engine loads once, from its cache`, async t => {
+        await overtaken(t, () => reload(...names))
+        loads += 1
+        t.equal(count(server, LOADING), loads)
+      })
+    }
+
+    t.test('a reload that fails leaves the older instances serving', async t => {
+      const broken = join(server.folder, 'broken')
+      writeFileSync(broken, '')
+      const refused = (...names: string[]) =>
+        t.rejects(reload(...names, 'fragile'), { message: /no luck today/ }, `${names}`)
+      await overtaken(t, () => refused('model-server'))
+      await overtaken(t, () => refused('inference-onnx'))
+      rmSync(broken)
+      await overtaken(t, () => reload('model-server', 'fragile'))
+      t.equal(count(server, LOADING), loads, 'the weights from before the failure are there')
+    })
+
+    t.same(
+      server.lines.filter(line => /was left open|Warning/.test(line)),
+      []
+    )
   }
-
-  t.test('a reload that fails leaves the older instances serving', async t => {
-    const broken = join(server.folder, 'broken')
-    writeFileSync(broken, '')
-    const refused = (...names: string[]) =>
-      t.rejects(reload(...names, 'fragile'), { message: /no luck today/ }, `${names}`)
-    await overtaken(t, () => refused('model-server'))
-    await overtaken(t, () => refused('inference-onnx'))
-    rmSync(broken)
-    await overtaken(t, () => reload('model-server', 'fragile'))
-    t.equal(count(server, LOADING), loads, 'the weights from before the failure are there')
-  })
-
-  t.same(
-    server.lines.filter(line => /was left open|Warning/.test(line)),
-    []
-  )
-})
+)
 
 /** A server of the bundled model with a second adapter. */
 async function open(t: Test): Promise<{ readonly server: RunningServer; readonly state: DaemonState }> {

@@ -119,7 +119,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
   })
 })
 
-t.test('the server answers by the name that it is given and stops when it is told', async t => {
+t.test('the server answers by its configured name and stops on a signal', async t => {
   const flags = ['--port', '0', '--model-name', 'my model', '--max-tokens', '2', '--temperature', '0']
   const { url, child, ended } = await startModelServer(t, [...SERVE, ...flags])
   const answer = await new Ollama({ host: url }).generate({ model: 'my model', prompt: 'hello' })
@@ -143,7 +143,7 @@ t.test('svc model serve runs the same server and passes signals on', async t => 
   t.match((await new Ollama({ host: url }).list()).models, [{ name: 'mine' }])
   child.kill('SIGTERM')
   t.equal(await ended, 0)
-  await t.rejects(fetch(url), 'the server is gone with the command')
+  await t.rejects(fetch(url), 'the server ends with the command')
 })
 
 t.test('a port that is taken is named with the setting that chose it', async t => {

@@ -7,7 +7,7 @@ import WebSocket from 'ws'
 import { mcpProject, overHttp, overStdio } from './mcp-clients.ts'
 import { type Files, type Served, SVC_BIN, serve } from './served-project.ts'
 
-/** What a tool answers, whichever way it is asked. */
+/** Answer of a tool over any channel. */
 export interface Answer {
   readonly success: boolean
   readonly data?: any
@@ -42,8 +42,8 @@ const METHODS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A project in which the orchestrator works as it does for whoever has just installed it, with a file to work on. There is no fleet:
- * nobody but the test takes up tasks.
+ * A project in which the orchestrator works as just installed, with a file to work on. There is no fleet:
+ * only the test claims tasks.
  */
 export function orchestratorProject(t: Test, files: Files = {}): string {
   return mcpProject(t, {
@@ -53,7 +53,7 @@ export function orchestratorProject(t: Test, files: Files = {}): string {
   })
 }
 
-/** Tasks are taken up by those who ask for them, and by nobody else. */
+/** Only clients that request tasks claim them. */
 const UNATTENDED = ['--set', 'plugins.agent-fleet.fleet=false']
 
 export interface Workplace extends Served {
@@ -92,7 +92,7 @@ export const CHANNELS: Readonly<Record<string, (server: Workplace) => Promise<Ch
   'methods of the daemon': async ({ daemon }) => rpcChannel(daemon)
 }
 
-/** A server of its own, spoken to over its standard streams. */
+/** A separate server, spoken to over its standard streams. */
 export async function stdioChannel(folder: string): Promise<Channel & { readonly pid: number }> {
   const client = await overStdio(folder, '2025', {}, ['--set', 'plugins.daemon.socket=127.0.0.1:0', ...UNATTENDED])
   const { pid } = client.transport as { pid?: number }

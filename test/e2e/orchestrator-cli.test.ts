@@ -2,7 +2,7 @@ import t from 'tap'
 import { CHANNELS, orchestratorProject, serveWorkplace } from './orchestrator-channels.ts'
 import { errorOf, runSvc } from './run-svc.ts'
 
-t.test('commands reach the server that runs beside them', async t => {
+t.test('commands reach the running server', async t => {
   const folder = orchestratorProject(t)
   const server = await serveWorkplace(t, folder)
   const channel = await CHANNELS['methods of the daemon']!(server)
@@ -13,14 +13,14 @@ t.test('commands reach the server that runs beside them', async t => {
   }
   const status = async (task_id: number): Promise<unknown> => (await channel.call('svc_task_status', { task_id })).data
 
-  const { task_id, agent_id } = await run('orch', 'submit', 'Greet whoever comes', '--priority', 'urgent')
+  const { task_id, agent_id } = await run('orch', 'submit', 'Greet every visitor', '--priority', 'urgent')
   t.equal(await status(task_id), 'Queued', 'the server has it')
   t.match(await run('orch', 'status'), { total_queued: 1, durability: { kind: 'database' } })
   t.match(await run('orch', 'show', String(task_id)), { id: task_id, priority: 'Urgent', agent_id })
   const explained = await runSvc(folder, ['orch', 'explain', String(task_id)])
   t.match(explained.stdout, /^T-\d+ +Queued +Urgent/)
   t.match(await run('orch', 'complete', String(task_id)), /^task queued again by the stubcheck gate/)
-  await run('orch', 'doubt', String(task_id), 'nobody has seen it')
+  await run('orch', 'doubt', String(task_id), 'no one has seen it')
   t.equal(await status(task_id), 'Doubted')
   await run('orch', 'resolve', String(task_id), 'overruled', 'it is as it should be')
   t.equal(await status(task_id), 'Completed')

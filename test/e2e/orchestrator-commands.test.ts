@@ -7,7 +7,7 @@ import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN, serve } from './served-project.ts'
 
 const ONLY = ['--only', 'http,daemon,database,orchestrator,orchestrator-tools,sessions,a2a']
-const DONE = ['-m', 'It is done as it was asked, and somebody looked at it.']
+const DONE = ['-m', 'It is done as it was asked, and a person looked at it.']
 const CHECKS = ['--checks-passed', 'tests', '--checks-passed', 'human_review_approved']
 
 const project = (t: Test, more = '') =>
@@ -52,7 +52,7 @@ function start(t: Test, folder: string, argv: readonly string[]) {
   }
 }
 
-/** What a person does with a task, one command each. */
+/** Steps of a person with a task, one command each. */
 async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise<void> {
   const submitted = await svc('submit', 'Do it', '--agent-name', 'builder', '-p', 'urgent', '--json')
   t.equal(submitted.code, 0, submitted.stderr)
@@ -88,7 +88,7 @@ t.test('commands work without a daemon, each where the last one left off', async
   t.match(stdout, /no daemon runs[\s\S]*completed 1 [\s\S]*A-01 +builder/)
 })
 
-t.test('without a daemon and a database, whoever submits is told that the task does not last', async t => {
+t.test('without a daemon and a database, a submit warns that the task does not last', async t => {
   const folder = project(t, '[plugins.database]\nenabled = false\n')
   const { code, stderr } = await runSvc(folder, ['orch', 'submit', 'Do it'])
   t.equal(code, 0, stderr)
@@ -112,7 +112,7 @@ t.test('commands ask the daemon where one runs, and the live view follows it', a
   t.match(look, { origin: { kind: 'daemon', pid: state?.pid }, status: { agent_count: 1 } })
   t.match(await watching.interrupt(), /^(0|130)$/)
 
-  // What happens before it listens is among the events that it begins with.
+  // Events from before it listens are among its first ones.
   const following = start(t, folder, ['orch', 'events', '--follow'])
   await runSvc(folder, ['orch', 'submit', 'Do it'])
   await runSvc(folder, ['orch', 'cancel', '2'])

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN } from './served-project.ts'
 
-/** No fleet: nobody but the test works on tasks. */
+/** No fleet: only the test works on tasks. */
 const ONLY = ['database', 'orchestrator-tools', 'daemon']
 
 type Dialect = 'native' | 'rpc2'
@@ -83,7 +83,7 @@ class Caller {
 }
 
 const DONE = {
-  completion_summary: 'Everything that was asked for is there, and was tried.',
+  completion_summary: 'Everything requested is there, and was tried.',
   checks_passed: ['npm test', 'human_review_approved'],
   declared_non_placeholder: true
 }
@@ -117,7 +117,7 @@ async function session(t: Test, call: Caller, name: string): Promise<void> {
   })
   const [owner] = (await call.ok('orch.status')).agents.filter((agent: { name: string }) => agent.name === name)
   t.match(owner, { queued: 1, urgent_count: 1, background_count: 0, completed: 1, paused: false, dynamic: false })
-  t.same(await call.ok('orch.fail_task', { task_id: second, reason: 'nobody understands it' }), { ok: true })
+  t.same(await call.ok('orch.fail_task', { task_id: second, reason: 'no one understands it' }), { ok: true })
   t.equal(await status(second), 'Failed')
   const third = await submit('Forget the protocol')
   t.same(await call.ok('orch.cancel_task', { task_id: third }), { ok: true })

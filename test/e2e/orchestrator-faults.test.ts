@@ -43,14 +43,14 @@ function live(t: Test, file: string, point: string, at = 0, images = ''): Life {
   return { child, lines, until, ended }
 }
 
-/** What must be there of what lines tell of, and what may be. */
+/** State that must exist according to the lines, and state that may. */
 class Expected {
-  /** What each task may be, the last that was acknowledged first. */
+  /** Possible states of each task, the last acknowledged first. */
   readonly tasks = new Map<number, { may: string[]; agent?: number }>()
   readonly agents = new Map<number, string>()
   readonly owners = new Set<string>()
   readonly plans = new Map<string, string>()
-  /** Submits that nobody was told of. */
+  /** Submits without an acknowledgement. */
   open = 0
 
   constructor(lines: readonly string[]) {
@@ -78,7 +78,7 @@ class Expected {
 
 const ENDED = new Set(['Completed', 'Failed', 'Cancelled'])
 
-/** What counters and views say, against a count of the tasks themselves. */
+/** Compares counters and views with a count of the tasks themselves. */
 function recount(service: Orchestrator, wrong: string[], when: string): void {
   const tasks = service.tasks()
   const status = service.status()
@@ -111,7 +111,7 @@ function recount(service: Orchestrator, wrong: string[], when: string): void {
   }
 }
 
-/** Completes everything that can be taken up, and tells in which order each agent took it up, by priority and then by id. */
+/** Completes everything claimable. Returns the order in which each agent claimed tasks, by priority and then by id. */
 async function finish(service: Orchestrator): Promise<ReadonlyMap<number, readonly number[]>> {
   const orders = new Map<number, number[]>()
   for (const { id } of service.agents()) {
@@ -125,7 +125,7 @@ async function finish(service: Orchestrator): Promise<ReadonlyMap<number, readon
   return orders
 }
 
-/** Everything acknowledged is there, nothing is half done, and what is left can be done. Tells what is wrong. */
+/** Everything acknowledged is there, nothing is half done, and the rest can be done. Returns the problems. */
 async function examine(file: string, lines: readonly string[]): Promise<readonly string[]> {
   const expected = new Expected(lines)
   const wrong: string[] = []
@@ -145,7 +145,7 @@ async function examine(file: string, lines: readonly string[]): Promise<readonly
     check(agent === undefined || agent_id === agent, `T-${id} is with A-${agent_id}, not with A-${agent}`)
   }
   const unknown = tasks.filter(({ id }) => !expected.tasks.has(id)).length
-  check(unknown <= expected.open + expected.plans.size, `${unknown} tasks that nobody asked for`)
+  check(unknown <= expected.open + expected.plans.size, `${unknown} tasks that were not requested`)
   for (const id of expected.tasks.keys()) check(service.task(id) !== null, `T-${id} is gone`)
   for (const [id, name] of expected.agents) check(service.agent(id)?.name === name, `A-${id} is gone`)
   for (const path of expected.owners) check(service.fileOwner(path) !== null, `${path} has no owner`)

@@ -3,7 +3,7 @@ import { type Answer, CHANNELS, type Channel, orchestratorProject, serveWorkplac
 
 const KIB_128 = 131_072
 
-/** What is sent, and the code of what comes back; null where it is taken. */
+/** Input, and the code of the error; null where it is accepted. */
 type Case = readonly [what: string, tool: string, args: object, code: string | null]
 
 const submit = (what: string, args: object, code: string | null): Case => [
@@ -39,7 +39,7 @@ const CASES: readonly Case[] = [
     'ORC_SCOPE_DENIED'
   ),
   submit('an absolute path', { files: [{ path: '/etc/passwd', access: 'read' }] }, 'ORC_SCOPE_DENIED'),
-  submit('a dependency that nobody knows', { depends_on: [9_999] }, 'ORC_DEPENDENCY'),
+  submit('an unknown dependency', { depends_on: [9_999] }, 'ORC_DEPENDENCY'),
   submit('an envelope that is no JSON', { context_envelope_json: '{"schema_version":' }, 'ORC_ENVELOPE_INVALID'),
   submit(
     'an envelope of another version',
@@ -58,15 +58,15 @@ const CASES: readonly Case[] = [
     'ORC_ENVELOPE_INVALID'
   ),
   submit('a harness that is no harness', { harness_spec_json: '7' }, 'ORC_HARNESS_INVALID'),
-  ['a task that nobody knows', 'svc_task_status', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
+  ['an unknown task', 'svc_task_status', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
   ['an id that is none', 'svc_task_status', { task_id: 0 }, 'OPR_INPUT_INVALID'],
-  ['an id that nobody has reached', 'svc_task_status', { task_id: 2 ** 60 }, 'ORC_TASK_NOT_FOUND'],
-  ['the end of a task that nobody knows', 'svc_complete_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
+  ['an id that was never reached', 'svc_task_status', { task_id: 2 ** 60 }, 'ORC_TASK_NOT_FOUND'],
+  ['the end of an unknown task', 'svc_complete_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
   ['an explanation of it', 'svc_explain_task', { task_id: 9_999 }, 'ORC_TASK_NOT_FOUND'],
-  ['a plan that nobody knows', 'svc_plan_status', { session_id: 'nobody' }, 'PLN_SESSION_UNKNOWN']
+  ['an unknown plan', 'svc_plan_status', { session_id: 'unknown' }, 'PLN_SESSION_UNKNOWN']
 ]
 
-/** Without what tells one task from another, and where the daemon's own frame has what is wrong. */
+/** Without the fields that identify a task, and with the error inside the daemon's own frame. */
 function likeOthers({ success, code, error, data }: Answer): Answer {
   return success
     ? { success, data: { ...data, task_id: 0, shadow_plan_adequacy: 0 } }

@@ -72,7 +72,7 @@ t.test('of two processes on one repository the one that lives takes over what th
 })
 
 t.test(
-  'while the database is away callers wait, then are told; when it is back all is there, in its order',
+  'while the database is away callers wait and then get an error; when it is back everything is there in order',
   async t => {
     const file = join(folder, 'away.db')
     const settings = { commit_timeout_ms: 1_000 }
@@ -108,7 +108,7 @@ t.test(
     t.equal(
       events.filter(({ kind }) => kind.type === 'task_submitted').length,
       1,
-      'nobody is told before it is durable'
+      'no listener is notified before it is durable'
     )
     const waits = submit(4)
     release()
@@ -161,7 +161,7 @@ t.test('of two who complete one task, one does', async t => {
   await kernel.close()
 })
 
-t.test('a file that somebody locked who is gone can be written by others', async t => {
+t.test('a file locked by an agent that left can be written by others', async t => {
   const { kernel, service: tasks } = await openWhole(join(folder, 'gone.db'), {
     settings: { heartbeat_interval_ms: 100, stale_threshold_ms: 100 }
   })
@@ -186,9 +186,9 @@ t.test('a file that somebody locked who is gone can be written by others', async
   const moved = await work(silent.id, 'src/silent.ts')
   const signal = service.taskSignal(moved)
   await until(() => service.agent(silent.id) === null)
-  t.ok(signal.aborted, 'whoever worked on it is told')
+  t.ok(signal.aborted, 'its worker is notified')
   const { agent_id, status } = service.task(moved)!
-  t.equal(status.kind, 'Queued', 'somebody else may do it')
+  t.equal(status.kind, 'Queued', 'another agent may do it')
   t.not(service.agent(agent_id), null)
   t.match(service.locks().find(({ path }) => path === 'src/silent.ts')?.holders, [agent_id])
   await kernel.close()

@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap'
 import { CHANNELS, type Channel, orchestratorProject, serveWorkplace, stdioChannel } from './orchestrator-channels.ts'
 
-/** What whoever did the work says of it. */
+/** Attestation of the agent that did the work. */
 const DONE = {
-  completion_summary: 'The page greets whoever comes, and was looked at by a person',
+  completion_summary: 'The page greets every visitor, and was looked at by a person',
   checks_passed: ['human_review_approved'],
   artifact_paths: ['src/login.ts']
 }
 
-/** What a channel has left behind. */
+/** State that a channel left. */
 interface Left {
   readonly tasks: ReadonlyMap<number, unknown>
   readonly plan: { readonly session_id: string; readonly goal: string }
@@ -20,7 +20,7 @@ const data = async (answer: ReturnType<Channel['call']>): Promise<any> => {
   return data
 }
 
-/** From a task that its gates send back to a plan that is made anew. */
+/** From a task that its gates send back to a plan that is made again. */
 async function story(t: Test, channel: Channel, name: string): Promise<Left> {
   const call = (tool: string, args: object = {}) => data(channel.call(tool, args))
   const submit = async (description: string): Promise<number> => {
@@ -29,7 +29,7 @@ async function story(t: Test, channel: Channel, name: string): Promise<Left> {
   }
   const status = (task_id: number) => call('svc_task_status', { task_id })
 
-  const first = await submit(`Greet whoever comes (${name})`)
+  const first = await submit(`Greet every visitor (${name})`)
   const { routing, gates } = await call('svc_explain_task', { task_id: first })
   t.ok(routing.candidates[0].terms.length > 0, 'every term of the score is there')
   t.same(gates, [])
@@ -48,9 +48,9 @@ async function story(t: Test, channel: Channel, name: string): Promise<Left> {
   })
 
   const second = await submit(`Doubt what greets (${name})`)
-  await call('svc_doubt_task', { task_id: second, reason: 'nobody has seen it' })
+  await call('svc_doubt_task', { task_id: second, reason: 'no one has seen it' })
   t.match(await channel.call('svc_complete_task', { task_id: second, ...DONE }), { code: 'ORC_TRANSITION' })
-  await call('svc_resolve_doubt', { task_id: second, outcome: 'validated', report: 'nobody had indeed' })
+  await call('svc_resolve_doubt', { task_id: second, outcome: 'validated', report: 'no one had indeed' })
   t.equal(await status(second), 'Queued')
   const third = await submit(`Doubt without need (${name})`)
   await call('svc_doubt_task', { task_id: third })
@@ -109,7 +109,7 @@ t.test('what an editor left over its standard streams is taken over when that wa
   process.kill(editor.pid, 'SIGKILL')
   const deadline = Date.now() + 30_000
   while (!(await channel.call('svc_task_status', { task_id })).success) {
-    if (Date.now() > deadline) throw new Error('nobody took it over')
+    if (Date.now() > deadline) throw new Error('no daemon took it over')
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   await check(t, channel, left)

@@ -31,7 +31,7 @@ t.test('a program that runs by itself has what plugins have that the command did
   t.equal(stdout, 'written, not spoken\ntrue\nread_only\nwrite\nunknown\n')
 })
 
-t.test('a program speaks with the gateway that the environment names, whose token nobody sees', async t => {
+t.test('a program uses the gateway of the environment, and its token appears nowhere', async t => {
   const fake = await fakeGateway(t, {
     reply: frame =>
       frame.method === 'subscriptions.notify' ? { error: `not with ${frame.method}` } : { payload: frame },

@@ -20,7 +20,7 @@ export function makeProject(t: Test, files: Files): string {
   return folder
 }
 
-/** As {@link makeProject}, for whoever removes it himself. */
+/** Like {@link makeProject}, but the caller removes it. */
 export function temporaryProject(files: Files): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-e2e-')))
   writeFiles(folder, { 'svc.toml': '', ...files })

@@ -11,7 +11,7 @@ import { serve } from './served-project.ts'
 const WORD_COUNT = fileURLToPath(new URL('../../examples/word-count', import.meta.url))
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** What tsc says; nothing when all is well. The test runner's hooks, which processes inherit, cannot load it. */
+/** Output of tsc; empty on success. */
 const typeErrors = (folder: string): string => {
   const argv = ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', '.']
   const { status, stdout, stderr } = spawnSync('env', argv, { cwd: folder, encoding: 'utf8' })
@@ -71,7 +71,7 @@ t.test('a plugin of a third party is packed, installed, used, changed and remove
   t.same(
     [...imports].map(([, specifier]) => specifier),
     ['@svc/plugin-sdk'],
-    'it knows the SDK alone'
+    'it knows only the SDK'
   )
 
   t.match(installation.npm(WORD_COUNT, 'test'), /pass 3/, 'its own tests pass')

@@ -34,7 +34,7 @@ const QUESTIONS: readonly Question[] = THINGS.flatMap((thing, at) =>
 
 const MODEL = 'vox-tiny'
 
-/** What every question is answered with when nothing else is asked at the same time. */
+/** Answers to every question when it is asked without others at the same time. */
 export class Expected {
   readonly #texts: readonly string[]
 

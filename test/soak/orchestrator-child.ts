@@ -35,7 +35,7 @@ let completed = 0
 for (let round = 0; round < Number(rounds); round += 1) {
   const done = await Promise.all(agents.map(({ id, name }) => work(service, id, name, Number(tasks) / AGENTS)))
   completed += done.reduce((sum, each) => sum + each, 0)
-  // What waits to be told, and what is collected only the second time.
+  // Waiting notifications, and objects that are collected only the second time.
   for (let pass = 0; pass < 3; pass += 1) {
     await new Promise(resolve => setImmediate(resolve))
     globalThis.gc?.()

@@ -19,7 +19,7 @@ interface Report {
 /** Tasks that ended and are kept, and events. */
 const KEPT = 1_000
 const EVENTS = 1_024
-/** What a task may leave on the heap once the history is full; one that stayed would take some twenty times that. */
+/** Heap that a task may leave once the history is full; one that stayed would take some twenty times that. */
 const BYTES_PER_TASK = 64
 
 async function soak(file: string, tasks: number, rounds: number): Promise<Report> {

@@ -44,7 +44,7 @@ const resources = process.getActiveResourcesInfo()
 await project.close()
 process.stdout.write(`${JSON.stringify({ reloads, perReload, resources: resources.length })}\n`)
 
-/** Old units are disposed beside the reloads; give the last of them their turn. */
+/** Old units are disposed while reloads go on; waits for the last of them. */
 function settled(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 100))
 }

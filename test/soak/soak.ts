@@ -41,7 +41,7 @@ export default definePlugin({
 /** Machine code comes with use, up to a limit, and bytecode goes without; neither is what a reload leaves behind. */
 const STEADY = ['--no-opt', '--no-maglev', '--no-flush-bytecode']
 
-/** Reloads the careless plugin in a process of its own, and reports what that process held. */
+/** Reloads the careless plugin in a separate process, and reports what that process held. */
 export async function soak(reloads: number): Promise<SoakReport> {
   const folder = temporaryProject({
     'plugins/soak/package.json': pluginPackage('soak'),

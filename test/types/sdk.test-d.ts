@@ -151,7 +151,7 @@ definePlugin({
     deps.later.now()
     // @ts-expect-error may be absent
     deps.maybe.now()
-    // @ts-expect-error was not asked for
+    // @ts-expect-error was not requested
     deps.other
 
     ctx.implement(greet, ({ name, times }, call) => {

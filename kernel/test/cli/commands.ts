@@ -10,7 +10,7 @@ import { type CommandNode, commandTree } from '#cli'
 
 const greet = defineOperation({
   id: 'demo.greet',
-  summary: 'Greet somebody',
+  summary: 'Greet a person',
   description: 'Says hello, in the words of the settings.',
   input: t.object({
     name: t.string({ description: 'Whom' }),

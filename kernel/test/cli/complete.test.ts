@@ -14,7 +14,7 @@ const catalog = {
   }
 } as unknown as Catalog
 
-/** What a shell would offer for the last of these words. */
+/** Candidates that a shell would offer for the last of these words. */
 const offered = (...words: string[]): string[] =>
   candidates(words.slice(0, -1), words.at(-1) ?? '', demoTree(), catalog).map(each => each.value)
 

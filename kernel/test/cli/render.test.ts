@@ -34,7 +34,7 @@ t.test('an error is shown without the marks of Markdown', t => {
   t.end()
 })
 
-t.test('an error that nobody foresaw shows where it is from', async t => {
+t.test('an unexpected error shows its stack', async t => {
   t.match(renderError(new TypeError('oops'), paper()), /TypeError: oops\n +at /)
 })
 
@@ -57,7 +57,7 @@ t.test('colours are for terminals that have them', async t => {
 t.test('an operation is explained from its manifest', async t => {
   const [operation] = demoManifest().operations
   const text = describeOperation('demo', operation!, paper())
-  t.match(text, /^demo\.greet {2}Greet somebody\n\nSays hello, in the words of the settings\.\n/)
+  t.match(text, /^demo\.greet {2}Greet a person\n\nSays hello, in the words of the settings\.\n/)
   t.match(text, 'plugin demo, effect read')
   t.match(text, 'on HTTP GET /demo; MCP tool demo_greet; JSON-RPC demo.greet; svc demo greet')
   t.match(text, /name +string +required +Whom/)

@@ -31,7 +31,7 @@ t.test('no rows are said to be none', async t => {
   t.equal(renderTable([], ['name'], paper()), '(none)')
 })
 
-t.test('a row is one line where nobody reads lines of a fixed width', async t => {
+t.test('a row is one line where the width is unlimited', async t => {
   const lines = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper()).split('\n')
   t.equal(lines.length, 3)
   t.match(lines[2], /prot is not a setting did you mean "port"\?$/)
@@ -57,7 +57,7 @@ t.test('a text that would be squeezed too much goes below the table, under the n
   )
 })
 
-t.test('states are coloured by what they mean, in columns of states alone', async t => {
+t.test('states are coloured by their meaning, only in columns of states', async t => {
   const text = renderTable(
     [
       { name: 'ok', state: 'active' },
@@ -85,7 +85,7 @@ t.test('fractions keep three significant digits', async t => {
 t.test('a column that every row fills stays in the table, as narrow as it must be', async t => {
   const rows = [
     { name: 'one', detail: 'short enough', hint: 'do this' },
-    { name: 'two', detail: 'a sentence that is too long to stand beside others', hint: null }
+    { name: 'two', detail: 'a sentence that is too long for one line with others', hint: null }
   ]
   const text = renderTable(rows, ['name', 'detail', 'hint'], paper(30))
   t.match(text, /^NAME +DETAIL/)

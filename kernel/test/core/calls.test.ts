@@ -8,7 +8,7 @@ const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 
 
 const definition = { id: 'demo.work', summary: 'x', input: s.object({}), output: s.object({}) } as const
 
-/** One operation of a plugin of its own, as a surface would call it. */
+/** The only operation of a plugin, as a surface would call it. */
 async function serve(
   t: Test,
   handler: Handler<typeof plain>,
@@ -35,7 +35,7 @@ function gate() {
   return { open, passed }
 }
 
-t.test('a caller that is gone before the handler begins spares the handler', async t => {
+t.test('a call cancelled before its handler starts does not run the handler', async t => {
   let ran = false
   const { invoke } = await serve(t, () => {
     ran = true
@@ -103,7 +103,7 @@ t.test('a caller that leaves in the moment in which it gets its slot passes the 
   }
 })
 
-t.test('time spent waiting for a slot is nobody’s fault', async t => {
+t.test('time spent waiting for a slot is not a fault', async t => {
   const first = gate()
   const { invoke, breaker } = await serve(
     t,
@@ -130,7 +130,7 @@ t.test('a time limit longer than a timer can hold is not a short one', async t =
   t.same(await invoke(), {})
 })
 
-t.test('calls with deadlines of their own each get theirs', async t => {
+t.test('each call keeps its own deadline', async t => {
   const { invoke } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
   const limits = [40, 5, 20, 1, 10]
   const told = await Promise.all(
@@ -168,7 +168,7 @@ t.test('a long-lived unit and a long-lived caller collect no listeners', async t
   t.notOk(signals.some(signal => signal.aborted))
 })
 
-t.test('disposal cancels every call that runs, also those that never asked for a signal', async t => {
+t.test('disposal cancels every running call, also those that never used their signal', async t => {
   const { invoke, unit } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
   const calls = [1, 2, 3].map(() => invoke())
   await turn()
@@ -189,7 +189,7 @@ t.test('a handler that goes on after the end can neither emit nor crash the proc
       call.progress(1)
       late = call.signal
       done.open()
-      throw new Error('nobody hears this')
+      throw new Error('no caller hears this')
     },
     { timeoutMs: 5 }
   )

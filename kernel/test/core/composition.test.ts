@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import t from 'tap'
 
 /*
- * What is kept between changes saves time and says nothing: after any changes everything is as if it had been composed from
- * nothing.
+ * The kernel keeps results between changes only to save time: after any changes the composition equals one that was made from
+ * scratch.
  */
 
 const NAMES = ['a', 'b', 'c', 'd'] as const

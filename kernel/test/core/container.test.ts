@@ -3,7 +3,7 @@ import { definePlugin, service } from '@svc/plugin-sdk'
 import t from 'tap'
 import { liveRef, ServiceContainer } from '#core'
 
-t.test('values are found by token, whatever they are; what nobody registered is undefined', t => {
+t.test('any value is found by its token; an unregistered token is undefined', t => {
   const container = new ServiceContainer()
   const values = { 'null@1': null, 'zero@1': 0, 'fn@1': () => 1, 'class@1': class {}, 'promise@1': Promise.resolve(1) }
   for (const [token, value] of Object.entries(values)) container.register(token as `x@1`, value)
@@ -18,7 +18,7 @@ t.test('values are found by token, whatever they are; what nobody registered is 
   t.end()
 })
 
-t.test('a reference looks again each time, and says when nobody is there', t => {
+t.test('a reference looks again each time, and throws when nothing provides the service', t => {
   let value: unknown = 1
   const reference = liveRef('clock@1', () => value)
   t.equal(reference.current, 1)
@@ -31,7 +31,7 @@ t.test('a reference looks again each time, and says when nobody is there', t => 
   t.end()
 })
 
-t.test('a service that is nothing is not provided', async t => {
+t.test('an undefined value does not count as a provided service', async t => {
   const clock = service<unknown>('clock@1')
   const world = new World(t).put(
     definePlugin({ name: 'empty', provides: [clock], activate: ctx => ctx.provide(clock, undefined) }),

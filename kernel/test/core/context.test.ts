@@ -69,7 +69,7 @@ t.test('after activation nothing more is contributed, and everything else works'
     () => ctx.onConfig(() => {})
   ])
     t.throws(attempt, { code: 'KRN_UNDECLARED', message: /after activation/ })
-  t.equal(await ctx.trigger(greet, 'hello'), undefined, 'nobody taps it')
+  t.equal(await ctx.trigger(greet, 'hello'), undefined, 'it has no tap')
   t.same(await ctx.call(tell, {}), {})
   ctx.log.info('still here')
   t.match(world.lines.at(-1), { plugin: 'demo', message: 'still here' })

@@ -54,7 +54,7 @@ t.test('retry: it is tried again by itself, with those that wait for it', async 
   t.equal(world.why('demo'), null)
 })
 
-t.test('a retry that comes when somebody has settled it does nothing', async t => {
+t.test('a retry does nothing when the failure was settled before', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   mood.fails = false
@@ -105,7 +105,7 @@ for (const [what, change] of [
   })
 }
 
-t.test('what ends every try is told once, with what to do; a try that somebody asked for is told again', async t => {
+t.test('a repeated failure is logged once with its hint, and again after a requested retry', async t => {
   const { plugin } = moody()
   const world = await quarantined(t, plugin)
   const told = () => world.lines.filter(({ plugin }) => plugin === 'demo').map(({ message }) => message)
@@ -157,7 +157,7 @@ t.test('uncaught, degrade: it goes on serving, and says what happened until it i
   t.equal(world.why('demo'), null)
 })
 
-t.test('uncaught, of code that serves no longer: logged, and nobody pays for it', async t => {
+t.test('uncaught, from code that serves no longer: only logged', async t => {
   const world = await serving(t, { policy: { uncaught: 'restart' } })
   const old = world.kernel.current.units.get('demo')!
   await world.kernel.change({ forced: ['demo'] })
@@ -190,7 +190,7 @@ t.test('uncaught, restart: one that never stops throwing ends in quarantine', as
   t.match(world.why('demo'), /uncaught: again/)
 })
 
-t.test('uncaught, abort-process: the process is told to end', async t => {
+t.test('uncaught, abort-process: the process gets the fatal error', async t => {
   const world = await serving(t, { policy: { uncaught: 'abort-process' } })
   const error = new Error('beyond repair')
   world.kernel.uncaught(world.kernel.current.units.get('demo')!, error)

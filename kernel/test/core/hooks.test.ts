@@ -23,7 +23,7 @@ function set(mode: Hook['mode'], taps: readonly OwnedTap[], onError: Hook['onErr
   return { run: (...args: unknown[]) => hooks.trigger('x', args), reports }
 }
 
-t.test('a hook that nobody taps is nothing', t => {
+t.test('triggering a hook without taps returns undefined', t => {
   t.equal(new HookSet([], new Map(), () => {}).trigger('x', []), undefined)
   t.end()
 })
@@ -153,7 +153,7 @@ t.test('a tap on a hook that no plugin declares is logged, except hooks of the k
   t.same(warnings, ['it taps gone.done, a hook that no known plugin declares'])
 })
 
-t.test('a refusal is the trigger’s to tell, and reported where nobody else is told', async t => {
+t.test('a refusal goes to the trigger, and is reported only where the trigger ignores it', async t => {
   const refuse = (status: number) => () => Promise.reject(new SvcError('NO', 'not this one', { status }))
   const strict = set('series', [tap('gate', refuse(403))])
   await t.rejects(strict.run() as Promise<unknown>, { code: 'NO' })

@@ -100,7 +100,7 @@ t.test('releasing twice releases once', async t => {
   t.equal(closed, 1)
 })
 
-t.test('what is opened again waits until it is closed', async t => {
+t.test('opening again waits until the resource is closed', async t => {
   const keep = new Keep()
   const events: string[] = []
   let closed: () => void = () => {}
@@ -142,7 +142,7 @@ t.test('a resource that fails to close can be opened again', async t => {
   t.equal(second.value, 2)
 })
 
-t.test('a holder that came to nothing closes nothing: its code is not used', async t => {
+t.test('a holder that fails closes nothing: its code is not used', async t => {
   const keep = new Keep()
   const closed: string[] = []
   const acquire = (name: string) =>

@@ -6,7 +6,7 @@ import t from 'tap'
 const clock = service<{ now(): number }>('clock@1')
 const tell = defineOperation({
   id: 'demo.tell',
-  summary: 'Tells the time',
+  summary: 'Returns the time',
   input: s.object({}),
   output: s.object({ now: s.integer() }),
   effect: 'read'
@@ -36,7 +36,7 @@ t.test('a service reaches those who require it; a replaced provider reaches them
   t.same(await kernel.call(tell, {}), { now: 2 })
 })
 
-t.test('a fake stands in for a service', async t => {
+t.test('a fake replaces a service', async t => {
   const kernel = await testPlugin(teller, { services: [fake(clock, { now: () => 7 })] })
   t.teardown(() => kernel.close())
   t.same(await kernel.call(tell, {}), { now: 7 })
@@ -191,7 +191,7 @@ t.test('surfaces prepare in the shadow: a refusal aborts the others and nothing 
   t.same(await kernel.call(tell, {}), { now: 1 })
 })
 
-t.test('a flip tells what changed', async t => {
+t.test('a flip reports the changes', async t => {
   const diffs: unknown[] = []
   const listener = definePlugin({
     name: 'listener',

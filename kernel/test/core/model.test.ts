@@ -15,13 +15,13 @@ const NAMES = ['a', 'b', 'c', 'd', 'e'] as const
 type Name = (typeof NAMES)[number]
 
 const REQUIRES: Readonly<Record<Name, readonly Name[]>> = { a: [], b: ['a'], c: ['b'], d: ['a'], e: [] }
-/** Whose services a plugin holds, required or not; `d` merely refers to `a`. */
+/** Providers whose services a plugin holds, required or not; `d` only refers to `a`. */
 const HOLDS: Readonly<Record<Name, readonly Name[]>> = { a: [], b: ['a'], c: ['b'], d: [], e: ['b'] }
 
 interface Part {
   readonly revision: number
   readonly works: boolean
-  /** Of the folder that it stands in: one that vanished and came back is another. */
+  /** Identity of its folder: one that vanished and came back is another. */
   readonly folder: number
 }
 
@@ -40,7 +40,7 @@ const who = (name: string) =>
     effect: 'read'
   })
 
-/** What the real units did. */
+/** Events of the real units. */
 class Diary {
   readonly disposals = new Map<string, number>()
   readonly faults: string[] = []
@@ -133,11 +133,11 @@ interface Known {
   code: Part | null
   failed: boolean
   running: Part | null
-  /** Whose services it got. */
+  /** Providers of the services that it got. */
   holds: ReadonlySet<Name>
 }
 
-/** What must come of it. */
+/** Expected result. */
 class Model {
   readonly disk = new Map<Name, Part>()
   readonly off = new Set<Name>()
@@ -327,7 +327,7 @@ class Change implements Command {
       model.disk.set(name, part)
       real.disk.write(name, part, real.diary)
     }
-    // Folders that come and go; whoever comes back has new code.
+    // Folders that come and go; a plugin that comes back has new code.
     for (const name of this.moves) {
       if (model.disk.delete(name)) real.disk.sources.delete(name)
       else write(name, true)

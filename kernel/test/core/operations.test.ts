@@ -233,7 +233,7 @@ t.test('concurrency limits how many calls run at once, in the order of asking', 
   t.same(order, [1, 2, 3, 4, 5, 6])
 })
 
-t.test('five faults open the breaker of that operation alone, and the plugin is degraded', async t => {
+t.test('five faults open the breaker of only that operation and degrade the plugin', async t => {
   const kernel = await testPlugin(demo)
   t.teardown(() => kernel.close())
   for (let fault = 0; fault < 5; fault++) await t.rejects(kernel.call(echo, { text: 'bug' }), { code: 'OPR_FAILED' })

@@ -167,7 +167,7 @@ t.test('a unit is not disposed under its own hook tap', async t => {
   t.same(events, ['hello Ada', 'disposed'])
 })
 
-t.test('an operation that a surface holds beyond its unit’s time is answered by whoever serves now', async t => {
+t.test('an operation held past the end of its unit is answered by the serving unit', async t => {
   const make = (now: number): Plugin =>
     definePlugin({ name: 'demo', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ now })) })
   const world = new World(t).put(make(1))
@@ -216,7 +216,7 @@ t.test('at the end, calls in flight may still call every other plugin', async t 
   await closing
 })
 
-t.test('an end that is asked for twice is one end', async t => {
+t.test('ending twice ends once', async t => {
   let disposals = 0
   const release = gate()
   const world = new World(t).put(

@@ -53,13 +53,13 @@ t.test('a refused change takes back sources, code and configuration', async t =>
   t.same(observable(world), before)
   t.match(world.why('b'), /last change refused: .*no hands/)
   t.equal(world.why('a'), null)
-  // A change that brings nothing of its own does not bring any of it either.
+  // A change without plugins of its source applies none of it either.
   await world.kernel.change({})
   t.same(observable(world), before)
   for (const name of ['a', 'b', 'c']) t.same(await world.call(`${name}.who`), { by: name })
 })
 
-t.test('code that cannot be read refuses the change for all that were read beside it', async t => {
+t.test('unreadable code refuses the whole change, also for readable plugins', async t => {
   const world = await open(t, lively('a'), lively('b'))
   const slow = gate()
   const late = inlineSource(lively('a', 'a2'), '9.0.0')
@@ -94,7 +94,7 @@ t.test('a dry run changes nothing', async t => {
   t.same(observable(world), before)
 })
 
-t.test('a dry run lets nobody out of quarantine', async t => {
+t.test('a dry run releases no plugin from quarantine', async t => {
   const world = await open(t, lively('a'))
   world.put(failing('b'))
   await world.apply()
@@ -114,7 +114,7 @@ t.test('a plugin that is new and fails is left out, and the rest of the change g
   t.match(world.why('c'), /no hands/)
 })
 
-t.test('whoever insists on a plugin is told that it failed', async t => {
+t.test('a change that must start a plugin fails when the plugin fails', async t => {
   const world = await open(t, lively('a'))
   world.put(failing('b'))
   await t.rejects(world.apply({ insisted: ['b'] }), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b' })
@@ -255,7 +255,7 @@ t.test('a surface that never gets ready refuses the change, and what it still pr
   t.same(await world.call('a.who'), { by: 'a2' })
 })
 
-t.test('a surface that fails to abort is told of in the error, which keeps its code', async t => {
+t.test('the error of a change names a surface that fails to abort, and keeps its code', async t => {
   let refuse = false
   const world = await open(
     t,
@@ -283,7 +283,7 @@ t.test('a surface that fails to abort is told of in the error, which keeps its c
   })
 })
 
-t.test('a surface that throws while it commits stops nobody, and says so', async t => {
+t.test('a surface that throws while it commits is reported and stops no other', async t => {
   let broken = false
   const commits: string[] = []
   const world = await open(
@@ -381,7 +381,7 @@ t.test('closing gives up an activation that hangs', async t => {
   t.same(events, ['a activates', 'undone', 'a disposed'])
 })
 
-t.test('changes asked for at once run one after the other, in order', async t => {
+t.test('simultaneous changes run one after the other, in order', async t => {
   const world = await open(t, lively('a'))
   const reports = [1, 2, 3].map(n => world.put(lively('a', `a${n}`)).apply())
   t.same(

@@ -33,7 +33,7 @@ t.test('errors that no caller could catch go to the host, and the process lives'
   }
 })
 
-t.test('an `error` event that nobody listens to goes to the host', async t => {
+t.test('an `error` event without a listener goes to the host', async t => {
   const head = "import { spawn } from 'node:child_process'"
   const { plugin, errors } = await start(t, "spawn('/no/such/program')", head)
   plugin.activate({})
@@ -52,7 +52,7 @@ t.test('a request whose handler throws does not wait for ever', async t => {
   t.match(await heard(errors), { message: 'oops' })
 })
 
-t.test('what belongs to the host alone is refused, with the plugin and a way out', async t => {
+t.test('access reserved to the host is refused, naming the plugin and an alternative', async t => {
   const bodies = [
     'process.exit(1)',
     'process.abort()',

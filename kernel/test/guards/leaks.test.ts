@@ -25,7 +25,7 @@ t.test('timers', async t => {
   t.match(await forgotten(t, 'timers.setTimeout(() => {}, 60000).unref()', head), [at('timeout of 60000 ms')])
 })
 
-t.test('sleeps never end, so that code which nobody awaits any more just stops', async t => {
+t.test('sleeps of a disposed plugin never end, so its abandoned code stops', async t => {
   const running = await start(
     t,
     'for (const each of [sleep(60000), loop(), later(60000)]) each.finally(() => { ctx.ended = true })',

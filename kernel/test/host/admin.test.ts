@@ -110,7 +110,7 @@ t.test('why: a plugin says what it needs and who needs it', async t => {
   t.throws(() => admin.why('tellr'), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean teller?' })
 })
 
-t.test('why: a service says who provides it, or that nobody does', async t => {
+t.test('why: a service shows its provider, or that it has none', async t => {
   const { admin } = await open(t)
   t.same(admin.why('clock@1'), ['clock provides clock@1 and is active', 'teller requires it', 'refers requires it'])
   t.same(admin.why('tea@1'), ['no known plugin provides tea@1', 'waits requires it'])
@@ -209,7 +209,7 @@ t.test('a view of a unit shows its state and what is under way', async t => {
   t.equal(view.inFlight, 0)
 })
 
-t.test('why: who waits for a plugin that does not run is told what is the matter with that', async t => {
+t.test('why: a waiting plugin shows why the plugin that it waits for does not run', async t => {
   const dark = service<number>('dark@1')
   const world = new World(t)
     .say({ lamp: { enabled: false } })

@@ -80,7 +80,7 @@ t.test('a package that is found twice is one plugin', async t => {
   t.same(found.problems, [])
 })
 
-t.test('of two plugins with one name the first counts, and both places are told', async t => {
+t.test('of two plugins with one name the first counts, and both places are reported', async t => {
   const root = folder(t, { ...plugin('install/plugins/http', 'http'), ...plugin('extra/copy', 'http') })
   const found = await discovery(t, root).discover([join(root, 'extra')])
   t.same(
@@ -338,7 +338,7 @@ t.test('a second start compiles nothing that the first one did', async t => {
 
   writeFileSync(bundle, 'throw new Error("not ours")')
   const third = source(await discovery(t, root).discover(directories), 'one')
-  t.equal((await third.prepare()).fingerprint, fingerprint, 'a bundle that is not what the index says is compiled anew')
+  t.equal((await third.prepare()).fingerprint, fingerprint, 'a bundle that differs from the index is compiled again')
 })
 
 t.test('a cache that is corrupt, of another version, or cannot be written is done without', async t => {
@@ -431,7 +431,7 @@ t.test('a changed worker entry changes the fingerprint, from the source and from
   }
 })
 
-t.test('a folder that cannot be read is a problem of its own', { skip: process.getuid?.() === 0 }, async t => {
+t.test('an unreadable folder is reported as a problem', { skip: process.getuid?.() === 0 }, async t => {
   const root = folder(t, plugin('all/one', 'one'))
   chmodSync(join(root, 'all/one'), 0)
   t.teardown(() => chmodSync(join(root, 'all/one'), 0o755))

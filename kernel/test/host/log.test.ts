@@ -65,7 +65,7 @@ t.test('the level changes for all, also for those that have a logger already', a
   )
 })
 
-t.test('errors are written with their causes, wherever they stand, and without their data', async t => {
+t.test('errors in any field are written with their causes and without their data', async t => {
   const root = new SvcError('DB_BROKEN', 'no table', { hint: 'migrate', data: { input: 'private' }, plugin: 'db' })
   const loop = new Error('loop')
   loop.cause = loop
@@ -191,7 +191,7 @@ t.test('short words are left alone, and one secret may be part of another', t =>
   t.end()
 })
 
-t.test('secrets are found wherever a schema says that they are', t => {
+t.test('secrets are found at every place that a schema marks', t => {
   const schema = s.object({
     password: s.secret(),
     name: s.string(),

@@ -97,7 +97,7 @@ t.test('a saved plugin serves its new code', async t => {
   t.same(await call('one.say'), { said: 'second calm 1' })
 })
 
-t.test('what was saved beside a mistake is taken along when the mistake is mended', async t => {
+t.test('a change refused for a mistake is applied when the mistake is fixed', async t => {
   const { save, call, project } = await open(t, {
     ...packaged('one', source('one', 'first')),
     ...packaged('two', source('two', 'first'))
@@ -109,7 +109,7 @@ t.test('what was saved beside a mistake is taken along when the mistake is mende
   )
   t.same(await call('one.say'), { said: 'first calm 1' })
   t.match(project.admin.why('two').join(), /two is active: last change refused: .*plugin\.ts/)
-  // What a person asks for meanwhile is not held up by it, and does not bring it in.
+  // A requested change is not blocked by the refused one, and does not apply it.
   t.match(await project.admin.apply({ disable: ['two'] }), { applied: true, remove: ['two'] })
   await project.admin.apply({ enable: ['two'] })
   t.same(await call('two.say'), { said: 'first calm 1' })
@@ -356,7 +356,7 @@ t.test('a dry run writes nothing and switches nothing', async t => {
   t.same(await call('one.say'), { said: 'hello calm 1' })
 })
 
-t.test('a plugin that nobody knows is named, as a rejection', async t => {
+t.test('an unknown plugin is rejected by name', async t => {
   const { project } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   await t.rejects(project.admin.apply({ enable: ['on'] }), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean one?' })
 })
@@ -394,7 +394,7 @@ t.test('a project that ends leaves nothing behind, and ends once', async t => {
   })
 })
 
-t.test('an error that nobody caught costs the plugin whose code it came from', async t => {
+t.test('an uncaught error degrades the plugin whose code threw it', async t => {
   const { project, lines } = await open(
     t,
     {
@@ -413,7 +413,7 @@ t.test('an error that nobody caught costs the plugin whose code it came from', a
   t.match(project.admin.why('one'), ['one is degraded: uncaught: stray'])
 })
 
-t.test('an error of nobody’s ends the project', async t => {
+t.test('an uncaught error without an owner ends the project', async t => {
   const { project } = await open(t, packaged('one', source('one', 'hello')), { watch: false, ownsProcess: true })
   const [listener] = process.listeners('uncaughtException').slice(-1)
   const error = new Error('whose is it?')
@@ -421,7 +421,7 @@ t.test('an error of nobody’s ends the project', async t => {
   await t.rejects(project.ended, error)
 })
 
-t.test('a plugin alone brings the resolver along that its secrets need', async t => {
+t.test('a single plugin pulls in the resolver that its secrets need', async t => {
   process.env.ONE_PASSWORD = 'open sesame'
   t.teardown(() => delete process.env.ONE_PASSWORD)
   const { project, lines } = await open(
@@ -464,7 +464,7 @@ for (const left of ['activate', 'only'] as const) {
   )
 }
 
-t.test('a plugin that is run alone has the services that it can use, but not what it looks up on use', async t => {
+t.test('a single plugin has the services that it can use, but not those that it looks up on use', async t => {
   const { project } = await open(
     t,
     {
@@ -480,7 +480,7 @@ t.test('a plugin that is run alone has the services that it can use, but not wha
   t.same(names(), ['one', 'three', 'two'])
 })
 
-t.test('a plugin alone says which of its own variables counts for nothing, and of no other', async t => {
+t.test('a single plugin reports its own ineffective variables, and no others', async t => {
   const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
   const { lines, call } = await open(
     t,

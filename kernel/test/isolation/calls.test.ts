@@ -50,7 +50,7 @@ for (const kind of KINDS) {
       t.same(seen, [{ n: 1 }, [1, 3, 'at 1'], { n: 2 }, [2, 3, 'at 2'], { n: 3 }, [3, 3, 'at 3']])
     })
 
-    t.test('a listener that throws fails its own call alone', async t => {
+    t.test('a listener that throws fails only its own call', async t => {
       const onEvent = (): never => {
         throw new Error('the listener is gone')
       }

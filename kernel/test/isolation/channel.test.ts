@@ -36,7 +36,7 @@ t.test('closing rejects what waits and what comes after, and aborts what is bein
   t.equal(exchange?.signal.reason, gone)
 })
 
-t.test('what nobody answers is an error, not silence', async t => {
+t.test('an unanswered request is an error', async t => {
   const { near } = pair(t, {})
   await t.rejects(near.request('nothing', null), { message: /nothing answers nothing/ })
 })

@@ -24,7 +24,7 @@ function open(t: Test, kind: Kind, options: WorldOptions = {}): Promise<World> {
   return World.open(t, kind, { others: [neighbour], ...options })
 }
 
-/** The crash was seen, cost nobody else anything, and the plugin serves again in a new instance. */
+/** The crash was seen, affected no other plugin, and the plugin serves again in a new instance. */
 async function recovers(t: Test, world: World, before: string, why: RegExp): Promise<void> {
   await world.untilLogged(why)
   t.same(await world.call(ping, {}), { ok: true })
@@ -181,7 +181,7 @@ for (const kind of KINDS) {
   })
 }
 
-t.test('a process that the system kills is told apart by its signal', async t => {
+t.test('a process that the system kills is recognised by its signal', async t => {
   const world = await open(t, 'process')
   const before = world.instance
   const { pid } = await world.call(say, { word: 'who' })

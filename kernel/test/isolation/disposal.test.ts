@@ -112,6 +112,6 @@ t.test('no process is left when its host is killed', async t => {
 })
 
 function isRunning(pid: number): boolean {
-  // What was killed and is not yet reaped still has a number, but no command line.
+  // A killed process that is not yet reaped still has a number, but no command line.
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
 }

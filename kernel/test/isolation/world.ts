@@ -29,9 +29,9 @@ export const KINDS: readonly Kind[] = ['worker', 'process']
 export interface WorldOptions {
   readonly settings?: Readonly<Record<string, unknown>>
   readonly policy?: Partial<UnitPolicy>
-  /** What `svc.toml` grants. */
+  /** Permissions that `svc.toml` grants. */
   readonly permissions?: Permissions
-  /** Plugins of this process beside the isolated one. */
+  /** In-process plugins, in addition to the isolated one. */
   readonly others?: readonly Plugin[]
   readonly mayFail?: boolean
   /** Stands for the creature in the manifest. */
@@ -45,7 +45,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A kernel with the creature isolated, in a project folder of its own. */
+/** A kernel with the creature isolated, in its own project folder. */
 export class World {
   readonly kernel: Kernel
   readonly root: string

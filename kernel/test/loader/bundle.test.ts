@@ -98,7 +98,7 @@ t.test('a missing relative import names where it is imported', async t => {
   await t.rejects(bundler.bundle(request(root)), { code: 'LDR_BUILD_FAILED', at: { line: 2 }, message: /gone\.ts/ })
 })
 
-t.test('top-level await is an error of its own', async t => {
+t.test('top-level await has its own error', async t => {
   const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'const x = 1\nawait x\nexport {}' })
   const bundler = new Bundler()
   t.teardown(() => bundler.dispose())

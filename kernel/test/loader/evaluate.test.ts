@@ -67,7 +67,7 @@ t.test('stacks name the line of the source, of each version that lives', async t
   t.match(stackOf(await run(t, root, bundler)), `${join(root, 'src/deep/fail.ts')}:1:`)
 })
 
-t.test('a module body that throws is told with its place', async t => {
+t.test('an error of a module body has its place', async t => {
   const root = folder(t, {
     'package.json': packageJson('sample'),
     'src/plugin.ts': `import './bad.ts'\n${pluginSource('sample')}`,
@@ -111,7 +111,7 @@ function queueMicrotask() { return 'mine' }
   t.same(plugin.activate({}), ['mine', 'function', 'mine', undefined])
 })
 
-t.test('the compilation cache is off around the compilation alone, also when that throws', async t => {
+t.test('the compilation cache is off only during the compilation, also when that throws', async t => {
   const flags: string[] = []
   const real = v8.setFlagsFromString
   v8.setFlagsFromString = flag => {

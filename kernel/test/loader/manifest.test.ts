@@ -33,7 +33,7 @@ t.test('a manifest without the facts of its exposures gets them', t => {
   t.end()
 })
 
-t.test('each mistake is told with its path', t => {
+t.test('each mistake is reported with its path', t => {
   const cases: [(of: any) => void, RegExp][] = [
     [of => (of.manifest = 2), /\.manifest must be 1/],
     [of => (of.name = 'Upper'), /\.name must be lower case/],
@@ -70,7 +70,7 @@ t.test('each mistake is told with its path', t => {
   t.end()
 })
 
-t.test('another major version of the SDK is told before anything else', t => {
+t.test('another major version of the SDK is reported before anything else', t => {
   t.throws(() => validateManifest({ sdk: 7, name: 'later' }, 'x'), { code: 'LDR_SDK_MISMATCH', plugin: 'later' })
   t.end()
 })

@@ -96,11 +96,11 @@ t.test('a file is noticed whose folder appears in a directory that is watched fo
   t.same(await next(), ['plugins/two/package.json'])
 })
 
-t.test('what no event told of is noticed a moment after the next event, wherever that was', async t => {
+t.test('a change without an event is noticed a moment after the next event anywhere', async t => {
   const root = folder(t, { 'a.ts': '1', 'out/deep/b.ts': '1' })
   const { watcher, next } = watching(t, root)
   await watcher.update({ files: [join(root, 'a.ts'), join(root, 'out/deep/b.ts')], directories: [] })
-  // Of a folder that moves along with the one around it nobody is told.
+  // A folder that moves with its parent has no event.
   renameSync(join(root, 'out'), join(root, 'gone'))
   write(root, { 'out/deep/b.ts': '22' })
   write(root, { 'a.ts': '2' })

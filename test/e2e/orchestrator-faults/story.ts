@@ -2,7 +2,7 @@ import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
 import type { TestKernel } from '@svc/plugin-sdk/testing'
 import { planExecute, planNew } from '../../../plugins/planning/src/operations/plan-sessions.ts'
 
-/** What is known of the world at a moment: told before a command (`asked`) and after it was acknowledged (`told`). */
+/** Known state at a moment: written before a command (`asked`) and after its acknowledgement (`told`). */
 export type Fact =
   | { readonly task: number; readonly status: TaskStatusKind; readonly agent?: number }
   | { readonly agent: number; readonly name: string }
@@ -70,8 +70,8 @@ export async function story(kernel: TestKernel, service: Orchestrator, witness: 
   await next(tester, third)
   await to(third, 'Failed', () => service.fail(third, 'it is broken'))
   await to(third, 'Queued', () => service.retry(third))
-  await to(second, 'Doubted', () => service.doubt(second, 'nobody has seen it'))
-  await to(second, 'Queued', () => service.resolveDoubt(second, 'validated', 'nobody had'))
+  await to(second, 'Doubted', () => service.doubt(second, 'no one has seen it'))
+  await to(second, 'Queued', () => service.resolveDoubt(second, 'validated', 'no one had'))
   await to(fourth, 'Queued', () => service.approve(fourth, 'a person'))
   await service.claimFile(builder, 'docs/guide.md')
   witness.told({ file: 'docs/guide.md', owner: builder })

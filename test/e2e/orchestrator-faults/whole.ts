@@ -13,7 +13,7 @@ export interface Whole {
 }
 
 export interface WholeOptions {
-  /** What stands between the plugins and their database. */
+  /** Layer between the plugins and their database. */
   wrap?(store: DatabaseStore): DatabaseStore
   readonly settings?: object
   readonly database?: object
