@@ -2,8 +2,7 @@
  * What adapters cost: tokens per second of processor time on one thread, of four sequences that are computed together and of
  * one alone, for a random model of 88 million weights with 0, 1 and 2 adapters of rank 16 on every projection in use.
  *
- * All cases run on one loaded model and take turns; the least time of all rounds counts, since other work on the machine can
- * only add. `merged` is the same before the first adapter came: what was loaded is not changed by adapters.
+ * All cases run on one loaded model and take turns; the median of all rounds counts. `merged` is the same before the first adapter came: what was loaded is not changed by adapters.
  *
  *   node --import tsx --conditions=svc-source bench/adapters.ts [--rounds N] [--quantization none|q8|q4]
  */
@@ -13,6 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { LoadedModel, Quantization } from '../contracts/src/inference/engine.ts'
 import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
+import { figureOf, ratioOf, withRange } from './figures.ts'
 import { bundledModel, scratch } from './inference/peers.ts'
 import { smallShape, writeRandomModel } from './inference/random-model.ts'
 
@@ -98,30 +98,21 @@ const cases: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '1 sequence, none in use (as merged)': [undefined],
   '1 sequence, 1 adapter in use': ['a']
 }
-interface Best {
-  /** For the first token of each, and for further ones with it. */
-  first: number
-  whole: number
-}
-const best = new Map<string, Best>()
+/** Milliseconds of the tokens after the first, by round. */
+const times = new Map<string, number[]>()
 for (let round = 0; round <= Number(values.rounds); round++) {
   for (const [name, adapters] of Object.entries(cases)) {
     const first = await measure(model, adapters, 1)
     const whole = await measure(model, adapters, 1 + TOKENS)
-    const known = best.get(name) ?? { first, whole }
     // The first round makes memory.
-    if (round > 0) best.set(name, { first: Math.min(first, known.first), whole: Math.min(whole, known.whole) })
+    if (round > 0) times.set(name, [...(times.get(name) ?? []), whole - first])
   }
 }
-const timeOf = (name: string | undefined) => {
-  const { first, whole } = best.get(name ?? '') as Best
-  return whole - first
-}
+const timesOf = (name: string | undefined) => times.get(name ?? '') ?? []
 for (const [name, adapters] of Object.entries(cases)) {
-  const base = timeOf(Object.keys(cases)[adapters.length === 1 ? 4 : 0])
-  const time = timeOf(name)
-  const speed = (adapters.length * TOKENS * 1000) / time
-  console.log(`${name}: ${speed.toFixed(1)} tokens/s, ${(base / time).toFixed(2)}x`)
+  const base = timesOf(Object.keys(cases)[adapters.length === 1 ? 4 : 0])
+  const speed = figureOf(timesOf(name).map(time => (adapters.length * TOKENS * 1000) / time))
+  console.log(`${name}: ${withRange(speed)} tokens/s, ${withRange(ratioOf(base, timesOf(name)), 'x')}`)
 }
 const mega = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
 const factors = model.adapters?.list().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0

@@ -3,20 +3,21 @@
  * Qwen2.5-0.5B at random), whose sequences node-llama-cpp computes in one batch, behind a bare node:http server.
  *
  * Each server runs in a process of its own, and they take turns; the same program asks both. A round is eight prompts at
- * once, read and answered; the best of all rounds and the median are reported.
+ * once, read and answered; the median of all rounds is reported, with its range.
  *
  *   node --import tsx --conditions=svc-source bench/clients.ts [--json] [--rounds N] [--threads N]
  */
 import { parseArgs } from 'node:util'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
+import { type Figure, figureOf, withRange } from './figures.ts'
 import { complete } from './inference/completion-client.ts'
-import { type Figure, most } from './inference/figures.ts'
 import { halfBillionGguf, halfBillionModel, vocabulary } from './inference/half-billion.ts'
 import { startLlamaServer } from './inference/llama-server.ts'
 import { startModelServer } from './inference/model-server.ts'
 import { installPeers, scratch } from './inference/peers.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const PATIENCE_MS = 1500
 const CLIENTS = 8
@@ -34,7 +35,7 @@ export interface ClientsResult {
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '5' },
     threads: { type: 'string' }
   }
 })
@@ -44,12 +45,16 @@ const runDirectory = await halfBillionModel()
 const own = (quantization: 'q8' | 'q4') => startModelServer({ runDirectory, quantization, threads, slots: CLIENTS })
 const llama = async (type: 'Q8_0' | 'Q4_0') =>
   startLlamaServer({ model: await halfBillionGguf(type), threads, scratch, sequences: CLIENTS, contextSize: 512 })
-const servers = [
-  { name: 'svc q8', server: await own('q8'), speeds: [] as number[] },
-  { name: 'llama.cpp Q8_0', server: await llama('Q8_0'), speeds: [] as number[] },
-  { name: 'svc q4', server: await own('q4'), speeds: [] as number[] },
-  { name: 'llama.cpp Q4_0', server: await llama('Q4_0'), speeds: [] as number[] }
-]
+const opened = {
+  'svc q8': () => own('q8'),
+  'llama.cpp Q8_0': () => llama('Q8_0'),
+  'svc q4': () => own('q4'),
+  'llama.cpp Q4_0': () => llama('Q4_0')
+}
+const servers: { name: string; server: Awaited<ReturnType<typeof own | typeof llama>>; speeds: number[] }[] = []
+for (const [name, open] of Object.entries(opened)) {
+  if (!isSmoke || name.startsWith('svc ')) servers.push({ name, server: await open(), speeds: [] })
+}
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const { server, speeds } of servers) {
     await quietMoment(PATIENCE_MS)
@@ -65,11 +70,11 @@ const result: ClientsResult = {
   clients: CLIENTS,
   promptTokens: PROMPT,
   answerTokens: ANSWER,
-  servers: servers.map(({ name, speeds }) => ({ name, speed: most(speeds) }))
+  servers: servers.map(({ name, speeds }) => ({ name, speed: figureOf(speeds) }))
 }
 if (values.json) console.log(JSON.stringify(result, null, 2))
 else {
   for (const { name, speed } of result.servers) {
-    console.log(`${name}: ${speed.best.toFixed(1)} tokens/s, median ${speed.median.toFixed(1)}`)
+    console.log(`${name}: ${withRange(speed)} tokens/s`)
   }
 }

@@ -1,7 +1,7 @@
 /**
  * How fast the compiler's front is: lines that lexer and parser read a second, and the time to check a program of 10,000
- * lines, as a process, against `tsc --noEmit` on a TypeScript file with the same declarations. The processes take turns; of
- * each the quickest counts.
+ * lines, as a process, against `tsc --noEmit` on a TypeScript file with the same declarations. The processes take turns; the
+ * median of all rounds counts.
  *
  *   node --import tsx --conditions=svc-source bench/compiler.ts [--json] [--rounds 5]
  */
@@ -15,6 +15,7 @@ import { buildSync } from 'esbuild'
 import { format } from '../plugins/compiler/src/format/format.ts'
 import { lex } from '../plugins/compiler/src/syntax/lexer.ts'
 import { parse } from '../plugins/compiler/src/syntax/parse.ts'
+import { figureOf, median, ratioOf } from './figures.ts'
 
 const LINES = 10_000
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -126,14 +127,14 @@ function repeated(unit: (n: number) => string): string {
   return Array.from({ length: count }, (_, n) => unit(n)).join('')
 }
 
-function quickest(run: () => void, times: number): number {
-  let least = Number.POSITIVE_INFINITY
-  for (let round = 0; round < times; round++) {
-    const began = performance.now()
-    run()
-    least = Math.min(least, performance.now() - began)
-  }
-  return least
+function milliseconds(run: () => unknown): number {
+  const began = performance.now()
+  run()
+  return performance.now() - began
+}
+
+function timesOf(run: () => unknown, times: number): number[] {
+  return Array.from({ length: times }, () => milliseconds(run))
 }
 
 const program = repeated(programUnit)
@@ -167,25 +168,25 @@ try {
   const theirs = () => execFileSync(process.execPath, [tsc, '-p', folder])
   const nothing = () => execFileSync(process.execPath, ['-e', '0'])
 
-  const times = { ours: Number.POSITIVE_INFINITY, theirs: Number.POSITIVE_INFINITY, node: Number.POSITIVE_INFINITY }
+  const times = { ours: [] as number[], theirs: [] as number[], node: [] as number[] }
   for (let round = 0; round < rounds; round++) {
-    times.ours = Math.min(times.ours, quickest(ours, 1))
-    times.theirs = Math.min(times.theirs, quickest(theirs, 1))
-    times.node = Math.min(times.node, quickest(nothing, 1))
+    times.ours.push(milliseconds(ours))
+    times.theirs.push(milliseconds(theirs))
+    times.node.push(milliseconds(nothing))
   }
 
   const parsed = parse(program)
-  const perSecond = (milliseconds: number): number => Math.round((lines / milliseconds) * 1000)
+  const perSecond = (run: () => unknown): number => Math.round((lines / median(timesOf(run, rounds * 6))) * 1000)
   const results = {
     lines,
     typescript_lines: typescript.split('\n').length - 1,
-    lex_lines_per_second: perSecond(quickest(() => lex(program), rounds * 6)),
-    parse_lines_per_second: perSecond(quickest(() => parse(program), rounds * 6)),
-    format_lines_per_second: perSecond(quickest(() => format(parsed), rounds * 6)),
-    check_process_ms: Math.round(times.ours),
-    tsc_process_ms: Math.round(times.theirs),
-    bare_node_ms: Math.round(times.node),
-    check_over_tsc: Math.round((times.ours / times.theirs) * 1000) / 1000
+    lex_lines_per_second: perSecond(() => lex(program)),
+    parse_lines_per_second: perSecond(() => parse(program)),
+    format_lines_per_second: perSecond(() => format(parsed)),
+    check_process_ms: figureOf(times.ours),
+    tsc_process_ms: figureOf(times.theirs),
+    bare_node_ms: figureOf(times.node),
+    check_over_tsc: ratioOf(times.ours, times.theirs)
   }
   console.log(values.json ? JSON.stringify({ results }) : results)
 } finally {

@@ -3,8 +3,7 @@
  * same token and the same rate before a handler that answers the same.
  *
  * Each server runs in a process of its own and reports the CPU time that it used; the load generator's does not count. Rounds
- * are interleaved, over several lives of every server. Reported are requests per second of the best round and the ratio of the
- * least CPU times.
+ * alternate between the servers, over several lives of each. Reported are medians with their range.
  *
  *   node --import tsx --conditions=svc-source bench/gateway.ts [--json] [--lives N] [--rounds N] [--requests N]
  */

@@ -2,8 +2,8 @@
  * Server CPU per HTTP request: this server against a bare node:http server and plain Fastify with the same 100 routes.
  *
  * Each server runs in a process of its own and reports the CPU time that it used; the load generator's does not count.
- * Rounds are interleaved, over several lives of every server, and the least of each is taken, since other work on the
- * machine and worse luck of the compiler can only add.
+ * Rounds alternate between the servers, over several lives of each: V8 optimises a server differently in each process. The
+ * median of all rounds counts, and its range is reported.
  *
  *   node --import tsx --conditions=svc-source bench/http.ts [--json] [--lives N] [--rounds N] [--requests N]
  */
@@ -12,7 +12,6 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openTestKernel } from '@svc/kernel/testing'
 import { defineOperation, definePlugin, type JsonSchema, type Plugin, t } from '@svc/plugin-sdk'
@@ -20,6 +19,8 @@ import autocannon from 'autocannon'
 import { build } from 'esbuild'
 import { fastify } from 'fastify'
 import http from '../plugins/http/src/plugin.ts'
+import { type Figure, figureOf, ratioOf, withRange } from './figures.ts'
+import { sourceAliases } from './source-aliases.ts'
 
 const PLUGINS = 10
 const OPERATIONS = 10
@@ -160,9 +161,9 @@ async function serve(name: string): Promise<void> {
 
 interface Result {
   readonly case: string
-  readonly microseconds: Readonly<Record<string, number>>
-  readonly toFastify: number
-  readonly toBare: number
+  readonly microseconds: Readonly<Record<string, Figure>>
+  readonly toFastify: Figure
+  readonly toBare: Figure
 }
 
 /** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
@@ -176,17 +177,15 @@ async function compile(): Promise<string> {
     target: 'node20',
     format: 'esm',
     packages: 'external',
-    alias: Object.fromEntries(OURS.map(name => [name, fileURLToPath(import.meta.resolve(name))])),
+    alias: sourceAliases(),
     define: { 'import.meta.url': JSON.stringify(import.meta.resolve('../plugins/http/src/plugin.ts')) },
     logLevel: 'error'
   })
   return outfile
 }
 
-const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk', '@svc/plugin-sdk/folders']
-
-/** Starts every server in a process of its own, measures in interleaved rounds, and notes the least of each. */
-async function measureLife(compiled: string, rounds: number, requests: number, least: Least): Promise<void> {
+/** Starts every server in a process of its own, measures in alternating rounds, and notes every sample. */
+async function measureLife(compiled: string, rounds: number, requests: number, samples: Samples): Promise<void> {
   const servers = await Promise.all(
     Object.keys(SERVERS).map(async name => {
       const child = fork(compiled, ['--serve', name], { execArgv: [] })
@@ -206,16 +205,17 @@ async function measureLife(compiled: string, rounds: number, requests: number, l
         const before = await server.cpu()
         const sent = await load(server, name, request, requests)
         const used = ((await server.cpu()) - before) / sent
-        const noted = (least[name] ??= {})
-        if (round > 0) noted[server.name] = Math.min(used, noted[server.name] ?? Infinity)
+        if (round === 0) continue
+        const noted = (samples[name] ??= {})
+        noted[server.name] = [...(noted[server.name] ?? []), used]
       }
     }
   }
   for (const { child } of servers) child.send('stop')
 }
 
-/** Case to server to microseconds. */
-type Least = Record<string, Record<string, number>>
+/** Case to server to the microseconds of each round. */
+type Samples = Record<string, Record<string, readonly number[]>>
 
 async function load(
   server: { readonly name: string; readonly port: number },
@@ -232,13 +232,13 @@ async function load(
 
 async function measure(lives: number, rounds: number, requests: number): Promise<Result[]> {
   const compiled = await compile()
-  const least: Least = {}
+  const samples: Samples = {}
   // How well V8 optimises a server differs from one process to the next.
-  for (let life = 0; life < lives; life++) await measureLife(compiled, rounds, requests, least)
+  for (let life = 0; life < lives; life++) await measureLife(compiled, rounds, requests, samples)
   rmSync(compiled)
-  return Object.entries(least).map(([name, microseconds]) => {
-    const ratio = (peer: string): number =>
-      Number(((microseconds.svc as number) / (microseconds[peer] as number)).toFixed(3))
+  return Object.entries(samples).map(([name, servers]) => {
+    const ratio = (peer: string): Figure => ratioOf(servers.svc ?? [], servers[peer] ?? [])
+    const microseconds = Object.fromEntries(Object.entries(servers).map(([server, all]) => [server, figureOf(all)]))
     return { case: name, microseconds, toFastify: ratio('plain Fastify'), toBare: ratio('bare node:http') }
   })
 }
@@ -258,8 +258,10 @@ else {
   if (values.json) console.log(JSON.stringify({ benchmark: 'http', node: process.version, results }))
   else {
     for (const { case: name, microseconds, toFastify, toBare } of results) {
-      const list = Object.entries(microseconds).map(([server, value]) => `${server} ${value.toFixed(1)} us`)
-      console.log(`${name}: ${list.join(', ')}; ${toFastify}x plain Fastify, ${toBare}x bare node:http`)
+      const list = Object.entries(microseconds).map(([server, value]) => `${server} ${withRange(value, ' us')}`)
+      console.log(
+        `${name}: ${list.join(', ')}; ${withRange(toFastify, 'x')} plain Fastify, ${withRange(toBare, 'x')} bare node:http`
+      )
     }
   }
 }

@@ -3,7 +3,7 @@
  * for it do, the peer's graph computes logits of every position; this engine's those of the last alone.
  *
  * Each engine runs in a process of its own, and they take turns. The time to the first token is reading the prompt, what
- * further tokens take is decoding; the least time of all rounds counts, since other work on the machine can only add. Before
+ * further tokens take is decoding; the median of all rounds counts. Before
  * each measurement all threads come to rest: the peer's go on for tens of milliseconds after an answer, and would take the
  * cores from the engine whose turn is next.
  *
@@ -16,14 +16,16 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
+import { type Figure, figureOf, ratioOf, withRange } from './figures.ts'
 import { startContestant } from './inference/contestant.ts'
 import { exportForPeer } from './inference/export.ts'
 import { bundledModel, installPeers, peers, scratch } from './inference/peers.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { writeRandomModel } from './inference/random-model.ts'
+import { isSmoke } from './smoke-mode.ts'
 
-/** Milliseconds before a measurement; the peer's threads were seen to spin for up to 50 after an answer. */
-const REST = 150
+/** Milliseconds before a measurement: threads of the peer spin for up to 50 ms after an answer. */
+const REST = isSmoke ? 0 : 150
 /** Ids below it are tokens of both models. */
 const VOCABULARY = 1910
 
@@ -35,19 +37,19 @@ const cases = [
 export interface Result {
   readonly model: string
   readonly promptTokens: number
-  readonly promptPerSecond: Readonly<Record<string, number>>
-  readonly decodePerSecond: Readonly<Record<string, number>>
-  /** This engine over the peer. */
-  readonly promptRatio: number
-  readonly decodeRatio: number
+  readonly promptPerSecond: Readonly<Record<string, Figure>>
+  readonly decodePerSecond: Readonly<Record<string, Figure>>
+  /** This engine over the peer, round by round. Null without a peer. */
+  readonly promptRatio: Figure | null
+  readonly decodeRatio: Figure | null
   /** Whether both generated the same tokens. */
   readonly sameTokens: boolean
 }
 
-/** Least milliseconds of all rounds: of reading the prompt, and of each further token. */
-interface Best {
-  prompt: number
-  token: number
+/** Tokens per second of each round. */
+interface Samples {
+  readonly prompt: number[]
+  readonly token: number[]
   tokens: string
 }
 
@@ -59,37 +61,43 @@ async function compare(
 ): Promise<Result> {
   const runDirectory = model.model === 'vox-tiny' ? bundledModel : join(folder, 'random')
   if (!existsSync(runDirectory)) await writeRandomModel(runDirectory, bundledModel)
-  const exported = join(folder, 'export', model.model.replaceAll(' ', '-'))
-  await exportForPeer(runDirectory, exported)
   const start = (engine: string, model: string) =>
     startContestant(engine, { engine, options: { model, threads, scratch } })
-  const own = { engine: await start('svc', runDirectory), best: nothing() }
-  const peer = { engine: await start('transformers.js', exported), best: nothing() }
+  const own = { name: 'svc', engine: await start('svc', runDirectory), samples: nothing() }
+  const peer = isSmoke ? null : await openPeer(runDirectory, join(folder, 'export', model.model.replaceAll(' ', '-')))
+  const contestants = peer === null ? [own] : [own, peer]
   const prompt = promptTokens(model.prompt, 0, VOCABULARY)
   for (let round = 0; round < rounds; round++) {
-    for (const { engine, best } of [own, peer]) {
+    for (const { engine, samples } of contestants) {
       await pause(REST)
       const { firstMs, tokenMs, tokens } = await engine.measure(prompt, 1 + model.decoded)
-      best.prompt = Math.min(best.prompt, firstMs)
-      best.token = Math.min(best.token, tokenMs)
-      best.tokens = tokens.join()
+      samples.prompt.push((model.prompt / firstMs) * 1000)
+      samples.token.push(1000 / tokenMs)
+      samples.tokens = tokens.join()
     }
   }
-  for (const { engine } of [own, peer]) await engine.stop()
-  const perSecond = (rate: (best: Best) => number) => ({ svc: rate(own.best), 'transformers.js': rate(peer.best) })
+  for (const { engine } of contestants) await engine.stop()
+  const perSecond = (of: 'prompt' | 'token') =>
+    Object.fromEntries(contestants.map(({ name, samples }) => [name, figureOf(samples[of])]))
+  const toPeer = (of: 'prompt' | 'token') => (peer === null ? null : ratioOf(own.samples[of], peer.samples[of]))
   return {
     model: model.model,
     promptTokens: model.prompt,
-    promptPerSecond: perSecond(best => (model.prompt / best.prompt) * 1000),
-    decodePerSecond: perSecond(best => 1000 / best.token),
-    promptRatio: peer.best.prompt / own.best.prompt,
-    decodeRatio: peer.best.token / own.best.token,
-    sameTokens: own.best.tokens === peer.best.tokens
+    promptPerSecond: perSecond('prompt'),
+    decodePerSecond: perSecond('token'),
+    promptRatio: toPeer('prompt'),
+    decodeRatio: toPeer('token'),
+    sameTokens: peer === null || own.samples.tokens === peer.samples.tokens
+  }
+
+  async function openPeer(from: string, exported: string) {
+    await exportForPeer(from, exported)
+    return { name: 'transformers.js', engine: await start('transformers.js', exported), samples: nothing() }
   }
 }
 
-function nothing(): Best {
-  return { prompt: Number.POSITIVE_INFINITY, token: Number.POSITIVE_INFINITY, tokens: '' }
+function nothing(): Samples {
+  return { prompt: [], token: [], tokens: '' }
 }
 
 async function main(): Promise<void> {
@@ -125,8 +133,10 @@ function print(result: Result): void {
     ['prompt', result.promptPerSecond, result.promptRatio],
     ['decode', result.decodePerSecond, result.decodeRatio]
   ] as const) {
-    const each = Object.entries(rates).map(([name, rate]) => `${name} ${rate.toFixed(1)}`)
-    console.log(`  ${what.padEnd(8)}${each.join(' tokens/s, ')} tokens/s: ${ratio.toFixed(2)}x`)
+    const each = Object.entries(rates).map(([name, rate]) => `${name} ${withRange(rate)}`)
+    console.log(
+      `  ${what.padEnd(8)}${each.join(' tokens/s, ')} tokens/s${ratio === null ? '' : `: ${withRange(ratio, 'x')}`}`
+    )
   }
 }
 

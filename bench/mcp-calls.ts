@@ -2,9 +2,8 @@
  * Calls of a tool over MCP: this server over standard streams and Streamable HTTP, against a bare server of the official SDK with
  * the one tool, whose handler answers the same.
  *
- * Each server runs in a process of its own and reports the CPU time that it used; the client's does not count. Rounds are
- * interleaved, over several lives of every server. Reported are calls per second of the best round and the ratio of the least
- * CPU times.
+ * Each server runs in a process of its own and reports the CPU time that it used; the client's does not count. Rounds
+ * alternate between the servers, over several lives of each. Reported are medians with their range.
  *
  *   node --import tsx --conditions=svc-source bench/mcp-calls.ts [--json] [--lives N] [--rounds N] [--requests N]
  */

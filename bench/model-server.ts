@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import type { ClientsResult } from './clients.ts'
-import { type Figure, highest, ratio } from './inference/figures.ts'
+import { type Figure, figureOf, highest, ratio, withRange } from './figures.ts'
 import type { EngineSpeed, EnginesResult } from './quantisation.ts'
 import { runBenchmark } from './run-benchmark.ts'
 import type { ServingResult, StreamCost } from './serving.ts'
@@ -16,7 +16,7 @@ interface Row {
   readonly ours: string
   readonly theirs: string
   readonly ratio: Figure
-  /** Bound of the ratio of the best rounds; null where it is reported without a goal. */
+  /** Bound of the median ratio; null where it is reported without a goal. */
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null
 }
 
@@ -53,10 +53,7 @@ function named(engine: string, quantity: Quantity, names: readonly string[]): Na
 }
 
 const show = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0))
-/** The best round, and the median where it looks different. */
-function cell({ best, median }: Figure, unit = ''): string {
-  return `${show(best)}${show(median) === show(best) ? '' : ` (${show(median)})`}${unit}`
-}
+const cell = withRange
 
 /** The fastest of ours beside the fastest of theirs, in tokens per second. */
 function faster(what: string, ours: readonly Named[], theirs: readonly Named[], goal: Row['goal']): Row {
@@ -90,7 +87,7 @@ function memory(what: string, name: string, peer: string): Row {
     what,
     ours: `${name} ${show(mine)} MB`,
     theirs: `${peer} ${show(mapped)} MB, not mapped ${show(read)} MB`,
-    ratio: { best: share, median: share },
+    ratio: figureOf([share]),
     goal: { atMost: 1.2 }
   }
 }
@@ -110,7 +107,7 @@ function stream(cost: StreamCost): Row[] {
       what: `processor time of the server's process for it : of the loop's, ${on}`,
       ours: `${show(httpProcessor)} ms`,
       theirs: `${show(engineProcessor)} ms`,
-      ratio: { best: httpProcessor / engineProcessor, median: httpProcessor / engineProcessor },
+      ratio: figureOf([httpProcessor / engineProcessor]),
       goal: null
     }
   ]
@@ -164,8 +161,8 @@ const rows: Row[] = [
 
 function line({ what, ours, theirs, ratio, goal }: Row): string {
   const text = goal === null ? '–' : 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`
-  const isReached = goal === null || ('atLeast' in goal ? ratio.best >= goal.atLeast : ratio.best <= goal.atMost)
-  const verdict = goal === null ? '' : isReached ? 'within' : 'short'
+  const isReached = goal === null || ('atLeast' in goal ? ratio.median >= goal.atLeast : ratio.median <= goal.atMost)
+  const verdict = goal === null ? '' : isReached ? 'reached' : 'missed'
   return `| ${[what, ours, theirs, cell(ratio), text, verdict].join(' | ')} |`
 }
 

@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { fastify } from 'fastify'
+import { figureOf, median, withRange } from './figures.ts'
 import { openPocketBase, type PocketBase } from './pocketbase.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -132,10 +133,6 @@ function add(lists: Record<string, number[]>, name: string, value: number): void
   lists[name].push(value)
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number
-}
-
 async function measure(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -225,7 +222,7 @@ async function measure(): Promise<void> {
       }
     }
     const perSecond = Object.fromEntries(Object.entries(found).map(([name, all]) => [name, Math.round(median(all))]))
-    const results = Object.fromEntries(Object.entries(ratios).map(([name, all]) => [name, median(all)]))
+    const results = Object.fromEntries(Object.entries(ratios).map(([name, all]) => [name, figureOf(all)]))
     if (values.json)
       console.log(
         JSON.stringify({
@@ -238,7 +235,7 @@ async function measure(): Promise<void> {
       )
     else {
       for (const [name, value] of Object.entries(perSecond)) console.log(`${name}: ${value} a second`)
-      for (const [name, value] of Object.entries(results)) console.log(`${name}: ${value.toFixed(2)}x`)
+      for (const [name, value] of Object.entries(results)) console.log(`${name}: ${withRange(value, 'x')}`)
     }
   } finally {
     const ended = [server, peer].filter(each => each.exitCode === null).map(each => once(each, 'exit'))

@@ -4,7 +4,7 @@
  *
  * Each engine runs in a process of its own, and they take turns; before each measurement a quiet moment is waited for.
  * Every measurement reads a prompt of 512 tokens and writes 32 more: the time to the first token is reading, what the
- * others take is decoding, with nothing guessed ahead. The best of all rounds and the median are reported.
+ * others take is decoding, with nothing guessed ahead. The median of all rounds is reported, with its range.
  *
  * The exports for transformers.js hold this engine's own graph and packed weights, with the surface that it asks for.
  * Memory is the largest resident set, mapped pages of files included, after the first prompt. llama.cpp maps its file unless
@@ -15,21 +15,20 @@
  */
 import { parseArgs } from 'node:util'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
+import { type Figure, figureOf, withRange } from './figures.ts'
 import { type Contestant, type ContestantOptions, startContestant } from './inference/contestant.ts'
 import type { OpenOptions } from './inference/engines.ts'
-import { type Figure, most } from './inference/figures.ts'
 import type { GgufType } from './inference/gguf.ts'
 import { halfBillionExport, halfBillionGguf, halfBillionModel, vocabulary } from './inference/half-billion.ts'
 import { installPeers, scratch } from './inference/peers.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const PATIENCE_MS = 1500
 const PROMPT = 512
 const LONG_PROMPT = 3840
 const DECODED = 32
-/** What has its turn in some rounds alone has it in one of so many. */
-const SELDOM = 3
 
 /** All but the name in tokens per second. */
 export interface EngineSpeed {
@@ -48,8 +47,6 @@ export interface EnginesResult {
 
 interface Entry {
   readonly open: (options: Pick<OpenOptions, 'threads' | 'scratch'>) => Promise<ContestantOptions>
-  /** Whether it has its turn in some rounds alone, since it is slow or only its memory is of interest. */
-  readonly isSeldom: boolean
   readonly readsLong: boolean
 }
 
@@ -70,18 +67,18 @@ const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
 }
 
 const entries: Readonly<Record<string, Entry>> = {
-  'svc q8': { open: own('q8'), isSeldom: false, readsLong: true },
-  'llama.cpp Q8_0': { open: llama('Q8_0'), isSeldom: false, readsLong: true },
-  'transformers.js q8': { open: transformers('q8'), isSeldom: false, readsLong: false },
-  'svc q4': { open: own('q4'), isSeldom: false, readsLong: false },
-  'llama.cpp Q4_0': { open: llama('Q4_0'), isSeldom: false, readsLong: true },
-  'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), isSeldom: false, readsLong: false },
-  'transformers.js q4': { open: transformers('q4'), isSeldom: false, readsLong: false },
-  'llama.cpp Q8_0 not mapped': { open: llama('Q8_0', false), isSeldom: true, readsLong: false },
-  'llama.cpp Q4_0 not mapped': { open: llama('Q4_0', false), isSeldom: true, readsLong: false },
-  'svc F32': { open: own('none'), isSeldom: true, readsLong: false },
-  'llama.cpp F16': { open: llama('F16'), isSeldom: true, readsLong: true },
-  'transformers.js F32': { open: transformers('none'), isSeldom: true, readsLong: false }
+  'svc q8': { open: own('q8'), readsLong: true },
+  'llama.cpp Q8_0': { open: llama('Q8_0'), readsLong: true },
+  'transformers.js q8': { open: transformers('q8'), readsLong: false },
+  'svc q4': { open: own('q4'), readsLong: false },
+  'llama.cpp Q4_0': { open: llama('Q4_0'), readsLong: true },
+  'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), readsLong: false },
+  'transformers.js q4': { open: transformers('q4'), readsLong: false },
+  'llama.cpp Q8_0 not mapped': { open: llama('Q8_0', false), readsLong: false },
+  'llama.cpp Q4_0 not mapped': { open: llama('Q4_0', false), readsLong: false },
+  'svc F32': { open: own('none'), readsLong: false },
+  'llama.cpp F16': { open: llama('F16'), readsLong: true },
+  'transformers.js F32': { open: transformers('none'), readsLong: false }
 }
 
 class Rounds {
@@ -98,7 +95,6 @@ class Rounds {
   }
 
   async measure(round: number): Promise<void> {
-    if (this.#entry.isSeldom && round % SELDOM !== 0) return
     await quietMoment(PATIENCE_MS)
     const measured = await this.#contestant.measure(promptTokens(PROMPT, round, vocabulary), 1 + DECODED)
     this.#prompt.push((PROMPT / measured.firstMs) * 1000)
@@ -108,7 +104,7 @@ class Rounds {
   }
 
   async measureLong(round: number): Promise<void> {
-    if (!this.#entry.readsLong || round % (this.#entry.isSeldom ? 2 * SELDOM : SELDOM) !== 0) return
+    if (!this.#entry.readsLong) return
     await quietMoment(PATIENCE_MS)
     const { firstMs } = await this.#contestant.measure(promptTokens(LONG_PROMPT, round, vocabulary), 1)
     this.#longPrompt.push((LONG_PROMPT / firstMs) * 1000)
@@ -117,9 +113,9 @@ class Rounds {
   get result(): EngineSpeed {
     return {
       name: this.#contestant.name,
-      decode: most(this.#decode),
-      prompt: most(this.#prompt),
-      longPrompt: this.#longPrompt.length === 0 ? null : most(this.#longPrompt),
+      decode: figureOf(this.#decode),
+      prompt: figureOf(this.#prompt),
+      longPrompt: this.#longPrompt.length === 0 ? null : figureOf(this.#longPrompt),
       megabytes: this.#bytes / 1e6
     }
   }
@@ -132,7 +128,7 @@ class Rounds {
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '5' },
     threads: { type: 'string' },
     only: { type: 'string', multiple: true },
     'no-long': { type: 'boolean', default: false }
@@ -140,7 +136,9 @@ const { values } = parseArgs({
 })
 const threads = Number(values.threads ?? (await physicalParallelism()))
 await installPeers()
-const chosen = Object.entries(entries).filter(([name]) => values.only === undefined || values.only.includes(name))
+const chosen = Object.entries(entries).filter(
+  ([name]) => (values.only === undefined || values.only.includes(name)) && (!isSmoke || name.startsWith('svc '))
+)
 // What this engine writes at its first load must not count as memory of the load that is measured.
 for (const [name, { open }] of chosen) {
   const contestant = await open({ threads, scratch })
@@ -158,10 +156,9 @@ for (const each of running) await each.stop()
 const result: EnginesResult = { threads, engines: running.map(each => each.result) }
 if (values.json) console.log(JSON.stringify(result, null, 2))
 else {
-  console.log('| engine, tokens/s: best (median) | decode | prompt of 512 | prompt of 3,840 | peak memory, MB |')
+  console.log('| engine, tokens/s: median (range) | decode | prompt of 512 | prompt of 3,840 | peak memory, MB |')
   console.log('|---|---|---|---|---|')
-  const cell = (figure: Figure | null) =>
-    figure === null ? '–' : `${figure.best.toFixed(1)} (${figure.median.toFixed(1)})`
+  const cell = (figure: Figure | null) => (figure === null ? '–' : withRange(figure))
   for (const { name, decode, prompt, longPrompt, megabytes } of result.engines) {
     console.log(`| ${[name, cell(decode), cell(prompt), cell(longPrompt), Math.round(megabytes)].join(' | ')} |`)
   }

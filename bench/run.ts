@@ -1,27 +1,29 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--quick]
+ *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--smoke]
  *
- * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures one section alone, and leaves the others of
- * the document as they are. `--quick` shows that the section of the orchestrator can be measured: it takes a minute, and writes
+ * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures one section and keeps
+ * the others of the document. `--smoke` shows that every benchmark runs, in seconds each, and writes nothing: its figures mean
  * nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { type Figure, highest, withRange } from './figures.ts'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
 import type { ModelServerResult } from './model-server.ts'
 import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
 import { runBenchmark } from './run-benchmark.ts'
+import { runSmoke } from './smoke.ts'
 
 interface HttpCase {
   readonly case: string
-  readonly toFastify: number
-  readonly toBare: number
+  readonly toFastify: Figure
+  readonly toBare: Figure
 }
 /** Sections that are measured by themselves, in their order, with the headings that they begin with; the first has the title. */
 const SECTIONS = {
@@ -36,15 +38,15 @@ type Section = keyof typeof SECTIONS
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
 interface Row {
   readonly what: string
-  readonly value: number
+  readonly value: number | Figure
   readonly bound: number | null
   readonly unit: string
 }
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string' }, only: { type: 'string' }, quick: { type: 'boolean', default: false } }
+  options: { rounds: { type: 'string' }, only: { type: 'string' }, smoke: { type: 'boolean', default: false } }
 })
-const { only, quick } = values
+const { only, smoke } = values
 const names = Object.keys(SECTIONS) as readonly Section[]
 if (only !== undefined && !names.includes(only as Section))
   throw new Error(`--only ${only}: one of ${names.join(', ')}`)
@@ -52,9 +54,9 @@ const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
   kernel: measureKernel,
   models: measureModels,
   programs: measurePrograms,
-  orchestrator: () => measureOrchestrator(quick)
+  orchestrator: measureOrchestrator
 }
-if (quick) process.stdout.write(`${(await measures.orchestrator()).join('\n')}\n`)
+if (smoke) process.exitCode = await runSmoke()
 else {
   const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
   const before = sectionsOf(readFileSync(target, 'utf8'))
@@ -87,8 +89,10 @@ async function measureKernel(): Promise<string[]> {
   const http = await runBenchmark<{ results: HttpCase[] }>('http')
   const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
   const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
-  const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
-  const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
+  const startup = await runBenchmark<{
+    results: Record<'help_over_node_ms' | 'hundred_plugins_over_empty_ms', Figure>
+  }>('startup')
+  const worst = (pick: (each: HttpCase) => Figure): Figure => highest(http.results.map(pick))
   const rows: Row[] = [
     {
       what: 'HTTP JSON operation, server CPU a request, 100 routes: over plain Fastify',
@@ -107,13 +111,13 @@ async function measureKernel(): Promise<string[]> {
     },
     {
       what: '`svc --help` over `node -e 0`',
-      value: startup.results.help_over_node_ms ?? Number.NaN,
+      value: startup.results.help_over_node_ms,
       bound: 60,
       unit: 'ms'
     },
     {
       what: '100 trivial plugins, cold start, over an empty kernel',
-      value: startup.results.hundred_plugins_over_empty_ms ?? Number.NaN,
+      value: startup.results.hundred_plugins_over_empty_ms,
       bound: 250,
       unit: 'ms'
     }
@@ -130,7 +134,7 @@ async function measureKernel(): Promise<string[]> {
     '|---|---|---|---|',
     ...rows.map(
       row =>
-        `| ${row.what} | ${format(row.value)} ${row.unit} | ${row.bound === null ? '–' : `≤ ${row.bound} ${row.unit}`} | ${verdict(row)} |`
+        `| ${row.what} | ${typeof row.value === 'number' ? `${format(row.value)} ${row.unit}` : withRange(row.value, row.unit)} | ${row.bound === null ? '–' : `≤ ${row.bound} ${row.unit}`} | ${verdict(row)} |`
     ),
     '',
     'That no request fails while plugins reload under load is a test: `test/e2e/swap.test.ts` counts 0 failures in at least',
@@ -138,11 +142,11 @@ async function measureKernel(): Promise<string[]> {
     '',
     '## HTTP',
     '',
-    'Least server CPU of interleaved rounds, 32 connections, each server in a process of its own (`bench/http.ts`).',
+    'Median server CPU of alternating rounds with its range, 32 connections, one process for each server (`bench/http.ts`).',
     '',
     '| request | over plain Fastify | over bare node:http |',
     '|---|---|---|',
-    ...http.results.map(each => `| ${each.case} | ${each.toFastify.toFixed(2)}x | ${each.toBare.toFixed(2)}x |`)
+    ...http.results.map(each => `| ${each.case} | ${withRange(each.toFastify, 'x')} | ${withRange(each.toBare, 'x')} |`)
   ]
 }
 
@@ -151,7 +155,8 @@ function format(value: number): string {
 }
 
 function verdict({ value, bound }: Row): string {
-  return bound === null ? '' : value <= bound ? 'within' : 'over'
+  if (bound === null) return ''
+  return (typeof value === 'number' ? value : value.median) <= bound ? 'reached' : 'missed'
 }
 
 /** Below their heading. */
@@ -166,10 +171,10 @@ async function measureModels(): Promise<string[]> {
     '| model | prompt tokens | reading the prompt | writing the answer | same tokens |',
     '|---|---|---|---|---|',
     ...inference.results.map(each => {
-      const cell = (rates: Readonly<Record<string, number>>, ratio: number): string =>
+      const cell = (rates: Readonly<Record<string, Figure>>, ratio: Figure | null): string =>
         `${Object.entries(rates)
-          .map(([name, rate]) => `${name} ${Math.round(rate)}`)
-          .join(', ')}: ${ratio.toFixed(2)}x`
+          .map(([name, rate]) => `${name} ${Math.round(rate.median)}`)
+          .join(', ')}: ${ratio === null ? 'no peer' : withRange(ratio, 'x')}`
       const same = each.sameTokens ? 'yes' : 'no'
       return `| ${each.model} | ${each.promptTokens} | ${cell(each.promptPerSecond, each.promptRatio)} | ${cell(each.decodePerSecond, each.decodeRatio)} | ${same} |`
     }),
@@ -178,8 +183,8 @@ async function measureModels(): Promise<string[]> {
     '',
     `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, nothing guessed ahead, against`,
     `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
-    'Tokens per second where no unit is told: the best of rounds in which all engines took their turns, and in parentheses the',
-    'median. Ratios are ours over theirs.',
+    'Tokens per second where no unit is given: the median of rounds in which all engines are measured in turn, with the range',
+    'of the rounds in parentheses. Ratios are ours over theirs.',
     '',
     ...modelServer.table,
     '',

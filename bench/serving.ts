@@ -8,22 +8,23 @@
  * 2. The first token of a chat's twentieth turn, which finds the turns before it in the cache, against that of the same
  *    conversation when nothing is there to be reused.
  *
- * By the clock the best of all rounds and the median are reported, of processor time the mean.
+ * By the clock the median of all rounds is reported with its range, of processor time the mean.
  *
  *   node --import tsx --conditions=svc-source bench/serving.ts [--json] [--rounds N] [--quant none|q8|q4]
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Quantization } from '@svc/contracts'
+import { type Figure, figureOf, withRange } from './figures.ts'
 import { complete } from './inference/completion-client.ts'
 import { startContestant } from './inference/contestant.ts'
-import { type Figure, least } from './inference/figures.ts'
 import { halfBillionModel, vocabulary } from './inference/half-billion.ts'
 import { startModelServer } from './inference/model-server.ts'
 import { scratch } from './inference/peers.ts'
 import { processorTime } from './inference/processor-time.ts'
 import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const PATIENCE_MS = 1500
 /** Between turns, in which a server's threads come to rest. */
@@ -31,7 +32,7 @@ const REST_MS = 100
 const PROMPT = 64
 const ANSWER = 128
 const SLOTS = 8
-const TURNS = 20
+const TURNS = isSmoke ? 2 : 20
 
 /** Milliseconds for each further token of one answer. */
 export interface StreamCost {
@@ -87,8 +88,8 @@ async function measureStream(
   await server.stop()
   return {
     threads: options.threads,
-    engine: least(clock.engine),
-    http: least(clock.http),
+    engine: figureOf(clock.engine),
+    http: figureOf(clock.http),
     engineProcessor: processor.engine,
     httpProcessor: processor.http
   }
@@ -113,7 +114,7 @@ async function measureTurns(url: string, rounds: number) {
     const others = messages.map(message => ({ ...message, content: `x${round} ${message.content}` }))
     cold.push((await ask(url, others, 1)).firstMs)
   }
-  return { nextTurn: least(nextTurn), cold: least(cold), turns: TURNS, promptTokens }
+  return { nextTurn: figureOf(nextTurn), cold: figureOf(cold), turns: TURNS, promptTokens }
 }
 
 async function ask(url: string, messages: readonly Message[], tokens: number) {
@@ -159,16 +160,16 @@ async function post(url: string, path: string, body: object): Promise<Response> 
 }
 
 function print({ quantization, streams, nextTurn, cold, turns, promptTokens }: ServingResult): void {
-  const ms = ({ best, median }: Figure) => `${best.toFixed(2)} ms (median ${median.toFixed(2)})`
+  const ms = (figure: Figure) => withRange(figure, ' ms')
   const percent = (value: number) => `${value < 0 ? '' : '+'}${(100 * value).toFixed(1)} %`
   console.log(`weights: ${quantization}`)
   for (const { threads, engine, http, engineProcessor, httpProcessor } of streams) {
     console.log(`a token with ${threads} threads:`)
-    console.log(`  over HTTP ${ms(http)}, engine alone ${ms(engine)}: ${percent(http.best / engine.best - 1)}`)
+    console.log(`  over HTTP ${ms(http)}, engine alone ${ms(engine)}: ${percent(http.median / engine.median - 1)}`)
     const processor = `${httpProcessor.toFixed(2)} ms, ${engineProcessor.toFixed(2)} ms`
     console.log(`  processor time ${processor}: ${percent(httpProcessor / engineProcessor - 1)}`)
   }
-  const share = (nextTurn.best / cold.best).toFixed(3)
+  const share = (nextTurn.median / cold.median).toFixed(3)
   console.log(`first token of turn ${turns} (${promptTokens} tokens) ${ms(nextTurn)}, cold ${ms(cold)}: ${share}x`)
 }
 
@@ -185,7 +186,7 @@ const runDirectory = await halfBillionModel()
 const streams: StreamCost[] = []
 for (const threads of [1, 2]) streams.push(await measureStream(runDirectory, { quantization, threads }, rounds))
 const server = await startModelServer({ runDirectory, quantization, slots: SLOTS, threads: 2 })
-const chat = await measureTurns(server.url, Math.ceil(rounds / 2))
+const chat = await measureTurns(server.url, rounds)
 await server.stop()
 const result: ServingResult = { quantization, streams, ...chat }
 if (values.json) console.log(JSON.stringify(result, null, 2))

@@ -11,11 +11,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { buildPlugin } from '../kernel/src/loader/build.ts'
+import { type Figure, figureOf, median, withRange } from './figures.ts'
+import { isSmoke } from './smoke-mode.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SVC = join(ROOT, 'kernel', 'bin', 'svc.mjs')
-const PLUGINS = 100
+const PLUGINS = isSmoke ? 3 : 100
 
 /** Opens the project in the working directory with nothing but its own plugins, and closes it. */
 const BOOT = `
@@ -64,14 +65,11 @@ function time(argv: readonly string[], cwd: string): number {
   return performance.now() - started
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
-}
-
 const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '15' } } })
 const [empty, full] = [project(0), project(PLUGINS)]
 try {
-  for (let index = 0; index < PLUGINS; index++) await buildPlugin(join(full, 'plugins', `trivial-${index}`))
+  for (let index = 0; index < PLUGINS; index++)
+    time([SVC, 'plugins', 'build', join('plugins', `trivial-${index}`)], full)
   const boot = ['--input-type=module', '-e', BOOT]
   const runs: Record<string, () => number> = {
     node: () => time(['-e', '0'], empty),
@@ -88,16 +86,20 @@ try {
     }
   }
   const of = (name: string): number => median(taken.get(name) ?? [])
+  const over = (name: string, base: string): Figure =>
+    figureOf((taken.get(name) ?? []).map((value, round) => value - (taken.get(base)?.[round] ?? Number.NaN)))
   const results = {
-    help_over_node_ms: of('help') - of('node'),
-    hundred_plugins_over_empty_ms: of('full') - of('empty'),
+    help_over_node_ms: over('help', 'node'),
+    hundred_plugins_over_empty_ms: over('full', 'empty'),
     node_ms: of('node'),
     help_ms: of('help'),
     empty_kernel_ms: of('empty'),
     hundred_plugins_ms: of('full')
   }
   if (values.json) console.log(JSON.stringify({ benchmark: 'startup', node: process.version, results }))
-  else for (const [name, value] of Object.entries(results)) console.log(`${name.padEnd(32)} ${value.toFixed(1)}`)
+  else
+    for (const [name, value] of Object.entries(results))
+      console.log(`${name.padEnd(32)} ${typeof value === 'number' ? value.toFixed(1) : withRange(value)}`)
 } finally {
   rmSync(empty, { recursive: true })
   rmSync(full, { recursive: true })

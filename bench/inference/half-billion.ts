@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Quantization } from '@svc/contracts'
+import { isSmoke } from '../smoke-mode.ts'
 import { exportForPeer } from './export.ts'
 import { type GgufType, writeGguf } from './gguf.ts'
 import { bundledModel, scratch } from './peers.ts'
@@ -11,11 +12,13 @@ import { halfBillionShape, writeRandomModel } from './random-model.ts'
  * The model that engines and servers are compared on: the shape of Qwen2.5-0.5B with random weights, in the format of each
  * engine. Made on the first run.
  */
+const BUNDLED_VOCABULARY = 2048
 const folder = join(scratch, 'models', 'random-494M-words')
-export const vocabulary = halfBillionShape.vocabulary
+export const vocabulary = isSmoke ? BUNDLED_VOCABULARY : halfBillionShape.vocabulary
 
-/** The run directory, BF16. */
+/** The run directory, BF16. A smoke run takes the small model that comes with the project. */
 export async function halfBillionModel(): Promise<string> {
+  if (isSmoke) return bundledModel
   await once('run', target => writeRandomModel(target, bundledModel, halfBillionShape, 'BF16'))
   return join(folder, 'run')
 }

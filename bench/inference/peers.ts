@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { isSmoke } from '../smoke-mode.ts'
 
 export const root = resolve(import.meta.dirname, '..', '..')
 /** Folder, not in version control, for peers, models and caches: some 7 GB. */
@@ -17,6 +18,7 @@ export const peers = {
 
 /** Installs the peers on the first run, without their install scripts: they are no dependencies. */
 export async function installPeers(): Promise<void> {
+  if (isSmoke) return
   const packages = Object.values(peers)
   const folder = (name: string) => join(scratch, 'node_modules', name.slice(0, name.lastIndexOf('@')))
   if (packages.every(name => existsSync(folder(name)))) return

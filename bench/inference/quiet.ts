@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isSmoke } from '../smoke-mode.ts'
 
 const LOOK_MS = 100
 /** Share of all processors that other work may take. */
@@ -8,6 +9,7 @@ const QUIET = 0.1
 
 /** Resolves when the machine does little else, at the latest after some seconds; at once where the system does not tell. */
 export async function quietMoment(patienceMs: number): Promise<void> {
+  if (isSmoke) return
   const until = performance.now() + patienceMs
   let before = await busyTicks()
   while (before !== null && performance.now() < until) {

@@ -3,21 +3,22 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { build } from 'esbuild'
+import { figureOf, ratioOf, withRange } from '../figures.ts'
+import { sourceAliases } from '../source-aliases.ts'
 
 export type Start = () => Promise<{ readonly port: number; readonly stop: () => unknown }>
 
 export interface Measured {
   readonly name: string
-  /** Microseconds of server CPU a request: the least of all rounds. */
-  readonly microseconds: number
+  /** Microseconds of server CPU a request, of each round. */
+  readonly microseconds: readonly number[]
   /**
-   * Requests a second of the best round. Over HTTP the load generator ends with its own clock's next second, so that of servers that
-   * are near each other the CPU tells more.
+   * Requests a second of each round. The load generator for HTTP ends with the next second of its clock, so the CPU time
+   * separates servers better that are close to each other.
    */
-  readonly perSecond: number
+  readonly perSecond: readonly number[]
 }
 
 /** A server in a process of its own. */
@@ -39,7 +40,7 @@ export interface Plan {
   readonly requests: number
 }
 
-type Best = Map<string, { microseconds: number; perSecond: number }>
+type Samples = Map<string, { readonly microseconds: number[]; readonly perSecond: number[] }>
 
 /** The server's side: says where it listens, then how much CPU it has used whenever it is asked. */
 export async function serveForBench(start: Start): Promise<void> {
@@ -56,16 +57,16 @@ export async function serveForBench(start: Start): Promise<void> {
   process.send?.(port)
 }
 
-/** Measures every server in interleaved rounds, over several lives: how well V8 optimises differs from one to the next. */
+/** Measures the servers in alternating rounds, over several lives: V8 optimises differently in each process. */
 export async function measureServers(plan: Plan): Promise<Measured[]> {
   const compiled = await compile(plan.file)
-  const best: Best = new Map()
-  for (let life = 0; life < plan.lives; life++) await measureLife(compiled, plan, best)
+  const samples: Samples = new Map()
+  for (let life = 0; life < plan.lives; life++) await measureLife(compiled, plan, samples)
   rmSync(compiled)
-  return [...best].map(([name, figures]) => ({ name, ...figures }))
+  return [...samples].map(([name, figures]) => ({ name, ...figures }))
 }
 
-async function measureLife(compiled: string, plan: Plan, best: Best): Promise<void> {
+async function measureLife(compiled: string, plan: Plan, samples: Samples): Promise<void> {
   const servers = await Promise.all(
     plan.servers.map(async name => {
       const child = fork(compiled, ['--serve', name], { execArgv: [], stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
@@ -87,11 +88,10 @@ async function measureLife(compiled: string, plan: Plan, best: Best): Promise<vo
       const seconds = (performance.now() - start) / 1000
       const used = ((await server.cpu()) - before) / plan.requests
       if (round === 0) continue
-      const known = best.get(server.name) ?? { microseconds: Infinity, perSecond: 0 }
-      best.set(server.name, {
-        microseconds: Math.min(used, known.microseconds),
-        perSecond: Math.max(plan.requests / seconds, known.perSecond)
-      })
+      const known = samples.get(server.name) ?? { microseconds: [], perSecond: [] }
+      samples.set(server.name, known)
+      known.microseconds.push(used)
+      known.perSecond.push(plan.requests / seconds)
     }
   }
   for (const { child } of servers) child.send('stop')
@@ -157,7 +157,7 @@ async function compile(file: string): Promise<string> {
     target: 'node20',
     format: 'esm',
     packages: 'external',
-    alias: Object.fromEntries(OURS.map(name => [name, fileURLToPath(import.meta.resolve(name))])),
+    alias: sourceAliases(),
     // Pages are found beside the plugin that has them.
     define: { 'import.meta.url': JSON.stringify(import.meta.resolve('../../plugins/mcp-gateway/src/plugin.ts')) },
     logLevel: 'error'
@@ -165,21 +165,19 @@ async function compile(file: string): Promise<string> {
   return outfile
 }
 
-const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk', '@svc/plugin-sdk/folders']
-
-/** How `own` does against `peer`: above 1 is better. */
+/** Ratios of `own` to `peer`, round by round; above 1 `own` is faster. */
 export function summarise(results: readonly Measured[], own: string, peer: string) {
   const find = (name: string): Measured => results.find(each => each.name === name) as Measured
-  const round = (value: number): number => Number(value.toFixed(3))
-  const throughput = round(find(own).perSecond / find(peer).perSecond)
-  const cpu = round(find(peer).microseconds / find(own).microseconds)
+  const throughput = ratioOf(find(own).perSecond, find(peer).perSecond)
+  const cpu = ratioOf(find(peer).microseconds, find(own).microseconds)
   const list = results.map(
-    ({ name, microseconds, perSecond }) => `${name} ${perSecond.toFixed(0)}/s, ${microseconds.toFixed(1)} us CPU`
+    ({ name, microseconds, perSecond }) =>
+      `${name} ${withRange(figureOf(perSecond), '/s')}, ${withRange(figureOf(microseconds), ' us CPU')}`
   )
   return {
     results,
     throughput,
     cpu,
-    text: `${list.join('; ')}; ${own} to ${peer}: ${throughput}x requests a second, ${cpu}x requests a CPU second`
+    text: `${list.join('; ')}; ${own} to ${peer}: ${withRange(throughput, 'x')} requests a second, ${withRange(cpu, 'x')} requests a CPU second`
   }
 }

@@ -42,6 +42,7 @@ await settled()
 const perReload = (heap() - start) / (reloads - warm)
 const resources = process.getActiveResourcesInfo()
 await project.close()
+await catalog.close()
 process.stdout.write(`${JSON.stringify({ reloads, perReload, resources: resources.length })}\n`)
 
 /** Old units are disposed while reloads go on; waits for the last of them. */

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const TIMEOUT_MS = 120_000
+
+/** Every benchmark with options that let it end in seconds. `model-server` only composes three of them. */
+const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
+  startup: ['--rounds', '1'],
+  http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
+  reload: ['--reloads', '7'],
+  heap: ['--reloads', '20'],
+  compiler: ['--rounds', '1'],
+  interpreter: ['--rounds', '1'],
+  'program-database': ['--rounds', '1'],
+  'program-http': ['--rounds', '1', '--seconds', '0.2', '--connections', '4'],
+  'program-reload': ['--reloads', '7'],
+  inference: ['--rounds', '1', '--threads', '1', '--only', 'vox-tiny'],
+  quantisation: ['--rounds', '1', '--threads', '1', '--no-long'],
+  'quantisation-quality': ['--rows', '2'],
+  clients: ['--rounds', '1', '--threads', '1'],
+  serving: ['--rounds', '1'],
+  constraints: [],
+  'orchestrator-durable': ['--rounds', '1', '--seconds', '0.2', '--concurrency', '8'],
+  'orchestrator-memory': ['--rounds', '1', '--tasks', '2000'],
+  routing: ['--rounds', '1'],
+  'mcp-calls': ['--lives', '1', '--rounds', '1', '--requests', '100'],
+  gateway: ['--lives', '1', '--rounds', '1', '--requests', '100'],
+  'gpu/main': ['--shape', 'tiny', '--device', 'cpu', '--prefill', '64', '--batches', '1', '--no-peer', '--rounds', '1']
+}
+
+/** Runs every benchmark once, without peers from the network. Returns 0, or 1 when one failed. */
+export async function runSmoke(): Promise<number> {
+  const failed: string[] = []
+  for (const [name, options] of Object.entries(BENCHMARKS)) {
+    const started = performance.now()
+    const output = await run(name, options)
+    const seconds = ((performance.now() - started) / 1000).toFixed(1)
+    process.stdout.write(`${output === null ? 'ok' : 'FAILED'} ${name} (${seconds} s)\n`)
+    if (output === null) continue
+    failed.push(name)
+    process.stdout.write(`${output}\n`)
+  }
+  process.stdout.write(failed.length === 0 ? 'every benchmark runs\n' : `failed: ${failed.join(', ')}\n`)
+  return failed.length === 0 ? 0 : 1
+}
+
+/** Null when it ended with 0, else what it printed. */
+async function run(name: string, options: readonly string[]): Promise<string | null> {
+  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=svc-source', file, ...options], {
+    env: { ...process.env, SVC_BENCH_SMOKE: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: TIMEOUT_MS
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      output += chunk
+    })
+  }
+  const [code, signal] = await once(child, 'close')
+  return code === 0 ? null : `${output}ended with ${code ?? signal}`
+}

@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const FOLDERS = ['plugin-sdk', 'contracts', 'config', 'kernel']
+
+/** Every entry of the project's own packages with its source file, for bundles that leave other packages out. */
+export function sourceAliases(): Record<string, string> {
+  const aliases: Record<string, string> = {}
+  for (const folder of FOLDERS) {
+    const root = join(import.meta.dirname, '..', folder)
+    const file = join(root, 'package.json')
+    if (!existsSync(file)) continue
+    const { name, exports } = JSON.parse(readFileSync(file, 'utf8')) as {
+      readonly name: string
+      readonly exports: Readonly<Record<string, string | { readonly 'svc-source'?: string }>>
+    }
+    for (const [entry, target] of Object.entries(exports)) {
+      const source = typeof target === 'string' ? undefined : target['svc-source']
+      if (source !== undefined) aliases[`${name}${entry.slice(1)}`] = join(root, source)
+    }
+  }
+  return aliases
+}
