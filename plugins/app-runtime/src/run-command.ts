@@ -1,6 +1,13 @@
 import { once } from 'node:events'
 import type { KernelAdmin, LanguageCompiler, Program, ProgramText } from '@svc/contracts'
-import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
+import {
+  type CommandDescriptor,
+  type CommandHandler,
+  type CommandIo,
+  errorMessage,
+  isSvcError,
+  t
+} from '@svc/plugin-sdk'
 import { type AppInput, appOptions, isApp, placeOf, servedProgram, tellServing } from './app-mode.ts'
 import { runErrors } from './errors.ts'
 import type { Job, RunFailure } from './worker/job.ts'
@@ -111,7 +118,7 @@ export function listenerOf(io: CommandIo): Listener {
       if (message.kind === 'log') io.stderr.write(`${message.level}: ${message.text}\n`)
     },
     failed(error, kind) {
-      io.stderr.write(`error: ${kind} failed: ${error instanceof Error ? error.message : String(error)}\n`)
+      io.stderr.write(`error: ${kind} failed: ${errorMessage(error)}\n`)
     }
   }
 }

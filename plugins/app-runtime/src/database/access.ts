@@ -9,11 +9,11 @@ import type {
 import { isSvcError } from '@svc/plugin-sdk'
 import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
-import { ApartConnection } from './apart-connection.ts'
 import { BridgeConnection } from './bridge-connection.ts'
 import { connectThread } from './connect-thread.ts'
-import { ownSqlOf } from './own-sql.ts'
+import { OutOfProcessConnection } from './out-of-process-connection.ts'
 import { ProgramDatabase } from './program-database.ts'
+import { rawSqlUseOf } from './raw-sql-use.ts'
 
 /** How a thread gets at a database; survives a structured clone. */
 export interface DatabaseAccess {
@@ -48,24 +48,24 @@ export function openDatabase(
 ): ProgramDatabase {
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
-  const sql = ownSqlOf(program)
+  const sql = rawSqlUseOf(program)
   // The main thread's store can do less than a connection of this thread.
   const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
   const setup = isFresh ? freshSchema(program, capabilities) : []
-  const apart = own === null || !sql.isUsed ? null : new ApartConnection(bridge, location, setup)
+  const outOfProcess = own === null || !sql.isUsed ? null : new OutOfProcessConnection(bridge, location, setup)
   // An in-memory database exists only in one process.
-  const isElsewhere = isFresh && apart !== null
+  const isElsewhere = isFresh && outOfProcess !== null
   if (isElsewhere) own?.close()
-  const connection = isElsewhere ? apart : (own ?? new BridgeConnection(bridge, location))
-  if (isElsewhere) apart.setUp()
+  const connection = isElsewhere ? outOfProcess : (own ?? new BridgeConnection(bridge, location))
+  if (isElsewhere) outOfProcess.setUp()
   else for (const statement of setup) connection.execute(statement)
   return new ProgramDatabase({
     connection,
     location,
     capabilities,
-    apart: apart === null || isElsewhere ? null : { connection: apart, sql },
+    outOfProcess: outOfProcess === null || isElsewhere ? null : { connection: outOfProcess, sql },
     bound: time => {
-      if (apart !== null) apart.time = time
+      if (outOfProcess !== null) outOfProcess.time = time
     }
   })
 }

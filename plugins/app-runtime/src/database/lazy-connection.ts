@@ -8,10 +8,10 @@ import {
 
 type Kind = 'read' | 'write'
 
-/** Another connection to the same database. */
-export interface Apart {
+/** A connection to the same database from another process, for SQL that may not end. */
+export interface OutOfProcess {
   readonly connection: ThreadConnection
-  /** Whether transactions without an owner are supported. */
+  /** True if transactions of actors, which `begin` opens, run there. */
   readonly isInActors: boolean
 }
 
@@ -21,26 +21,26 @@ export interface Apart {
  */
 export class LazyConnection implements ThreadConnection {
   readonly #near: ThreadConnection
-  /** Where SQL is run that may have no end; null where it is run like everything else. */
-  readonly #apart: Apart | null
-  /** Whether the transaction that the running code is in is apart. */
-  #isApart = false
+  /** Runs SQL that may not end; null where all SQL runs on the one connection. */
+  readonly #outOfProcess: OutOfProcess | null
+  /** True while the open transaction is out of process. */
+  #isOutOfProcess = false
   /** The transaction that the running code is in. */
   #kind: Kind | null = null
-  /** Whether the transactions of the running code are parts of one. */
-  #isTogether = false
+  /** True while transactions are savepoints of a group commit. */
+  #isGroup = false
 
-  constructor(connection: ThreadConnection, apart: Apart | null = null) {
+  constructor(connection: ThreadConnection, outOfProcess: OutOfProcess | null = null) {
     this.#near = connection
-    this.#apart = apart
+    this.#outOfProcess = outOfProcess
   }
 
   /** See `ProgramDatabase.transaction`. */
-  within<A>(kind: Kind, run: () => A, keeps: (result: A) => boolean, isApart = false): A {
-    if (this.#isTogether) return this.#asPart(run, keeps)
+  within<A>(kind: Kind, run: () => A, keeps: (result: A) => boolean, isOutOfProcess = false): A {
+    if (this.#isGroup) return this.#inSavepoint(run, keeps)
     if (this.#kind !== null) return run()
     this.#kind = kind
-    this.#isApart = isApart
+    this.#isOutOfProcess = isOutOfProcess
     let result: A
     let isKept: boolean
     try {
@@ -55,43 +55,43 @@ export class LazyConnection implements ThreadConnection {
     return result
   }
 
-  /** Whether transactions can be committed together. */
-  get hasParts(): boolean {
+  /** True if transactions can be committed as a group. */
+  get hasSavepoints(): boolean {
     return this.#near.savepoint !== undefined
   }
 
   /**
-   * Commits the transactions that `run` makes together, when it returns: each is undone by itself, and none is there before
-   * all are. Throws what committing them throws; then none of them is there.
+   * Runs the transactions of `run` as savepoints of one and commits it at the end. Each can be rolled back separately. Throws
+   * what the commit throws; then all are rolled back.
    */
-  together(run: () => void): void {
+  groupCommit(run: () => void): void {
     this.#kind = 'write'
-    this.#isApart = false
-    this.#isTogether = true
+    this.#isOutOfProcess = false
+    this.#isGroup = true
     try {
       run()
     } catch (error) {
-      this.#isTogether = false
+      this.#isGroup = false
       this.rollback()
       throw error
     }
-    this.#isTogether = false
+    this.#isGroup = false
     this.commit()
   }
 
-  #asPart<A>(run: () => A, keeps: (result: A) => boolean): A {
+  #inSavepoint<A>(run: () => A, keeps: (result: A) => boolean): A {
     this.#enter()
-    this.#isTogether = false
+    this.#isGroup = false
     try {
       return this.#connection.savepoint === undefined ? run() : this.#connection.savepoint(run, keeps)
     } finally {
-      this.#isTogether = true
+      this.#isGroup = true
     }
   }
 
-  /** For SQL that may have no end: in the transaction that is open, or else apart. */
-  get forOwnSql(): ThreadConnection {
-    return this.#kind === null && this.#apart !== null ? this.#apart.connection : this
+  /** For SQL that may not end: the open transaction, or else the other process. */
+  get forRawSql(): ThreadConnection {
+    return this.#kind === null && this.#outOfProcess !== null ? this.#outOfProcess.connection : this
   }
 
   get kind(): Kind | null {
@@ -124,7 +124,7 @@ export class LazyConnection implements ThreadConnection {
 
   begin(kind: Kind): void {
     if (this.#kind !== null) throw databaseErrors.create('DBS_NESTED', 'a transaction of this thread is open already')
-    this.#isApart = this.#apart?.isInActors ?? false
+    this.#isOutOfProcess = this.#outOfProcess?.isInActors ?? false
     this.#connection.begin(kind)
     this.#kind = kind
   }
@@ -148,19 +148,19 @@ export class LazyConnection implements ThreadConnection {
   close(): void {
     this.#kind = null
     this.#near.close()
-    this.#apart?.connection.close()
+    this.#outOfProcess?.connection.close()
   }
 
   /** Gives the connection that the transaction was on. */
   #end(): ThreadConnection {
     const connection = this.#connection
     this.#kind = null
-    this.#isApart = false
+    this.#isOutOfProcess = false
     return connection
   }
 
   get #connection(): ThreadConnection {
-    return this.#isApart && this.#apart !== null ? this.#apart.connection : this.#near
+    return this.#isOutOfProcess && this.#outOfProcess !== null ? this.#outOfProcess.connection : this.#near
   }
 
   #enter(): void {

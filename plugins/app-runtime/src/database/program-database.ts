@@ -3,7 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { databaseFailure } from './database-failure.ts'
 import { LazyConnection } from './lazy-connection.ts'
-import type { OwnSql } from './own-sql.ts'
+import type { RawSqlUse } from './raw-sql-use.ts'
 import type { SearchNeed } from './search-sql.ts'
 
 /** Limits of the running program's waits. */
@@ -20,7 +20,7 @@ export interface ProgramDatabaseOptions {
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
   /** For SQL of the program's own, which may have no end; default: the same connection. */
-  readonly apart?: { readonly connection: ThreadConnection; readonly sql: OwnSql } | null
+  readonly outOfProcess?: { readonly connection: ThreadConnection; readonly sql: RawSqlUse } | null
   /** Called with the time left for statements. */
   readonly bound?: (time: RunningTime) => void
 }
@@ -33,13 +33,14 @@ export class ProgramDatabase {
   readonly #connection: LazyConnection
   readonly #location: string
   readonly #capabilities: ProgramDatabaseOptions['capabilities']
-  readonly #sql: OwnSql | null
+  readonly #sql: RawSqlUse | null
   readonly #bound: ProgramDatabaseOptions['bound']
 
-  constructor({ connection, location, capabilities, apart = null, bound }: ProgramDatabaseOptions) {
-    const other = apart === null ? null : { connection: apart.connection, isInActors: apart.sql.isInActors }
+  constructor({ connection, location, capabilities, outOfProcess = null, bound }: ProgramDatabaseOptions) {
+    const other =
+      outOfProcess === null ? null : { connection: outOfProcess.connection, isInActors: outOfProcess.sql.isInActors }
     this.#connection = new LazyConnection(connection, other)
-    this.#sql = apart?.sql ?? null
+    this.#sql = outOfProcess?.sql ?? null
     this.#bound = bound
     this.#location = location
     this.#capabilities = capabilities
@@ -60,11 +61,11 @@ export class ProgramDatabase {
    * its name, or the route by its method and path.
    */
   transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
-    return this.#told('the database', () => this.#connection.within(kind, run, keeps, this.isApart(of)))
+    return this.#told('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
   }
 
-  /** Whether the transaction of a function is on a connection apart. */
-  isApart(name: string): boolean {
+  /** True if the transaction of a function runs out of process. */
+  isOutOfProcess(name: string): boolean {
     return this.#sql?.reaches(name) ?? false
   }
 
@@ -77,13 +78,13 @@ export class ProgramDatabase {
     return this.#connection.inTransaction
   }
 
-  get hasParts(): boolean {
-    return this.#connection.hasParts
+  get hasSavepoints(): boolean {
+    return this.#connection.hasSavepoints
   }
 
-  /** Commits the transactions that `run` makes together; see `LazyConnection.together`. */
-  together(run: () => void): void {
-    this.#told('the database', () => this.#connection.together(run))
+  /** Commits the transactions of `run` as a group; see `LazyConnection.groupCommit`. */
+  groupCommit(run: () => void): void {
+    this.#told('the database', () => this.#connection.groupCommit(run))
   }
 
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
@@ -114,17 +115,17 @@ export class ProgramDatabase {
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
     return this.#told('the database', () => {
       try {
-        return this.#connection.forOwnSql.query(sql, parameters)
+        return this.#connection.forRawSql.query(sql, parameters)
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
-        return this.#connection.forOwnSql.execute(sql, parameters)
+        return this.#connection.forRawSql.execute(sql, parameters)
       }
     })
   }
 
   /** Rows by SQL that the program has written in part. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
-    return this.#told(table, () => this.#connection.forOwnSql.rows(sql, parameters))
+    return this.#told(table, () => this.#connection.forRawSql.rows(sql, parameters))
   }
 
   /** Brings a copy up to date, outside of what writes. */

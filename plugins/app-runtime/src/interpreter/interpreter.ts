@@ -1,4 +1,5 @@
 import type { HirExpression, Program } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { ActorRuntime } from '../actors/actor-runtime.ts'
 import type { StoredAddress } from '../actors/actor-store.ts'
 import { runErrors } from '../errors.ts'
@@ -149,7 +150,7 @@ export class Interpreter {
     return runErrors.create(code, `${where}: ${message}`, {
       at: place < 0 ? { file: this.#places.path } : this.#places.place(place),
       data: { message, calls: lines.map(line => line.trim()) },
-      ...(hint === undefined ? {} : { hint })
+      ...defined({ hint })
     })
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { fail } from './failure.ts'
 import type { Capability } from './host.ts'
 import type { Machine } from './machine.ts'
@@ -15,7 +16,7 @@ export interface Native {
 }
 
 export function native(least: number, most: number, run: Native['run'], capability?: Capability): Native {
-  return { least, most, run, ...(capability === undefined ? {} : { capability }) }
+  return { least, most, run, ...defined({ capability }) }
 }
 
 /** One that is something else each time, as what needs a capability is by itself. */

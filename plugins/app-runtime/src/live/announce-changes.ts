@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { type LiveOptions, type LiveService, openLive } from './live-service.ts'
 
@@ -11,9 +10,6 @@ export function announceChanges(ctx: PluginContext<unknown>, options: Omit<LiveO
   if (live === null) return null
   ctx.effect('streams of changes', () => live.close())
   // Streams that wait for changes would hold up the end of the program from before.
-  ctx.background('streams of changes', async signal => {
-    if (!signal.aborted) await once(signal, 'abort')
-    live.close()
-  })
+  ctx.onDrain('streams of changes', () => live.close())
   return live
 }

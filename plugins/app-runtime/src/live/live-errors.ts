@@ -1,4 +1,4 @@
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 
 /** Error report for a client, as JSON. Internal details stay here. */
 export function errorText(error: unknown): string {
@@ -13,6 +13,6 @@ export function errorFacts(error: unknown): { error: string; code: string; detai
     error: message,
     code,
     ...(data === undefined ? {} : { details: data }),
-    ...(hint === undefined ? {} : { hint })
+    ...defined({ hint })
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import type { DatabaseStore, Program } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { desiredSchema } from './desired-schema.ts'
 import { levelOf, type Renames, type SchemaPlan } from './plan.ts'
@@ -98,7 +98,7 @@ function planOptions(
     // As people gave it, which is from where they are.
     program: relative(projectRoot, resolve(path)).split(sep).join('/'),
     force,
-    ...(renames === undefined ? {} : { renames }),
+    ...defined({ renames }),
     isProgram: other => existsSync(resolve(projectRoot, other))
   }
 }

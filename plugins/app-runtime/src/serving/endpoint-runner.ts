@@ -1,4 +1,4 @@
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Interpreter, RunningProgram } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
@@ -170,5 +170,5 @@ export function failureOf(thrown: unknown): SentFailure {
   }
   const { code, message, hint, data } = thrown
   const { calls = [] } = (data ?? {}) as { readonly calls?: readonly string[] }
-  return { code, message, calls, ...(hint === undefined ? {} : { hint }) }
+  return { code, message, calls, ...defined({ hint }) }
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { MessageChannel } from 'node:worker_threads'
-import { SvcError } from '@svc/plugin-sdk'
+import { defined, SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
@@ -33,7 +33,7 @@ export class LoadingThread {
         if (message.kind === 'loaded') resolve()
         else if (message.kind === 'refused') {
           const { code, message: text, calls, hint } = message.error
-          reject(new SvcError(code, text, { data: { calls }, ...(hint === undefined ? {} : { hint }) }))
+          reject(new SvcError(code, text, { data: { calls }, ...defined({ hint }) }))
         } else return
         worker.off('message', onMessage)
       }

@@ -56,14 +56,14 @@ function runnersOf(
     bytes: Math.min(BYTES, limits.bytes),
     depth: Math.min(DEPTH, limits.depth)
   }
-  // One statement sees one state of the database by itself.
-  const alone: InTransaction = (_, work) => work()
-  const together: InTransaction = (kind, work, keeps) => database.transaction(kind, work, keeps)
+  // A single statement sees one snapshot without a transaction.
+  const withoutTransaction: InTransaction = (_, work) => work()
+  const inTransactionOf: InTransaction = (kind, work, keeps) => database.transaction(kind, work, keeps)
   const runners = new Map<number, EndpointRunner>()
   for (const [index, endpoint] of endpoints.entries()) {
     const statements = endpoint.kind === 'query' ? queries.get(endpoint.name) : undefined
     if (statements === undefined) continue
-    const inTransaction = statements === 1 ? alone : together
+    const inTransaction = statements === 1 ? withoutTransaction : inTransactionOf
     runners.set(index, new EndpointRunner(endpoint, interpreter, types, least, inTransaction))
   }
   return runners

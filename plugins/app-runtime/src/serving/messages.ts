@@ -17,7 +17,7 @@ export const STATE = {
   POSTED: 1,
   TAKEN_BACK: 2,
   RUNNING: 3,
-  /** Done, and to be committed together with others: nothing of it is there yet. */
+  /** Done and waiting for a group commit: nothing of it is committed. */
   HELD: 4,
   /** The end of the call's transaction is being written. */
   COMMITTING: 5,

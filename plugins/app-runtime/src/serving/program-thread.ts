@@ -56,7 +56,7 @@ class LoadedProgram {
 
   readonly #heldTurn: Turn = { running: this.#turn.running, committing: () => undefined, committed: () => undefined }
   readonly #database: ProgramDatabase | null
-  /** Places of endpoints whose transactions can be committed together. */
+  /** Indexes of endpoints whose transactions can be committed as a group. */
   readonly #writers: ReadonlySet<number>
 
   constructor(port: MessagePort, load: Load) {
@@ -82,9 +82,9 @@ class LoadedProgram {
     const { database } = surroundings
     this.#database = database
     const writers = endpoints.flatMap(({ kind, name }, index) => {
-      return kind === 'mutation' && !database?.isApart(name) ? [index] : []
+      return kind === 'mutation' && !database?.isOutOfProcess(name) ? [index] : []
     })
-    this.#writers = new Set(database?.hasParts ? writers : [])
+    this.#writers = new Set(database?.hasSavepoints ? writers : [])
     this.#runners = endpoints.map(endpoint => {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
       return new EndpointRunner(endpoint, interpreter, types, limits, surroundings.inTransaction)
@@ -98,7 +98,7 @@ class LoadedProgram {
   perform(calls: Calls): void {
     for (let at = 0; at < calls.length; ) {
       const end = this.#endOfWriters(calls, at)
-      if (end > at + CALL) this.#together(calls, at, end)
+      if (end > at + CALL) this.#groupCommit(calls, at, end)
       else if (this.#begin(calls[at] as number)) this.#alone(calls, at)
       at = Math.max(end, at + CALL)
     }
@@ -141,11 +141,11 @@ class LoadedProgram {
    * Transactions that wait for each other are committed at once, since the disk takes as long for one as for many. None is
    * answered before all are there.
    */
-  #together(calls: Calls, from: number, end: number): void {
+  #groupCommit(calls: Calls, from: number, end: number): void {
     const held: { readonly slot: number; readonly endpoint: number; answer: Answer }[] = []
     this.#send()
     try {
-      this.#database?.together(() => {
+      this.#database?.groupCommit(() => {
         for (let at = from; at < end; at += CALL) {
           const slot = calls[at] as number
           if (!this.#begin(slot)) continue

@@ -10,10 +10,10 @@ import {
   type ProgramText,
   workflowStep
 } from '@svc/contracts'
-import { isSvcError, type PluginContext } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
-import { apartAnswers } from '../database/apart-process.ts'
+import { processAnswers } from '../database/database-process.ts'
 import { openPlace } from '../database/job-database.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
@@ -93,7 +93,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       ...HTTP_ANSWERS,
       ...services.answers,
       ...(hasDatabase ? storeAnswers(async () => store, signal) : {}),
-      ...(ownThread === null ? {} : apartAnswers(ownThread, limits.bytes, signal))
+      ...(ownThread === null ? {} : processAnswers(ownThread, limits.bytes, signal))
     })
   })
   // Databases in the main thread have nothing that a thread could try.
@@ -235,7 +235,7 @@ function reloadOnSave(
       // During shutdown the last error is not reported.
       if (isSvcError(error, 'KRN_CLOSED')) return
       watch.forget()
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       const hint = isSvcError(error) && error.hint !== undefined ? `\n${error.hint}` : ''
       log.error(`${path} was not reloaded; what was served before goes on: ${reason}${hint}`)
     })

@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
 /** How what is synchronous in a thread gets something from the main thread. */
@@ -134,7 +134,6 @@ function sentError(error: unknown, kind: string): SentError {
     code,
     message,
     status,
-    ...(hint === undefined ? {} : { hint }),
-    ...(data === undefined ? {} : { data })
+    ...defined({ hint, data })
   }
 }

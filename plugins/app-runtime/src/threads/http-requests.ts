@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 
@@ -26,7 +27,7 @@ export const HTTP_ANSWERS: BridgeAnswers = {
       const response = await fetch(url, {
         method,
         signal,
-        ...(body === undefined ? {} : { body }),
+        ...defined({ body }),
         headers: type === undefined ? {} : { 'content-type': type }
       })
       return { status: response.status, text: await textOf(response, url) }

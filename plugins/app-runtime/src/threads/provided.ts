@@ -1,5 +1,5 @@
 import type { KernelAdmin } from '@svc/contracts'
-import { isSvcError, type Ref, type Service } from '@svc/plugin-sdk'
+import type { Ref, Service } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
 /** A service of another plugin, looked up when a program asks for it. Throws `RUN_UNSUPPORTED`, with what it lacks. */
@@ -16,8 +16,8 @@ export function provided<A>(
   admin: KernelAdmin | undefined
 ): Provided<A> {
   return async () => {
-    const there = heldBy(reference)
-    if (there !== undefined) return there
+    const held = reference?.available
+    if (held !== undefined) return held
     const plugins = admin?.plugins() ?? []
     const plugin = plugins.find(each => provides(admin?.manifest(each.name)?.provides, token))?.name
     if (plugin === undefined) {
@@ -25,8 +25,8 @@ export function provided<A>(
       throw runErrors.create('RUN_UNSUPPORTED', `${name} needs a plugin that gives ${token.id}; ${package_} does`)
     }
     await admin?.apply({ activate: [plugin] })
-    const now = heldBy(reference)
-    if (now !== undefined) return now
+    const activated = reference?.available
+    if (activated !== undefined) return activated
     const why = admin?.why(plugin)[0] ?? `${plugin} does not run`
     const remedy = `svc.toml switches it on with "enabled = true" in [plugins.${plugin}]`
     throw runErrors.create('RUN_UNSUPPORTED', `${name} cannot be used, since ${why}; ${remedy}`)
@@ -35,13 +35,4 @@ export function provided<A>(
 
 function provides(provided: readonly unknown[] | undefined, { id }: Service): boolean {
   return provided?.includes(id) === true
-}
-
-function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
-  try {
-    return reference?.current
-  } catch (error) {
-    if (isSvcError(error, 'KRN_SERVICE_GONE')) return undefined
-    throw error
-  }
 }

@@ -1,4 +1,4 @@
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
 import type { RunFailure } from './job.ts'
 
@@ -10,8 +10,7 @@ export function failureOf(error: unknown): RunFailure {
   return {
     code: code as RunErrorCode,
     message,
-    ...(hint === undefined ? {} : { hint }),
-    ...(at === undefined ? {} : { at }),
+    ...defined({ hint, at }),
     calls
   }
 }

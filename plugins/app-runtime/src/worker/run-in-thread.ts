@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
-import { apartAnswers } from '../database/apart-process.ts'
+import { defined } from '@svc/plugin-sdk'
+import { processAnswers } from '../database/database-process.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { timeLimitText } from '../interpreter/time-limit.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
@@ -114,7 +115,7 @@ export async function runInThread(
       ...HTTP_ANSWERS,
       ...services,
       ...(store === null ? {} : storeAnswers(store, over.signal)),
-      ...(thread === null ? {} : apartAnswers(thread, job.limits.bytes, over.signal))
+      ...(thread === null ? {} : processAnswers(thread, job.limits.bytes, over.signal))
     },
     listener.failed
   )
@@ -135,5 +136,5 @@ export async function runInThread(
 }
 
 function failed(code: RunFailure['code'], message: string, hint?: string): Ending {
-  return { ok: false, failure: { code, message, calls: [], ...(hint === undefined ? {} : { hint }) } }
+  return { ok: false, failure: { code, message, calls: [], ...defined({ hint }) } }
 }

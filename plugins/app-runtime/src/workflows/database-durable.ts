@@ -1,4 +1,5 @@
 import type { ThreadConnection } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { SqlActorStore } from '../actors/sql-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { type PlanProvenance, SqlWorkflowStore } from './sql-workflow-store.ts'
@@ -22,7 +23,7 @@ export function databaseDurable(
   stepped?: Durable['stepped']
 ): Durable {
   return {
-    workflows: new SqlWorkflowStore(connection, { program, metricSession, ...(plan === undefined ? {} : { plan }) }),
+    workflows: new SqlWorkflowStore(connection, { program, metricSession, ...defined({ plan }) }),
     actors: new SqlActorStore(connection, program),
     now: Date.now,
     sleep,

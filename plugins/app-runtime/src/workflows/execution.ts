@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { Failure, fail } from '../interpreter/failure.ts'
@@ -318,7 +319,7 @@ export class WorkflowExecution {
 
   /** Called again under its id, it is not done again. */
   #keep(id: string, step: StepRecord, signal?: number): void {
-    this.#record({ completed: { activityId: id, ...step }, ...(signal === undefined ? {} : { signal }) })
+    this.#record({ completed: { activityId: id, ...step }, ...defined({ signal }) })
     const { runId, workflow } = this.run
     this.#durable.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true

@@ -59,39 +59,43 @@ const address = (line: string): string => /http:\/\/[\d.:]+/.exec(line)?.[0] ?? 
 t.test('svc run serves a program that can be called, with a database and a port of its own', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const first = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'memory')
+  const second = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'notes.db')
   const url = address(await first.line(/app listens on/))
   const json = { 'content-type': 'application/json' }
   const add = { method: 'POST', headers: json, body: '{"text":"a"}' }
   t.match(await ask(`${url}/api/mutation/add`, add), { status: 200 })
   t.same(await ask(`${url}/api/query/notes`), { status: 200, body: 1 })
-  const second = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'notes.db')
   const other = address(await second.line(/app listens on/))
-  t.same(await ask(`${other}/api/query/notes`), { status: 200, body: 0 }, 'beside another one, with other rows')
+  t.same(
+    await ask(`${other}/api/query/notes`),
+    { status: 200, body: 0 },
+    'at the same time as another one, with other rows'
+  )
   t.notOk(first.output.includes('main ran'))
   first.child.kill('SIGINT')
   t.same(await first.ended, [0, null])
 })
 
-t.test('svc run calls main where it is told to, and where there is nothing to serve', async t => {
+t.test('svc run calls main on request, and where there is nothing to serve', async t => {
   const folder = makeProject(t, { 'app.vox': APP, 'hello.vox': 'fn main() { print("hello") }' })
-  for (const argv of [
+  const commands = [
     ['app.vox', '--interp', '--database', 'memory'],
     ['app.vox', '--mode', 'interp']
-  ]) {
-    const told = svc(t, folder, 'run', ...argv)
-    t.same(await told.ended, [0, null])
-    t.ok(told.output.includes('main ran'), argv.join(' '))
-  }
+  ].map(argv => svc(t, folder, 'run', ...argv))
   const plain = svc(t, folder, 'run', 'hello.vox')
+  const both = svc(t, folder, 'run', 'hello.vox', '--app', '--interp')
+  for (const command of commands) {
+    t.same(await command.ended, [0, null])
+    t.ok(command.output.includes('main ran'))
+  }
   t.same(await plain.ended, [0, null])
   t.same(plain.output, ['hello'])
-  t.same(await svc(t, folder, 'run', 'hello.vox', '--app', '--interp').ended, [2, null])
+  t.same(await both.ended, [2, null])
 })
 
 t.test('svc run and svc dev show what is wrong with a program', async t => {
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
-  for (const command of ['run', 'dev']) {
-    const { ended, output } = svc(t, folder, command, 'app.vox')
+  for (const { ended, output } of ['run', 'dev'].map(command => svc(t, folder, command, 'app.vox'))) {
     t.same(await ended, [1, null])
     t.match(output.join('\n'), /error\[.+\n.*app\.vox:2:/)
   }
@@ -112,7 +116,7 @@ t.test('a program that has errors when the service starts is served when they ar
   t.same(await ask(`${url}/api/query/f`), { status: 200, body: 1 })
 })
 
-t.test('svc dev says when it serves a program anew', async t => {
+t.test('svc dev says when it serves a program again', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const dev = svc(t, folder, 'dev', 'app.vox', '--port', '0')
   const url = address(await dev.line(/app listens on/))

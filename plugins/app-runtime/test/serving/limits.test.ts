@@ -1,5 +1,5 @@
 import t from 'tap'
-import { serveApp } from './served-app.ts'
+import { type App, serveApp } from './served-app.ts'
 
 const SOURCE = `
 @table
@@ -60,8 +60,12 @@ const LIMITS = {
   'app-runtime.threads': 3
 }
 
+let app: App
+t.before(async () => {
+  app = await serveApp(t as never, SOURCE, LIMITS)
+})
+
 t.test('what does not end is stopped and named, while others are answered', async t => {
-  const app = await serveApp(t, SOURCE, LIMITS)
   const calls: readonly (readonly [name: string, body: object, code: RegExp, status: number])[] = [
     ['spin', {}, /RUN_TIME_LIMIT/, 504],
     ['backtrack', {}, /RUN_TIME_LIMIT/, 504],
@@ -87,8 +91,7 @@ t.test('what does not end is stopped and named, while others are answered', asyn
   }
 })
 
-t.test('a writer that is stopped has written nothing, says so, and holds nobody up', async t => {
-  const app = await serveApp(t, SOURCE, LIMITS)
+t.test('a writer that is stopped has written nothing, says so, and holds no others up', async t => {
   await app.post('/api/mutation/enter', { n: 1 })
   const stuck = app.post('/api/mutation/stuck', {})
   const others = Array.from({ length: 5 }, (_, n) => app.post('/api/mutation/enter', { n }))
@@ -102,12 +105,12 @@ t.test('a writer that is stopped has written nothing, says so, and holds nobody 
 
 t.test('functions that wait hold no others up', async t => {
   const app = await serveApp(t, SOURCE, { ...LIMITS, 'app-runtime.time_limit_ms': 120_000 })
-  const naps = [app.post('/api/nap', { ms: 10_000 }), app.post('/api/nap', { ms: 10_000 })]
+  const naps = [app.post('/api/nap', { ms: 5_000 }), app.post('/api/nap', { ms: 5_000 })]
   const quick = Array.from({ length: 50 }, (_, n) => app.get(`/api/query/quick?n=${n}`))
   const first = await Promise.race([
     ...naps.map(nap => nap.then(() => 'a nap')),
     Promise.all(quick).then(() => 'the others')
   ])
   t.equal(first, 'the others')
-  for (const nap of naps) t.same(await nap, { status: 200, body: 10_000 })
+  for (const nap of naps) t.same(await nap, { status: 200, body: 5_000 })
 })

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
+import { runSvc } from '../../../../test/e2e/run-svc.ts'
+import { makeProject } from '../../../../test/e2e/served-project.ts'
 
 const SOURCE = `
 activity reserve(item: str) to Result[str] {
@@ -20,45 +20,47 @@ workflow fails(n: dec) to Result[dec] {
 
 t.test('runs are begun, signalled, shown and cancelled from the command line', async t => {
   const folder = makeProject(t, { 'order.vox': SOURCE })
-  const svc = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const svc = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const short = ['--set', 'plugins.app-runtime.time_limit_ms=1500']
-    const { status, stdout, stderr } = spawnSync(process.execPath, [SVC_BIN, ...args, ...short], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { ...process.env, ...env }
-    })
+    const { code: status, stdout, stderr } = await runSvc(folder, [...args, ...short], { env })
     return { status, stdout, stderr }
   }
   const order = ['workflow', 'run', 'order.vox', 'order', '--args', '{"item":"cup"}', '--run-id', 'o1']
-  t.match(svc(['workflow', 'check', 'order.vox', '--json']), { status: 0, stdout: /"name":"order"/ })
-  t.match(svc(order), { status: 1, stdout: '', stderr: /reserving cup[\s\S]*RUN_WORKFLOW_PENDING.*the signal paid/ })
-  const { stdout: list } = svc(['workflow', 'list', '--json'])
+  t.match(await svc(['workflow', 'check', 'order.vox', '--json']), { status: 0, stdout: /"name":"order"/ })
+  t.match(await svc(order), {
+    status: 1,
+    stdout: '',
+    stderr: /reserving cup[\s\S]*RUN_WORKFLOW_PENDING.*the signal paid/
+  })
+  const { stdout: list } = await svc(['workflow', 'list', '--json'])
   t.match(JSON.parse(list), { runs: [{ run_id: 'o1', workflow: 'order', status: 'waiting', waits_for: 'paid' }] })
-  t.match(svc(['workflow', 'signal', 'o1', 'paid', '--payload', '{"who":"me"}']), { status: 0 })
-  const done = svc(['workflow', 'run', 'order.vox', 'order', '--run-id', 'o1', '--json'])
+  t.match(await svc(['workflow', 'signal', 'o1', 'paid', '--payload', '{"who":"me"}']), { status: 0 })
+  const done = await svc(['workflow', 'run', 'order.vox', 'order', '--run-id', 'o1', '--json'])
   t.same(JSON.parse(done.stdout), { run_id: 'o1', result: { _tag: 'Ok', value: 'r-cup 1 by me' } })
   t.notMatch(done.stderr, 'reserving', 'what was done is not done again')
-  const shown = svc(['workflow', 'inspect', 'o1'])
+  const shown = await svc(['workflow', 'inspect', 'o1'])
   t.match(shown.stdout, /o1: order of order.vox is completed[\s\S]*ActivityReplayed order-0[\s\S]*WorkflowCompleted/)
-  t.match(svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /takes no signal: it is completed/ })
-  t.match(svc(['workflow', 'prune', '--keep-runs', '0', '--dry-run']), { status: 0, stdout: /would delete 1 run that/ })
-  t.match(svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 runs/ }, 'it is new')
-  t.match(svc(['workflow', 'prune', '--keep-days', '0', '--json']), { status: 0, stdout: /"runs":1/ })
-  t.match(svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
-  t.match(svc(['workflow', 'inspect', 'nobody']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
-  t.match(svc(['workflow', 'run', 'order.vox', 'order', '--args', '{"thing":1}']), {
-    status: 1,
-    stderr: /RUN_ARGUMENTS/
+  t.match(await svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /takes no signal: it is completed/ })
+  t.match(await svc(['workflow', 'prune', '--keep-runs', '0', '--dry-run']), {
+    status: 0,
+    stdout: /would delete 1 run that/
   })
-  for (const [args, reason] of [
-    ['{}', 'item: expected str, found nothing'],
-    ['["cup", "two"]', 'count: expected int, found "two"']
-  ] as const) {
-    t.match(svc(['workflow', 'run', 'order.vox', 'order', '--args', args]), { status: 1, stderr: reason })
-  }
-  t.match(svc(['workflow', 'run', 'order.vox', 'nothing']), { status: 1, stderr: /it has order, fails/ })
+  t.match(await svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 runs/ }, 'it is new')
+  t.match(await svc(['workflow', 'prune', '--keep-days', '0', '--json']), { status: 0, stdout: /"runs":1/ })
+  t.match(await svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   const ordered = (args: string) => svc(['run', 'order.vox'], { SVC_RUN_WORKFLOW: 'fails', SVC_WORKFLOW_ARGS: args })
-  t.match(ordered('["1.25"]'), { status: 0, stdout: '{"_tag":"Ok","value":"1.25"}\n' })
-  t.match(ordered('{"n":"2"}'), { status: 2, stdout: '{"_tag":"Err","value":"too much"}\n' })
-  t.match(ordered('{"n":true}'), { status: 2, stderr: /RUN_ARGUMENTS/ })
+  const runOrder = (args: string) => svc(['workflow', 'run', 'order.vox', 'order', '--args', args])
+  // Each starts a process; none depends on another.
+  await Promise.all([
+    svc(['workflow', 'inspect', 'unknown']).then(ran => t.match(ran, { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })),
+    runOrder('{"thing":1}').then(ran => t.match(ran, { status: 1, stderr: /RUN_ARGUMENTS/ })),
+    runOrder('{}').then(ran => t.match(ran, { status: 1, stderr: 'item: expected str, found nothing' })),
+    runOrder('["cup", "two"]').then(ran => t.match(ran, { status: 1, stderr: 'count: expected int, found "two"' })),
+    svc(['workflow', 'run', 'order.vox', 'nothing']).then(ran =>
+      t.match(ran, { status: 1, stderr: /it has order, fails/ })
+    ),
+    ordered('["1.25"]').then(ran => t.match(ran, { status: 0, stdout: '{"_tag":"Ok","value":"1.25"}\n' })),
+    ordered('{"n":"2"}').then(ran => t.match(ran, { status: 2, stdout: '{"_tag":"Err","value":"too much"}\n' })),
+    ordered('{"n":true}').then(ran => t.match(ran, { status: 2, stderr: /RUN_ARGUMENTS/ }))
+  ])
 })

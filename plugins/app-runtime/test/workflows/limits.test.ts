@@ -61,7 +61,7 @@ async function runOf(
   return (body as { run: { status: string; error: string | null; completed_steps: number } }).run
 }
 
-t.test('runs and messages that do not end are given up, and hold up nobody', async t => {
+t.test('runs and messages that do not end are given up, and hold up no others', async t => {
   const app = await serveApp(t, SOURCE, settings)
   t.match(await app.post('/api/begin', {}), { body: 'never' })
   await app.post('/api/send', {})

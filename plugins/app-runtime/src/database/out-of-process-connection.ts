@@ -5,20 +5,20 @@ import {
   type SqlValue,
   type ThreadConnection
 } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { durationText } from '../interpreter/time-limit.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { RunningTime } from './program-database.ts'
 
 /** Client of a thread's connection in another process. */
-export type ApartQuestion =
+export type ProcessQuestion =
   | { readonly op: 'query' | 'rows' | 'row' | 'execute'; readonly sql: string; readonly parameters?: SqlParameters }
   | { readonly op: 'begin'; readonly kind: 'read' | 'write' }
   | { readonly op: 'commit' | 'rollback' | 'close' }
 
 /** Kind of the question on the bridge. */
-export const APART_QUESTION = 'database apart'
+export const PROCESS_QUESTION = 'database process'
 
 /** Milliseconds for the end of a transaction, and for what is no part of a call of the program. */
 const END_MS = 30_000
@@ -27,7 +27,7 @@ const END_MS = 30_000
  * A connection in a separate process. A running statement in a thread cannot be stopped; a process can be killed,
  * which rolls back its uncommitted changes.
  */
-export class ApartConnection implements ThreadConnection {
+export class OutOfProcessConnection implements ThreadConnection {
   /** Resource limits of statements. */
   time: RunningTime = { left: () => END_MS, limit: () => durationText(END_MS) }
   readonly #bridge: Bridge
@@ -112,13 +112,13 @@ export class ApartConnection implements ThreadConnection {
   #statement(op: 'query' | 'rows' | 'row' | 'execute', sql: string, parameters: SqlParameters | undefined): unknown {
     this.#assertThere()
     if (this.#open === null) this.setUp()
-    return this.#ask({ op, sql, ...(parameters === undefined ? {} : { parameters }) }, this.time.left())
+    return this.#ask({ op, sql, ...defined({ parameters }) }, this.time.left())
   }
 
-  #ask(question: ApartQuestion, milliseconds: number): unknown {
+  #ask(question: ProcessQuestion, milliseconds: number): unknown {
     this.#isUsed = true
     try {
-      return this.#bridge.ask(APART_QUESTION, question, milliseconds)
+      return this.#bridge.ask(PROCESS_QUESTION, question, milliseconds)
     } catch (error) {
       const isLate = isSvcError(error, 'RUN_TIME_LIMIT')
       const hasEnded = isLate || isSvcError(error, 'DBS_LOST') || isSvcError(error, 'RUN_MEMORY_LIMIT')

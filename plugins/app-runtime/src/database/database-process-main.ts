@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { ConnectThread, SqlValue, ThreadConnection } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
-import type { ApartQuestion } from './apart-connection.ts'
-import type { ApartReply, ApartStart } from './apart-process.ts'
+import type { ProcessReply, ProcessStart } from './database-process.ts'
+import type { ProcessQuestion } from './out-of-process-connection.ts'
 
 /** The parent process may be killed during a statement; only another thread notices that. */
 const WATCH = `
@@ -15,20 +15,20 @@ let connection: ThreadConnection | null = null
 let mostBytes = 0
 
 process.on('disconnect', () => process.exit())
-process.on('message', (message: ApartStart | ApartQuestion) => process.send?.(replyTo(message)))
+process.on('message', (message: ProcessStart | ProcessQuestion) => process.send?.(replyTo(message)))
 new Worker(WATCH, { eval: true, workerData: process.ppid }).unref()
 
-function replyTo(message: ApartStart | ApartQuestion): ApartReply {
+function replyTo(message: ProcessStart | ProcessQuestion): ProcessReply {
   try {
     return { ok: true, value: answerTo(message) }
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message: text, status, hint, data } = error
-    return { ok: false, error: { code, message: text, status, ...(hint === undefined ? {} : { hint }), data } }
+    return { ok: false, error: { code, message: text, status, ...defined({ hint }), data } }
   }
 }
 
-function answerTo(message: ApartStart | ApartQuestion): unknown {
+function answerTo(message: ProcessStart | ProcessQuestion): unknown {
   if (message.op === 'open') {
     const { module, options } = message.access
     const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { ownSqlOf } from '../../src/database/own-sql.ts'
+import { rawSqlUseOf } from '../../src/database/raw-sql-use.ts'
 import { programFrom } from '../run-program.ts'
 
 t.test('what can come to SQL of its own is known, by whatever way', async t => {
-  const sql = ownSqlOf(
+  const sql = rawSqlUseOf(
     programFrom(`
 @table
 type Task { title: str }
@@ -32,7 +32,7 @@ actor Counter {
 })
 
 t.test('constants and conditions belong to every function', async t => {
-  const { reaches } = ownSqlOf(
+  const { reaches } = rawSqlUseOf(
     programFrom(`
 @table
 type Task { title: str }
@@ -45,13 +45,13 @@ fn plain() to int { db.Task.count() }
 })
 
 t.test('a program without SQL of its own has nothing that reaches any', async t => {
-  const sql = ownSqlOf(programFrom('fn query(n: int) to int { n }\nfn main() { print(str(query(1))) }'))
+  const sql = rawSqlUseOf(programFrom('fn query(n: int) to int { n }\nfn main() { print(str(query(1))) }'))
   t.match(sql, { isUsed: false, isInActors: false })
   t.equal(sql.reaches('main'), false)
 })
 
 t.test('tests may have SQL of their own', t => {
-  const { isUsed } = ownSqlOf(programFrom('@test\nfn asks() { assert(len(db.query("SELECT 1")) is 1) }'))
+  const { isUsed } = rawSqlUseOf(programFrom('@test\nfn asks() { assert(len(db.query("SELECT 1")) is 1) }'))
   t.equal(isUsed, true)
   t.end()
 })

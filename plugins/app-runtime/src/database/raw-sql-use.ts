@@ -1,7 +1,7 @@
 import type { Program } from '@svc/contracts'
 
 /** Names of declarations of a program, by whether they can come to SQL that the program has written itself. */
-export interface OwnSql {
+export interface RawSqlUse {
   /** Whether there is any. */
   readonly isUsed: boolean
   /** Of a function, or the method and path of a route. */
@@ -10,7 +10,7 @@ export interface OwnSql {
   readonly isInActors: boolean
 }
 
-const NONE: OwnSql = { isUsed: false, reaches: () => false, isInActors: false }
+const NONE: RawSqlUse = { isUsed: false, reaches: () => false, isInActors: false }
 
 interface Declaration {
   readonly name: string
@@ -19,7 +19,7 @@ interface Declaration {
 }
 
 /** Mentions in a declaration count as calls, so that the result may overestimate the functions that reach SQL. */
-export function ownSqlOf(program: Program): OwnSql {
+export function rawSqlUseOf(program: Program): RawSqlUse {
   if (!/\.\s*query\s*\(/.test(program.text)) return NONE
   const { module, tests, constants, conditions, defaults } = program
   const declarations = [...Object.values(module), tests].flatMap((list: readonly object[]) => list.map(declarationOf))

@@ -4,9 +4,9 @@ import { databaseErrors, type ThreadAccess } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeAnswers, BridgeCall } from '../threads/bridge.ts'
-import { APART_QUESTION, type ApartQuestion } from './apart-connection.ts'
+import { PROCESS_QUESTION, type ProcessQuestion } from './out-of-process-connection.ts'
 
-export interface ApartStart {
+export interface ProcessStart {
   readonly op: 'open'
   readonly access: ThreadAccess
   /** Of the rows of one statement. */
@@ -14,7 +14,7 @@ export interface ApartStart {
 }
 
 /** Several questions of one process never come at once. */
-export type ApartReply =
+export type ProcessReply =
   | { readonly ok: true; readonly value: unknown }
   | {
       readonly ok: false
@@ -33,35 +33,35 @@ const SCRIPT = fileURLToPath(
 const SHARE = 4
 
 /**
- * The main thread's side of an `ApartConnection`: starts its process at the first question, and ends it where the thread no
+ * The main thread's side of an `OutOfProcessConnection`: starts its process at the first question, and ends it where the thread no
  * longer waits for an answer, or when `signal` is aborted. `bytes`: memory of the program.
  */
-export function apartAnswers(access: ThreadAccess, bytes: number, signal: AbortSignal): BridgeAnswers {
-  let apart: ApartProcess | null = null
+export function processAnswers(access: ThreadAccess, bytes: number, signal: AbortSignal): BridgeAnswers {
+  let outOfProcess: DatabaseProcess | null = null
   const stop = (): void => {
-    apart?.kill()
-    apart = null
+    outOfProcess?.kill()
+    outOfProcess = null
   }
   signal.addEventListener('abort', stop, { once: true })
   return {
-    [APART_QUESTION]: async (question: ApartQuestion, call: BridgeCall): Promise<unknown> => {
+    [PROCESS_QUESTION]: async (question: ProcessQuestion, call: BridgeCall): Promise<unknown> => {
       if (question.op === 'close' || call.signal.aborted || signal.aborted) {
         stop()
         return null
       }
       call.signal.addEventListener('abort', stop, { once: true })
-      if (apart === null || apart.isOver) {
-        apart = new ApartProcess(bytes)
-        await apart.ask({ op: 'open', access, mostBytes: Math.floor(bytes / SHARE) })
+      if (outOfProcess === null || outOfProcess.isOver) {
+        outOfProcess = new DatabaseProcess(bytes)
+        await outOfProcess.ask({ op: 'open', access, mostBytes: Math.floor(bytes / SHARE) })
       }
-      return apart.ask(question)
+      return outOfProcess.ask(question)
     }
   }
 }
 
-class ApartProcess {
+class DatabaseProcess {
   readonly #process: ChildProcess
-  #settle: ((reply: ApartReply | Error) => void) | null = null
+  #settle: ((reply: ProcessReply | Error) => void) | null = null
   #over: Error | null = null
 
   constructor(bytes: number) {
@@ -73,7 +73,7 @@ class ApartProcess {
       execArgv: [`--max-old-space-size=${Math.ceil(bytes / 2 ** 20)}`],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc']
     })
-    this.#process.on('message', (reply: ApartReply) => this.#take(reply))
+    this.#process.on('message', (reply: ProcessReply) => this.#take(reply))
     this.#process.once('error', error =>
       this.#end(databaseErrors.create('DBS_LOST', `its process failed: ${error.message}`))
     )
@@ -95,8 +95,8 @@ class ApartProcess {
     return this.#over !== null
   }
 
-  async ask(question: ApartStart | ApartQuestion): Promise<unknown> {
-    const reply = await new Promise<ApartReply | Error>(resolve => {
+  async ask(question: ProcessStart | ProcessQuestion): Promise<unknown> {
+    const reply = await new Promise<ProcessReply | Error>(resolve => {
       this.#settle = resolve
       if (this.#over !== null) this.#take(this.#over)
       else this.#process.send(question, error => error !== null && this.#end(error))
@@ -118,7 +118,7 @@ class ApartProcess {
     this.#take(why)
   }
 
-  #take(reply: ApartReply | Error): void {
+  #take(reply: ProcessReply | Error): void {
     const settle = this.#settle
     this.#settle = null
     settle?.(reply)
