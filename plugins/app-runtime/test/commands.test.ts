@@ -60,7 +60,7 @@ function file(t: Test, source: string): string {
   return join(t.testdir({ 'program.vox': source }), 'program.vox')
 }
 
-t.test('main is run in a thread of its own, with its arguments', async t => {
+t.test('main runs in a separate thread, with its arguments', async t => {
   const path = file(t, 'fn main(n: int, who: str = "you") {\n    print(n + 1, who)\n}\n')
   t.same(await execute(run, { file: path, args: ['41'] }), { code: 0, out: '42 you\n', err: '' })
   t.same(await execute(run, { file: path, args: ['1', 'me'] }), { code: 0, out: '2 me\n', err: '' })
@@ -131,7 +131,7 @@ t.test('the line of capabilities takes away, and never gives', async t => {
   t.match((await execute(none, { file: file(t, `// vox:caps fs\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
 })
 
-t.test('a capability that there is none of is told', async t => {
+t.test('an unknown capability is reported', async t => {
   t.throws(() => grantedTo({ path: 'a.vox', text: '// vox:caps fs files\n' }, ['fs']), {
     code: 'RUN_CAPABILITY_DENIED'
   })
@@ -185,7 +185,7 @@ t.test('tests that pass give 0, and no tests 1', async t => {
   t.same(await execute(test, { files: [path], filter: 'nothing' }), { code: 1, out: 'no tests\n', err: '' })
 })
 
-t.test('a test that does not end costs that test alone', async t => {
+t.test('a test that does not end fails only itself', async t => {
   const path = file(t, '@test\nfn a() { loop { } }\n@test\nfn b() { assert(true) }\n')
   const { out } = await execute(
     runTestFiles(runnerOf({ steps: 1000 }), () => 1),

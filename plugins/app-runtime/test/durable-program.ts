@@ -20,7 +20,7 @@ export function durableProgram(text: string, durable: Durable, host: Partial<Hos
 
 const idle = new Int32Array(new SharedArrayBuffer(4))
 
-/** In memory, with somebody who would look after what is due. */
+/** In memory, with a scheduler for due runs. */
 export function drivenDurable() {
   let [count, ahead] = [0, 0]
   return {

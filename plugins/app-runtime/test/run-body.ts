@@ -6,18 +6,18 @@ import { LIMITS, programFrom } from './run-program.ts'
 export interface BodyOptions {
   readonly capabilities: readonly Capability[]
   readonly milliseconds?: number
-  /** What it may ask of other plugins. */
+  /** Answers of other plugins. */
   readonly services?: BridgeAnswers
 }
 
 export interface RanBody {
   readonly ending: Ending
   readonly lines: readonly string[]
-  /** What failed in the host. */
+  /** Failures of the host. */
   readonly failures: readonly unknown[]
 }
 
-/** Runs the body of a `main` in a thread of its own, as `svc run` does. */
+/** Runs the body of a `main` in a separate thread, as `svc run` does. */
 export async function runBody(
   body: string,
   { capabilities, milliseconds = 20_000, services }: BodyOptions

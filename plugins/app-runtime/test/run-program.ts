@@ -46,7 +46,7 @@ export function hostOf(lines: string[], capabilities: readonly Capability[] = CA
   }
 }
 
-/** Runs `main` and tells what it printed and how it ended. */
+/** Runs `main`. Returns its output and how it ended. */
 export function run(text: string, { script = false, limits = {}, capabilities }: Surroundings = {}): Ran {
   const lines: string[] = []
   try {
@@ -59,7 +59,7 @@ export function run(text: string, { script = false, limits = {}, capabilities }:
   }
 }
 
-/** What an expression prints, or the code of its error. */
+/** Output of an expression, or the code of its error. */
 export function shown(expression: string, declarations = ''): string {
   const { lines, code } = run(`${declarations}\nfn main() {\n    print(${expression})\n}\n`)
   return code ?? lines.join('\n')

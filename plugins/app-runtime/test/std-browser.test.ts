@@ -110,13 +110,13 @@ t.test('what the browser could not do is an Error, with what helps', async t => 
     print(Browser.open("file:///etc/passwd"))
     let page = Browser.open("http://a/").unwrap()
     print(Browser.click(page, "#none"))
-    print(Browser.text("page-of-somebody-else"))`,
+    print(Browser.text("page-of-another"))`,
     servicesOf(new FakeBrowser())
   )
   t.same(lines, [
     'Error(no files: open another one)',
     'Error(#none is not there)',
-    'Error(the program has no page "page-of-somebody-else")'
+    'Error(the program has no page "page-of-another")'
   ])
 })
 

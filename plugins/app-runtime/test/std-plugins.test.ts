@@ -46,7 +46,7 @@ t.test('a program has recordings turned into text, and refusals as errors', asyn
 
 t.test('a program lists and calls skills, and subscribes to domains', async t => {
   const { gateway, fake } = await openGateway(t, {
-    http: { '/v1/skills': sendJson([{ name: 'weather', description: 'Tells it' }]) },
+    http: { '/v1/skills': sendJson([{ name: 'weather', description: 'Shows it' }]) },
     reply: ({ method }) => (method === 'subscriptions.unsubscribe' ? { error: 'never' } : { payload: { did: method } })
   })
   const { lines, ending } = await execute(
@@ -60,7 +60,7 @@ t.test('a program lists and calls skills, and subscribes to domains', async t =>
   )
   t.same(ending, { ok: true, outcome: { refused: null, exit: null } })
   t.same(lines, [
-    '[{"name":"weather","version":"0.0.0","description":"Tells it"}]',
+    '[{"name":"weather","version":"0.0.0","description":"Shows it"}]',
     '{"did":"execute.skill"}',
     '{"did":"execute.skill"}',
     '{"did":"subscriptions.subscribe"}',

@@ -71,7 +71,7 @@ fn main() {
   t.end()
 })
 
-t.test('each instance has a state of its own, which its handlers read and change', async t => {
+t.test('each instance has a separate state, which its handlers read and change', async t => {
   const { lines } = run(`${COUNTER}
 fn main() {
     let a = spawn(Counter(10))
@@ -182,7 +182,7 @@ fn main() {
   t.same(lines, ['Ok(1) Error(no)', 'took 1'])
 })
 
-t.test('actors ask each other, and one that would wait for itself is told', async t => {
+t.test('actors ask each other, and one that would wait for itself gets an error', async t => {
   const text = `
 actor Ping { on hit(other: any, n: int) to int { if n > 0 { other.hit(n - 1) } else { 0 } } }
 actor Pong { on hit(n: int) to int { n * 10 } }
@@ -218,7 +218,7 @@ fn main() {
   t.same(lines, ['None', 'Some(7) None None', 'Some([1, 2]) Some(7)'])
 })
 
-t.test('somebody else looks after messages where there is one', async t => {
+t.test('a separate scheduler handles messages where there is one', async t => {
   const durable = drivenDurable()
   const { lines, call, interpreter } = durableProgram(
     `${COUNTER}\nlet counter = spawn(Counter(0))\nfn main() { counter.send("increment", 2) }\nfn count() { print(counter.increment(0)) }\n`,
@@ -286,7 +286,7 @@ fn main() {
   t.same(lines, ['7 7 true'])
 })
 
-t.test('a workflow reaches actors by way of activities alone', async t => {
+t.test('a workflow reaches actors only through activities', async t => {
   const text = (call: string): string => `${COUNTER}
 let counter = spawn(Counter(0))
 activity add(by: int) to Result[int] { Ok(counter.increment(by)) }

@@ -124,7 +124,7 @@ fn third() { assert(db.Item.all() is []) }`
   t.same((await store.query('SELECT count(*) FROM item')).rows, [[0]])
 })
 
-t.test('a thread that is ended in a transaction leaves nothing, and holds nobody up', async t => {
+t.test('a thread that ends in a transaction leaves nothing, and blocks no others', async t => {
   const text = `${PROGRAM}
 @test
 fn forever() {
@@ -160,7 +160,7 @@ t.test('writers take turns with those of the main thread', async t => {
   ])
 })
 
-t.test('where a thread can have no database of its own, tests use one of the main thread', async t => {
+t.test('where a thread cannot open a database, tests use one of the main thread', async t => {
   const module = join(t.testdir({ 'connect.cjs': NO_BINDING }), 'connect.cjs')
   const text = `${PROGRAM}
 @search_index Item.words on (name)

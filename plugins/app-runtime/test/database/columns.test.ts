@@ -89,7 +89,7 @@ fn main() to List[any] {
   t.equal(display(call('main')), '[1, 1, 3, 1, [-3, 1.50, 9.5, 10.25]]')
 })
 
-t.test('what a column cannot hold is told with its name and place', async t => {
+t.test('a value that a column cannot hold is reported with its name and place', async t => {
   const refused = (body: string, pattern: RegExp): void => {
     const { call, connection } = withTables(`${KINDS}fn main(v: any) {\n    ${body}\n}`)
     t.throws(() => call('main', 'x'), { message: pattern, code: 'RUN_TYPE' }, body)
@@ -107,7 +107,7 @@ t.test('what a column cannot hold is told with its name and place', async t => {
   refused('db.Kind.where({ text: { in: v } })', /Kind: text: expected a List, found str x/)
 })
 
-t.test('values that were stored by somebody else and are none are told, too', async t => {
+t.test('invalid values that another program stored are reported, too', async t => {
   const { call, connection } = withTables('@table\ntype T { yes: bool  tags: List[int] }\nfn main() { db.T.all() }')
   connection.execute('INSERT INTO t (yes, tags) VALUES (2, ?)', ['[]'])
   t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: yes: expected 0 or 1 in the database, found 2/ })

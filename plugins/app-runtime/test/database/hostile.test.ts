@@ -76,7 +76,7 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 })
 )
 
-/** What no column holds. */
+/** Values that no column holds. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text === Buffer.from(text).toString()
 
 t.test('values are never anything but values', async t => {
@@ -157,7 +157,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text)
 }
 
-/** As LIKE does: letters of ASCII alone. */
+/** As LIKE does: only letters of ASCII. */
 function lower(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

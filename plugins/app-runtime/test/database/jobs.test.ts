@@ -22,7 +22,7 @@ fn counts() {
     assert(db.Hit.count() is 1)
 }
 @forall
-fn anew(at: int) {
+fn again(at: int) {
     assert(db.Hit.insert({ at: at }) is 1)
 }`
 
@@ -85,7 +85,7 @@ t.test('or another one that is named', async t => {
   await t.rejects(store.query('SELECT * FROM hit'), { code: 'DBS_SYNTAX' })
 })
 
-t.test('tests begin with empty tables, each of them and each turn, and leave those of the project alone', async t => {
+t.test('tests begin with empty tables, each of them and each turn, and do not touch those of the project', async t => {
   const store = primaryStore(t)
   await execute(store, COUNTER)
   const work = { kind: 'test', names: ['counts', 'anew'], iterations: 20, seed: 1 } as const

@@ -12,7 +12,7 @@ const ROWS = [
 ] as const
 type Row = (typeof ROWS)[number]
 
-/** What SQL knows: yes, no, and that it cannot tell. */
+/** SQL's three truth values. */
 type Truth = boolean | null
 
 interface Condition {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { rawSqlUseOf } from '../../src/database/raw-sql-use.ts'
 import { programFrom } from '../run-program.ts'
 
-t.test('what can come to SQL of its own is known, by whatever way', async t => {
+t.test('functions that can reach raw SQL are known, by every path', async t => {
   const sql = rawSqlUseOf(
     programFrom(`
 @table
@@ -44,13 +44,13 @@ fn plain() to int { db.Task.count() }
   t.equal(reaches('plain'), true)
 })
 
-t.test('a program without SQL of its own has nothing that reaches any', async t => {
+t.test('in a program without raw SQL nothing reaches any', async t => {
   const sql = rawSqlUseOf(programFrom('fn query(n: int) to int { n }\nfn main() { print(str(query(1))) }'))
   t.match(sql, { isUsed: false, isInActors: false })
   t.equal(sql.reaches('main'), false)
 })
 
-t.test('tests may have SQL of their own', t => {
+t.test('tests may use raw SQL', t => {
   const { isUsed } = rawSqlUseOf(programFrom('@test\nfn asks() { assert(len(db.query("SELECT 1")) is 1) }'))
   t.equal(isUsed, true)
   t.end()

@@ -53,7 +53,7 @@ t.test('a failure is an Error where a Result is taken', async t => {
   for (const [body, expected] of Object.entries(taken)) t.equal(display(users(body).call('main')), expected, body)
 })
 
-t.test('a failure that nobody takes ends the program, with the place and the table', async t => {
+t.test('an unhandled failure ends the program, with the place and the table', async t => {
   for (const body of [AGAIN, `let id = ${AGAIN}`, `${AGAIN}?`, `let r = ${AGAIN}\n    r?`]) {
     const { call } = users(`fn main() to Unit {\n    ${body}\n}`)
     t.throws(

@@ -28,7 +28,7 @@ function found(chain: string, parameter = 'q: str', given: unknown = 'apples'): 
   return display(call('find', given as string))
 }
 
-t.test('words are found in the columns that are asked for, the best first', async t => {
+t.test('words are found in the requested columns, the best first', async t => {
   t.equal(found('where({ body: { contains: q } }).using("fts")'), '[Apples]')
   t.equal(
     found('where({ or: [{ title: { contains: q } }, { body: { contains: "apple" } }] }).using("fts")'),
@@ -77,8 +77,8 @@ t.test('words and nearness together', async t => {
   const both = 'where({ body: { contains: q }, embedding: { eq: [0.0, 1.0] } }).using("hybrid")'
   t.equal(found(`${both}.limit(3)`, 'q: str', 'rails'), '[Trains, Pears, Apples]')
   t.equal(found(`${both}.limit(1)`, 'q: str', 'apples'), '[Apples]')
-  t.equal(found('where({ body: { contains: q } }).using("hybrid")'), '[Apples]', 'words alone')
-  t.equal(found('where({ embedding: [1.0, 0.0] }).using("hybrid").limit(1)'), '[Apples]', 'nearness alone')
+  t.equal(found('where({ body: { contains: q } }).using("hybrid")'), '[Apples]', 'words only')
+  t.equal(found('where({ embedding: [1.0, 0.0] }).using("hybrid").limit(1)'), '[Apples]', 'nearness only')
 })
 
 t.test('matches are counted, and projections hold', async t => {

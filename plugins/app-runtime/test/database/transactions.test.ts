@@ -78,7 +78,7 @@ t.test('a reading transaction sees one state, and cannot write', async t => {
   t.equal(call('count'), 1)
 })
 
-t.test('what does not use the database waits for nobody', async t => {
+t.test('code without database access does not wait', async t => {
   const { call, database, other } = items()
   other.begin('write')
   t.equal(
@@ -107,7 +107,7 @@ t.test('one inside of another is a part of it, as is what the host writes', asyn
   t.equal(seen(), 1)
 })
 
-t.test('somebody who holds the lock for too long is told as that', async t => {
+t.test('a lock held for too long is reported as such', async t => {
   const file = freshFile()
   const { call, connection } = withTables(PROGRAM, file)
   connection.close()

@@ -1,4 +1,4 @@
-// A process of its own: puts rows into a file that others write as well.
+// A child process that inserts rows into a file that others write too.
 import { FileConnection } from '../../../database/src/thread/file-connection.ts'
 import { programFrom } from '../run-program.ts'
 import { tablesOf } from './with-tables.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { run, shown } from '../run-program.ts'
 
-/** What an expression prints. */
+/** Output of an expression. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   '1 + 2 * 3': '7',
   '7 / 2': '3',

@@ -79,7 +79,7 @@ t.test('a record that is written where a type is expected has the defaults of th
   t.end()
 })
 
-t.test('members with defaults have those of their own type', t => {
+t.test('members with defaults have the defaults of their type', t => {
   const { lines } = run(`${DECLARATIONS}fn page() to Page { { } }\nfn main() { print(page().head, page().notes) }`)
   t.same(lines, ['{title: untitled, stars: 3, tags: [], by: None} []'])
   t.end()

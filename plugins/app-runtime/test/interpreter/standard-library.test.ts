@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { run, shown } from '../run-program.ts'
 
-/** What a program prints that is given the path of an empty folder. */
+/** Output of a program that gets the path of an empty folder. */
 function printed(folder: string, body: string): readonly string[] {
   const { lines, code, error } = run(`fn main() {\n    let folder = ${JSON.stringify(folder)}\n${body}\n}\n`)
   if (code !== null) throw error
@@ -112,7 +112,7 @@ t.test('variables of the environment are set for this program', async t => {
   delete process.env.SVC_TEST_VARIABLE
 })
 
-t.test('what only a telephone has is an error elsewhere, and can be asked for', async t => {
+t.test('features of telephones are errors elsewhere, and can be queried', async t => {
   t.match(shown('std.mobile.vibrate()'), /^Error\(vibrate needs a telephone/)
   t.equal(shown('std.mobile.has_camera()'), 'false')
   t.equal(shown('std.mobile.platform()'), process.platform)

@@ -9,7 +9,7 @@ export interface StreamEvent {
 export interface EventClient {
   readonly status: number
   readonly type: string
-  /** What came, of events with data. */
+  /** Received events with data. */
   readonly events: AsyncIterableIterator<StreamEvent>
   /** As an EventSource has it, which a comment with a number moves, too. */
   readonly lastId: () => string

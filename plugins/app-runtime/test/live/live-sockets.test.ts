@@ -65,7 +65,7 @@ t.test('one connection listens to several topics, and stops when it says so', as
   client.socket.close()
 })
 
-t.test('what is wrong is told, and the connection stays', async t => {
+t.test('errors are reported, and the connection stays open', async t => {
   const { connect } = await openWorldWith(t)
   const client = await connect()
   for (const message of [

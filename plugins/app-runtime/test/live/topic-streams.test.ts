@@ -155,7 +155,7 @@ t.test('what is not there is an error', async t => {
   wrong.close()
 })
 
-t.test('a client that reads slowly misses nothing, and holds nobody up', async t => {
+t.test('a slow client misses nothing, and blocks no others', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   const WRITES = 60_000
@@ -183,7 +183,7 @@ t.test('a client that reads slowly misses nothing, and holds nobody up', async t
   lazy.close()
 })
 
-t.test('nobody is left when clients have gone, also those that went before they were told anything', async t => {
+t.test('no client is left after disconnects, also before the first event', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   let looks = 0

@@ -47,7 +47,7 @@ async function open() {
   return { store, file, write, copies, diff: diffSchema(parts), migrate: applySchema(parts) }
 }
 
-t.test('differences are told, and made', async t => {
+t.test('differences are shown, and applied', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const first = await execute(diff, { file })
@@ -65,7 +65,7 @@ t.test('differences are told, and made', async t => {
   t.match(await execute(migrate, { file }), { code: 0, out: 'nothing to do\n' })
 })
 
-t.test('differences are told as JSON', async t => {
+t.test('differences are shown as JSON', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const { out, code } = await execute(diff, { file }, true)
@@ -82,7 +82,7 @@ t.test('differences are told as JSON', async t => {
   t.match(JSON.parse((await execute(diff, { file }, true)).out), { level: 'none', steps: [], statements: [] })
 })
 
-t.test('a loss is made only when that is asked for, after a copy', async t => {
+t.test('a lossy change needs --force, and is made after a copy', async t => {
   const { store, file, write, copies, diff, migrate } = await open()
   write('@table type Note { title: str body: str }\n')
   await execute(migrate, { file })

@@ -380,7 +380,7 @@ t.test('two programs share a table, and neither takes from the other', async t =
   t.same(await namesIn(store), all)
 })
 
-t.test('what was made for a file that is gone belongs to whoever declares it', async t => {
+t.test('tables of a removed file belong to the file that declares them', async t => {
   const store = await filled()
   unlinkSync(join(project, 'app.vox'))
   t.same(said(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
@@ -389,7 +389,7 @@ t.test('what was made for a file that is gone belongs to whoever declares it', a
   t.same(await rowsOf(store, 'SELECT program FROM program_schema'), [['moved.vox']])
 })
 
-t.test('what a shared table had for a program that is gone goes with it', async t => {
+t.test('columns that a removed program added to a shared table go with it', async t => {
   const store = await filled(
     `${NOTES}@index Note.by_title on (title)\n@query fn q() to List[Note] { db.Note.all().live("x") }\n`
   )

@@ -1,4 +1,4 @@
-// Changes a database's tables: `FILE PROJECT SOURCE`. Tells when it begins, and when it is done.
+// Changes a database's tables: `FILE PROJECT SOURCE`. Reports its start and its end.
 import { join } from 'node:path'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import { migrateSchema } from '../../src/schema/migrate.ts'

@@ -40,7 +40,7 @@ export async function apply(
   return migrateSchema(store, programFrom(source, false, file), { projectRoot: project, ...options })
 }
 
-/** What became of each step, in short: `safe Note.body is new …`. */
+/** Result of each step, in short: `safe Note.body is new …`. */
 export function said({ plan }: SchemaOutcome): string[] {
   return plan.steps.map(
     ({ level, table, column, says }) => `${level} ${column === null ? table : `${table}.${column}`} ${says}`

@@ -56,15 +56,15 @@ function svc(t: Test, folder: string, ...argv: string[]): Command {
 
 const address = (line: string): string => /http:\/\/[\d.:]+/.exec(line)?.[0] ?? ''
 
-t.test('svc run serves a program that can be called, with a database and a port of its own', async t => {
+t.test('svc run serves a program that can be called, with a separate database and port', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const first = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'memory')
-  const second = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'notes.db')
   const url = address(await first.line(/app listens on/))
   const json = { 'content-type': 'application/json' }
   const add = { method: 'POST', headers: json, body: '{"text":"a"}' }
   t.match(await ask(`${url}/api/mutation/add`, add), { status: 200 })
   t.same(await ask(`${url}/api/query/notes`), { status: 200, body: 1 })
+  const second = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'notes.db')
   const other = address(await second.line(/app listens on/))
   t.same(
     await ask(`${other}/api/query/notes`),

@@ -53,7 +53,7 @@ fn prices(of: List[str]) to Map[str, dec] { { "a": 1.50dec } }
 http get "/hello/:name"(name: str, times: int = 1) to str { ("hello " + name).repeat(times) }
 http post "/points"(point: Point) to Point { point }
 
-@mcp.tool("greet: Greets somebody")
+@mcp.tool("greet: Greets a person")
 fn greet(name: str, times: int = 1, at: Option[Point]) to str { "hi ".repeat(times) + name }
 
 @mcp.tool("Fails")
@@ -227,7 +227,7 @@ t.test('tools and resources appear in the MCP surface', async t => {
   t.match(
     tools.find(({ name }) => name === 'greet'),
     {
-      description: 'Greets somebody',
+      description: 'Greets a person',
       inputSchema: {
         type: 'object',
         properties: { name: { type: 'string' }, times: { type: 'integer' }, at: { anyOf: [{}, { type: 'null' }] } },

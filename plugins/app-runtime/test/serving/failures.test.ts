@@ -100,7 +100,7 @@ interface Expected {
   readonly hint?: string | RegExp
 }
 
-/** One form for all of them, whoever answers. */
+/** All errors have one form, whichever layer answers. */
 function isOneForm(t: Test, name: string, answer: Raw, { status, code, allow, hint }: Expected): void {
   t.equal(answer.status, status, name)
   t.match(answer.headers.get('content-type'), /^application\/json/, name)
@@ -130,7 +130,7 @@ function request(
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-t.test('whatever fails is told in one form, with a status that says what it was', async t => {
+t.test('every failure has one form, with a status that classifies it', async t => {
   const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'application/json' }
   const upgrade = {
     connection: 'upgrade',

@@ -180,12 +180,12 @@ t.test('each lookup sees what was committed before it, and leaves no transaction
     if (ask('both', { id: 1, other: 2 })?.body !== '"first/second"') stale.push(stars)
   }
   t.same(stale, [])
-  // Takes place only where nobody reads.
+  // Possible only without a reader.
   const truncate = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', values: [], verb: 'PRAGMA' }
   t.same(engine.rows(truncate), [[0, 0, 0]])
   writer.begin('write')
   writer.execute('UPDATE note SET stars = 1000 WHERE _id = 1')
-  t.match(JSON.parse(ask('note', { id: 1 })?.body ?? '{}'), { stars: 200 }, 'a writer at work holds nobody up')
+  t.match(JSON.parse(ask('note', { id: 1 })?.body ?? '{}'), { stars: 200 }, 'an active writer blocks no reader')
   writer.rollback()
   t.end()
 })
@@ -193,7 +193,7 @@ t.test('each lookup sees what was committed before it, and leaves no transaction
 t.test('what fails, takes too many steps or grows too large is left to the pool', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
-  t.equal(ask('text', { id: 3 }), null, 'a failure of the program, which the log is told')
+  t.equal(ask('text', { id: 3 }), null, 'a failure of the program, which is logged')
   t.equal(ask('steps', { id: 1 }), null)
   t.match(askedOfThread(writer, 'steps', 'id=1'), { status: 200 })
   t.equal(ask('long', { id: 1, of: 'some text' }), null)
@@ -209,7 +209,7 @@ t.test('what fails, takes too many steps or grows too large is left to the pool'
   t.end()
 })
 
-t.test('a database that somebody has for himself is not waited for', t => {
+t.test('a database with an exclusive lock is not waited for', t => {
   const file = freshFile()
   const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' })
   const lookups = lookupsOf(file)
@@ -239,7 +239,7 @@ t.test('a query whose rows take long is asked of the pool, others are not', t =>
   t.end()
 })
 
-t.test('nothing is opened before it is asked for, and nothing is answered behind its end', async t => {
+t.test('nothing is opened before the first query, and nothing is answered after the close', async t => {
   const { lookups, ask } = world()
   t.equal(ask('note', { id: 1 }), null)
   for (let tries = 0; ask('note', { id: 1 }) === null; tries++) {
@@ -354,11 +354,11 @@ t.test('a lookup is served while the only thread is busy, and sees each change t
   t.match(await app.get('/api/query/text?id=1'), { status: 200, body: 'first' })
   t.match(await app.get('/api/query/text?id=2'), { status: 500, body: { code: 'RUN_PANIC' } })
   await app.line(/RUN_PANIC/)
-  t.equal(app.lines.filter(line => line.includes('RUN_PANIC')).length, 1, 'the log is told once')
+  t.equal(app.lines.filter(line => line.includes('RUN_PANIC')).length, 1, 'it is logged once')
   t.same(await answeredBeside(app), { status: 200, body: { _id: 1, text: 'first', stars: 150 } })
 })
 
-t.test('a program that is saved brings lookups of its own', async t => {
+t.test('a saved program gets new lookups', async t => {
   const app = await serveApp(t, SERVED)
   t.same(await app.post('/api/mutation/add', { text: 'first' }), { status: 200, body: 1 })
   const shown = async (): Promise<string> => JSON.stringify((await app.get('/api/query/note?id=1')).body)

@@ -15,7 +15,7 @@ fn notes() to List[Note] { db.Note.all() }
 t.test('a command in the project of a served program changes no table that it was not asked to change', async t => {
   const cwd = makeProject(t, { 'svc.toml': SETTINGS, 'app.vox': PROGRAM })
   const before = await runSvc(cwd, ['db', 'diff', 'app.vox'])
-  t.equal(before.code, 1, 'what is missing is told')
+  t.equal(before.code, 1, 'missing tables are shown')
   t.match(before.stdout, /Note is new/)
   t.equal((await runSvc(cwd, ['db', 'migrate', 'app.vox', '--dry-run'])).code, 0)
   t.equal((await runSvc(cwd, ['workflow', 'list'])).code, 0)

@@ -95,7 +95,7 @@ t.test('whatever could take long, reach something else or grow without end is no
     '(id: int) -> Option[Note] { let note = db.Note.get(id)\n below(id) }',
     '(id: int) -> Option[Note] { let n = ping(id)\n db.Note.get(n) }',
     '(id: Id[Note]) -> Result[Option[str]] { Ok(db.Note.get(id)?.map(fn(n) { n.text })) }',
-    // What lies outside of the function.
+    // Names from outside the function.
     '(id: int) -> Option[Note] { print(id)\n db.Note.get(id) }',
     '(id: int) -> Option[Note] { db.Note.get(said(id)) }',
     '() -> Option[Note] { db.Note.get(LIMIT) }',
@@ -106,7 +106,7 @@ t.test('whatever could take long, reach something else or grow without end is no
     '(id: int) -> Result[Note, Cause] { match db.Note.get(id) { Some(n) => Ok(n)\n None => Error(Both(id, id)) } }',
     // Texts that are looked through.
     '(id: int) -> Result[bool] { Ok(db.Note.get(id)?.unwrap().text.contains("x")) }',
-    // Arguments that have defaults of their own.
+    // Arguments with defaults.
     '(note: Note, id: int) -> Option[Note] { db.Note.get(id) }',
     '(id) -> Option[Note] { db.Note.get(id) }'
   ]

@@ -143,7 +143,7 @@ t.test('a Result gives its value, or an error with a status that is no success',
   t.same(await app.post('/api/nothing', {}), { status: 200, body: null })
 })
 
-t.test('a failure tells what happened, and nothing of where the program lies', async t => {
+t.test('a failure says what happened, without the path of the program', async t => {
   const { status, body } = await app.post('/api/divide', { a: 1, b: 0 })
   t.equal(status, 500)
   t.same(body, {

@@ -14,7 +14,7 @@ export interface Answer {
   readonly body: unknown
 }
 
-/** A program, served by a process of its own, with a database of the project. */
+/** A program served by a separate process, with the database of the project. */
 export async function serveApp(
   t: Test,
   source: string,

@@ -7,7 +7,7 @@ import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
 
 const SOURCE = '@query\nfn one() to int { 1 }\n'
 
-/** A port that somebody listens on, and `svc run` of a program that should be served there. */
+/** A port in use, and `svc run` of a program that should be served there. */
 async function runOnTakenPort(t: Test, settings = '') {
   const other = createServer()
   other.listen(0, '127.0.0.1')

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BridgeEnd, bridgeTo } from '../../src/threads/bridge.ts'
 
-/** A thread that asks what it is told to ask, and says what it got. */
+/** A thread that sends the questions it receives, and returns the answers. */
 const bridge = bridgeTo(workerData as BridgeEnd)
 parentPort?.on('message', (questions: readonly (readonly [kind: string, payload: unknown, limit?: number])[]) => {
   const answers = questions.map(([kind, payload, limit]) => {

@@ -92,7 +92,7 @@ t.test('what fails without a code is reported, and its message does not reach th
   t.match(reports, ['fail: the password is 1234', /^uncopied: /])
 })
 
-t.test('a question that nobody answers is an error', async t => {
+t.test('a question without a handler is an error', async t => {
   const { ask } = open(t, {})
   t.match(await ask(['nothing', null], ['constructor', null]), [
     { code: 'RUN_UNSUPPORTED' },
@@ -122,7 +122,7 @@ t.test('a thread that ends, or is given up, aborts what it waited for', async t 
   const awake = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(awake))
   for (const end of ['it ended', 'it was given up'] as const) {
-    // Not the thread: what has ended tells nobody anything any more.
+    // Not the thread: after its end it reports nothing.
     const told = new EventEmitter()
     const { worker, abort }: World = open(t, {
       wait: (_: null, { signal }) => {

@@ -38,7 +38,7 @@ rmSync(folder, { recursive: true })
 console.log('all were ended')
 `
 
-/** Runs a module in a process of its own, within the folder of the plugin. `output` is all that it writes. */
+/** Runs a module in a child process, within the folder of the plugin. `output` is all that it writes. */
 async function runProcess(module: string): Promise<{ code: number | null; signal: string | null; output: string }> {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
   const argv = [...CHILD_ARGUMENTS, '--input-type=module', '-e', module]
@@ -76,7 +76,7 @@ await worker.end(100)
 console.log('over')
 `
 
-t.test('a thread whose call of a database does not end holds up nobody, nor the end of the process', async t => {
+t.test('a thread whose call of a database does not end blocks neither others nor the end of the process', async t => {
   const { signal, output } = await runProcess(LEAVING)
   t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
 })
@@ -86,7 +86,7 @@ t.test('a thread that has ended by itself within a call is over at once', async 
   const script = `
 const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)
 Atomics.store(guard, 0, 1)
-throw new Error('in the midst')`
+throw new Error('in between')`
   const worker = new ProgramWorker(script, { eval: true, execArgv: [] })
   await once(worker, 'error')
   await worker.end()

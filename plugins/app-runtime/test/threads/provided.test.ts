@@ -24,18 +24,18 @@ function adminOf(plugins: Readonly<Record<string, readonly string[]>>, activate:
     plugins: () => Object.keys(plugins).map(name => ({ name })) as never,
     manifest: name => ({ provides: plugins[name] }) as never,
     apply: async change => void change.activate?.forEach(activate) as never,
-    why: name => [`${name} is disabled`, 'by somebody']
+    why: name => [`${name} is disabled`, 'by a setting']
   }
   return admin as KernelAdmin
 }
 
-t.test('a service that is there is given', async t => {
+t.test('an available service is returned', async t => {
   const reference = new Later()
   reference.value = browser
   t.equal(await provided('Browser', browserAutomation, reference, undefined)(), browser)
 })
 
-t.test('one that is not there is brought by the plugin that has it, when it is asked for', async t => {
+t.test('a missing service is activated with its plugin, at the first use', async t => {
   const reference = new Later()
   const activated: string[] = []
   const admin = adminOf({ one: ['one@1'], chrome: ['browser.automation@1'] }, name => {
@@ -49,7 +49,7 @@ t.test('one that is not there is brought by the plugin that has it, when it is a
   t.same(activated, ['chrome'])
 })
 
-t.test('one that cannot be had is told with what to do', async t => {
+t.test('a service that cannot be activated is reported with what to do', async t => {
   const off = adminOf({ chrome: ['browser.automation@1'] }, () => undefined)
   await t.rejects(provided('Browser', browserAutomation, new Later(), off)(), {
     code: 'RUN_UNSUPPORTED',

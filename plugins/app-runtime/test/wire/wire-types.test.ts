@@ -43,7 +43,7 @@ const named = (name: string): HirType => ({ Named: name })
 const generic = (name: string, ...args: HirType[]): HirType => ({ Generic: [name, args] })
 const record = (members: Record<string, Value>): Value => new Map(Object.entries(members))
 
-/** What becomes of a JSON text, as text: decoded, encoded. */
+/** A JSON text after decoding and encoding. */
 function through(text: string, type: HirType | null): string {
   return printJson(types.encode(types.decode(parseJson(text), type), type))
 }

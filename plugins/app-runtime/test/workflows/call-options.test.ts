@@ -23,7 +23,7 @@ workflow outer() to Result[int] {
 fn main() { w() with { id: "w" } }
 `
 
-/** What is written down of a run whose step has the options; ids of a step stand in the journal. */
+/** Journal of a run whose step has the options; it holds the ids of steps. */
 function journalOf(step: string, options: string): readonly JournalEntry[] {
   const durable = skippingDurable()
   durableProgram(PROGRAM(step, options), durable).call('main')

@@ -64,7 +64,7 @@ workflow child(name: str) to Result[int] {
 }
 `
 
-/** Names are ids of activities at once, so that what was done can be told by what was printed. */
+/** Names are ids of activities too, so that the output shows which activities ran. */
 function source(steps: readonly Step[]): string {
   const text = (each: Step, name: string): string => {
     switch (each.kind) {
@@ -93,7 +93,7 @@ function source(steps: readonly Step[]): string {
 interface Outcome {
   readonly run: Pick<RunRecord, 'status' | 'result' | 'error'>
   readonly completed: readonly string[]
-  /** What was done although it had been completed. */
+  /** Activities that ran again after their completion. */
   readonly twice: readonly string[]
   readonly kills: number
 }

@@ -166,7 +166,7 @@ t.test('a run that is cancelled does nothing more', async t => {
   t.match(await app.post('/api/told', { name: 'b' }), { status: 500, body: { code: 'RUN_WORKFLOW_FAILED' } })
 })
 
-t.test('what a mutation begins is begun with its transaction, or not at all', async t => {
+t.test('runs that a mutation starts are committed with it, or not at all', async t => {
   const app = shared
   const told = async (): Promise<string[]> => (await notes(app)).filter(text => text.startsWith('d'))
   t.match(await app.post('/api/mutation/tell_and_wait', { name: 'c' }), {
@@ -181,7 +181,7 @@ t.test('what a mutation begins is begun with its transaction, or not at all', as
   t.same(await told(), ['d begins', 'd goes on'])
 })
 
-t.test('handlers of one instance take turns, in all threads', async t => {
+t.test('handlers of one instance run one at a time, in all threads', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const app = await serveApp(t, '', { 'app-runtime.threads': 4, 'app-runtime.workflow_journal_off': true }, folder)
   const answers = await Promise.all(Array.from({ length: 120 }, () => app.post('/api/add', { by: 1 })))

@@ -64,7 +64,7 @@ for (const [name, open] of Object.entries(STORES)) {
     t.throws(() => workflows.record('r', 'b', {}, 104), { code: 'RUN_WORKFLOW_LOST' })
   })
 
-  t.test(`runs in ${name}: one that failed is only taken up when that is asked for`, async t => {
+  t.test(`runs in ${name}: a failed one is resumed only on request`, async t => {
     const { workflows } = open(t).durable
     workflows.create(run('r'), 1)
     workflows.claim('r', { owner: 'a', now: 1, until: 100 })
@@ -173,7 +173,7 @@ for (const [name, open] of Object.entries(STORES)) {
   })
 }
 
-t.test('the lease of a process that has ended holds up nobody', async t => {
+t.test('the lease of a process that has ended blocks no others', async t => {
   const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
   workflows.create(run('r'), 1)
   const dead = ownerOf('x').replace(/^\d+/, '4194999')
@@ -183,7 +183,7 @@ t.test('the lease of a process that has ended holds up nobody', async t => {
   t.same(workflows.due(3), [])
 })
 
-t.test('the row of a run tells which step of a plan it belongs to, where somebody said so', async t => {
+t.test('the row of a run names its step of a plan, where one was given', async t => {
   const connection = new FileConnection({
     file: join(t.testdir(), 'runs.db'),
     busyTimeoutMs: 1000,

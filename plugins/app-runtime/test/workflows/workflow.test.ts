@@ -159,7 +159,7 @@ fn main() { print(w()) }
   t.same(run(text).lines, ['undone', 'Error(failed: no)'])
 })
 
-t.test('an Error is a result, and tried again only where retries are asked for', async t => {
+t.test('an Error is a result, and retried only with retries', async t => {
   const text = (options: string): string => `
 activity no() to Result[int] {
     print("asked")
@@ -289,7 +289,7 @@ fn main() { print(outer()) }
   t.same(lines, ['step 1', 'step 2', 'step 10', 'step 11', 'Ok(13)'])
 })
 
-t.test('a workflow that is detached is begun and not waited for', async t => {
+t.test('a detached workflow starts and is not waited for', async t => {
   const durable = drivenDurable()
   const text = ORDER.replace('with { id: "run-1" }', 'with { id: "run-1", detach: true }')
   const { lines, call, interpreter } = durableProgram(text, durable)
@@ -300,7 +300,7 @@ t.test('a workflow that is detached is begun and not waited for', async t => {
   t.match(interpreter.turn('run-1', LIMITS), { kind: 'completed' })
   const alone = durableProgram(text, skippingDurable())
   alone.call('main')
-  t.same(alone.lines, ['Ok(run-1)', 'reserve cup', 'charge'], 'where nobody else does it, it is done before the end')
+  t.same(alone.lines, ['Ok(run-1)', 'reserve cup', 'charge'], 'without a scheduler it is done before the end')
 })
 
 t.test('a version is that of the run: the newest for new ones, the oldest for those that are beyond it', async t => {
@@ -333,7 +333,7 @@ fn main() { print(w() with { id: "w" }) }
   t.throws(() => gone.call('main'), { code: 'RUN_WORKFLOW_CHANGED' })
 })
 
-t.test('a text that does something else than its run has done is told', async t => {
+t.test('a text that differs from what its run has done is reported', async t => {
   const durable = drivenDurable()
   const short = { ...LIMITS, milliseconds: 200 }
   const before = durableProgram(SIGNALLED.replace('workflow_wait("2h")', ''), durable)
