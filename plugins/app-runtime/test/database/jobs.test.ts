@@ -88,7 +88,7 @@ t.test('or another one that is named', async t => {
 t.test('tests begin with empty tables, each of them and each turn, and do not touch those of the project', async t => {
   const store = primaryStore(t)
   await execute(store, COUNTER)
-  const work = { kind: 'test', names: ['counts', 'anew'], iterations: 20, seed: 1 } as const
+  const work = { kind: 'test', names: ['counts', 'again'], iterations: 20, seed: 1 } as const
   const { tests } = await execute(store, COUNTER, work)
   t.same(
     tests.map(({ ok, runs, failure }) => ({ ok, runs, failure })),
