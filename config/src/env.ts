@@ -7,7 +7,7 @@ const FALSY = new Set(['0', 'false', 'no', 'n', 'off'])
 /**
  * Reads the text of a variable as the type of its setting; undefined when it is not of that type.
  *
- * Booleans follow `x-env-type`: `strict` takes `true` and `false` alone, `truthy` (the default) also 1/yes/y/on and
+ * Booleans follow `x-env-type`: `strict` takes only `true` and `false`, `truthy` (the default) also 1/yes/y/on and
  * 0/no/n/off in any case. Lists are JSON or comma separated, tables JSON or comma separated `key=value`. Ranges and
  * patterns are not looked at here.
  */

@@ -80,7 +80,7 @@ function masked({ secret }: Declared, value: unknown): unknown {
   return open ? value : MASK
 }
 
-/** Whether a value is made of references to secrets alone. */
+/** Whether a value consists only of references to secrets. */
 function refers(value: unknown): boolean {
   if (typeof value === 'string') return parseSecretReference(value) !== null
   const inner = Array.isArray(value) ? value : isTable(value) ? Object.values(value) : []

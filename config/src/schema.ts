@@ -72,7 +72,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const LIMITS =
   'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format minItems maxItems'
 
-/** What a schema takes, in words: `an integer (minimum 1, maximum 65535)`. */
+/** Describes the values that a schema takes: `an integer (minimum 1, maximum 65535)`. */
 export function describe(schema: JsonSchema): string {
   const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
   if (branches !== undefined) return branches.map(describe).join(' or ')

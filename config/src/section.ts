@@ -33,7 +33,7 @@ export interface DeclaredSection extends Section {
   readonly declared: readonly Declared[]
   /** Keys that other sections declare in the same table, for suggestions. */
   readonly neighbours: readonly string[]
-  /** What this section declares although it belongs to another. */
+  /** Declarations of this section that belong to another. */
   readonly conflicts: readonly ConfigProblem[]
 }
 

@@ -111,7 +111,7 @@ function variant({ file }: Dialect, name: string): string {
   return file.replace(/(?=\.[^.]*$)/, `.${name}`)
 }
 
-/** Files of this package, which are beside `src` and beside `dist`. */
+/** Path of a file that ships with this package, in the folder above this one. */
 function installed(name: string): string {
   return fileURLToPath(new URL(`../${name}`, import.meta.url))
 }

@@ -7,7 +7,7 @@ import { describe, propertiesOf } from './schema.ts'
 export interface Issue {
   readonly path: Path
   readonly kind: 'invalid' | 'missing' | 'unknown'
-  /** What would be right, in words. */
+  /** Describes a valid value. */
   readonly expected: string
   /** For an unknown key: what is known there. */
   readonly known: readonly string[]
@@ -57,7 +57,7 @@ function checkOf(schema: JsonSchema): ReturnType<typeof schemaCheck> {
 const PLAIN = new Set(['type', 'properties', 'additionalProperties', 'required', 'title', 'description', '$schema'])
 
 /**
- * What ajv would make of an empty table, without loading it; undefined for a schema that is more than a list of
+ * Returns the defaults of an empty table without loading ajv. Undefined for a schema that is more than a list of
  * properties with defaults. Most plugins run with their defaults, and `--help` must not pay for a validator.
  */
 function defaultsOf(schema: JsonSchema): Table | undefined {
@@ -90,7 +90,7 @@ function isEmptyRecord({ default: fallback, properties }: JsonSchema): boolean {
   return Object.keys(fallback as object).length === 0 && properties === undefined
 }
 
-/** A required table of settings is there even when nobody wrote it, so that the defaults inside apply. */
+/** Adds required tables that no layer has, so that the defaults inside apply. */
 function openTables(schema: JsonSchema, value: Record<string, unknown>): void {
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     const required = Array.isArray(schema.required) && schema.required.includes(key)

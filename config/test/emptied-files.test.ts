@@ -18,7 +18,7 @@ t.test('a file counts as emptied if it had settings and has none or is gone', as
   t.same(emptiedFiles(before, read('[kernel]\nwatch = true\n')), [])
   t.same(emptiedFiles(before, read('')), [file])
   t.same(emptiedFiles(before, read('# only a comment\n')), [file])
-  t.same(emptiedFiles(before, read('[kernel')), [], 'a broken file is a problem of its own')
+  t.same(emptiedFiles(before, read('[kernel')), [], 'a broken file is another problem')
   t.same(emptiedFiles(read(''), read('')), [], 'it was empty before')
   t.same(emptiedFiles(before, read(null)), [file])
 })

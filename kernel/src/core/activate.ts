@@ -34,11 +34,11 @@ export interface UnitPolicy {
   readonly breaker: BreakerPolicy
   /** Heap limit of an isolated unit, MiB; null for Node's default. */
   readonly memoryMb: number | null
-  /** What `svc.toml` grants instead of what the manifest asks for. */
+  /** Granted by `svc.toml`, in place of the permissions that the manifest requests. */
   readonly permissions: Permissions | null
 }
 
-/** What activation needs from the kernel. */
+/** The part of the kernel that activation uses. */
 export interface ActivationHost {
   readonly keep: Keep
   readonly projectRoot: string
@@ -88,7 +88,7 @@ async function activateInProcess(
   const run = async (): Promise<void> => {
     const disposer = await instance.plugin.activate(context, dependencies as never)
     if (typeof disposer !== 'function') return
-    // Nobody waits for it any more, and still it opened what this closes.
+    // Its result is no longer awaited, but it may have opened something that this closes.
     if (!unit.scope.closed) unit.scope.effect('activate', disposer)
     else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
   }
@@ -113,7 +113,7 @@ export function limitActivation<A>(run: () => Promise<A>, milliseconds: number, 
   return withTimeout(milliseconds, run, { signal, error })
 }
 
-/** A plugin's own error with the plugin's name on it. `hide` takes out of the text what nobody may read. */
+/** A plugin's own error with the plugin's name on it. `hide` masks secrets in the text. */
 export function activationError(
   plugin: string,
   error: unknown,

@@ -4,14 +4,14 @@ import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
 import { randomHex, traceIdOf } from './trace.ts'
 
-/** What a call needs to know about the unit that answers it. */
+/** The part of the answering unit that a call uses. */
 export interface CallOwner {
   readonly name: string
   readonly log: Logger
   readonly running: RunningCalls
 }
 
-/** What hears how a {@link CallState.race} ends: of nothing that comes after the end of the call. Neither may throw. */
+/** Receives the result of a {@link CallState.race}, and nothing after the end of the call. Neither may throw. */
 export interface Contest<A> {
   won(call: CallState, outcome: A): void
   /** By the work's own error, or by the verdict on a caller that left or a deadline that passed. */
@@ -28,7 +28,7 @@ export class CallState implements Call, RunningCall {
   readonly #invocation: Invocation
   /** Milliseconds on the clock of `performance.now()`. */
   readonly started: number
-  /** Who waits for its outcome. */
+  /** Promise of the caller. */
   readonly deferred: Deferred
   #deadline: number | undefined
   #traceId: string | undefined
@@ -106,7 +106,7 @@ export class CallState implements Call, RunningCall {
     return this.#owner.running.closed || (invocation.cancelled ?? invocation.signal?.aborted ?? false)
   }
 
-  /** Throws when the caller is gone already. */
+  /** Throws if the caller has already cancelled. */
   assertWanted(): void {
     if (this.cancelled) throw (this.#verdict ??= this.#cancelledError())
   }
@@ -213,7 +213,7 @@ export class CallState implements Call, RunningCall {
 let begun: CallState[] = []
 
 /**
- * Most calls are over before the turn of the event loop in which they began: they need no deadline and nobody who could
+ * Most calls are over before the turn of the event loop in which they began: they need no deadline, and no listener that could
  * cancel them. The others take their place among the running calls when the turn ends.
  */
 function enlistLater(call: CallState): void {

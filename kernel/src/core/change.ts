@@ -17,7 +17,7 @@ export interface ChangeRequest extends Wanted {
   readonly forced?: readonly string[]
   /** Plugins whose code is read again. */
   readonly stale?: readonly string[]
-  /** Plugins whose live settings changed. They are told last, and told back when the change comes to nothing. */
+  /** Plugins whose live settings changed. They are notified last, and again with the old values if the change fails. */
   readonly live?: readonly string[]
   /** Plugins whose failures are forgotten, if all goes well: they are tried also in quarantine. Stale ones are as well. */
   readonly pardoned?: readonly string[]
@@ -28,7 +28,7 @@ export interface ChangeRequest extends Wanted {
   readonly dryRun?: boolean
 }
 
-/** What a change works on. */
+/** The parts of the kernel that a change uses. */
 export interface ChangeHost {
   readonly inventory: Inventory
   readonly failures: FailurePolicy
@@ -45,7 +45,7 @@ export interface ChangeHost {
  * One transaction:
  * 1. takes over sources and configuration, and reads code;
  * 2. plans, and builds in the shadow; a plugin that does not run and fails is left out, and the rest planned again;
- * 3. tells live settings to those that stay;
+ * 3. applies live settings to plugins that stay;
  * 4. flips.
  * Whatever throws on the way takes back all of it.
  */
@@ -196,7 +196,7 @@ export class Change {
     }
   }
 
-  /** What was asked for, and came true, is no longer held against a plugin. */
+  /** Clears failures of plugins whose requested change succeeded. */
   #settleRecords({ add }: Plan): void {
     const { records } = this.#host.inventory
     const all = this.#request.sources !== undefined

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
-/** What is shorter stands in too many other words by chance to be taken out of them. */
+/** A shorter text occurs in too many other words by chance. */
 const SHORTEST = 6
 const MASK = '***'
 

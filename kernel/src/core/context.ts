@@ -33,7 +33,7 @@ export interface PluginCall extends Omit<CallOptions, 'parent'> {
   readonly traceparent?: string
 }
 
-/** What a context needs from whoever hosts its unit: the kernel, or the far side of a boundary. */
+/** The part of a unit's host that a context uses. The host is the kernel, or the far side of a boundary. */
 export interface ContextHost {
   readonly log: Logger
   readonly projectRoot: string
@@ -105,7 +105,7 @@ class UnitContext implements PluginContext<unknown> {
     this.#registering(`provide ${token.id}`)
     this.#sharing(`provide ${token.id}`)
     if (!this.#unit.manifest.provides.includes(token.id)) throw this.#undeclared('service', token.id, 'provides')
-    // To whoever looks it up this would be as if nobody provided it.
+    // A lookup could not tell this from a service without a provider.
     if (value === undefined) throw missing(this.#unit, [`service ${token.id}, given as undefined`])
     this.#unit.services.set(token.id, value)
   }
@@ -198,7 +198,7 @@ class UnitContext implements PluginContext<unknown> {
     this.#unit.configListeners.push(listener as never)
   }
 
-  /** What a unit contributes is fixed once it serves. */
+  /** Throws once the unit serves: its contributions are fixed then. */
   #registering(action: string): void {
     this.#unit.scope.assertOpen(action)
     if (this.#unit.state === 'activating') return

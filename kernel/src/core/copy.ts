@@ -2,7 +2,7 @@
 const MAX_DEPTH = 256
 
 /**
- * Copies what validation may change: arrays and plain objects. Whatever else stands in them, such as a buffer, is passed
+ * Copies what validation may change: arrays and plain objects. Other values in them, such as a buffer, is passed
  * on as it is. Throws when the value is nested too deeply.
  */
 export function copyPlain(value: unknown, depth = 0): unknown {

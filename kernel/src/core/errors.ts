@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of the kernel proper (`KRN_…`) and of calls (`OPR_…`). Configuration and loader have tables of their own. */
+/** Codes of the kernel proper (`KRN_…`) and of calls (`OPR_…`). Configuration and loader have their own tables. */
 export const kernelErrors = errorTable({
   KRN_ACTIVATE_FAILED: { message: "A plugin's activate threw or did not settle within its timeout." },
   KRN_CLOSED: { message: 'The kernel is closing or closed.', status: 503 },

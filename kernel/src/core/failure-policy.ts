@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts'
 import { type PluginRecord, QUARANTINE_RULE } from './record.ts'
 import type { Unit } from './unit.ts'
 
-/** What a failure may lead to. */
+/** Actions that a failure may cause. */
 export interface FailureHost {
   readonly log: KernelLogger
   readonly inventory: Inventory
@@ -38,7 +38,7 @@ export class FailurePolicy {
       return
     }
     const record = inventory.records.get(unit.name)
-    // Whoever serves under its name now has nothing to do with it.
+    // The unit that serves under its name now is another one.
     if (record === undefined || record.unit !== unit) return
     record.fault = `uncaught: ${errorMessage(error)}`
     unit.suspect()
@@ -60,8 +60,8 @@ export class FailurePolicy {
   }
 
   /**
-   * Whether a change can go on without the plugin that failed: it does not run, nobody insists on it, and at the start its
-   * policy is not to abort. Returns its name. Of `retried` plugins, which nobody touched, the same end is not told twice.
+   * Whether a change can go on without the plugin that failed: it does not run, the change does not require it, and at the start its
+   * policy is not to abort. Returns its name. A repeated failure of a `retried` plugin is logged once.
    */
   leftOut(
     error: unknown,
@@ -114,7 +114,7 @@ export class FailurePolicy {
     }
     if (!retry || this.#host.closing) return
     const delay = record.scheduleRetry(() => {
-      // Somebody may have settled it in the meantime.
+      // Another change may have settled it in the meantime.
       if (record.lifecycle.state !== 'failed') return
       this.#host
         .change({ retried: [record.name] })
@@ -142,13 +142,13 @@ export class FailurePolicy {
     log.info(`restart in ${delay} ms`)
   }
 
-  /** The failures themselves have been told one by one. */
+  /** The failures themselves are already logged. */
   #quarantined({ name }: PluginRecord): [message: string, fields: Readonly<Record<string, unknown>>] {
     return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} gives it another try` }]
   }
 }
 
-/** Plugins that an error names, the likeliest first: of two in conflict the one that came later. */
+/** Returns the plugins that an error names, the most probable first: of two in conflict the later one. */
 function suspects(error: unknown): string[] {
   if (!isSvcError(error)) return []
   if (error.code === 'KRN_CONFLICT') {

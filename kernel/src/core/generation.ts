@@ -96,13 +96,13 @@ function claim(owners: Map<string, string>, key: string, owner: string): void {
   })
 }
 
-/** What changed between two generations; the first has none before it. */
+/** Compares two generations. The first one has no predecessor. */
 export function diffGenerations(previous: Generation | undefined, next: Generation): GenerationDiff {
   const before: ReadonlyMap<string, Unit> = previous?.units ?? new Map()
   const names = [...next.units.keys()]
   const gone = [...before.values()].filter(unit => next.units.get(unit.name) !== unit)
   const fresh = [...next.units.values()].filter(unit => before.get(unit.name) !== unit)
-  // What a unit that stays declares stays: only the others are compared.
+  // A unit that stays keeps its declarations: only the others are compared.
   const ids = new Set([...gone, ...fresh].flatMap(unit => [...unit.operations.keys()]))
   return {
     generation: next.id,

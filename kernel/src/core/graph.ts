@@ -90,7 +90,7 @@ function edgesOf(
   ]
 }
 
-/** Blocks whoever requires something that nothing active provides, until nothing changes. */
+/** Blocks plugins that require a service without an active provider, until nothing changes. */
 function blockWaiting(
   nodes: readonly Node[],
   edges: readonly GraphEdge[],
@@ -167,7 +167,7 @@ function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>):
   for (const edge of cycle) blocked.set(edge.from, { code: 'KRN_CYCLE', reason })
 }
 
-/** What is merely preferred gives way: an optional or `after` edge that would close a circle is left out. */
+/** Leaves out optional and `after` edges that would close a circle. */
 function withoutSoftCycles(edges: readonly GraphEdge[]): GraphEdge[] {
   const hard = edges.filter(edge => edge.kind === 'requires')
   const kept = [...hard]

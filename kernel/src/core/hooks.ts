@@ -63,7 +63,7 @@ export class HookSet {
 
 function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: Report): Run {
   const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
-  // The argument list travels as one value: a hook's arity is known to its caller alone.
+  // The argument list travels as one value: only the caller of a hook knows its arity.
   if (mode === 'waterfall') {
     const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
     for (const { name, run } of guarded) {
@@ -96,7 +96,7 @@ function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args) => P
     try {
       return await tap.tap(...args)
     } catch (error) {
-      // Who refuses says so to the caller; only what went wrong is news.
+      // A refusal reaches the caller. Only other errors are reported.
       const refusal = fatal && isSvcError(error) && error.status < 500
       if (!refusal) report(tap.plugin, tap.hook.id, error)
       if (fatal) throw error

@@ -8,7 +8,7 @@ import type { Fingerprinted, RunningUnit } from './plan.ts'
 import type { PluginSource } from './plugin-source.ts'
 import { PluginRecord } from './record.ts'
 
-/** What the configuration says of one plugin. */
+/** Configuration of one plugin. */
 export interface PluginConfiguration {
   /** Undefined: the manifest's `enabledByDefault` decides. */
   readonly enabled: boolean | undefined
@@ -31,7 +31,7 @@ export interface Desired {
   readonly units: ReadonlyMap<string, Fingerprinted>
 }
 
-/** What a change may bring; what it leaves out stays as it is. */
+/** Input of a change. An absent field changes nothing. */
 export interface Wanted {
   /** All plugins that there are. */
   readonly sources?: readonly PluginSource[]
@@ -62,7 +62,7 @@ interface Resolved extends Sorted {
   readonly graph: Graph
 }
 
-/** What is known of plugins, and what is wanted of them. */
+/** Records of the known plugins, and which of them should run. */
 export class Inventory {
   readonly records = new Map<string, PluginRecord>()
   readonly #builtin: ReadonlySet<string>
@@ -252,7 +252,7 @@ export class Inventory {
     return this.#isOn(record) && this.#configure(record.name).error === null
   }
 
-  /** Follows from the manifests alone, and most changes leave them all as they are. */
+  /** Depends only on the manifests, which most changes leave as they are. */
   #graphOf(sorted: Sorted): Graph {
     const known = this.#resolved
     if (known !== undefined && isSameSorted(known, sorted)) return known.graph

@@ -9,12 +9,12 @@ interface Kept {
  */
 export class Keep {
   readonly #kept = new Map<string, Kept>()
-  /** What is being closed; opening it again waits, since a port or a lock can be held once. */
+  /** Resources that are closing. Opening one again waits, since a port or a lock can be held once. */
   readonly #closing = new Map<string, Promise<void>>()
 
   /**
    * Opens at the first acquisition, also when several happen at once. The last holder to release closes, with its own
-   * `close`: a resource does not pin the code that opened it first, nor that of a holder that came to nothing.
+   * `close`: a resource does not pin the code that opened it first, nor the code of a holder that failed.
    */
   async acquire<A>(
     key: string,

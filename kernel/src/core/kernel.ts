@@ -37,7 +37,7 @@ export interface KernelOptions {
   /** Hosts for isolated plugins; default: none, and an isolated plugin is refused. */
   readonly unitHosts?: UnitHosts
   onState?(plugin: string, state: PluginState): void
-  /** A plugin whose policy is to end the process threw where nobody catches. Without it the process exits with 70. */
+  /** Called for an uncaught error of a plugin whose policy is to end the process. Without it the process exits with 70. */
   onFatal?(error: unknown): void
 }
 
@@ -158,7 +158,7 @@ export class Kernel implements KernelPort {
     this.#failures.uncaught(unit, error)
   }
 
-  /** Whoever asks again waits for the same end. */
+  /** Further calls return the same promise. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -186,14 +186,14 @@ export class Kernel implements KernelPort {
     for (const record of this.records.values()) record.cancelRetry()
     const units = [...this.#current.units.values()]
     const timeoutOf = (unit: Unit): number => this.configurationOf(unit.name).policy.drainTimeoutMs
-    // Who takes work from outside stops first, while everything that the work needs is still there.
+    // Units that take work from outside stop first, while everything that the work needs still runs.
     await Promise.all([
       ...this.#current
         .items<Surface>(surfaces)
         .map(({ item, unit }) => this.#stopWork(unit as Unit, timeoutOf, async () => item.quiesce?.())),
       ...units.map(unit => this.#stopWork(unit, timeoutOf, () => unit.stopWork('closing')))
     ])
-    // What is in flight may call any other plugin.
+    // Calls in flight may call any other plugin.
     const begun = performance.now()
     await Promise.all(units.map(unit => unit.idle(timeoutOf(unit))))
     await this.#retirement.retire(units, performance.now() - begun)

@@ -1,6 +1,6 @@
 import type { PluginState } from '@svc/contracts'
 
-/** What may follow what. A property test walks the table; anything else is a bug in the kernel and throws. */
+/** Allowed transitions. A property test walks the table; anything else is a bug in the kernel and throws. */
 export const TRANSITIONS: Readonly<Record<PluginState, readonly PluginState[]>> = {
   discovered: ['invalid', 'disabled', 'resolved', 'waiting'],
   invalid: ['discovered'],

@@ -16,7 +16,7 @@ import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
 import { Slots } from './slots.ts'
 
-/** What an operation needs to know about the unit that owns it. */
+/** The part of the owning unit that an operation uses. */
 export interface OperationOwner extends CallOwner {
   readonly version: string
   readonly instance: string
@@ -24,7 +24,7 @@ export interface OperationOwner extends CallOwner {
   readonly retired: boolean
   enter(): void
   exit(): void
-  /** What answers to the id now; undefined when nothing does. */
+  /** Returns the operation that answers to the id now, if there is one. */
   successor(operationId: string): OperationEntry | undefined
   /** Hooks of the generation that serves; undefined on the far side of a boundary. */
   readonly hooks: Pick<HookSet, 'operationStarting' | 'operationEnded'> | undefined
@@ -69,7 +69,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
-  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
+  /** A surface may hold this beyond its unit's time, while a body arrives: then the unit that serves now answers. */
   start(input: unknown, invocation: Invocation, deferred: Deferred): void {
     const { unit } = this
     if (unit.retired) {
@@ -128,7 +128,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     try {
       await slots.take(call)
     } catch (error) {
-      // It has not begun, so that this is nobody's fault.
+      // It has not begun, so this is not a fault of the plugin.
       this.breaker.release()
       this.#refuse(call, error)
       return
@@ -205,7 +205,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
   #successor(): OperationEntry | null {
     const next = this.unit.successor(this.descriptor.id)
-    // Without another, whoever is still draining may answer.
+    // Without a successor, a draining unit may answer.
     if (next !== undefined && next !== this) return next
     return this.unit.running.closed ? null : this
   }
@@ -278,7 +278,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /**
-   * Errors with a code are answers and pass, whoever made them. Anything else is a fault of the plugin and is not shown to the
+   * Errors with a code are answers and pass, from any plugin. Anything else is a fault of the plugin and is not shown to the
    * caller.
    */
   #judge(error: unknown, call: CallState): SvcError {

@@ -1,7 +1,7 @@
 import type { PluginManifest } from '@svc/plugin-sdk'
 import type { Graph } from './graph.ts'
 
-/** What decides whether a unit may stay. */
+/** Facts that decide whether a unit may stay. */
 export interface Fingerprinted {
   readonly manifest: PluginManifest
   /** Code, settings and policy together. */
@@ -41,7 +41,7 @@ export function planChange(
   for (const name of wanted) {
     const now = running.get(name)
     if (now === undefined) reasons.set(name, `add ${name}`)
-    else if (forced.has(name)) reasons.set(name, `replace ${name}: asked for`)
+    else if (forced.has(name)) reasons.set(name, `replace ${name}: requested`)
     else if (now.fingerprint !== desired.get(name)?.fingerprint)
       reasons.set(name, `replace ${name}: its code or settings changed`)
   }
@@ -74,7 +74,7 @@ interface Held {
 
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
-/** What each plugin gets at its activation, and of whom; references are looked up later. */
+/** Services and providers that each plugin gets at its activation. References are looked up later. */
 function heldServices({ edges }: Graph, present: ReadonlySet<string>): Map<string, Held[]> {
   const held = new Map<string, Held[]>()
   const refs = new Set(edges.filter(edge => edge.kind === 'ref').map(edge => `${edge.from} ${edge.token}`))

@@ -1,6 +1,6 @@
 import { type Disposer, describePlugin, type Plugin, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
 
-/** What the kernel hears of one instance of a plugin's code. */
+/** Events of one instance of a plugin's code. */
 export interface InstanceHooks {
   effect(label: string, dispose: Disposer): Disposer
   /** Something that the plugin opened and did not close. */

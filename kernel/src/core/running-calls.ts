@@ -48,7 +48,7 @@ export class RunningCalls {
   #arm(at: number): void {
     clearTimeout(this.#timer)
     this.#dueAt = at
-    // What is longer is waited for in pieces.
+    // A longer wait is split.
     const wait = Math.min(Math.max(at - performance.now(), 1), MAX_TIMER_MS)
     this.#timer = setTimeout(() => this.#fire(), wait)
   }

@@ -17,7 +17,7 @@ interface Follower {
   seen: readonly unknown[] | undefined
 }
 
-/** What a unit runs when it begins to serve, while it serves, and when it stops. */
+/** Listeners of a unit: when it begins to serve, while it serves, and when it stops. */
 export class Serving {
   readonly onServe: ServeListener[] = []
   readonly onDrain: DrainListener[] = []

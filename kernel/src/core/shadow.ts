@@ -10,7 +10,7 @@ export interface Shadow {
   readonly generation: Generation
   /** Units that were activated for it, in order. */
   readonly fresh: readonly Unit[]
-  /** What is still undone when the change comes to nothing, in the order of doing. */
+  /** Undone, in reverse order, if the change fails. */
   readonly prepared: readonly Prepared[]
 }
 
@@ -24,7 +24,7 @@ export interface ShadowRequest {
   readonly order: readonly string[]
   /** Units that stay. */
   readonly kept: ReadonlyMap<string, Unit>
-  /** Units that an earlier attempt of this change activated. New ones are added: whoever asked disposes them on failure. */
+  /** Units that an earlier attempt of this change activated. New ones are added. The caller disposes them on failure. */
   readonly begun: Map<string, Unit>
   readonly builtin: ReadonlyMap<ServiceId, unknown>
   /** Aborted when the kernel closes: what takes long is given up. */
@@ -39,7 +39,7 @@ export interface ShadowRequest {
 }
 
 /**
- * Builds the next generation beside the running one:
+ * Builds the next generation while the current one serves:
  * 1. activates new units, providers first;
  * 2. composes the snapshot, where conflicts show;
  * 3. asks every surface to prepare for it, then every new unit.

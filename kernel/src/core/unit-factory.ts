@@ -13,7 +13,7 @@ import type { PluginRecord } from './record.ts'
 import { Unit } from './unit.ts'
 import type { UnitHost, UnitHosts } from './unit-host.ts'
 
-/** What units get of the kernel. */
+/** The part of the kernel that units use. */
 export interface FactoryHost
   extends Pick<ActivationHost, 'keep' | 'projectRoot' | 'dataRoot' | 'onUncaught' | 'onCrash'> {
   readonly log: KernelLogger
@@ -26,7 +26,7 @@ export interface FactoryHost
   onState: ((plugin: string, state: PluginState) => void) | undefined
 }
 
-/** Makes units, activates them, and disposes those that come to nothing. */
+/** Makes and activates units, and disposes those that fail. */
 export class UnitFactory {
   readonly #inventory: Inventory
   readonly #host: FactoryHost
@@ -124,7 +124,7 @@ export class UnitFactory {
     return record
   }
 
-  /** What callers are not told, and what they are told is not theirs to mend. */
+  /** Logs errors that the caller does not see in full or cannot fix. */
   readonly #failed = (unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void => {
     if (!isSvcError(error) || !LOGGED.has(error.code)) return
     unit.log.error(error.message, {

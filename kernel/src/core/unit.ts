@@ -26,16 +26,16 @@ type Writable<A> = { -readonly [K in keyof A]: A[K] }
 
 type ConfigListener = (next: unknown, previous: unknown) => void | Promise<void>
 
-/** What a unit needs of whoever made it. */
+/** The part of the kernel that a unit uses. */
 export interface UnitHost {
   readonly log: Logger
   /** Where its calls are counted; shared by all instances of a plugin. */
   readonly stats: Writable<CallStats>
   /** Called after every operation call that failed. */
   failed?(unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void
-  /** What answers to an operation in the generation that serves. */
+  /** Looks an operation up in the generation that serves. */
   successor?(operationId: string): OperationEntry | undefined
-  /** What provides a service in the generation that serves. */
+  /** Looks a service up in the generation that serves. */
   lookup?(token: ServiceId): unknown
   /** Hooks of the generation that serves. */
   hooks?(): HookSet
@@ -83,7 +83,7 @@ export class Unit implements UnitView, OperationOwner {
   readonly #host: UnitHost
   readonly #retiring = new AbortController()
   #retired = false
-  /** Whether an error of its code reached nobody, so that its state is unknown. */
+  /** Whether an error of its code was not caught, so that its state is unknown. */
   #suspect = false
   #drainReason: DrainReason = 'removed'
   #inFlight = 0
@@ -163,7 +163,7 @@ export class Unit implements UnitView, OperationOwner {
     return this.#host.successor?.(operationId)
   }
 
-  /** An error of its code reached nobody: it counts as degraded until it is replaced. */
+  /** Marks the unit degraded after an uncaught error, until it is replaced. */
   suspect(): void {
     this.#suspect = true
     this.breakerChanged()

@@ -66,7 +66,7 @@ t.test('replacing a provider replaces those who hold its service, and spares tho
   const plan = planChange(running, desired, graph, new Set(['db']))
   t.same(plan.replace, ['db', 'web'])
   t.same(plan.keep, ['stats'])
-  t.match(plan.steps, ['replace db: asked for', 'replace web: it holds db@1 of db'])
+  t.match(plan.steps, ['replace db: requested', 'replace web: it holds db@1 of db'])
   t.end()
 })
 
