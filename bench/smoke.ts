@@ -9,7 +9,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   startup: ['--rounds', '1'],
   http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
   reload: ['--reloads', '7'],
-  heap: ['--reloads', '20'],
+  heap: ['--reloads', '4'],
   compiler: ['--rounds', '1'],
   interpreter: ['--rounds', '1'],
   'program-database': ['--rounds', '1'],
