@@ -75,7 +75,7 @@ export function walk(
   return { node, path }
 }
 
-/** What the commands of a group are for. */
+/** Returns the description of a command group. */
 export function aboutGroup({ about, children }: CommandNode): string {
   return about || [...children.keys()].sort().join(', ')
 }

@@ -2,8 +2,7 @@ import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/
 import type { Call, PluginManifest } from '@svc/plugin-sdk'
 
 /**
- * What there is to say in a process that runs one command: no plugin but this one is active there, and what can be told
- * of the others is what lies on disk. A daemon answers over another surface.
+ * Texts for a process that runs one command. Only this plugin is active there; of the others it knows what is on disk. A daemon answers over another surface.
  */
 export function runsAlone(call: Pick<Call, 'surface'>): boolean {
   return call.surface === 'cli'
@@ -26,7 +25,7 @@ export function writtenSwitches(report: ChangeReport, change: KernelChange): Cha
   return { ...report, steps: [...lines(change.enable, true), ...lines(change.disable, false)] }
 }
 
-/** What a plugin would register, as far as its manifest says. */
+/** Returns the effects that the manifest of a plugin declares. */
 export function declaredEffects(name: string, manifest: PluginManifest | undefined): EffectNode {
   const group = (label: string, labels: readonly string[]): EffectNode[] =>
     labels.length === 0 ? [] : [{ label, children: labels.map(each => ({ label: each, children: [] })) }]

@@ -61,7 +61,7 @@ function nextSteps(name: string, place: string, inReach: boolean): string {
 type SdkPackage = '@svc/plugin-sdk' | '@svc/kernel'
 const SDK_PACKAGES: readonly SdkPackage[] = ['@svc/plugin-sdk', '@svc/kernel']
 
-/** What to write as the version of a package of ours. */
+/** Version to write for one of our packages. */
 export type DependencySpec = (name: SdkPackage) => string
 
 function dependencySpec(projectRoot: string, target: string, name: SdkPackage): string {
@@ -79,7 +79,7 @@ function versionInReach(projectRoot: string, name: SdkPackage): string | undefin
   }
 }
 
-/** This plugin depends on the SDK alone; the kernel lies beside it in every installation. */
+/** This plugin depends only on the SDK; the kernel is next to it in every installation. */
 function installedFolder(name: SdkPackage): string {
   const sdk = dirname(realpathSync(createRequire(import.meta.url).resolve('@svc/plugin-sdk/package.json')))
   return name === '@svc/plugin-sdk' ? sdk : join(dirname(sdk), 'kernel')

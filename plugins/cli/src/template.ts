@@ -29,7 +29,7 @@ function packageJson(name: string, spec: DependencySpec): string {
         prepack: 'npm run build'
       },
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
-      // The host hands its own copy of the SDK to every plugin, so that whoever installs one needs none.
+      // The host hands its own copy of the SDK to every plugin, so that an installation needs none.
       peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
       devDependencies: { '@svc/kernel': spec('@svc/kernel'), '@svc/plugin-sdk': spec('@svc/plugin-sdk') }
     },
@@ -64,8 +64,8 @@ function pluginSource(name: string, constant: string): string {
 /** One declaration: an HTTP route, an MCP tool, a JSON-RPC method and a command. */
 export const ${constant}Greet = defineOperation({
   id: '${name}.greet',
-  summary: 'Greet somebody',
-  input: t.object({ name: t.string({ minLength: 1, description: 'Whom to greet' }) }),
+  summary: 'Greet a person',
+  input: t.object({ name: t.string({ minLength: 1, description: 'Name of the person' }) }),
   output: t.object({ text: t.string() }),
   effect: 'read',
   expose: {

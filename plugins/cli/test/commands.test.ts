@@ -11,7 +11,7 @@ async function open(t: Test, admin: FakeAdmin): Promise<TestKernel> {
   return kernel
 }
 
-t.test('where a process serves, its plugins are told as they are', async t => {
+t.test('in a serving process plugins have their own states', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('a', { inFlight: 2 })]))
   t.match(await kernel.callById('kernel.plugins.list', {}), {
     plugins: [{ name: 'a', state: 'active', inFlight: 2 }],
@@ -34,7 +34,7 @@ t.test('changes are planned or carried out, and say their steps', async t => {
   t.match(await kernel.callById('kernel.plugins.reload', { names: ['a'] }), {
     applied: true,
     replace: ['a'],
-    text: 'replace a: asked for\ngeneration 2 serves'
+    text: 'replace a: requested\ngeneration 2 serves'
   })
   t.match(await kernel.callById('kernel.plugins.disable', { names: ['a'], dryRun: true }), {
     applied: false,
@@ -50,7 +50,7 @@ t.test('changes are planned or carried out, and say their steps', async t => {
   await t.rejects(kernel.callById('kernel.plugins.enable', { names: [] }), { code: 'OPR_INPUT_INVALID' })
 })
 
-t.test('settings and problems are told in data and in words', async t => {
+t.test('settings and problems come as data and as text', async t => {
   const problem = {
     severity: 'error',
     code: 'CFG_KEY_UNKNOWN',

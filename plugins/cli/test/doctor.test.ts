@@ -8,7 +8,7 @@ import { fakeAdmin, pluginReport } from './fake-admin.ts'
 const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>
   findings.find(finding => finding.subject === subject)?.status
 
-t.test('states are judged by whether somebody has to do something', async t => {
+t.test('states are judged by whether they need an action', async t => {
   const states = [
     'active',
     'resolved',
@@ -64,7 +64,7 @@ t.test('an installation is examined from the runtime to the plugins', async t =>
   t.match(
     findings.at(-1),
     { subject: 'plugin a', detail: 'resolved' },
-    'what is active for this command alone is at rest'
+    'a plugin that is active only for this command is at rest'
   )
 })
 

@@ -20,7 +20,7 @@ export function pluginReport(name: string, change: Partial<PluginReport> = {}): 
 }
 
 export interface FakeAdmin extends KernelAdmin {
-  /** What was asked for with `apply`. */
+  /** Changes that were requested with `apply`. */
   readonly changes: { readonly change: KernelChange; readonly dryRun: boolean }[]
 }
 
@@ -49,7 +49,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
     apply: async (wanted, { dryRun = false } = {}) => {
       for (const name of [...(wanted.enable ?? []), ...(wanted.disable ?? []), ...(wanted.reload ?? [])]) expect(name)
       changes.push({ change: wanted, dryRun })
-      const steps = (wanted.reload ?? []).map(name => `replace ${name}: asked for`)
+      const steps = (wanted.reload ?? []).map(name => `replace ${name}: requested`)
       return { applied: !dryRun, generation: 2, add: [], replace: wanted.reload ?? [], remove: [], keep: [], steps }
     },
     build: async directory => ({ name: 'built', version: '1.0.0', files: [`${directory}/dist/plugin.cjs`] }),

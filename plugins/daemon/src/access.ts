@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Address } from './address.ts'
 
-/** What a peer may call before it has shown a token. */
+/** Methods that a peer may call before it has shown a token. */
 export type UnprovenAccess = 'all' | 'open-methods' | 'none'
 
 /** Returns a token of 256 random bits. */

@@ -7,7 +7,7 @@ import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from
 import { describeMethods, type MethodTable } from './methods.ts'
 import { paramsError } from './params-error.ts'
 
-/** Whoever reached the socket, and showed the token where one is set. */
+/** Any peer that reached the socket and showed the token where one is required. */
 const LOCAL: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
 export interface CallHost {
@@ -51,7 +51,7 @@ class RunningCall {
     const request = this.#request
     let answer: string
     try {
-      // What JSON cannot hold is found here, where it still can be answered.
+      // A value that JSON cannot hold throws here, where the error can still be answered.
       answer = JSON.stringify(resultFrame(request, await this.#invoke()))
     } catch (error) {
       answer = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
-/** Milliseconds between two looks at somebody who is just taking over. */
+/** Milliseconds between two looks at a process that is taking over. */
 const STEP_MS = 10
 
 /** Null: the file is the caller's. Otherwise who has it, as the file says. */
@@ -13,12 +13,11 @@ export type Claim = string | null
 
 /**
  * Makes a file with this text unless a living process has made it before; what a dead one left is replaced. Of any number of
- * processes that try, one has it. `text` differs for every claim that is not a renewal, and `lives` tells from a file's text
+ * processes that try, one has it. `text` differs for every claim that is not a renewal, and `lives` reads from a file's text
  * whether its process is there.
  *
- * A file that is there is never half written. What was left behind is replaced by whoever holds a second file, whose name is
- * made from what was left, and which is claimed in the same way: whoever has it finds what was left, or that somebody else has
- * replaced it.
+ * A file is never half written. A file of a dead process is replaced under a second file, whose name is a digest of the text
+ * that was left. That file is claimed in the same way. Its holder finds the old text, or that another process has replaced it.
  */
 export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
   makeFolder(dirname(path))

@@ -14,14 +14,14 @@ export interface Waiting {
 export type Reply = (answer: string | undefined) => void
 
 /**
- * One peer. Data alone: a connection outlives the unit that reads it, and the next unit goes on where the former
+ * One peer. Holds data only: a connection outlives the unit that reads it, and the next unit goes on where the former
  * stopped. Calls that a former unit began end by writing here.
  */
 export interface Connection {
   readonly input: Readable
   readonly output: Writable
   readonly lines: LineState
-  /** What the peer spoke last, or null before its first frame. */
+  /** Dialect of the last frame, or null before the first. */
   dialect: Dialect | null
   /** Whether its first byte that is not blank has been seen. */
   begun: boolean

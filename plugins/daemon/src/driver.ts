@@ -108,8 +108,8 @@ export class Driver {
   }
 
   /**
-   * Half open: whoever pipes requests in still wants their answers, also that of a last line without a newline. Whoever
-   * is gone looks the same until the second write to it fails, so blank lines, which everybody skips, find out.
+   * Half open: a peer that pipes requests in still reads the answers, also that of a last line without a newline. A peer that
+   * has left looks the same until the second write fails. Blank lines, which every client skips, show which it is.
    */
   readonly #onEnd = (): void => {
     if (this.#connection.ended) return
@@ -146,7 +146,7 @@ export class Driver {
     this.#host().onClose(this.#connection)
   }
 
-  /** Begins what may begin, and reads as long as somebody deals with it. */
+  /** Starts waiting requests within the limits, and pauses the input while too many wait. */
   readonly #pump = (): void => {
     const connection = this.#connection
     const host = this.#host()

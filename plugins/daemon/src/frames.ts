@@ -12,7 +12,7 @@ export interface Request {
   readonly id: FrameId | undefined
   readonly method: string
   readonly params: unknown
-  /** W3C trace context, a member beside the ones that both dialects define. */
+  /** W3C trace context, a member in addition to those of both dialects. */
   readonly traceparent?: string
 }
 
@@ -35,7 +35,7 @@ export function isMalformed(element: Element): element is Malformed {
 /** Keeps a byte order mark, which is refused as JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** What an error without a readable id is answered under in the original dialect. */
+/** Id of the answer to a frame without a readable id, in the original dialect. */
 const NATIVE_NO_ID = '0'
 
 /**
@@ -114,7 +114,7 @@ function isId(value: unknown): value is FrameId {
   return value === null || typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/** Whom an answer is for; a notification's errors have nobody. */
+/** Address of an answer. A notification has no id. */
 interface Answered {
   readonly dialect: Dialect
   readonly id?: FrameId | undefined
@@ -155,7 +155,7 @@ function errorData({ code, status, hint, data }: SvcError): {
   return { code, status, ...(hint === undefined ? {} : { hint }), ...(data === undefined ? {} : { details: data }) }
 }
 
-/** What a running call says before its result. */
+/** The object to write for an event of a running call. */
 export function eventFrame({ dialect, id }: Answered, event: unknown): object {
   return dialect === 'rpc2'
     ? { jsonrpc: '2.0', method: '$/event', params: { id, event } }

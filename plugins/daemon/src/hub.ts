@@ -5,7 +5,7 @@ import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './
 import type { Connection } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 
-/** What outlives a reload: the listening socket and the peers. Data alone; the unit that serves attaches itself. */
+/** Listening socket and peers, which outlive a reload. Holds data only; the serving unit attaches itself. */
 export interface DaemonHub {
   /** The real address, also where the setting left the port to the system; `stdio` without a socket. */
   readonly address: string
@@ -14,7 +14,7 @@ export interface DaemonHub {
   /** Null on stdio. */
   readonly server: Server | null
   readonly connections: Set<Connection>
-  /** Peers that came before any unit served. */
+  /** Peers that connected before a unit served. */
   readonly arrived: Socket[]
   owner: HubOwner | null
 }

@@ -1,4 +1,4 @@
-/** Bytes of a stream on their way to becoming lines. Data alone, so that it can pass from one unit to the next. */
+/** Buffered bytes of a stream of lines. Holds data only, so that it can pass from one unit to the next. */
 export interface LineState {
   pieces: Buffer[]
   size: number

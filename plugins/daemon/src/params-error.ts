@@ -6,7 +6,7 @@ interface Problem {
 }
 
 /**
- * What an operation has against its input, said of the request's `params`: peers know the method and what they sent, not the
+ * Rewords an input error for the request's `params`: peers know the method and what they sent, not the
  * operation behind it. Any other error stays what it is, among them that of an operation which the called one called.
  */
 export function paramsError(error: unknown, method: string, operation: string): unknown {

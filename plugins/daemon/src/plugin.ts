@@ -101,7 +101,7 @@ export default definePlugin({
       settings,
       unproven: unprovenAccess(address, settings),
       tokens: settings.token === '' ? [hub.token] : [hub.token, settings.token],
-      // Whoever started the daemon on its streams and closed them wants it no more.
+      // The parent that closed the streams has no more use for the daemon.
       onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
     })
 

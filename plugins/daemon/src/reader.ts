@@ -63,7 +63,7 @@ export class Reader implements HubOwner {
     this.#drivers.clear()
   }
 
-  /** Takes no new work, and settles when what was begun has been answered or the time is over. */
+  /** Refuses new work. Settles when running calls have been answered, or at the time limit. */
   async quiesce(milliseconds: number): Promise<void> {
     this.#quiet = true
     for (const driver of this.#drivers.values()) driver.refuseWaiting()

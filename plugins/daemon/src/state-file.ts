@@ -18,8 +18,8 @@ export function ownState(about: Pick<DaemonState, 'socket' | 'token' | 'version'
 }
 
 /**
- * Makes this process the daemon of its repository and tells where it is; what a dead daemon left is replaced, and what this
- * process said before. Throws `DMN_REPOSITORY_HELD` where another process is the daemon.
+ * Makes this process the daemon of its repository and writes its address. Replaces the file of a dead daemon, and an earlier
+ * one of this process. Throws `DMN_REPOSITORY_HELD` where another process is the daemon.
  */
 export async function holdRepository(root: string, state: DaemonState): Promise<void> {
   const holder = await claim(daemonStatePath(root), textOf(state), text => isOfAnother(text, state))
@@ -60,6 +60,6 @@ function held(holder: DaemonState | null): Error {
   const { pid = 0, socket = '', started_at = '' } = holder ?? {}
   const who = `process ${pid}, since ${started_at}, at ${socket}`
   return daemonErrors.create('DMN_REPOSITORY_HELD', `this repository has a daemon already: ${who}`, {
-    hint: `svc daemon stop ends it; whoever means to serve beside it says so with --set plugins.daemon.enabled=false`
+    hint: `svc daemon stop ends it; to serve without a daemon add --set plugins.daemon.enabled=false`
   })
 }

@@ -65,7 +65,7 @@ t.test('an address that cannot be bound says why', async t => {
   })
 })
 
-t.test('a unix socket is for its owner alone, and one that a dead process left is replaced', async t => {
+t.test('only the owner may use a unix socket, and one that a dead process left is replaced', async t => {
   // The test's own folder has too long a name for a socket.
   const folder = mkdtempSync(join(tmpdir(), 'svc-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -73,7 +73,7 @@ t.test('a line may come in any pieces, and without a newline at the end of the s
 
 const evil = JSON.stringify({ jsonrpc: '2.0', method: 'test.wait', params: { gate: 'evil' } })
 
-/** What a web page can make a browser send to the port, a task behind each. */
+/** Bytes that a web page can make a browser send to the port, each with a request after them. */
 const FOREIGN: Readonly<Record<string, Buffer>> = {
   'an HTTP request': Buffer.from(`POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n${evil}\n`),
   'an HTTP request line of more than 8 KiB': Buffer.from(
@@ -122,7 +122,7 @@ t.test('a first line that begins like a request is answered, with blank lines be
   }
 })
 
-t.test('a peer that vanishes aborts its calls and nobody else’s', async t => {
+t.test('a peer that vanishes aborts only its own calls', async t => {
   const { connect, gates } = await startDaemon(t)
   const [leaving, staying] = [await connect(), await connect()]
   const both = Promise.all(

@@ -1,19 +1,19 @@
 import t from 'tap'
 import { complaintsOf } from '../src/commands/complaints.ts'
 
-t.test('errors of a log are told once, each with its plugin', t => {
+t.test('errors of a log are listed once, each with its plugin', t => {
   const lines = [
     { level: 30, plugin: 'a', msg: 'fine' },
     { level: 40, plugin: 'a', msg: 'careful' },
     { level: 50, plugin: 'a', msg: 'broke' },
     { level: 50, plugin: 'a', msg: 'broke' },
     { level: 60, plugin: 'b', msg: 'b: fell over' },
-    { level: 50, msg: 'nobody knows' },
+    { level: 50, msg: 'unknown reason' },
     { level: 50 },
     null
   ]
   const log = `${lines.map(line => JSON.stringify(line)).join('\n')}\nerror: plain text\n{"level":50,"ms`
-  t.same(complaintsOf(log), ['a: broke', 'b: fell over', 'nobody knows'])
+  t.same(complaintsOf(log), ['a: broke', 'b: fell over', 'unknown reason'])
   t.same(complaintsOf(''), [])
   t.end()
 })

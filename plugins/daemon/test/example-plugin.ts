@@ -67,7 +67,7 @@ export interface Gates {
   readonly events: EventEmitter
 }
 
-/** Operations that a test can hold, break and count; `version` tells two generations apart. */
+/** Operations that a test can hold, break and count; `version` distinguishes two generations. */
 export function examplePlugin(gates: Gates, version = 'first'): Plugin {
   return definePlugin({
     name: 'example',

@@ -27,7 +27,7 @@ t.test('JSON-RPC 2.0', async t => {
     }
   })
 
-  t.test('every kind of failure has its code, and the stable one beside it', async t => {
+  t.test('every kind of failure has its number and its stable code', async t => {
     const cases: [object, number, string][] = [
       [rpc(1, 'nope'), -32601, 'DMN_METHOD_UNKNOWN'],
       [rpc(1, 'test.hidden'), -32601, 'DMN_METHOD_UNKNOWN'],

@@ -7,7 +7,7 @@ const auth = (token: string): object => ({ jsonrpc: '2.0', id: 'auth', method: '
 const TOO_MANY = { error: { data: { code: 'DMN_TOO_MANY_CONNECTIONS', status: 503 } } }
 
 t.test(
-  '256 idle connections lock nobody out: the longest idle one without a token is closed, with an error line',
+  '256 idle connections do not lock others out: the longest idle one without a token gets an error line and is closed',
   async t => {
     const { connect } = await startDaemon(t)
     const trusted = await connect()

@@ -17,7 +17,7 @@ export interface RunningDaemon {
   reload(): Promise<void>
 }
 
-/** A daemon on a port of its own, with the example operations. Closed with the test. */
+/** A daemon on a free port, with the example operations. Closed with the test. */
 export async function startDaemon(
   t: Test,
   settings: object = {},

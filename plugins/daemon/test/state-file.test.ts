@@ -64,7 +64,7 @@ t.test('what a dead daemon left is not believed, and replaced', async t => {
   t.same(readdirSync(join(root, '.vox')), ['daemon.json'], 'nothing else is left')
 })
 
-t.test('a number that another process has by now is nobody', { skip: ownIdentity().start === null }, async t => {
+t.test('a number that another process has by now is no daemon', { skip: ownIdentity().start === null }, async t => {
   const root = t.testdir({
     '.vox': { 'daemon.json': JSON.stringify({ ...ownState(about), pid: process.ppid }) }
   })
@@ -73,7 +73,7 @@ t.test('a number that another process has by now is nobody', { skip: ownIdentity
   t.equal((await readDaemonState(root))?.pid, process.pid)
 })
 
-t.test('of a daemon that did not say when it began, the socket tells whether it is there', async t => {
+t.test('for a daemon without a start time the socket decides whether it runs', async t => {
   const first = await startDaemon(t)
   const { host, process_start, ...said } = first.state
   t.equal(host, ownIdentity().host)
@@ -113,7 +113,7 @@ t.test('a project whose folder cannot be written has a daemon that has to be fou
   )
 })
 
-t.test('a reload leaves alone what somebody else wrote', async t => {
+t.test('a reload keeps the file of another process', async t => {
   const { kernel, state, reload } = await startDaemon(t)
   const other = {
     ...JSON.parse(readFileSync(daemonStatePath(kernel.root), 'utf8')),
@@ -122,7 +122,7 @@ t.test('a reload leaves alone what somebody else wrote', async t => {
   }
   writeFileSync(daemonStatePath(kernel.root), JSON.stringify(other))
   await reload()
-  t.same(await readDaemonState(kernel.root), other, 'what somebody else wrote stays')
+  t.same(await readDaemonState(kernel.root), other, 'the file of the other process stays')
   t.ok(await probeDaemon(state))
 })
 
@@ -152,7 +152,7 @@ t.test('of many processes that claim a file at once one has it, whatever was lef
   }
 })
 
-t.test('whoever died while it took over is replaced as well', async t => {
+t.test('a process that died while it took over is replaced as well', async t => {
   const path = join(t.testdir(), 'claimed')
   const lives = async (text: string): Promise<boolean> => !text.startsWith('dead')
   writeFileSync(path, 'dead 1')

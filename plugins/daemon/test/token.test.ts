@@ -36,7 +36,7 @@ t.test('over TCP a peer without the token calls the open methods only', async t 
   t.match(await peer.ask(request('test.echo', { text: 'x' })), { result: { text: 'x' } })
 })
 
-t.test('every daemon has a token of its own, which a reload keeps', async t => {
+t.test('each daemon has its own token, which a reload keeps', async t => {
   const [first, second] = [await startDaemon(t), await startDaemon(t)]
   t.match(first.state.token, /^[\w-]{43}$/)
   t.not(first.state.token, second.state.token)

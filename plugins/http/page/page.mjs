@@ -137,7 +137,7 @@ const FORMATS = {
   'date-time': '2026-01-31T12:00:00Z',
   date: '2026-01-31',
   email: 'ada@example.org',
-  uri: 'https://example.org',
+  uri: 'urn:example:1',
   uuid: '00000000-0000-4000-8000-000000000000'
 }
 /** Levels of a schema that a sample shows; schemas may refer to themselves. */

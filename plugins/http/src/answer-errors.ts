@@ -6,7 +6,7 @@ import { exchangeOf } from './exchange.ts'
 
 export type Report = (message: string, fields: Record<string, unknown>) => void
 
-/** Makes an instance answer thrown errors in the form of its listener, and report those that nobody wrote for callers. */
+/** Makes an instance answer thrown errors in the form of its listener, and report those that were not written for callers. */
 export function answerErrors(app: FastifyInstance, report: Report, form: HttpErrorForm): void {
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request

@@ -1,4 +1,4 @@
-/** What the work comes to, or undefined when it takes longer than the time. Its rejection is passed on if it comes first. */
+/** Resolves to the result of the work, or to undefined at the time limit. Passes an earlier rejection on. */
 export async function before<A>(milliseconds: number, work: A | Promise<A>): Promise<A | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>(resolve => {

@@ -3,7 +3,7 @@ import type { HttpCaller } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { requestIdOf, traceparentOf } from './request-id.ts'
 
-/** Who made a request, and whether they still wait. The abort signal is made when somebody asks for it. */
+/** Caller of a request, and whether it still waits. The abort signal is made on first use. */
 export class Caller implements HttpCaller {
   readonly requestId: string
   declare readonly traceparent?: string

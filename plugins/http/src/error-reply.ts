@@ -13,7 +13,7 @@ export interface ErrorReply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * What a caller sees of an error. Errors with a code are shown as they are; anything else was not written for callers, so
+ * Makes the answer for an error. Errors with a code are shown as they are; any other was not written for callers, so
  * that only its status survives.
  */
 export function errorReply(error: unknown, requestId: string, form: HttpErrorForm): ErrorReply {

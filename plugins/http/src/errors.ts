@@ -23,7 +23,7 @@ export const httpErrors = errorTable({
   HTTP_REQUEST_TIMEOUT: { message: 'The request did not arrive in time.', status: 408 },
   HTTP_PATH_TOO_LONG: { message: 'The path and query are longer than the limit.', status: 414 },
   HTTP_HEADERS_TOO_LARGE: { message: 'The headers are larger than 16 KiB.', status: 431 },
-  HTTP_REFUSED: { message: 'A raw route refused the request without a code of its own.', status: 400 },
+  HTTP_REFUSED: { message: 'A raw route refused the request without a code.', status: 400 },
   HTTP_INTERNAL: { message: 'A raw route failed; the log has the cause under the request id.', status: 500 },
   HTTP_STARTING: { message: 'The listener is open and its routes are about to be.', status: 503 }
 })

@@ -52,7 +52,7 @@ export class Exchange extends Caller implements Invocation, Carried {
     return this.match?.store.operation ?? null
   }
 
-  /** What comes from a query is text. */
+  /** Whether values are text, as in a query. */
   get coerce(): boolean {
     return this.operation?.plan.query ?? false
   }

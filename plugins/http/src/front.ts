@@ -16,7 +16,7 @@ import { writeError } from './write-error.ts'
 
 export interface FrontParts {
   readonly table: RouteTable
-  /** What takes what the table does not have; null where that is refused. */
+  /** Route of requests that match none of the table; null where they are refused. */
   readonly fallback: Route | null
   readonly errors: HttpErrorForm
   readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
@@ -30,9 +30,9 @@ export interface FrontParts {
   record(exchange: Exchange, status: number, ms: number): void
 }
 
-/** What one listener does with a request, in one generation: guard, look up, count, hand over. Nothing in it changes. */
+/** Handles the requests of one listener in one generation: guard, look up, count, hand over. Immutable. */
 export class Front {
-  /** How failures are told. */
+  /** Form of error answers. */
   readonly errors: HttpErrorForm
   readonly #table: RouteTable
   readonly #fallback: Route | null

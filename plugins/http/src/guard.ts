@@ -49,10 +49,10 @@ export class Guard {
     if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
   }
 
-  /** Who calls. `null` when a token is asked for and the request does not hold it. */
+  /** Returns the caller; null when a token is required and the request does not carry it. */
   identify(request: IncomingMessage): Principal | null {
     if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
-    // What a proxy passes on is not local, wherever the proxy runs.
+    // A request through a proxy is not local, even from a proxy on this machine.
     const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
     const { host = '' } = request.headers
     const known = host === this.#lastHost ? this.#lastKnown : this.#isKnown(hostName(host))
@@ -106,7 +106,7 @@ export class Guard {
   }
 }
 
-/** Whether a bind address or host name means this machine alone. */
+/** Whether a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }

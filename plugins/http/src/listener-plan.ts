@@ -16,7 +16,7 @@ import {
 import { httpErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
 
-/** What one listener of the next generation has to serve. */
+/** Routes and upgrades of one listener in the next generation. */
 export interface ListenerPlan {
   readonly listener: Required<HttpListener>
   /** Plugin that contributes the listener. */
@@ -125,7 +125,7 @@ function planOf(
   if (listener === 'main' && !settings.main) return null
   throw httpErrors.create(
     'HTTP_LISTENER_UNKNOWN',
-    `${plugin} has routes for the listener "${listener}", which nobody opens`,
+    `${plugin} has routes for the listener "${listener}", which no plugin opens`,
     {
       plugin,
       hint: `listeners: ${[...plans.keys()].join(', ')}`

@@ -89,7 +89,7 @@ function* handlerRoutes(plan: ListenerPlan, { counts, bodyLimit, report }: Route
   }
 }
 
-/** The route of what no other route takes; null where nobody has contributed it. */
+/** Returns the fallback route of the listener; null when no plugin contributes one. */
 export function fallbackOf(plan: ListenerPlan, parts: RouteParts, table: Pick<RouteTable, 'allowed'>): Route | null {
   const { counts, bodyLimit, report } = parts
   for (const { item, unit } of plan.handlers) {

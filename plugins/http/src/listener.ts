@@ -10,10 +10,10 @@ import { requestIdOf } from './request-id.ts'
 import { carriedBy, hasCarried, lastCarriedBy, loseAll } from './socket-exchanges.ts'
 import { writeError } from './write-error.ts'
 
-/** What a server does with what arrives; replaced on every flip. */
+/** Handlers of a server; replaced on every flip. */
 interface Slot {
   front: Pick<Front, 'request' | 'upgrade'> | null
-  /** How failures are told that no front hears of. */
+  /** Form of errors that no front answers. */
   errors: HttpErrorForm
   onError(error: Error): void
 }
@@ -57,7 +57,7 @@ export function openServer(): HeldServer {
       withoutUpgrade(server, request, socket, head)
       return
     }
-    // Whoever takes it ends it in its own way.
+    // The upgrade handler ends the socket.
     sockets.delete(socket as Socket)
     if (slot.front !== null) slot.front.upgrade(request, socket, head)
     else endWith(socket, starting(), requestIdOf(undefined), slot.errors)
@@ -71,7 +71,7 @@ export function openServer(): HeldServer {
   })
   server.on('clientError', (error: Error, socket: Duplex) => answerClientError(error, socket, slot.errors))
   server.on('error', error => {
-    // Before it is bound, whoever binds it hears of the error.
+    // Before it is bound, `bind` gets the error.
     if (server.listening) slot.onError(error)
   })
   return held
@@ -113,8 +113,8 @@ export async function bind(held: HeldServer, { listener, owner }: BindRequest): 
 }
 
 /**
- * Stops accepting at once, tells clients to leave with their next answer, and waits for answers under way. What is left
- * after the time has passed is cut off. Returns early when the server is bound again. Websockets are left to their owners.
+ * Stops accepting at once, ends connections with their next answer, and waits for running answers. Cuts off the rest at the
+ * time limit. Returns early when the server is bound again. Websockets are left to their owners.
  */
 export async function drain(held: HeldServer, milliseconds: number): Promise<void> {
   const { server, sockets } = held
@@ -165,7 +165,7 @@ function bindError(cause: NodeJS.ErrnoException, { host, port, setting }: HttpLi
       plugin: owner,
       at: { path: setting },
       data: { host, port, setting },
-      hint: `stop what listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port; to change the host alone, restart`,
+      hint: `stop what listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port; to change only the host, restart`,
       cause
     })
   }

@@ -18,7 +18,7 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
   const book = new SchemaBook()
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  // Paths that differ in the names of their parameters alone are one path in OpenAPI, which the first of them names.
+  // Paths that differ only in the names of their parameters are one path in OpenAPI, which the first of them names.
   const first = new Map<string, string>()
   const add = (method: string, path: string, plugin: string, describe: (names: readonly string[]) => Json): void => {
     tags.add(plugin)
@@ -155,7 +155,7 @@ function errorResponse(description: string): Json {
 function describeRaw(names: readonly string[], summary: string | undefined): Json {
   const parameters = names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   return {
-    summary: summary ?? 'A route in a wire format of its own.',
+    summary: summary ?? 'A route with its own wire format.',
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: { default: { description: 'As the wire format says.' } },
     'x-raw': true

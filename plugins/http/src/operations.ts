@@ -17,8 +17,8 @@ export interface OperationsOptions {
 }
 
 /**
- * Answers a request for an operation. Which one it is, and which unit answers, stands in the generation's table; an
- * operation brings nothing but data, so that a reload builds nothing here, and no web framework stands in between.
+ * Answers a request for an operation. The generation's table has the operation and its unit. An operation is data only, so
+ * that a reload builds nothing here, and no web framework is involved.
  */
 export function operationServer(options: OperationsOptions): Route['serve'] {
   return exchange => new Answer(exchange, options).begin()

@@ -21,7 +21,7 @@ import { newRequestCounts } from './request-metrics.ts'
 import { settings } from './settings.ts'
 import { HttpSurface } from './surface.ts'
 
-/** Beside `src` and beside `dist`, so that it is found from the source and from the bundle. */
+/** Next to `src` and `dist`, so that it is found from the source and from the bundle. */
 const PAGE = new URL('../page/', import.meta.url)
 
 export default definePlugin({

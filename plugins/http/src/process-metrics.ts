@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * What Prometheus dashboards expect of a Node process, under the names that prom-client gives them. prom-client's own
+ * Metrics that Prometheus dashboards expect of a Node process, under the names of prom-client. prom-client's own
  * collection cannot be stopped; this one ends with the returned function, so that a reload leaves no timer behind.
  */
 export function collectProcessMetrics(registry: Registry): () => void {

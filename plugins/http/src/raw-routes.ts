@@ -59,7 +59,7 @@ export class RawRoutes {
   serve(exchange: Exchange): void {
     this.#inFlight += 1
     exchange.attach()
-    // What Fastify and its streams do with the response shows in nothing else.
+    // Only the response shows when Fastify and its streams are done.
     exchange.untilClosed()
     // A route may write to the socket without Fastify's help.
     exchange.label()

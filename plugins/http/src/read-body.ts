@@ -7,8 +7,8 @@ import { httpBodyErrors, isJsonMediaType, parseJsonBody } from '@svc/contracts'
  * A body past the limit is refused at once, and what is left of it is read and dropped within the request's time: a client
  * that is still writing would see a reset in place of the answer.
  * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; calls `done` with the latter, `HTTP_BODY_NOT_UTF8` or
- * `HTTP_BODY_INVALID` by the body. When the connection ends before the body it calls nobody: whoever watches the socket
- * hears of it, and Node keeps the error to itself.
+ * `HTTP_BODY_INVALID` by the body. Does not call `done` when the connection ends before the body: the
+ * watcher of the socket handles that, and Node emits no error.
  */
 export function readJsonBody(
   request: IncomingMessage,

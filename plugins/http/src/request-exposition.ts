@@ -1,7 +1,7 @@
 import type { Metric, MetricValue, Registry } from 'prom-client'
 import { DURATION_BUCKETS, type RequestCounts } from './request-metrics.ts'
 
-/** Shows the request counts to a registry. They are read when somebody scrapes, so that a request pays for none of it. */
+/** Shows the request counts to a registry. They are read on each scrape, so that requests cost nothing. */
 export function exposeRequestCounts(registry: Registry, counts: RequestCounts): void {
   add(registry, 'svc_http_requests_total', 'counter', 'HTTP requests by status.', () => statuses(counts))
   add(registry, 'svc_http_request_duration_seconds', 'histogram', 'Time to the end of the response.', () =>

@@ -2,7 +2,7 @@ import FindMyWay from 'find-my-way'
 import { httpErrors } from './errors.ts'
 import type { Route } from './route.ts'
 
-/** What the router finds, as it finds it: a copy of its own would be one more object for every request. */
+/** Match of the router, as it returns it: a copy would be one more object for every request. */
 export interface Match {
   readonly store: Route
   readonly params: Readonly<Record<string, string | undefined>>
@@ -15,7 +15,7 @@ export const MAX_URL_LENGTH = 8192
 
 /** Finds where in a table the route of a URL stands. */
 interface Search {
-  /** What it was built from: methods and paths in the table's order. */
+  /** Methods and paths that it was built from, in the table's order. */
   readonly keys: readonly string[]
   readonly router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
 }
@@ -45,7 +45,7 @@ export class RouteTable {
     this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
   }
 
-  /** What it searches with, where that is made for these paths. */
+  /** Returns the search of this table if it was built for these keys. */
   searchOf(keys: readonly string[]): Search | null {
     const own = this.#search.keys
     return own.length === keys.length && own.every((key, index) => key === keys[index]) ? this.#search : null
@@ -59,7 +59,7 @@ export class RouteTable {
     const found = this.#search.router.find(sought as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
-    // Made for this request alone, so that it may take the route in.
+    // Made for this request only, so that it may hold the route.
     found.store = this.#routes[(found.store as Position).index]
     return found as unknown as Match
   }
@@ -83,7 +83,7 @@ export class RouteTable {
 function buildSearch(routes: readonly Route[], keys: readonly string[]): Search {
   const router = FindMyWay({
     maxParamLength: MAX_URL_LENGTH,
-    // Whoever serves the request parses its query.
+    // The handler parses the query.
     querystringParser: query => query as never,
     onBadUrl: badUrl
   })

@@ -27,7 +27,7 @@ export const settings = t.object({
   allowed_hosts: t.array(t.string({ minLength: 1 }), {
     default: [],
     description:
-      'Host names that requests may be addressed to, besides the names of loopback. On an address wider than loopback an empty list accepts all.'
+      'Host names that requests may name, in addition to loopback names. Beyond loopback an empty list accepts all.'
   }),
   cors_origins: t.array(t.string({ pattern: '^(\\*|https?://[^/\\s?#@]+)$' }), {
     default: [],

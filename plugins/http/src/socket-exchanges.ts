@@ -12,7 +12,7 @@ export interface Carried {
 
 // Sockets outlive a reload of this plugin: old and new code must mean the same property.
 const LAST = Symbol.for('svc.http.carried')
-/** The last of a linked list: a socket carries one request after another, and a list of its own would be made for each. */
+/** The last of a linked list: a socket carries one request after another, and an array would be made for each. */
 type Carrier = Duplex & { [LAST]?: Carried | null }
 
 /** Notes a request whose head has arrived. A client may send several before it has an answer. */
@@ -34,7 +34,7 @@ export function release(socket: Duplex, carried: Carried): void {
   }
 }
 
-/** What arrived last comes first. */
+/** Newest first. */
 export function* carriedBy(socket: Duplex): Iterable<Carried> {
   for (let each = (socket as Carrier)[LAST] ?? null; each !== null; each = each.previous) yield each
 }
@@ -49,7 +49,7 @@ export function hasCarried(socket: Duplex): boolean {
 }
 
 /**
- * Tells every request on a socket that has closed. One listener for a connection is enough for this; one for a response
+ * Notifies every request on a socket that has closed. One listener for a connection is enough for this; one for a response
  * would cost 3 % of a small request.
  */
 export function loseAll(socket: Duplex): void {

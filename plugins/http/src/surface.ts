@@ -55,7 +55,7 @@ interface OpenListener {
 /** From one address. */
 const MAX_WRONG_TOKENS_PER_MINUTE = 60
 
-/** Serves generations over HTTP: builds the next one beside the one that serves, and swaps one pointer per listener. */
+/** Serves generations over HTTP: builds the next one while the current one serves, and swaps one pointer per listener. */
 export class HttpSurface implements Surface, HttpServer {
   readonly #parts: SurfaceParts
   #listeners = new Map<string, OpenListener>()

@@ -9,7 +9,7 @@ import { openWorld, parseResponse, sendBytes, sendRequest } from './world.ts'
 
 const whoami = defineOperation({
   id: 'whoami.tell',
-  summary: 'Tells who calls',
+  summary: 'Return the caller',
   effect: 'read',
   input: t.object({}),
   output: t.unknown(),
@@ -112,7 +112,7 @@ tap.test('on loopback without settings', async tap => {
     }
   })
 
-  tap.test('a listener with rules of its own is not guarded', async tap => {
+  tap.test('a listener with its own rules is not guarded', async tap => {
     tap.equal(
       await status(
         sendBytes(

@@ -143,7 +143,7 @@ tap.test('routes without a framework', async tap => {
     tap.ok((await vanished.opened).signal.aborted)
   })
 
-  tap.test('stand in the API description', async tap => {
+  tap.test('are in the API description', async tap => {
     const document = (await (await fetch(world.url('/openapi.json'))).json()) as { paths: Record<string, object> }
     tap.match(document.paths['/direct/fail/{how}'], { get: { 'x-plugin': 'direct', parameters: [{ name: 'how' }] } })
   })

@@ -10,7 +10,7 @@ import { gate, openWorld, parseResponse, sendBytes, type World } from './world.t
 
 const work = defineOperation({
   id: 'work.do',
-  summary: 'Does what it is told',
+  summary: 'Do what the input says',
   input: t.object({ how: t.string(), size: t.optional(t.integer()) }),
   output: t.unknown(),
   events: t.unknown(),
@@ -76,7 +76,7 @@ async function watch(plugin: Plugin, settings: object = {}): Promise<Watched> {
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 
-/** Requests by status, of all routes but the one that tells it. */
+/** Requests by status, of all routes except /metrics. */
 async function counted(tap: Test, world: World): Promise<Record<string, number>> {
   const text = await (await fetch(world.url('/metrics'))).text()
   const statuses: Record<string, number> = {}
@@ -138,7 +138,7 @@ tap.test('every request is counted in and out once, whatever its way', async tap
   tap.same(await counted(tap, world), expected)
 })
 
-tap.test('a client that goes away cancels all that it asked for, and is counted once for each', async tap => {
+tap.test('a client that goes away cancels all its requests, and is counted once for each', async tap => {
   const begun: Call<any, any>[] = []
   const release = gate()
   const world = await watch(

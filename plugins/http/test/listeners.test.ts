@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A plugin with a port of its own. */
+/** A plugin with its own port. */
 function side(port: number, answer = 'side', waiting?: Promise<void>): Plugin {
   return definePlugin({
     name: 'side',
@@ -74,7 +74,7 @@ tap.test('an address that cannot be bound is refused', async tap => {
   await tap.rejects(openWorld([], { host: '203.0.113.1' }), { code: 'HTTP_BIND_FAILED', message: /203.0.113.1/ })
 })
 
-tap.test('a plugin brings a port of its own', async tap => {
+tap.test('a plugin brings its own port', async tap => {
   const world = await openWorld([things, side(0)])
   tap.teardown(() => world.close())
   tap.same(
@@ -175,7 +175,7 @@ tap.test('closing drains what is in flight, and waits for no connection without 
   const stammering = connect(port, '127.0.0.1')
   stammering.on('error', () => {}).write('GET /health HT')
   await begun.opened
-  // What was sent before has been read by the time that this is answered.
+  // Earlier requests have been read by the time that this one is answered.
   await fetch(`http://127.0.0.1:${port}/health`)
   const gone = [once(idle, 'close'), once(stammering, 'close')]
   const closed = world.close()

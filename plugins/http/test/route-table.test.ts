@@ -24,7 +24,7 @@ const URLS = [
 ]
 const METHODS = ['GET', 'POST']
 
-/** What a request finds, or the code with which it is refused. */
+/** Path of the route that a request finds, or the code of its refusal. */
 function found(table: RouteTable, method: string, url: string): unknown {
   try {
     const match = table.find(method, url)
@@ -43,7 +43,7 @@ t.test('a table that follows others finds what one finds that is made from nothi
   const keys = fc.uniqueArray(fc.tuple(fc.constantFrom(...METHODS), fc.constantFrom(...PATHS)), {
     selector: ([method, path]) => `${method} ${path}`
   })
-  // Most tables follow one of the same paths, with routes of their own.
+  // Most tables follow one of the same paths, with other routes.
   const tables = fc.array(fc.record({ keys, times: fc.integer({ min: 1, max: 3 }) }), { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(tables, all => {

@@ -8,7 +8,7 @@ import { gate, openWorld, type World } from './world.ts'
 
 const which = defineOperation({
   id: 'which.version',
-  summary: 'Tells its version',
+  summary: 'Return the version',
   effect: 'read',
   input: t.object({ wait: t.boolean({ default: false }) }),
   output: t.object({ version: t.integer() }),

@@ -59,7 +59,7 @@ tap.test('websockets', async tap => {
     tap.pass('whose end its owner hears of')
   })
 
-  tap.test('are refused where nobody takes them, and to foreign pages', async tap => {
+  tap.test('are refused without a handler, and to foreign pages', async tap => {
     const key = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const nowhere = parseResponse(await sendBytes(world.port(), `${upgrade('/nowhere', 'websocket')}${key}\r\n`))
     tap.equal(nowhere.status, 404)
@@ -89,7 +89,7 @@ tap.test('with a token the handshake needs it', async tap => {
   client.terminate()
 })
 
-tap.test('an open one does not hold the end up, and is told of it', async tap => {
+tap.test('an open one does not delay the end, and is notified', async tap => {
   const world = await openWorld([chat(1)], { drain_ms: 60_000 })
   const { client } = await open(world.url('/ws'))
   const closed = once(client, 'close')
@@ -97,7 +97,7 @@ tap.test('an open one does not hold the end up, and is told of it', async tap =>
   tap.equal((await closed)[0], 1012)
 })
 
-tap.test('an upgrade to anything else is served as if it had not been asked for', async tap => {
+tap.test('an upgrade to anything else is served as a plain request', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   const settings = 'http2-settings: AAMAAABkAAQAAP__\r\n'

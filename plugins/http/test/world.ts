@@ -63,7 +63,7 @@ export function sendBytes(port: number, ...parts: (string | Buffer)[]): Promise<
   })
 }
 
-/** A request for a path with these header lines and body, on a connection of its own. */
+/** A request for a path with these header lines and body, on a separate connection. */
 export function sendRequest(
   port: number,
   start: string,

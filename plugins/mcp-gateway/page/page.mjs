@@ -2,7 +2,7 @@
 // text, never as markup.
 
 const TOKEN = 'svc-token'
-const MOST_EVENTS = 50
+const MAX_EVENTS = 50
 const RETRY_MS = 3000
 
 const part = id => document.getElementById(id)
@@ -195,7 +195,7 @@ function renderEvent({ timestamp_ms, kind: { type, ...facts } }) {
   const time = new Date(timestamp_ms).toLocaleTimeString()
   const shown = element('li', {}, `${time} ${type} `, element('small', { textContent: JSON.stringify(facts) }))
   part('events').prepend(shown)
-  while (part('events').children.length > MOST_EVENTS) part('events').lastChild.remove()
+  while (part('events').children.length > MAX_EVENTS) part('events').lastChild.remove()
 }
 
 signIn.addEventListener('submit', event => {

@@ -10,7 +10,7 @@ export interface InfoFacts {
   readonly server: Ref<HttpServer>
 }
 
-/** What `GET /v1/info` shows; never a token. */
+/** Makes the answer of `GET /v1/info`; it never holds a token. */
 export function describeGateway(
   { settings, authRequired, listener, server }: InfoFacts,
   desk: ToolDesk,

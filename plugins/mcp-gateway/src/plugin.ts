@@ -23,7 +23,7 @@ import { EventFeed } from './socket/event-feed.ts'
 import { type Allowed, allowedTools, assertKnown } from './tools/allowlist.ts'
 import { ToolDesk } from './tools/tool-desk.ts'
 
-/** Beside `src` and beside `dist`, so that it is found from the source and from the bundle. */
+/** Next to `src` and `dist`, so that it is found from the source and from the bundle. */
 const PAGE = new URL('../page/', import.meta.url)
 const BEAT_MS = 30_000
 const NOTHING: Allowed = {
@@ -37,7 +37,7 @@ const NOTHING: Allowed = {
 export default definePlugin({
   name: 'mcp-gateway',
   summary: 'The tools of MCP over HTTP and WebSocket, for remote and mobile clients',
-  // Who switches it on relies on it: better to stop and say what is missing.
+  // A gateway that was switched on is needed: stop and say what is missing.
   onBootFailure: 'abort',
   config: settings,
   requires: { toolset: ref(mcpToolset), mcp: ref(mcpHttpEndpoint), server: ref(httpServer) },
@@ -57,7 +57,7 @@ export default definePlugin({
     if (config.allow_unauthenticated) {
       ctx.log.warn(
         gate.tokens.required
-          ? 'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED means nothing, since there is a token'
+          ? 'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED has no effect, since a token is set'
           : `everybody who reaches ${config.host}:${config.port} can call every allowed tool, without a token`,
         { hint: 'unset SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED' }
       )
@@ -131,7 +131,7 @@ function assertGuarded(config: Settings): void {
       'the gateway is on, and neither SVC_MCP_HTTP_BEARER_TOKEN nor SVC_MCP_HTTP_READ_BEARER_TOKEN is set',
       {
         at: { path: 'plugins.mcp-gateway.bearer_token' },
-        hint: 'set SVC_MCP_HTTP_BEARER_TOKEN; for local tests alone SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED=1 does without'
+        hint: 'set SVC_MCP_HTTP_BEARER_TOKEN; for local tests only, set SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED=1'
       }
     )
   }
@@ -139,7 +139,7 @@ function assertGuarded(config: Settings): void {
     throw gatewayErrors.create(
       'GWY_TOKENS_EQUAL',
       'SVC_MCP_HTTP_BEARER_TOKEN and SVC_MCP_HTTP_READ_BEARER_TOKEN are one, so that readers could write',
-      { at: { path: 'plugins.mcp-gateway.read_bearer_token' }, hint: 'give the read role a token of its own' }
+      { at: { path: 'plugins.mcp-gateway.read_bearer_token' }, hint: 'give the read role another token' }
     )
   }
 }

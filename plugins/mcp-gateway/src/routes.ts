@@ -69,7 +69,7 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
       ...(['GET', 'POST', 'DELETE'] as const).map(method =>
         route(method, '/mcp', 'Model Context Protocol (Streamable HTTP)', serveMcp)
       ),
-      // Every listener has these, for whoever reaches it, unless they are taken.
+      // Every listener serves these to any caller, unless a route takes them.
       route('GET', '/ready', 'Not served here', absent),
       route('GET', '/metrics', 'Not served here', absent)
     ],

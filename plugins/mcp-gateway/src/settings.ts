@@ -26,7 +26,7 @@ export const settings = t.object({
   ),
   allow_unauthenticated: flag(
     'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED',
-    'For local tests: start without a token, and let everybody call every allowed tool. Means nothing beside a token.'
+    'For local tests: start without a token, and let every caller use every allowed tool. No effect with a token.'
   ),
   allowed_tools: names(
     'SVC_MCP_HTTP_ALLOWED_TOOLS',
@@ -54,7 +54,8 @@ export const settings = t.object({
   ),
   allowed_origins: t.array(t.string({ minLength: 1 }), {
     default: [],
-    description: 'Origins of pages that may call, for example https://svc.example.org, besides those of this machine.'
+    description:
+      'Origins of pages that may call, for example https://svc.example.org, in addition to those of this machine.'
   }),
   max_websockets: t.integer({
     default: 256,

@@ -55,7 +55,7 @@ t.test('no more clients are remembered than there is room for', t => {
   t.end()
 })
 
-t.test('clients are told apart by their address', t => {
+t.test('clients are distinguished by their address', t => {
   const key = (remoteAddress: string | undefined, forwarded?: string, trust = false): string =>
     clientKey(
       { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as never,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bearer, openWorld, READ, WRITE } from './world.ts'
 
-/** Name of each tool that is asked for, with the name under which it is listed and whether readers may have it. */
+/** Name of each requested tool, with the name under which it is listed and whether readers may have it. */
 const TOOLS = {
   svc_cancel_task: { canonical: 'svc_cancel_task', eligible: false },
   svc_task_status: { canonical: 'svc_task_status', eligible: true },
@@ -56,7 +56,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
       const world = await openWorld(t, { ...settings, require_forwarded_https })
       const seen = { none: [], wrong: [], read, write } as const
 
-      /** What the specification says, in its order: origin, token, HTTPS; then the tool. */
+      /** Checks of the specification in order: origin, token, HTTPS, then the tool. */
       const expected = (
         caller: keyof typeof CALLERS,
         { passes }: (typeof ORIGINS)[number],
@@ -131,7 +131,7 @@ for (const [name, { settings, write, read }] of Object.entries(LISTS)) {
   }
 }
 
-t.test('clients are told apart by the peer, or by the first forwarded address where that is trusted', async t => {
+t.test('clients are distinguished by the peer, or by the first forwarded address where that is trusted', async t => {
   for (const trust_x_forwarded_for of [false, true]) {
     const world = await openWorld(t, { rate_limit_per_minute: 2, trust_x_forwarded_for })
     const status = async (forwarded: string, authorization: object = bearer(WRITE)): Promise<number> => {

@@ -62,7 +62,7 @@ for (const era of ERAS) {
   })
 }
 
-t.test('whoever has no token, the wrong origin or a session of somebody else gets nowhere', async t => {
+t.test('a caller without a token, with a wrong origin or a session of another caller is refused', async t => {
   const world = await openWorld(t)
   const post = (headers: Record<string, string>, body: object): Promise<Response> =>
     fetch(`${world.url}/mcp`, {

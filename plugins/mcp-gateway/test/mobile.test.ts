@@ -43,7 +43,7 @@ t.test('a phone signs in, finds a tool, calls it and sees events', { skip: missi
   const { page, complaints } = await openPage(t, world.url)
 
   await signIn(page, 'wrong')
-  await page.getByText('The token is not the right one.').waitFor()
+  await page.getByText('The token is wrong.').waitFor()
   await signIn(page, WRITE)
   await page.getByRole('button', { name: /svc_rebalance/ }).waitFor()
   t.equal(await page.getByRole('listitem').count(), 4)
@@ -89,7 +89,7 @@ t.test('a reader is shown what readers may call, and a page from outside gets no
   t.equal(await stranger.getByRole('listitem').count(), 0, 'another tab has no token')
 })
 
-t.test('it works without a token where none is asked for, and in the dark', { skip: missing }, async t => {
+t.test('it works without a token where none is required, and in the dark theme', { skip: missing }, async t => {
   const world = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
   const { page, complaints } = await openPage(t, world.url, { colorScheme: 'dark' })
   await page.getByRole('button', { name: /svc_cancel_task/ }).click()

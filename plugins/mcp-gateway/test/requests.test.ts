@@ -43,7 +43,7 @@ t.test('the routes answer what the specification says', async t => {
 })
 
 t.test(
-  'what is not served, and what the listener would serve by itself, asks for a token and is not found',
+  'what is not served, and what the listener would serve by itself, requires a token and is not found',
   async t => {
     const world = await openWorld(t)
     for (const path of ['/ready', '/metrics', '/openapi.json', '/v1', '/v1/tools/other', '/../etc/passwd']) {
@@ -58,7 +58,7 @@ t.test(
   }
 )
 
-t.test('whoever guesses tokens is held to the rate, and takes nothing from those who have one', async t => {
+t.test('wrong tokens are limited to the rate, at no cost to callers with the right one', async t => {
   const world = await openWorld(t, { rate_limit_per_minute: 2 })
   const guess = async (): Promise<number> => (await world.get('/v1/tools', bearer('a-guess-0123456789'))).status
   t.same([await guess(), await guess(), await guess()], [401, 401, 429])
@@ -66,7 +66,7 @@ t.test('whoever guesses tokens is held to the rate, and takes nothing from those
   t.same((await world.get('/v1/tools', bearer(WRITE))).status, 200)
 })
 
-t.test('/health asks for a token where it is told to, and is held to the rate', async t => {
+t.test('/health requires a token if so configured, and is limited to the rate', async t => {
   const world = await openWorld(t, { health_auth: true, require_forwarded_https: true, rate_limit_per_minute: 1 })
   t.equal((await world.get('/health', {})).status, 401)
   t.equal((await world.get('/health', { ...bearer(READ), origin: 'https://evil.example' })).status, 200)
@@ -122,7 +122,7 @@ t.test('hostile bodies are refused, and nothing is called', async t => {
   t.equal(streamed, 413)
 })
 
-t.test('failures are told in the answer', async t => {
+t.test('failures are in the answer', async t => {
   const world = await openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_plain', 'raw_picture'] })
   const answer = async (name: string, args: object): Promise<unknown> => (await world.call(name, args)).json()
   t.match(await answer('svc_rebalance', { text: 'fail' }), {
@@ -159,7 +159,7 @@ t.test('a client that goes away takes its call with it', async t => {
   gates.emit('open a')
 })
 
-t.test('a gateway that is bound to this machine answers to its names alone', async t => {
+t.test('a gateway that is bound to this machine answers only to its names', async t => {
   const ask = (port: number, host: string, headers = {}): Promise<number> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, path: '/v1/tools', headers: { host, ...bearer(WRITE), ...headers } }

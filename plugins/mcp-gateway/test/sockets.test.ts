@@ -7,7 +7,7 @@ import { EventSource, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
 const LOCAL = 'http://localhost:3000'
 
-t.test('a websocket lists and calls tools, and tells every answer by the id that it was asked with', async t => {
+t.test('a websocket lists and calls tools, and every answer carries the id of its message', async t => {
   const world = await openWorld(t)
   const socket = await world.connect()
   t.same(await socket.ask({ id: 'a', type: 'list_tools' }), {
@@ -62,7 +62,7 @@ t.test('a page shows its token in the first message, or is sent away', async t =
     const { data } = await page.ask({ type: 'list_tools' })
     t.equal((data as { tools: unknown[] }).tools.length, tools)
     page.send({ type: 'auth', args: { token: 'anything' } })
-    t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'a second time means nothing')
+    t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'a second time has no effect')
   }
   for (const first of [
     { type: 'auth', args: { token: 'wrong' } },
@@ -116,7 +116,7 @@ t.test('a handshake is refused as a request is', async t => {
   const open = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
   await refused(open, { token: null }, 403, 'origin_denied')
   const page = await open.connect({ token: null, origin: LOCAL })
-  t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'where nobody is asked for a token')
+  t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'where no token is required')
 })
 
 t.test('events of the orchestrator reach who may see its state', async t => {

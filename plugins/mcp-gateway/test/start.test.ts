@@ -13,7 +13,7 @@ t.test('nothing listens until it is switched on', async t => {
   t.notOk(kernel.log.some(({ message }) => message.includes('listens on')))
 })
 
-t.test('it does not start without a token, unless it is told to', async t => {
+t.test('it does not start without a token, unless configured to', async t => {
   await t.rejects(openWorld(t, {}, { tokens: false }), {
     code: 'GWY_TOKEN_MISSING',
     message: /SVC_MCP_HTTP_BEARER_TOKEN/,
@@ -29,11 +29,11 @@ t.test('it does not start without a token, unless it is told to', async t => {
   t.ok(open.kernel.log.some(({ level, message }) => level === 'warn' && /everybody who reaches/.test(message)))
 
   const both = await openWorld(t, { allow_unauthenticated: true })
-  t.equal((await both.get('/v1/tools', {})).status, 401, 'beside a token the override means nothing')
-  t.ok(both.kernel.log.some(({ level, message }) => level === 'warn' && /means nothing/.test(message)))
+  t.equal((await both.get('/v1/tools', {})).status, 401, 'with a token the override has no effect')
+  t.ok(both.kernel.log.some(({ level, message }) => level === 'warn' && /has no effect/.test(message)))
 })
 
-t.test('a name that no plugin knows stops the start, and the nearest one is told', async t => {
+t.test('a name that no plugin knows stops the start, with the nearest name as a hint', async t => {
   await t.rejects(openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_task_staus'] }), {
     code: 'GWY_TOOL_UNKNOWN',
     message: /SVC_MCP_HTTP_ALLOWED_TOOLS\) names the tool "svc_task_staus"/,

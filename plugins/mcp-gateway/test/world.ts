@@ -34,7 +34,7 @@ const tool = (name: string, effect: 'read' | 'write', more: McpExposure = {}) =>
     expose: { mcp: { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more } }
   })
 
-/** One of each kind: in the default list and for readers, in it alone, with an alias, and in no list. */
+/** One of each kind: in the default list and for readers, only in the list, with an alias, and in no list. */
 export const OPERATIONS = [
   tool('orchestrator_status', 'read', { readRole: true }),
   tool('task_status', 'read', { readRole: true, aliases: ['task_status'] }),

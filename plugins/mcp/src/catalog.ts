@@ -33,7 +33,7 @@ export interface PromptEntry extends Guarded {
   readonly unit: UnitView
 }
 
-/** What one generation offers over MCP. Every list is sorted, so that equal generations list equally. */
+/** Tools, resources and prompts of one generation. Every list is sorted, so that equal generations list equally. */
 export interface Catalog {
   readonly tools: ReadonlyMap<string, ToolEntry>
   /** By each of their further names. */

@@ -23,7 +23,7 @@ import { RequestCall } from './request-call.ts'
 import { errorFacts, type ToolEntry } from './tool.ts'
 import { unknownTool } from './unknown-tool.ts'
 
-/** What one server needs to know to answer. */
+/** Context in which a server answers. */
 export interface Serving {
   /** The generation's catalog at the time of asking. */
   catalog(): Catalog

@@ -28,7 +28,7 @@ export interface HttpSettings extends SessionLimits {
 export class HttpFace {
   readonly #sessions: HttpSessions
   readonly #calls: ReturnType<typeof createMcpHandler>
-  /** Subscriptions alone, so that they can be ended while calls go on. */
+  /** Only subscriptions, so that they can be ended while calls go on. */
   #listens: ReturnType<typeof createMcpHandler>
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>
   readonly #serve: ReturnType<typeof toNodeHandler>

@@ -21,7 +21,7 @@ export interface LiveServer {
   readonly subscriptions: Set<string>
   /** Whether notices reach the client; over HTTP it opens a stream for them when it likes. */
   listening: boolean
-  /** What it could not be told, by its subject. */
+  /** Notices that it missed, by their subject. */
   readonly missed: Map<string, McpChange>
 }
 
@@ -38,7 +38,7 @@ export interface HttpSession {
 }
 
 /**
- * Everything that outlives a reload of this plugin. It is data alone: the unit that serves puts its handlers onto the
+ * State that outlives a reload of this plugin. It is data only: the unit that serves puts its handlers onto the
  * live servers, so that no code of a former unit answers anything new.
  */
 export interface McpHub {
@@ -47,7 +47,7 @@ export interface McpHub {
   readonly sessions: Map<string, HttpSession>
   /** Those of other plugins who want to know when the list of tools may have changed. */
   readonly toolListeners: Set<() => void>
-  /** What clients were last told, or null before the first generation. */
+  /** Last announced state, or null before the first generation. */
   announced: CatalogFingerprint | null
   /** The unit that serves, or null before the first generation. */
   owner: HubOwner | null

@@ -1,7 +1,7 @@
 import { type InputRequiredResult, inputResponse, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { McpElicited, McpInputRequired, McpInputs, McpRoot, McpSampled } from '@svc/contracts'
 
-/** What travels in `requestState`: the handler's state and what it belongs to. */
+/** Content of `requestState`: the handler's state and its owner. */
 export interface SealedState {
   readonly state: unknown
   /** Request and name, so that one tool's state is worthless to another. */

@@ -80,7 +80,7 @@ export class LineTransport implements Transport {
     this.#append(rest)
   }
 
-  /** Somebody may pipe a few requests in and wait for their answers. */
+  /** A client may pipe a few requests in and wait for their answers. */
   readonly #onInputEnd = (): void => {
     if (this.#closed || this.#ending !== undefined) return
     if (this.#unanswered.size === 0) void this.close()

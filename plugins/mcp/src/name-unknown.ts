@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
-/** What the validator says of every argument that the schema has not. */
+/** Message of the validator for an argument that the schema does not have. */
 const NAMELESS = 'data must NOT have additional properties'
 
 /** The problem that a validator found with arguments, with the names of those that are unknown and of those that are known. */

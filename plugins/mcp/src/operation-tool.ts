@@ -5,7 +5,7 @@ import { OperationCall } from './operation-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import { failed, succeeded, toolResultSchema } from './tool-result.ts'
 
-/** What the registry of tools says where an operation says nothing. */
+/** Lane of an operation that names none. */
 export const DEFAULT_LANE = 'platform'
 export const DEFAULT_TIER = 'core'
 
@@ -46,7 +46,7 @@ function newTool(entry: OperationEntry): ToolEntry {
   }
 }
 
-/** The text is made when it is asked for: not every surface shows it. */
+/** The text is made on first use: not every surface shows it. */
 function plainResult(output: unknown): CallToolResult {
   return {
     get content() {

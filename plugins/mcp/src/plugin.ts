@@ -97,7 +97,7 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
-      // Whoever may give work here has agents for it as long as the client stays.
+      // The owner may give work, and has agents for it as long as the client stays.
       if (principal === OWNER) startFleet(fleet)
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
     })

@@ -2,7 +2,7 @@ import type { AuthInfo } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 
-/** Whoever started the process and speaks to it over its standard streams. */
+/** The user who started the process and speaks over its standard streams. */
 export const OWNER: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
 /** The same, on a leash: sees and calls only what changes nothing. */
@@ -11,7 +11,7 @@ export const READER: Principal = { id: 'local', role: 'read', scopes: ['*'] }
 /** Roles that see only what changes nothing. An anonymous caller reached the server from another machine, without a token. */
 const READ_ONLY_ROLES: ReadonlySet<string> = new Set(['read', 'anonymous'])
 
-/** What visibility depends on. */
+/** Properties that decide on visibility. */
 export interface Guarded {
   readonly scopes: readonly string[]
   readonly readOnly: boolean

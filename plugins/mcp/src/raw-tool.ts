@@ -8,7 +8,7 @@ import { nameUnknown } from './name-unknown.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** What was compiled for the tools of one unit; it goes with the unit, since the compiler keeps every schema it has seen. */
+/** Compiled schemas of one unit. Dropped with the unit, since the compiler keeps every schema. */
 interface Compiled {
   readonly validator: AjvJsonSchemaValidator
   readonly tools: Map<McpTool, ToolEntry>
@@ -55,7 +55,7 @@ function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaVali
   }
 }
 
-/** What is wrong with a value, or null. */
+/** Returns the problem of a value, or null. */
 type Check = (value: unknown) => string | null
 
 async function runRawTool(

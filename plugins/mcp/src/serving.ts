@@ -22,7 +22,7 @@ export interface Notifier {
   resourceUpdated(uri: string): void
 }
 
-/** One unit of this plugin as a server: its catalog, the servers that it makes, and what it tells them. */
+/** One unit of this plugin as a server: its catalog, its servers and their notices. */
 export class ServingUnit {
   readonly #hub: McpHub
   readonly #port: KernelPort
@@ -69,7 +69,7 @@ export class ServingUnit {
     return { mcp, live }
   }
 
-  /** Tells clients about every list that differs from what they were told last. */
+  /** Notifies clients of every list that differs from the announced one. */
   announceGeneration(): void {
     if (this.#catalog === null) return
     const now = fingerprint(this.#catalog)
@@ -98,7 +98,7 @@ export class ServingUnit {
     this.#bind(live)
   }
 
-  /** A client listens from now on, and is told what it missed. */
+  /** Starts notices for a client, with those that it missed. */
   resume(live: LiveServer): void {
     const missed = [...live.missed.values()]
     live.missed.clear()
@@ -123,7 +123,7 @@ export class ServingUnit {
     bindHandlers(server, { catalog: () => this.#current(), principal, subscriptions, mint })
   }
 
-  /** What serves now. */
+  /** The catalog that serves now. */
   get catalog(): Catalog {
     return this.#current()
   }

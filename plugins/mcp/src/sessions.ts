@@ -38,7 +38,7 @@ export class HttpSessions {
     const id = request.headers.get(SESSION_HEADER)
     if (id === null) return this.#begin(request, options)
     const session = this.#hub.sessions.get(id)
-    // Somebody else's session is as unknown as one that ended.
+    // A session of another principal is as unknown as one that ended.
     if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
       return refuse(404, -32_001, 'Session not found')
     }
@@ -46,7 +46,7 @@ export class HttpSessions {
     return this.#exchange(session, request, options)
   }
 
-  /** Forgets sessions that nobody has used for a while. */
+  /** Drops sessions that were idle for too long. */
   sweep(): void {
     const oldest = Date.now() - this.#limits.session_idle_ms
     for (const session of this.#hub.sessions.values()) {
@@ -73,7 +73,7 @@ export class HttpSessions {
         sessions.set(id, { id, transport, live, stream: null, open: 0, lastUsed: Date.now() })
       }
     })
-    // What changes before it has opened its stream is told then.
+    // Changes are announced when it opens its stream.
     live.listening = false
     const onclose = live.server.onclose
     live.server.onclose = () => {

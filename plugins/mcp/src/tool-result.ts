@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isSvcError, type JsonSchema, type McpExposure } from '@svc/plugin-sdk'
 import { errorFacts } from './tool.ts'
 
-/** What tools answer whose `expose.mcp.result` is `tool-result`, failures included. */
+/** Answer of tools with the result form `tool-result`, failures included. */
 export interface ToolResult {
   readonly success: boolean
   readonly data?: unknown
@@ -60,7 +60,7 @@ export function failed(error: unknown): CallToolResult {
   )
 }
 
-/** The text is made when it is asked for: not every surface shows it. */
+/** The text is made on first use: not every surface shows it. */
 function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallToolResult {
   return {
     get content() {

@@ -27,7 +27,7 @@ export function objectSchema(schema: Readonly<Record<string, unknown>>): Tool['i
   return (schema.type === 'object' ? schema : { ...schema, type: 'object' }) as Tool['inputSchema']
 }
 
-/** What a model can act on: the code, the message and the next step; programs find them in `_meta`. */
+/** Makes the result of an error: code, message and next step for a model; `_meta` has them for programs. */
 export function errorResult(error: unknown): CallToolResult {
   const known = isSvcError(error) ? error : null
   const message = error instanceof Error ? error.message : String(error)

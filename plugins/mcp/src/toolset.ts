@@ -40,7 +40,7 @@ export class CatalogToolset implements McpToolset {
   }
 
   onChange(listener: () => void): () => void {
-    // Whoever registers one function twice ends each registration by itself.
+    // A function that is registered twice has two registrations, which end separately.
     const registered = (): void => listener()
     this.#listeners.add(registered)
     return () => this.#listeners.delete(registered)

@@ -6,8 +6,7 @@ import { failed } from './tool-result.ts'
 const OWN = /^(?:svc_|task_status$)/
 
 /**
- * What a call is answered that names no tool. Whoever calls by a name of this product gets the envelope in which its tools
- * answer. Throws the protocol's error for any other name.
+ * Answers a call that names no tool. For a name of this product the answer has the envelope of its tools. Throws the protocol's error for any other name.
  */
 export function unknownTool(name: string): CallToolResult {
   if (!OWN.test(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)

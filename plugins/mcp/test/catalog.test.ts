@@ -29,8 +29,8 @@ function generation(entries: readonly OperationEntry[]): GenerationView {
   return { operations, items: () => [] } as unknown as GenerationView
 }
 
-/** Declared anew: nothing that was made of it before counts. */
-const anew = ({ descriptor, unit }: OperationEntry): OperationEntry =>
+/** A fresh declaration: no cached part of it counts. */
+const fresh = ({ descriptor, unit }: OperationEntry): OperationEntry =>
   ({ descriptor: structuredClone(descriptor), unit }) as unknown as OperationEntry
 /** Loaded again with the same declaration. */
 const again = ({ descriptor, unit }: OperationEntry): OperationEntry =>
@@ -51,7 +51,7 @@ t.test('a catalog of units that stay lists what one lists that is made from noth
         else there.set(name, change === 'reload' && known !== undefined ? again(known) : entry(name, revision))
         const entries = [...there.values()]
         const kept = buildCatalog(generation(entries))
-        const made = buildCatalog(generation(entries.map(anew)))
+        const made = buildCatalog(generation(entries.map(fresh)))
         const listed = ({ tools }: typeof kept) => [...tools.values()].map(({ name, listing }) => ({ name, listing }))
         assert.deepEqual(listed(kept), listed(made))
         assert.deepEqual(fingerprint(kept), fingerprint(made))

@@ -6,7 +6,7 @@ import { ERAS, type Era, type RunningMcp, startMcp } from './start-mcp.ts'
 
 type Kind = 'tools' | 'prompts' | 'resources' | `updated ${string}`
 
-/** Counts what a client is told, and waits for it. */
+/** Counts the notices of a client, and waits for them. */
 class Notices {
   readonly counts = new Map<Kind, number>()
   readonly #events = new EventEmitter()
@@ -39,7 +39,7 @@ const EVERYTHING = {
   resourceSubscriptions: ['test://watched-resource']
 }
 
-/** A client that is told of everything, in the way of its era. */
+/** A client that gets every notice, in the way of its era. */
 async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ client: Client; notices: Notices }> {
   const client = await connect(era)
   const notices = new Notices(client)
@@ -53,7 +53,7 @@ async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ cli
 }
 
 for (const era of ERAS) {
-  t.test(`a client of the ${era} protocol is told what changed, and nothing else`, async t => {
+  t.test(`a client of the ${era} protocol is notified of changes only`, async t => {
     const running = await startMcp(t, [examplePlugin()])
     const { kernel } = running
     const { client, notices } = await listening(running, era)

@@ -11,7 +11,7 @@ import { defineOperation, definePlugin, type Plugin, SvcError, t } from '@svc/pl
 
 const greet = defineOperation({
   id: 'example.greet',
-  summary: 'Greet somebody',
+  summary: 'Greet a person',
   description: 'In the language of the test.',
   input: t.object({ name: t.string(), loud: t.boolean({ default: false }) }),
   output: t.object({ greeting: t.string(), by: t.string() }),

@@ -76,8 +76,8 @@ t.test('sessions', async t => {
   t.equal(await status({ 'mcp-session-id': 'nobody', ...VERSION }), 404)
 
   const owner = http.principal
-  http.principal = { id: 'somebody else', role: 'owner', scopes: ['*'] }
-  t.equal(await status(first), 404, "somebody else's session is as unknown as none")
+  http.principal = { id: 'another principal', role: 'owner', scopes: ['*'] }
+  t.equal(await status(first), 404, 'a session of another principal is as unknown as none')
   http.principal = owner
 
   t.equal((await fetch(url, { method: 'DELETE', headers: first })).status, 200)
@@ -99,7 +99,7 @@ t.test('sessions', async t => {
   )
 })
 
-t.test('a session is told of what changed while it had no stream for notices', async t => {
+t.test('a session gets notices of changes that it missed while it had no stream', async t => {
   const { post, url, kernel, reload } = await startMcp(t, [examplePlugin()])
   const response = await post(initialize)
   await response.text()
@@ -134,7 +134,7 @@ t.test('a session is told of what changed while it had no stream for notices', a
   await second.cancel()
 })
 
-t.test('sessions that nobody uses are forgotten', async t => {
+t.test('idle sessions are dropped', async t => {
   const { post } = await startMcp(t, [], { session_idle_ms: 10 })
   const response = await post(initialize)
   await response.text()
@@ -149,7 +149,7 @@ t.test('sessions that nobody uses are forgotten', async t => {
   t.pass('forgotten')
 })
 
-t.test('a client that vanishes in the middle of its request harms nobody', async t => {
+t.test('a client that vanishes in the middle of its request does no harm', async t => {
   const { post, url } = await startMcp(t)
   const { port } = new URL(url)
   for (const part of ['{"jsonrpc"', '']) {

@@ -123,6 +123,6 @@ t.test('state belongs to its tool and its principal, and cannot be altered', asy
     refused,
     'another tool'
   )
-  http.principal = { id: 'somebody else', role: 'owner', scopes: ['*'] }
+  http.principal = { id: 'another principal', role: 'owner', scopes: ['*'] }
   t.match(await call(name, { inputResponses, requestState }), refused, 'another principal')
 })

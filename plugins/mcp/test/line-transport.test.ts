@@ -8,7 +8,7 @@ interface Wire {
   readonly transport: LineTransport
   readonly input: PassThrough
   readonly received: unknown[]
-  /** What was written, parsed. */
+  /** Written lines, parsed. */
   written(): any[]
 }
 

@@ -8,7 +8,7 @@ import { fastify } from 'fastify'
 export interface PlainHttp {
   readonly plugin: Plugin
   readonly url: string
-  /** Who every request comes from. */
+  /** Principal of every request. */
   principal: Principal
   /** Resolves when this many GET requests have had the head of their answer: streams of notices, mostly. */
   streams(count: number): Promise<void>

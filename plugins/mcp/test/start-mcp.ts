@@ -19,7 +19,7 @@ export interface RunningMcp {
   reload(): Promise<void>
 }
 
-/** The MCP plugin over HTTP, beside the conformance fixture and more plugins. Closed with the test. */
+/** The MCP plugin over HTTP, with the conformance fixture and more plugins. Closed with the test. */
 export async function startMcp(t: Test, plugins: readonly Plugin[] = [], settings: object = {}): Promise<RunningMcp> {
   const http = await plainHttp()
   const kernel = await testKernel([http.plugin, mcp, conformance, ...plugins], { settings: { mcp: settings } })

@@ -74,7 +74,7 @@ for (const era of ERAS) {
       t.same((await client.callTool({ name: 'svc_label' })).structuredContent, { success: true, data: 'labelled' })
     })
 
-    t.test('tells failures, wrong arguments and unknown names in the envelope', async t => {
+    t.test('answers failures, wrong arguments and unknown names in the envelope', async t => {
       t.match(await client.callTool({ name: 'find', arguments: { id: 7 } }), {
         isError: true,
         structuredContent: {

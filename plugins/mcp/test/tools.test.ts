@@ -23,7 +23,7 @@ for (const era of ERAS) {
         tools.find(tool => tool.name === 'example_greet'),
         {
           title: 'Greeter',
-          description: 'Greet somebody\n\nIn the language of the test.',
+          description: 'Greet a person\n\nIn the language of the test.',
           inputSchema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
           outputSchema: { type: 'object', required: ['greeting', 'by'] },
           annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true }
@@ -43,7 +43,7 @@ for (const era of ERAS) {
       t.same(
         array.structuredContent,
         era === '2026' ? [1, 2, 3] : { result: [1, 2, 3] },
-        'the old protocol knows objects alone'
+        'the old protocol knows only objects'
       )
     })
 

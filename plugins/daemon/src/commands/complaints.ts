@@ -13,7 +13,7 @@ function complaint(line: string): string | undefined {
     if (typeof level !== 'number' || level < ERROR_LEVEL || typeof msg !== 'string') return undefined
     return typeof plugin !== 'string' || msg.startsWith(`${plugin}:`) ? msg : `${plugin}: ${msg}`
   } catch {
-    // Half a line, or what somebody else has printed.
+    // Half a line, or output of another program.
     return undefined
   }
 }

@@ -7,14 +7,14 @@ export const LINES = 50
 const wait = (what: string, milliseconds: number) =>
   t.integer({ default: milliseconds, minimum: 0, description: `Milliseconds to wait ${what}` })
 
-/** What one does about the daemon of a project. None of it needs the configuration to be sound. */
+/** Commands for the daemon of a project. They work with an invalid configuration. */
 export const startDescriptor: CommandDescriptor = {
   command: 'daemon start',
   summary: 'Start the daemon of this project in the background',
   tolerant: true,
   input: t.object({
     wait: wait('until it answers; 0: not at all', START_WAIT_MS),
-    foreground: t.boolean({ default: false, description: 'Stay, and serve until Ctrl-C' }),
+    foreground: t.boolean({ default: false, description: 'Serve in this terminal until Ctrl-C' }),
     only: t.optional(
       t.string({ description: 'Run only these plugins and what they need: a,b', 'x-complete': 'plugins' })
     )
@@ -34,7 +34,7 @@ export const stopDescriptor: CommandDescriptor = {
   tolerant: true,
   input: t.object({
     wait: wait('until it has ended', STOP_WAIT_MS),
-    force: t.boolean({ default: false, description: 'End it at once when it has not ended by then' })
+    force: t.boolean({ default: false, description: 'Kill it when it has not ended by then' })
   })
 }
 
@@ -44,7 +44,7 @@ export const logsDescriptor: CommandDescriptor = {
   tolerant: true,
   input: t.object({
     lines: t.integer({ default: LINES, minimum: 0, description: 'How many of the last lines' }),
-    follow: t.boolean({ default: false, description: 'Go on with what is logged from now on, until Ctrl-C' })
+    follow: t.boolean({ default: false, description: 'Go on with new lines until Ctrl-C' })
   }),
   aliases: { lines: 'n', follow: 'f' }
 }

@@ -71,7 +71,7 @@ async function tail(path: string, count: number): Promise<{ readonly lines: stri
 
 const NEWLINE = 10
 
-/** Reads what is appended, also where the file is put aside and begins anew. */
+/** Reads what is appended, also across a rotation of the file. */
 class Follower {
   readonly #path: string
   #at: number

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { type DaemonState, daemonPresence, daemonStatePath, parseDaemonState, probeDaemon } from '@svc/contracts'
 
 /**
- * How the daemon of a project does. `stale`: it is gone and did not get to remove its file. `silent`: its process is there, and
- * does not answer, which it does not before every plugin is active.
+ * State of the daemon of a project. `stale`: it ended without removing its file. `silent`: its process runs and does not answer,
+ * as before every plugin is active.
  */
 export type DaemonLook =
   | { readonly kind: 'stopped' }

@@ -36,7 +36,7 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
     return found.kind === 'running' ? told(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
   }
   const deadline = Date.now() + input.wait
-  const turn = new Turn(join(root, '.vox', 'daemon.start'))
+  const turn = new StartLock(join(root, '.vox', 'daemon.start'))
   let launched: Launched | null = null
   try {
     for (;;) {
@@ -65,8 +65,8 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
   }
 }
 
-/** Whose it is to start the daemon. */
-class Turn {
+/** The right to start the daemon, which one process has. */
+class StartLock {
   readonly #path: string
   readonly #text = JSON.stringify(ownIdentity())
   #taken = false
@@ -100,8 +100,7 @@ interface Launched {
 }
 
 function launch({ root, logMaxBytes, logFiles }: Place, input: StartInput, { detach }: CommandIo): Launched {
-  if (detach === undefined)
-    throw daemonErrors.create('DMN_START_FAILED', 'a daemon is started by the program svc alone')
+  if (detach === undefined) throw daemonErrors.create('DMN_START_FAILED', 'only the program svc can start a daemon')
   const path = logPath(root)
   makeFolder(join(root, '.vox'))
   const log = openSync(path, 'a', 0o600)
@@ -139,7 +138,7 @@ function told(io: CommandIo, state: DaemonState, started: boolean, problems: rea
 function leave(io: CommandIo, launched: Launched | null): number {
   if (launched !== null && !io.json) {
     io.stderr.write(
-      `the daemon goes on starting as process ${launched.process.pid}; svc daemon status tells how it does\n`
+      `the daemon goes on starting as process ${launched.process.pid}; svc daemon status shows its state\n`
     )
   }
   return 130
@@ -150,13 +149,13 @@ function late(io: CommandIo, { wait }: StartInput, launched: Launched | null, si
   if (wait > 0) {
     const who = pid === undefined ? 'another svc daemon start' : `process ${pid}`
     throw daemonErrors.create('DMN_START_TIMEOUT', `the daemon does not answer after ${wait} ms: ${who}`, {
-      hint: 'svc daemon logs tells what it does, and svc daemon stop --force ends it'
+      hint: 'svc daemon logs shows what it does; svc daemon stop --force ends it'
     })
   }
   report(
     io,
     { status: 'starting', pid },
-    `the daemon starts as process ${pid}; svc daemon status tells when it answers`
+    `the daemon starts as process ${pid}; svc daemon status shows when it answers`
   )
   return 0
 }
@@ -176,7 +175,7 @@ function failed({ root }: Place, { process, before }: Launched): Error {
 function withoutPeer(): Error {
   return daemonErrors.create(
     'DMN_SOCKET_INVALID',
-    `${SOCKET_SETTING} is the standard streams, and a daemon in the background has nobody there`,
-    { hint: 'svc serve speaks on its own; for the background give an address, such as 127.0.0.1:9745' }
+    `${SOCKET_SETTING} is the standard streams; a daemon in the background has none`,
+    { hint: 'use svc serve for the standard streams, or set an address such as 127.0.0.1:9745' }
   )
 }

@@ -27,7 +27,7 @@ const STEP_MS = 50
 /** Milliseconds in which the system takes a process away that was killed. */
 const KILLED_MS = 10_000
 
-/** Tells the daemon to stop and waits for its end. Nothing to stop is a success. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`. */
+/** Signals the daemon to stop and waits for its end. Succeeds when none runs. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`. */
 export async function daemonStop({ root }: Place, input: StopInput, io: CommandIo): Promise<number> {
   const found = await look(root)
   if (found.kind === 'stopped') {

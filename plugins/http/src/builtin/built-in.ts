@@ -6,7 +6,7 @@ export interface BuiltIn {
   readonly path: string
   /** Whether it answers without a token. */
   readonly open: boolean
-  /** Whether it is served on the main listener alone. */
+  /** Whether only the main listener serves it. */
   readonly mainOnly: boolean
   answer(exchange: Exchange): Answer | Promise<Answer>
 }

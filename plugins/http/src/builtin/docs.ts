@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { BuiltIn } from './built-in.ts'
 
-/** The page holds no data of its own and runs no code but its own file; it may talk to this server alone. */
+/** The page holds no data, runs only its own script, and may talk to this server only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

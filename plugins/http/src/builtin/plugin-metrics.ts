@@ -35,12 +35,12 @@ const FAMILIES: readonly Family[] = [
   {
     name: 'svc_plugin_degraded',
     type: 'gauge',
-    help: 'Whether a breaker is open or an error of its code reached nobody.',
+    help: 'Whether a breaker is open or an error of its code was not handled.',
     read: ({ state }) => (state === 'active' ? 0 : 1)
   }
 ]
 
-/** What the kernel counts of every plugin, as Prometheus text. Names of plugins need no escaping. */
+/** Counters of the kernel for every plugin, as Prometheus text. Names of plugins need no escaping. */
 export function pluginMetrics({ units }: GenerationView): string {
   return FAMILIES.map(({ name, type, help, read }) => {
     const samples = [...units.values()].map(unit => `${name}{plugin="${unit.name}"} ${read(unit)}\n`)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
-/** What tells clients apart: their address, of which IPv6 ones have half, since whoever has one has 2^64 of them. */
+/** Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, all of which one client may use. */
 export function clientKey(request: IncomingMessage, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? forwardedAddress(request.headers['x-forwarded-for']) : null
   return keyOf(forwarded ?? request.socket.remoteAddress ?? '')

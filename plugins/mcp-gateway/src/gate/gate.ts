@@ -7,10 +7,10 @@ import { OriginGuard } from './origin-guard.ts'
 import { HOST_DENIED, HTTPS_REQUIRED, ORIGIN_DENIED, type Refusal, tooMany, UNAUTHORIZED } from './refusal.ts'
 import type { Role } from './role.ts'
 
-/** What of the gateway a request is for, where that changes what is asked of it. */
+/** Part of the gateway that a request is for; it decides on the checks. */
 export type Zone =
   | 'tools'
-  /** What holds nothing of the project: the page, before somebody has typed a token into it. */
+  /** Without data of the project: the page before a token was entered. */
   | 'open'
   | 'health'
 
@@ -38,7 +38,7 @@ export class Gate {
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
-    // What looks after servers may call from anywhere, under any name; there is nothing to learn.
+    // Health probes may call from anywhere, under any name; the answer holds no data.
     const origin = zone === 'health' ? null : this.#checkOrigin(request)
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)

@@ -25,7 +25,7 @@ export class OriginGuard {
     this.#origins = new Set(parsed.map(({ origin }) => origin))
   }
 
-  /** A server that only this machine reaches is called by this machine's names alone. */
+  /** A server on loopback answers only to the names of this machine. */
   admitsHost(header: string | undefined): boolean {
     if (!this.#loopback) return true
     if (header === undefined) return false
@@ -49,12 +49,12 @@ function parseOrigin(text: string): URL {
     `"${text}" in allowed_origins of [plugins.mcp-gateway] is no origin of web pages`,
     {
       at: { path: 'plugins.mcp-gateway.allowed_origins' },
-      hint: 'write scheme, host and port alone: https://svc.example.org'
+      hint: 'write only scheme, host and port: https://svc.example.org'
     }
   )
 }
 
-/** Whether a bind address or host name means this machine alone. */
+/** Whether a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

@@ -1,2 +1,2 @@
-/** What a caller may do: call every allowed tool, or those for readers. */
+/** Rights of a caller: every allowed tool, or those for readers. */
 export type Role = 'write' | 'read'

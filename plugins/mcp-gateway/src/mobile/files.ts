@@ -10,7 +10,7 @@ export interface MobileFile {
 const STYLE = '/*style*/'
 const SCRIPT = '/*script*/'
 
-/** What is not the page itself, by path. */
+/** Assets of the page, by path. */
 const ASSETS = [
   { path: '/v1/mobile/manifest.webmanifest', file: 'manifest.json', type: 'application/manifest+json; charset=utf-8' },
   { path: '/v1/mobile/icon.svg', file: 'icon.svg', type: 'image/svg+xml; charset=utf-8' },
@@ -42,7 +42,7 @@ export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, Mobi
   return new Map([['/v1/mobile', page], ...assets])
 }
 
-/** The page runs its own style and script, which stand in it, and no others; it talks to this server alone. */
+/** Allows the inline style and script of the page and no others, and connections to this server only. */
 function policy(style: string, script: string): string {
   return [
     "default-src 'none'",

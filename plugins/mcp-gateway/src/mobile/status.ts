@@ -1,7 +1,7 @@
 import type { Role } from '../gate/role.ts'
 import type { ToolCaller, ToolDesk } from '../tools/tool-desk.ts'
 
-/** What `GET /v1/mobile/status` answers; null for what no plugin offers, or not to this caller. */
+/** Makes the answer of `GET /v1/mobile/status`; null for parts that this caller cannot have. */
 export async function mobileStatus(desk: ToolDesk, role: Role, caller: ToolCaller) {
   const ask = async (name: string): Promise<unknown> =>
     desk.has(role, name) ? (await desk.call(role, name, {}, caller)).result : null

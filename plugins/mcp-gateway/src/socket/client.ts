@@ -8,9 +8,9 @@ import type { ToolDesk } from '../tools/tool-desk.ts'
 import { type ClientMessage, isBad, type MessageId, readMessage, serverMessage } from './message.ts'
 
 /** Bytes that may wait for a client to read them. */
-const MOST_BUFFERED = 1_048_576
+const MAX_BUFFERED_BYTES = 1_048_576
 /** Calls of one client at once. */
-const MOST_CALLS = 32
+const MAX_CALLS = 32
 /** Milliseconds that a client has to show its token, and to answer the end. */
 const AUTH_MS = 10_000
 const FAREWELL_MS = 5_000
@@ -19,13 +19,13 @@ const UNAUTHORIZED = 4401
 const POLICY_VIOLATION = 1008
 const RESTARTS = 1012
 
-/** Who may see the state of the orchestrator is told of its events. */
+/** A caller that may use this tool gets the events of the orchestrator. */
 const EVENTS_NEED = 'svc_orchestrator_status'
 
 export interface ClientParts {
   readonly gate: Gate
   readonly desk: ToolDesk
-  /** Tells clients apart for their rate. */
+  /** Key of the client for its rate. */
   readonly key: string
   /** Null until the first message has shown a token. */
   readonly role: Role | null
@@ -56,7 +56,7 @@ export class SocketClient {
     socket.on('pong', () => {
       this.#hasAnswered = true
     })
-    // What is wrong with a connection ends it, which is told of by 'close'.
+    // An error ends the connection, and 'close' follows.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#settleAuth()
@@ -122,12 +122,12 @@ export class SocketClient {
     if (message.type === 'list_tools') {
       this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.desk.names(role) })
     } else if (message.type === 'call_tool') void this.#call(message.id, message.call, role)
-    // Whoever is known already need not show a token again.
+    // A client that has shown a token need not show it again.
   }
 
   async #call(id: MessageId | undefined, { name, args }: ToolCallBody, role: Role): Promise<void> {
-    if (this.#calls >= MOST_CALLS) {
-      this.#answer(id, 'call_tool_result', false, null, `too many calls at once (max ${MOST_CALLS})`)
+    if (this.#calls >= MAX_CALLS) {
+      this.#answer(id, 'call_tool_result', false, null, `too many calls at once (max ${MAX_CALLS})`)
       return
     }
     const done = this.#parts.work()
@@ -150,8 +150,8 @@ export class SocketClient {
 
   #send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    // Who does not read cannot be told why.
-    if (this.#socket.bufferedAmount > MOST_BUFFERED) this.#socket.terminate()
+    // A client that does not read cannot get an error.
+    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) this.#socket.terminate()
     else this.#socket.send(text)
   }
 

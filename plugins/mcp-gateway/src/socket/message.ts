@@ -1,7 +1,7 @@
 import { errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { isObject, type ToolCallBody, toolCallOf } from '../json-body.ts'
 
-/** What a client may give a message to know its answer by. */
+/** Id of a message, which its answer carries. */
 export type MessageId = string | number
 
 export type ClientMessage = { readonly id?: MessageId } & (
@@ -10,14 +10,14 @@ export type ClientMessage = { readonly id?: MessageId } & (
   | { readonly type: 'auth'; readonly token: string }
 )
 
-/** Why a message is refused: what it is answered with. */
+/** Refusal of a message, with the type of its answer. */
 export interface BadMessage {
   readonly id?: MessageId
   readonly type: 'error' | 'call_tool_result'
   readonly error: string
 }
 
-/** Reads a message, or tells how it is refused. */
+/** Reads a message, or returns its refusal. */
 export function readMessage(text: string): ClientMessage | BadMessage {
   let read: unknown
   try {
@@ -39,17 +39,17 @@ export function readMessage(text: string): ClientMessage | BadMessage {
   }
   if (typeof type !== 'string')
     return { ...id, type: 'error', error: 'invalid websocket payload: type has to be a string' }
-  return { ...id, type: 'error', error: `unsupported message type: ${type.slice(0, MOST_SHOWN)}` }
+  return { ...id, type: 'error', error: `unsupported message type: ${type.slice(0, MAX_SHOWN_CHARACTERS)}` }
 }
 
-/** Characters of what somebody made up. */
-const MOST_SHOWN = 64
+/** Length of a client's text in an error. */
+const MAX_SHOWN_CHARACTERS = 64
 
 export function isBad(message: ClientMessage | BadMessage): message is BadMessage {
   return 'error' in message
 }
 
-/** What the gateway sends: an answer, or an event that nobody asked for. */
+/** Makes a message of the gateway: an answer, or an event. */
 export function serverMessage(
   id: MessageId | undefined,
   type: string,

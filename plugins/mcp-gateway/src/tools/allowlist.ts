@@ -5,7 +5,7 @@ import type { Role } from '../gate/role.ts'
 import type { Settings } from '../settings.ts'
 import { DEFAULT_TOOLS } from './default-tools.ts'
 
-/** What each role may call in one generation. */
+/** Tools of each role in one generation. */
 export interface Allowed {
   readonly principals: Readonly<Record<Role, McpPrincipal>>
   /** Names that are allowed and that nothing offers now. */
@@ -34,7 +34,7 @@ export function allowedTools(settings: AllowlistSettings, generation: Generation
 }
 
 /**
- * Names that the settings have and nobody knows are mistakes; `known` are those of tools whose plugin is off or has failed.
+ * Names in the settings that no plugin knows are mistakes; `known` are those of tools whose plugin is off or has failed.
  * Throws `GWY_TOOL_UNKNOWN`.
  */
 export function assertKnown(settings: AllowlistSettings, generation: Generation, known: ReadonlySet<string>): void {

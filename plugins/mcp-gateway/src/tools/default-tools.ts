@@ -1,4 +1,4 @@
-/** What is offered where nothing says otherwise, as far as plugins offer it. */
+/** Default list of tools; those without an active plugin are left out. */
 export const DEFAULT_TOOLS: readonly string[] = [
   'chat_message',
   'plan',

@@ -10,7 +10,7 @@ import type { Ref } from '@svc/plugin-sdk'
 import type { Role } from '../gate/role.ts'
 import type { Allowed } from './allowlist.ts'
 
-/** What a call is answered, over HTTP as it is and over websockets as parts of a message. */
+/** Answer of a call: the body over HTTP, parts of a message over websockets. */
 export interface ToolAnswer {
   readonly success: boolean
   readonly is_error: boolean
@@ -53,12 +53,12 @@ export class ToolDesk {
     const call = new DeskCall(this.principal(role), caller)
     return this.#toolset.current.call(name, args, call).then(result => {
       if (result !== null) return answerOf(result)
-      return failure(`unknown tool, or one that is not allowed here: ${name.slice(0, MOST_SHOWN)}`)
+      return failure(`unknown tool, or one that is not allowed here: ${name.slice(0, MAX_SHOWN_CHARACTERS)}`)
     })
   }
 }
 
-/** Who waits for an answer: an exchange of HTTP, or a websocket. */
+/** Caller that waits for an answer: an HTTP exchange or a websocket. */
 export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'>
 
 class DeskCall implements McpToolsetCall {
@@ -81,8 +81,8 @@ class DeskCall implements McpToolsetCall {
   }
 }
 
-/** Characters of a name that somebody made up. */
-const MOST_SHOWN = 128
+/** Length of an unknown name in an error. */
+const MAX_SHOWN_CHARACTERS = 128
 
 export function failure(error: string): ToolAnswer {
   return { success: false, is_error: true, result: { error } }
