@@ -61,7 +61,7 @@ export async function runPluginCommand(
 ): Promise<number> {
   const whole = descriptor.project === true
   // Plugins may print while they are activated, before the command gets to speak its protocol.
-  const stdout = whole ? reservedStdout() : process.stdout
+  const stdout = whole || session.flags.json ? reservedStdout() : process.stdout
   const options = {
     activate: whole ? withoutServers(session.catalog, plugin) : [plugin],
     lasting: whole,

@@ -114,6 +114,9 @@ const BUILT_IN: readonly CliCommand[] = [
   {
     command: 'serve',
     summary: 'Run the plugins and serve until Ctrl-C',
+    description:
+      'A machine that only serves a model: svc serve --profile model-server. It runs the HTTP server without its main\n' +
+      'listener, the engine and the model server; clients on other machines set plugins.inference-client.url.',
     input: {
       properties: {
         only: text('Run only these plugins and what they need: a,b', { 'x-complete': 'plugins' }),

@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream'
+import { reservedStdout } from '@svc/contracts'
 import type { CliView } from '@svc/plugin-sdk'
 import { EXIT } from './exit-codes.ts'
 import { renderResult } from './render.ts'
@@ -9,12 +11,15 @@ import { terminalOf } from './terminal.ts'
  */
 export class Output {
   readonly #json: boolean
+  readonly #stdout: Writable
   readonly #view: CliView | undefined
   /** Text that events have written so far. */
   #streamed = ''
 
+  /** With `json`, what plugins print to standard output goes to standard error from now on. */
   constructor(json: boolean, view: CliView | undefined) {
     this.#json = json
+    this.#stdout = json ? reservedStdout() : process.stdout
     this.#view = view
   }
 
@@ -36,7 +41,7 @@ export class Output {
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
     // What was streamed piece by piece is not said again as a whole.
     const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
-    process.stdout.write(said ? '\n' : `${text}\n`)
+    this.#stdout.write(said ? '\n' : `${text}\n`)
     const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }
     if (valid === false) return EXIT.configuration
     return healthy === false ? EXIT.failure : EXIT.ok

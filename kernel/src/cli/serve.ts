@@ -1,8 +1,10 @@
-import { adminErrors, reservedStdout } from '@svc/contracts'
+import { adminErrors, httpListeners, reservedStdout } from '@svc/contracts'
+import type { PluginManifest } from '@svc/plugin-sdk'
 import { closest } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { readCatalog } from '../host/catalog.ts'
 import { openProject } from '../host/open-project.ts'
+import type { Project } from '../host/project.ts'
 import { EXIT } from './exit-codes.ts'
 import { catalogChoices, type GlobalFlags, namesOf } from './flags.ts'
 import { interruptible } from './interrupt.ts'
@@ -34,6 +36,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
       ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
       ...(flags.json ? { logFormat: 'json' as const } : {})
     })
+    if (only !== undefined) await includeListeners(project)
     const onHangup = (): void => void project.reconfigure()
     process.on('SIGHUP', onHangup)
     try {
@@ -45,6 +48,22 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
       await project.close()
     }
   })
+}
+
+/** Adds the plugin that opens the listeners which the chosen plugins ask for. Without it they would serve nothing. */
+async function includeListeners(project: Project): Promise<void> {
+  const { units } = project.kernel.current
+  const askers = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))
+  const opens = ({ points }: PluginManifest): boolean => points.includes(httpListeners.id)
+  const [asker] = askers
+  if (asker === undefined || [...units.values()].some(({ manifest }) => opens(manifest))) return
+  const opener = [...project.kernel.records.values()].find(({ manifest }) => manifest !== null && opens(manifest))
+  if (opener === undefined)
+    throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `${asker.name} cannot be reached: no plugin opens its listener`, {
+      hint: 'install the plugin http'
+    })
+  await project.admin.apply({ activate: [opener.name] })
+  project.log.info(`${opener.name} runs too, because ${asker.name} listens through it`)
 }
 
 /** The names, if each of them is a plugin. */

@@ -1,19 +1,40 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
-/** A shorter text occurs in too many other words by chance. */
-const SHORTEST = 6
+/** A shorter secret is part of too many other words to be masked in them. */
+const MIN_SECRET_LENGTH = 6
+/** Secrets of inputs that are remembered; those of settings are remembered for ever. */
+const MAX_PASSING_SECRETS = 256
 const MASK = '***'
 
-/** Secrets that this process knows, to keep them out of everything that is written or told. */
+/** Secrets that this process knows, so that they are masked in logs. */
 export class Concealed {
   readonly #secrets = new Set<string>()
+  /** Secrets of inputs, oldest first. */
+  readonly #passing = new Set<string>()
   #pattern: RegExp | undefined
 
   add(secret: string): void {
-    if (secret.length < SHORTEST || this.#secrets.has(secret)) return
+    if (secret.length < MIN_SECRET_LENGTH || this.#secrets.has(secret)) return
     this.#secrets.add(secret)
+    this.#compile()
+  }
+
+  /** Masks a secret that an operation was called with, until enough others came after it. */
+  addPassing(secret: string): void {
+    if (secret.length < MIN_SECRET_LENGTH || this.#secrets.has(secret)) return
+    const isNew = !this.#passing.delete(secret)
+    this.#passing.add(secret)
+    if (!isNew) return
+    const [oldest] = this.#passing
+    if (this.#passing.size > MAX_PASSING_SECRETS && oldest !== undefined) this.#passing.delete(oldest)
+    this.#compile()
+  }
+
+  #compile(): void {
     // In JSON it may look different. Longer ones first, since one may be part of another.
-    const forms = new Set([...this.#secrets].flatMap(each => [each, JSON.stringify(each).slice(1, -1)]))
+    const forms = new Set(
+      [...this.#secrets, ...this.#passing].flatMap(each => [each, JSON.stringify(each).slice(1, -1)])
+    )
     const ordered = [...forms].sort((a, b) => b.length - a.length)
     this.#pattern = new RegExp(ordered.map(escaped).join('|'), 'g')
   }
@@ -27,7 +48,14 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
-/** Values of settings that the schema marks with `x-secret`. */
+/** Whether a schema marks anything with `x-secret`. */
+export function hasSecrets(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  if ((schema as JsonSchema)['x-secret'] === true) return true
+  return Object.values(schema).some(hasSecrets)
+}
+
+/** Values that the schema marks with `x-secret`. */
 export function* secretsIn(schema: unknown, value: unknown): Generator<string> {
   if (typeof schema !== 'object' || schema === null || value === undefined) return
   const { 'x-secret': secret, properties, additionalProperties, items, anyOf, oneOf, allOf } = schema as JsonSchema

@@ -142,6 +142,8 @@ class UnitContext implements PluginContext<unknown> {
 
   async keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A> {
     this.#unit.scope.assertOpen(`keep ${key}`)
+    // It would be opened in a process that ends with every reload.
+    this.#sharing(`keep ${key}`)
     const { value, release } = await this.#host.keep.acquire(`${this.name}:${key}`, () => this.#host.adopt(open), close)
     if (this.#unit.scope.closed) await release()
     this.#unit.scope.effect(`keep ${key}`, release)

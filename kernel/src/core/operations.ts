@@ -11,6 +11,7 @@ import {
 import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
+import { hasSecrets, secretsIn } from './concealed.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
@@ -31,6 +32,8 @@ export interface OperationOwner extends CallOwner {
   /** One finished call: feeds metrics, logs and the unit's health. */
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void
   breakerChanged(): void
+  /** Keeps a secret of an input out of the logs. */
+  conceal(secret: string): void
 }
 
 /** Begins the id of a principal that is a plugin. */
@@ -44,6 +47,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   readonly unit: OperationOwner & OperationEntry['unit']
   readonly breaker: Breaker
   readonly #handler: AnyHandler
+  readonly #hasSecrets: boolean
   readonly #validator: Validator
   readonly #slots: Slots | null
   #strict: Validate | undefined
@@ -61,6 +65,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     this.unit = unit
     this.breaker = new Breaker(breaker)
     this.#handler = handler
+    this.#hasSecrets = hasSecrets(descriptor.input)
     this.#validator = validator
     this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
   }
@@ -235,6 +240,8 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
       : (this.#strict ??= this.#validator.compile(schema))
     // Validation fills defaults in; a caller inside the process keeps its object as it was.
     const value = invocation.surface === 'internal' ? this.#copy(input) : input
+    // Before it is validated, since a refusal is logged too.
+    if (this.#hasSecrets) for (const secret of secretsIn(schema, value)) this.unit.conceal(secret)
     if (validate(value)) return value
     const problems = this.#validator.explain(schema, value, validate.errors, coerce)
     throw this.#inputInvalid(renderProblems(problems), problems)

@@ -85,7 +85,8 @@ export class UnitFactory {
       successor: id => current().operations.get(id),
       hooks: () => current().hooks,
       lookup: token => current().services.resolve(token),
-      stateChanged: state => onState?.(name, state)
+      stateChanged: state => onState?.(name, state),
+      conceal: secret => log.concealed.addPassing(secret)
     })
   }
 

@@ -40,6 +40,8 @@ export interface UnitHost {
   /** Hooks of the generation that serves. */
   hooks?(): HookSet
   stateChanged?(state: PluginState): void
+  /** Keeps a secret of an input out of the logs. */
+  conceal?(secret: string): void
 }
 
 export function newCallStats(): Writable<CallStats> {
@@ -130,6 +132,10 @@ export class Unit implements UnitView, OperationOwner {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  conceal(secret: string): void {
+    this.#host.conceal?.(secret)
   }
 
   enter(): void {

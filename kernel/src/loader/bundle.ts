@@ -93,7 +93,7 @@ export class Bundler {
         outputs.push({ path, text })
       }
     }
-    return { text: esmInterop(main.outputFiles?.[0]?.text ?? ''), inputs: [...inputs], outputs }
+    return { text: standalone(esmInterop(main.outputFiles?.[0]?.text ?? '')), inputs: [...inputs], outputs }
   }
 
   /** Frees what is kept of one package for its next build. */
@@ -184,6 +184,17 @@ function esmInterop(text: string): string {
   return text
     .replace(`${test} ?`, `mod?.[Symbol.toStringTag] !== 'Module' && (${test}) ?`)
     .replace(LAZY_IMPORT, (_, specifier: string) => `__svc_import(${specifier})`)
+}
+
+const FALLBACKS =
+  "var __svc_url = typeof __svc_url === 'string' ? __svc_url : require('node:url').pathToFileURL(__filename).href, " +
+  "__svc_import = typeof __svc_import === 'function' ? __svc_import : specifier => import(specifier);"
+
+/** Gives code that is loaded with `require`, as the testing kit does, what the loader injects otherwise. */
+function standalone(text: string): string {
+  if (!/__svc_(?:url|import)\b/.test(text)) return text
+  // On the first line, which keeps the lines of the source map.
+  return text.replace(/^("use strict";)?/, head => head + FALLBACKS)
 }
 
 async function writeIfChanged(path: string, text: string): Promise<void> {

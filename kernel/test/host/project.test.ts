@@ -245,6 +245,18 @@ t.test('a plugin that was off is described when it is switched on', async t => {
   t.same(await call('two.say'), { said: 'dark calm 1' })
 })
 
+t.test('a plugin that is isolated is refused what would end with every reload', async t => {
+  const keeping = source('one', 'first').replace(
+    'activate: ctx =>',
+    "activate: async ctx => { await ctx.keep('x', () => 1, () => {}); return"
+  )
+  const { project } = await open(t, {
+    ...packaged('one', keeping.replace(/\n\}\)\n$/, '\n}})\n')),
+    'svc.toml': '[plugins.one]\nisolation = "process"\n'
+  })
+  t.match(project.admin.why('one').join(), /one is isolated and cannot keep x/)
+})
+
 t.test('reading again many times at once ends with what was written last', async t => {
   const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
   const all: Promise<void>[] = []

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Bundler } from '#loader'
 import { plainNode } from '../fixtures/loader/plain-node.ts'
@@ -185,4 +187,28 @@ parentPort?.postMessage([word, SDK_VERSION, import.meta.url])`,
   const [[word, version, url]] = (await plugin.activate({})) as [[string, number, string]]
   t.same([word, version], ['hello', 1])
   t.match(url, /dist\/worker\.cjs$/)
+})
+
+t.test('built code has its own address and can import lazily where it is loaded with require', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('a'),
+    'src/plugin.ts': pluginSource(
+      'a',
+      '',
+      "export const here = import.meta.url\nexport const os = () => import('node:os')"
+    ).replace('export default', 'export const plugin =')
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const { text } = await bundler.bundle(request(root))
+  write(root, {
+    'dist/package.json': '{}',
+    'dist/plugin.cjs': text.replace('require("@svc/plugin-sdk")', '({ definePlugin: given => given })')
+  })
+  const loaded = createRequire(import.meta.url)(join(root, 'dist/plugin.cjs')) as {
+    here: string
+    os(): Promise<object>
+  }
+  t.equal(loaded.here, pathToFileURL(join(root, 'dist/plugin.cjs')).href)
+  t.ok('hostname' in (await loaded.os()))
 })

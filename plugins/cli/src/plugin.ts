@@ -19,7 +19,7 @@ import {
   pluginsTop,
   pluginsWhy
 } from './plugins-operations.ts'
-import { changeText, effectTree, explanationText, graphDot, graphText, problemText } from './render.ts'
+import { changeText, effectTree, explanationText, graphDot, graphMermaid, graphText, problemText } from './render.ts'
 import { scaffold } from './scaffold.ts'
 
 export default definePlugin({
@@ -60,9 +60,10 @@ export default definePlugin({
       const broken = errors.length === 0 ? [] : ['the configuration has errors: svc config validate lists them']
       return { plugins: admin.plugins().map(atRest), serving: false, note: [NOTHING_SERVES, ...broken].join('\n') }
     })
-    ctx.implement(pluginsGraph, ({ dot }) => {
+    ctx.implement(pluginsGraph, ({ dot, mermaid }) => {
       const edges = [...admin.graph()]
-      return { edges, text: dot ? graphDot(edges) : graphText(edges) }
+      const draw = dot ? graphDot : mermaid ? graphMermaid : graphText
+      return { edges, text: draw(edges) }
     })
     ctx.implement(pluginsWhy, ({ subject }, call) => {
       const reasons = [...admin.why(subject), ...(runsAlone(call) ? [NOTHING_SERVES] : [])]

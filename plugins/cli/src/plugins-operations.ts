@@ -61,8 +61,11 @@ export const pluginsList = defineOperation({
 
 export const pluginsGraph = defineOperation({
   id: 'kernel.plugins.graph',
-  summary: 'Show which plugin needs which service',
-  input: t.object({ dot: t.boolean({ default: false, description: 'Print Graphviz' }) }),
+  summary: 'Draw which plugin needs which service of which other',
+  input: t.object({
+    dot: t.boolean({ default: false, description: 'Draw for Graphviz' }),
+    mermaid: t.boolean({ default: false, description: 'Draw for Mermaid' })
+  }),
   output: t.object({
     text: t.string(),
     edges: t.array(

@@ -10,9 +10,50 @@ export function effectTree(node: EffectNode, indent = ''): string {
   return [node.label, ...lines].join('\n')
 }
 
+/** A tree for each plugin that no other one depends on, with the plugins that it depends on below it. */
 export function graphText(edges: readonly GraphEdge[]): string {
   if (edges.length === 0) return 'no plugin depends on another'
-  return edges.map(edge => `${edge.from} -[${label(edge)}]-> ${edge.to ?? '(nobody)'}`).join('\n')
+  const used = new Set(edges.map(edge => edge.to))
+  const names = [...new Set(edges.map(edge => edge.from))].sort()
+  const roots = names.filter(name => !used.has(name))
+  const shown = new Set<string>()
+  const trees = (roots.length > 0 ? roots : names.slice(0, 1)).map(name => effectTree(branch(name, '', edges, shown)))
+  // Plugins of a circle that no root leads to.
+  const left = names.filter(name => !shown.has(name)).map(name => effectTree(branch(name, '', edges, shown)))
+  return [...trees, ...left].join('\n')
+}
+
+/** What a plugin depends on. A plugin that was shown before is named without its own dependencies. */
+function branch(name: string, suffix: string, edges: readonly GraphEdge[], shown: Set<string>): EffectNode {
+  const own = new Map<string | null, GraphEdge[]>()
+  for (const edge of edges.filter(({ from }) => from === name)) {
+    const key = edge.to ?? `missing ${edge.token}`
+    own.set(key, [...(own.get(key) ?? []), edge])
+  }
+  const isRepeated = shown.has(name) && own.size > 0
+  shown.add(name)
+  if (isRepeated) return { label: `${name}${suffix} …`, children: [] }
+  const children = [...own.values()].map(group => {
+    const [{ to }] = group as [GraphEdge]
+    const through = `  (${group.map(label).join(', ')})`
+    return to === null ? { label: `missing${through}`, children: [] } : branch(to, through, edges, shown)
+  })
+  return { label: `${name}${suffix}`, children }
+}
+
+export function graphMermaid(edges: readonly GraphEdge[]): string {
+  const ids = new Map<string, string>()
+  const node = (name: string): string => {
+    const id = ids.get(name) ?? `n${ids.size}`
+    const isNew = !ids.has(name)
+    ids.set(name, id)
+    return isNew ? `${id}["${name}"]` : id
+  }
+  const lines = edges.map(edge => {
+    const arrow = edge.kind === 'requires' ? '-->' : '-.->'
+    return `  ${node(edge.from)} ${arrow}|"${edge.token}"| ${node(edge.to ?? edge.token)}`
+  })
+  return ['graph LR', ...lines].join('\n')
 }
 
 export function graphDot(edges: readonly GraphEdge[]): string {

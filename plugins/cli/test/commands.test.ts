@@ -18,9 +18,14 @@ t.test('in a serving process plugins have their own states', async t => {
     serving: true,
     note: ''
   })
-  t.match(await kernel.callById('kernel.plugins.graph', {}), { text: 'a -[demo.clock@1]-> b' })
+  t.match(await kernel.callById('kernel.plugins.graph', {}), {
+    text: 'a\n└─ b  (demo.clock@1)'
+  })
   t.match(await kernel.callById('kernel.plugins.graph', { dot: true }), {
     text: /^digraph plugins \{[\s\S]*"a" -> "b"/
+  })
+  t.match(await kernel.callById('kernel.plugins.graph', { mermaid: true }), {
+    text: 'graph LR\n  n0["a"] -->|"demo.clock@1"| n1["b"]'
   })
   t.match(await kernel.callById('kernel.plugins.why', { subject: 'a' }), { text: 'a is active' })
   t.match(await kernel.callById('kernel.plugins.effects', { name: 'a' }), { text: 'a\n└─ operations' })
