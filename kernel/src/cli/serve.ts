@@ -1,4 +1,4 @@
-import { adminErrors, httpListeners, reservedStdout } from '@svc/contracts'
+import { adminErrors, httpListeners, httpServer, reservedStdout } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
 import { closest } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
@@ -54,7 +54,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
 async function includeListeners(project: Project): Promise<void> {
   const { units } = project.kernel.current
   const askers = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))
-  const opens = ({ points }: PluginManifest): boolean => points.includes(httpListeners.id)
+  const opens = ({ provides }: PluginManifest): boolean => provides.includes(httpServer.id)
   const [asker] = askers
   if (asker === undefined || [...units.values()].some(({ manifest }) => opens(manifest))) return
   const opener = [...project.kernel.records.values()].find(({ manifest }) => manifest !== null && opens(manifest))
