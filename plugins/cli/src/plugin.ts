@@ -87,7 +87,11 @@ export default definePlugin({
       change({ disable: names, persist }, dryRun, call)
     )
     ctx.implement(pluginsReload, ({ names, dryRun }, call) => change({ reload: names }, dryRun, call))
-    ctx.implement(pluginsNew, ({ name, directory }, call) => scaffold(ctx.projectRoot, name, directory, call))
+    ctx.implement(pluginsNew, ({ name, directory }, call) => {
+      const other = admin.plugins().find(plugin => plugin.name === name)
+      if (other !== undefined) call.fail('CLI_NAME_TAKEN', `a plugin named ${name} exists: ${other.location}`)
+      return scaffold(ctx.projectRoot, name, directory, call)
+    })
     ctx.implement(pluginsBuild, async ({ directory }) => {
       const { name, version, files } = await admin.build(resolve(directory))
       return {

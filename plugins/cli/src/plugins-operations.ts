@@ -212,6 +212,7 @@ export const pluginsNew = defineOperation({
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
   errors: {
     CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder exists and is not empty.' },
+    CLI_NAME_TAKEN: { status: 409, message: 'Another plugin has the name.' },
     CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder lies outside of the project.' }
   },
   scopes: ADMIN,

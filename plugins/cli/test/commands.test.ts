@@ -107,3 +107,11 @@ t.test('a warning leaves a configuration valid', async t => {
   )
   t.match(await kernel.callById('kernel.config.validate', {}), { valid: true })
 })
+
+t.test('a new plugin may not have the name of another one', async t => {
+  const kernel = await open(t, fakeAdmin([pluginReport('http')]))
+  await t.rejects(kernel.callById('kernel.plugins.new', { name: 'http' }), {
+    code: 'CLI_NAME_TAKEN',
+    message: /a plugin named http exists/
+  })
+})
