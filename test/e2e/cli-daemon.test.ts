@@ -109,7 +109,7 @@ t.test('commands go through the running daemon, and without one run in process',
 
   t.match(await runSvc(folder, ['plugins', 'reload', 'where']), {
     code: 0,
-    stdout: 'replace where: asked for\ngeneration 2 serves\n'
+    stdout: 'replace where: requested\ngeneration 2 serves\n'
   })
   t.match(readFileSync(join(folder, 'notes'), 'utf8'), `disposed in ${server.child.pid}`)
   t.match(await runSvc(folder, ['plugins', 'disable', 'where', '--no-persist']), { code: 0, stdout: /^remove where/ })
