@@ -27,7 +27,7 @@ import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdi
 const NOTE_CHARACTERS = 4_000
 const OBSERVED_CHARACTERS = 300
 const SHORTEST_WAIT_MS = 250
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 export interface AiParts {
   readonly orchestrator: Orchestrator
@@ -113,7 +113,7 @@ export class AiProcessor implements TaskProcessor {
   async #endpoint(client: InferenceClient, { id }: TaskView, signal: AbortSignal): Promise<InferenceEndpoint> {
     const { settings, log } = this.#parts
     const until = performance.now() + settings().server_wait_ms
-    for (let wait = SHORTEST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    for (let wait = SHORTEST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
       try {
         return await client.endpoint(signal)
       } catch (error) {

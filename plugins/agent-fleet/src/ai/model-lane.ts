@@ -22,7 +22,7 @@ import { longestOf, SHORTEST_CUT, shorten } from './shorten.ts'
 /** Tries of one answer, the first included. */
 const TRIES = 4
 const PAUSE_MS = 500
-const LONGEST_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 const CHARACTERS_PER_TOKEN = 4
 /** How servers say that a prompt does not fit: this project's, vLLM and OpenAI, llama.cpp. */
 const TOO_LONG = /context (holds|length|size|window)|exceeds? the (available )?context/i
@@ -90,7 +90,7 @@ export class ModelLane {
     if (!isSvcError(error)) return null
     if (error.code === 'ICL_BUSY') {
       const after = (error.data as { retryAfterMs?: number } | undefined)?.retryAfterMs ?? PAUSE_MS * 2 ** tries
-      return Math.min(after, LONGEST_PAUSE_MS)
+      return Math.min(after, MAX_PAUSE_MS)
     }
     if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (tries - 1)
     if (error.code !== 'ICL_REFUSED') return null

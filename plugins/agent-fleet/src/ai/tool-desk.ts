@@ -14,8 +14,8 @@ import { LinkedSignal, unlessAborted } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 
 /** Longest result that a model is shown, in characters. */
-const MOST_CHARACTERS = 8_000
-const LONGEST_DESCRIPTION = 400
+const MAX_CHARACTERS = 8_000
+const MAX_DESCRIPTION = 400
 /** Whose tools that change something are for those who give work, not for those who do it. */
 const STEERING = new Set(['orchestrator-tools', 'planning', 'questioning', 'cli'])
 
@@ -62,7 +62,7 @@ export class ToolDesk {
       .slice(0, most)
       .map(({ tool: { name, description, inputSchema } }) => ({
         name,
-        description: description.slice(0, LONGEST_DESCRIPTION),
+        description: description.slice(0, MAX_DESCRIPTION),
         parameters: inputSchema
       }))
   }
@@ -144,6 +144,6 @@ function wordsOf(text: string): ReadonlySet<string> {
 
 function textOf({ content }: McpToolsetResult): string {
   const text = content.map(part => (part.type === 'text' ? String(part.text) : `[${String(part.type)}]`)).join('\n')
-  if (text.length <= MOST_CHARACTERS) return text
-  return `${text.slice(0, MOST_CHARACTERS)}\n[cut here: ${text.length - MOST_CHARACTERS} characters more]`
+  if (text.length <= MAX_CHARACTERS) return text
+  return `${text.slice(0, MAX_CHARACTERS)}\n[cut here: ${text.length - MAX_CHARACTERS} characters more]`
 }

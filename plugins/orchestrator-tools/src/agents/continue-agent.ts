@@ -27,7 +27,7 @@ const continueAgent = defineOperation({
     mcp: tool('agent_continue'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/continue' },
     rpc: true,
-    cli: { command: 'orch continue', args: ['agent_id', 'prompt'], view: { text: 'message' } }
+    cli: { command: 'orch agents continue', args: ['agent_id', 'prompt'], view: { text: 'message' } }
   }
 })
 

@@ -28,7 +28,7 @@ export const spawnAgent = defineOperation({
     mcp: tool('spawn_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents', status: 201 },
     rpc: true,
-    cli: { command: 'orch spawn', args: ['name'] }
+    cli: { command: 'orch agents spawn', args: ['name'] }
   }
 })
 
@@ -69,7 +69,7 @@ export const retireAgent = defineOperation({
     mcp: tool('retire_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/retire' },
     rpc: true,
-    cli: { command: 'orch retire', args: ['agent_id'], view: { text: 'message' } }
+    cli: { command: 'orch agents retire', args: ['agent_id'], view: { text: 'message' } }
   }
 })
 
@@ -96,7 +96,7 @@ export const pauseAgent = defineOperation({
     mcp: tool('pause_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause' },
     rpc: true,
-    cli: { command: 'orch pause', args: ['agent_id'] }
+    cli: { command: 'orch agents pause', args: ['agent_id'] }
   }
 })
 
@@ -118,7 +118,7 @@ export const resumeAgent = defineOperation({
     mcp: tool('resume_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume' },
     rpc: true,
-    cli: { command: 'orch resume', args: ['agent_id'] }
+    cli: { command: 'orch agents resume', args: ['agent_id'] }
   }
 })
 
@@ -140,7 +140,7 @@ export const drainAgent = defineOperation({
     mcp: tool('drain_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/drain' },
     rpc: true,
-    cli: { command: 'orch drain', args: ['agent_id'] }
+    cli: { command: 'orch agents drain', args: ['agent_id'] }
   }
 })
 
@@ -160,7 +160,7 @@ export const rebalance = defineOperation({
     mcp: tool('rebalance'),
     http: { method: 'POST', path: '/api/orchestrator/rebalance' },
     rpc: true,
-    cli: { command: 'orch rebalance' }
+    cli: { command: 'orch queue rebalance' }
   }
 })
 
@@ -181,7 +181,7 @@ const mapAgentSession = defineOperation({
     mcp: tool('map_agent_session', { aliases: ['svc_map_opencode_session', 'svc_map_vscode_session'] }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/session' },
     rpc: true,
-    cli: { command: 'orch bind', args: ['agent_id', 'session_id'] }
+    cli: { command: 'orch agents bind', args: ['agent_id', 'session_id'] }
   }
 })
 

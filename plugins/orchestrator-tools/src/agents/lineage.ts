@@ -42,7 +42,7 @@ const handoffLineage = defineOperation({
     http: { method: 'GET', path: '/api/orchestrator/lineage' },
     rpc: true,
     cli: {
-      command: 'orch lineage',
+      command: 'orch agents lineage',
       args: ['task_id'],
       view: { rows: 'events', columns: ['id', 'kind', 'task_id', 'agent_id', 'plan_session_id', 'created_at_ms'] }
     }

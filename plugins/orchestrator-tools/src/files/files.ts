@@ -15,7 +15,7 @@ export const claimFile = defineOperation({
   output: t.object({ agent_id: t.integer(), path: t.string() }),
   errors,
   idempotent: true,
-  expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch claim', args: ['agent_id', 'path'] } }
+  expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch files claim', args: ['agent_id', 'path'] } }
 })
 
 function claimFileHandler({ orchestrator }: Dependencies): Handler<typeof claimFile> {
@@ -49,7 +49,7 @@ const checkFileOwner = defineOperation({
   input: t.object({ path }),
   output: t.object({ path: t.string(), agent_id: t.nullable(t.integer()), agent_name: t.nullable(t.string()) }),
   effect: 'read',
-  expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch owner', args: ['path'] } }
+  expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch files owner', args: ['path'] } }
 })
 
 function checkFileOwnerHandler({ orchestrator }: Dependencies): Handler<typeof checkFileOwner> {
@@ -98,7 +98,7 @@ const lockStatus = defineOperation({
     mcp: tool('lock_status'),
     http: { method: 'GET', path: '/api/orchestrator/locks' },
     rpc: true,
-    cli: { command: 'orch locks', view: { rows: 'locks', columns: ['path', 'kind', 'holders', 'task_id'] } }
+    cli: { command: 'orch files locks', view: { rows: 'locks', columns: ['path', 'kind', 'holders', 'task_id'] } }
   }
 })
 
@@ -131,7 +131,7 @@ const fileGraph = defineOperation({
   expose: {
     mcp: tool('file_graph'),
     rpc: true,
-    cli: { command: 'orch files', view: { rows: 'files', columns: ['path', 'owner', 'readers', 'writers'] } }
+    cli: { command: 'orch files list', view: { rows: 'files', columns: ['path', 'owner', 'readers', 'writers'] } }
   }
 })
 

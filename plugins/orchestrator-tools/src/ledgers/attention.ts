@@ -28,7 +28,7 @@ const attentionSummary = defineOperation({
     mcp: tool('attention_summary', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/attention' },
     rpc: true,
-    cli: { command: 'orch attention' }
+    cli: { command: 'orch attention show' }
   }
 })
 
@@ -57,7 +57,7 @@ const attentionReset = defineOperation({
     reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })
   }),
   output: state,
-  expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch reset-attention' } }
+  expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch attention reset' } }
 })
 
 function attentionResetHandler({ orchestrator }: Dependencies): Handler<typeof attentionReset> {

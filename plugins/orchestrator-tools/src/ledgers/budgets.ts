@@ -29,7 +29,7 @@ const budgetStatus = defineOperation({
     http: { method: 'GET', path: '/api/orchestrator/budgets' },
     rpc: true,
     cli: {
-      command: 'orch budgets',
+      command: 'orch budget list',
       view: {
         rows: 'budgets',
         columns: ['agent_id', 'tokens_used', 'max_tokens', 'cost_usd', 'max_cost_usd', 'signal']
@@ -67,7 +67,7 @@ const setAgentBudget = defineOperation({
     mcp: tool('set_agent_budget'),
     http: { method: 'PUT', path: '/api/orchestrator/budgets/:agent_id' },
     rpc: true,
-    cli: { command: 'orch set-budget', args: ['agent_id'] }
+    cli: { command: 'orch budget set', args: ['agent_id'] }
   }
 })
 
@@ -126,7 +126,7 @@ const costHistory = defineOperation({
     http: { method: 'GET', path: '/api/orchestrator/costs' },
     rpc: true,
     cli: {
-      command: 'orch costs',
+      command: 'orch budget costs',
       view: { rows: 'records', columns: ['agent_id', 'provider', 'model', 'input_tokens', 'output_tokens', 'cost_usd'] }
     }
   }

@@ -62,7 +62,7 @@ const queryExecutionTime = defineOperation({
     mcp: tool('exec_time_query', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/execution-times/:tool_key' },
     rpc: true,
-    cli: { command: 'orch tool-time', args: ['tool_key'] }
+    cli: { command: 'orch budget tool-time', args: ['tool_key'] }
   }
 })
 

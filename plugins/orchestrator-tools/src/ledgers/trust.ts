@@ -28,7 +28,7 @@ const trustOverride = defineOperation({
   expose: {
     mcp: tool('trust_override'),
     rpc: true,
-    cli: { command: 'orch trust', args: ['agent_id', 'reason', 'tier'] }
+    cli: { command: 'orch agents trust', args: ['agent_id', 'reason', 'tier'] }
   }
 })
 
@@ -46,7 +46,7 @@ const agentAssess = defineOperation({
   output: t.object({ agent: t.record(t.unknown()), trust, budget: t.record(t.unknown()) }),
   errors: orchestrationErrors.specs,
   effect: 'read',
-  expose: { mcp: tool('agent_assess'), rpc: true, cli: { command: 'orch assess', args: ['agent_id'] } }
+  expose: { mcp: tool('agent_assess'), rpc: true, cli: { command: 'orch agents assess', args: ['agent_id'] } }
 })
 
 function agentAssessHandler({ orchestrator }: Dependencies): Handler<typeof agentAssess> {

@@ -22,7 +22,11 @@ export const broadcast = defineOperation({
   }),
   output: t.object({ receivers: t.integer({ description: 'Inboxes that took it.' }) }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, OTL_NO_MESSAGES: toolErrors.specs.OTL_NO_MESSAGES },
-  expose: { mcp: tool('broadcast'), rpc: true, cli: { command: 'orch broadcast', args: ['agent_id', 'message'] } }
+  expose: {
+    mcp: tool('broadcast'),
+    rpc: true,
+    cli: { command: 'orch messages broadcast', args: ['agent_id', 'message'] }
+  }
 })
 
 function broadcastHandler({ orchestrator, bus }: Dependencies): Handler<typeof broadcast> {

@@ -34,7 +34,7 @@ const askAgent = defineOperation({
   expose: {
     mcp: tool('ask_agent'),
     rpc: true,
-    cli: { command: 'orch ask', args: ['from_agent_id', 'to_agent_id', 'question'] }
+    cli: { command: 'orch messages ask', args: ['from_agent_id', 'to_agent_id', 'question'] }
   }
 })
 
@@ -85,7 +85,7 @@ const pendingQuestions = defineOperation({
   }),
   errors,
   effect: 'read',
-  expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch questions', args: ['agent_id'] } }
+  expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch messages list', args: ['agent_id'] } }
 })
 
 function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<typeof pendingQuestions> {
@@ -136,7 +136,7 @@ const answerQuestion = defineOperation({
   expose: {
     mcp: tool('answer_question'),
     rpc: true,
-    cli: { command: 'orch answer', args: ['agent_id', 'question_id', 'answer'] }
+    cli: { command: 'orch messages answer', args: ['agent_id', 'question_id', 'answer'] }
   }
 })
 

@@ -158,7 +158,7 @@ const agentStatus = defineOperation({
     http: { method: 'GET', path: '/api/orchestrator/agents' },
     rpc: true,
     cli: {
-      command: 'orch agents',
+      command: 'orch agents list',
       view: { rows: 'agents', columns: ['id', 'name', 'queued', 'current_task', 'completed', 'paused', 'trust_tier'] }
     }
   }

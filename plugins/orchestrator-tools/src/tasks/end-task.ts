@@ -128,7 +128,7 @@ export const doubtTask = defineOperation({
     mcp: tool('doubt_task'),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/doubt' },
     rpc: true,
-    cli: { command: 'orch doubt', args: ['task_id', 'reason'] }
+    cli: { command: 'orch queue doubt', args: ['task_id', 'reason'] }
   }
 })
 
@@ -156,7 +156,7 @@ export const resolveDoubt = defineOperation({
     mcp: tool('resolve_doubt'),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/resolve' },
     rpc: true,
-    cli: { command: 'orch resolve', args: ['task_id', 'outcome', 'report'], view }
+    cli: { command: 'orch queue resolve', args: ['task_id', 'outcome', 'report'], view }
   }
 })
 

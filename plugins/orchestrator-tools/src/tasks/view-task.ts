@@ -34,7 +34,7 @@ export const taskStatus = defineOperation({
     mcp: tool('task_status', { aliases: ['task_status'], readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status' },
     rpc: true,
-    cli: { command: 'orch task-status', args: ['task_id'] }
+    cli: { command: 'orch queue status', args: ['task_id'] }
   }
 })
 
@@ -177,7 +177,7 @@ const reorderTask = defineOperation({
     mcp: tool('reorder_task'),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority' },
     rpc: true,
-    cli: { command: 'orch reorder', args: ['task_id', 'priority'] }
+    cli: { command: 'orch queue reorder', args: ['task_id', 'priority'] }
   }
 })
 
@@ -202,7 +202,7 @@ const testDecision = defineOperation({
     mcp: tool('test_decision', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/test-decision' },
     rpc: true,
-    cli: { command: 'orch test-decision', args: ['task_id'] }
+    cli: { command: 'orch queue test-decision', args: ['task_id'] }
   }
 })
 

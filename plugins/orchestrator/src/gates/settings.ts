@@ -1,27 +1,26 @@
-import type { QgatePolicy } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 
 /** Settings of the section `[orchestrator]` that the gates obey. */
-export interface GateSettings {
-  readonly tier_enforcement: boolean
-  readonly stubcheck_gate: boolean
-  readonly max_debug_iterations: number
-  readonly max_stubcheck_debug_iterations: number
-  readonly max_qgate_debug_iterations: number
-  readonly qgate_gate_shadow: boolean
-  readonly qgate_gate_enforce: boolean
-  readonly completion_grounding_shadow: boolean
-  readonly completion_grounding_enforce: boolean
-  readonly harness_completion_guard: 'off' | 'shadow' | 'warn' | 'enforce' | 'strict'
-  readonly behavioral_gate_on_complete: boolean
-  readonly behavioral_gate_command?: string | undefined
-  readonly completion_markdown_link_audit_enabled: boolean
-  readonly trust_gate_relax_enabled: boolean
-  /** [0, 1]. */
-  readonly trust_gate_relax_min_reliability: number
-  /** [0, 1]. */
-  readonly trust_task_completion_floor: number
-  readonly socrates_policy: { readonly [K in keyof QgatePolicy]?: number | undefined }
-}
+export type GateSettings = Pick<
+  Settings,
+  | 'tier_enforcement'
+  | 'stubcheck_gate'
+  | 'max_debug_iterations'
+  | 'max_stubcheck_debug_iterations'
+  | 'max_qgate_debug_iterations'
+  | 'qgate_gate_shadow'
+  | 'qgate_gate_enforce'
+  | 'completion_grounding_shadow'
+  | 'completion_grounding_enforce'
+  | 'harness_completion_guard'
+  | 'behavioral_gate_on_complete'
+  | 'behavioral_gate_command'
+  | 'completion_markdown_link_audit_enabled'
+  | 'trust_gate_relax_enabled'
+  | 'trust_gate_relax_min_reliability'
+  | 'trust_task_completion_floor'
+  | 'socrates_policy'
+>
 
 /** Whether an agent's record spares it what quality and grounding would ask again. */
 export function isTrustRelaxed(

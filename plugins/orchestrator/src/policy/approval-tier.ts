@@ -1,18 +1,8 @@
 import type { ApprovalTier, TrustTier } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 
 /** The setting `tier_gate`. */
-export interface TierGateSettings {
-  /** Bits of entropy of an agent's outcomes below which its work may be approved unseen. */
-  readonly entropy_auto_approve_threshold: number
-  /** Approvals that must be there for that. */
-  readonly min_observations: number
-  /** Trust that must be there for that. */
-  readonly auto_approve_min_trust: number
-  /** Files that a task of an untrusted agent may write. */
-  readonly untrusted_max_writes_before_block: number
-  /** Files that a task of a trusted agent may write without a review. */
-  readonly trusted_single_file_confirm_limit: number
-}
+export type TierGateSettings = Settings['tier_gate']
 
 export interface ApprovalFacts {
   /** Reference of a task beyond the repository, see `externalIntent`; null for none. */

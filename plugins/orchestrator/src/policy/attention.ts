@@ -9,17 +9,18 @@ import type {
   InterruptionOutcome,
   InterruptionSignals
 } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { Clock, Heritable, Ledger } from '../state/ports.ts'
-import { type InterruptionCalibration, judgeInterruption } from './interruption.ts'
+import { judgeInterruption } from './interruption.ts'
 
-export interface AttentionSettings {
-  readonly attention_enabled: boolean
-  readonly attention_budget_ms: number
-  /** Share of the budget above which the alert is raised. */
-  readonly attention_alert_threshold: number
-  readonly attention_interrupt_cost_ms: number
-  readonly interruption_calibration: InterruptionCalibration
-}
+export type AttentionSettings = Pick<
+  Settings,
+  | 'attention_enabled'
+  | 'attention_budget_ms'
+  | 'attention_alert_threshold'
+  | 'attention_interrupt_cost_ms'
+  | 'interruption_calibration'
+>
 
 const MAX_EVENTS = 100
 const HOUR_MS = 3_600_000

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type AgentBudget, agentLabel, type BudgetSignal, type CostRecord, orchestrationErrors } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
+import type { Settings } from '../settings.ts'
 import type { BudgetPort, Clock, Heritable } from '../state/ports.ts'
 
-export interface BudgetSettings {
-  /** Of an agent without set limits. */
-  readonly agent_max_tokens: number
-  readonly agent_max_cost_usd: number
-  /** No limit where it is absent. */
-  readonly tenant_max_cost_usd?: number | undefined
-}
+export type BudgetSettings = Pick<Settings, 'agent_max_tokens' | 'agent_max_cost_usd' | 'tenant_max_cost_usd'>
 
 const TOKEN_ALERT = 0.8
 const COST_ALERT = 0.9

@@ -5,18 +5,17 @@ import {
   type ExecutionTimes,
   rowsByName
 } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { Clock, Heritable } from '../state/ports.ts'
 
-export interface ExecutionTimeSettings {
-  readonly exec_time_budget_enabled: boolean
-  /** A tool is given the 90th percentile of its times, times this. */
-  readonly exec_time_safety_multiplier: number
-  /** Share of timeouts above which a tool is reported as slow, [0, 1]. */
-  readonly exec_time_timeout_rate_alert: number
-  /** Of a tool that nothing is known of. */
-  readonly exec_time_default_budget_ms: number
-  readonly exec_time_history_window_days: number
-}
+export type ExecutionTimeSettings = Pick<
+  Settings,
+  | 'exec_time_budget_enabled'
+  | 'exec_time_safety_multiplier'
+  | 'exec_time_timeout_rate_alert'
+  | 'exec_time_default_budget_ms'
+  | 'exec_time_history_window_days'
+>
 
 type Outcome = 'success' | 'timeout' | 'error'
 

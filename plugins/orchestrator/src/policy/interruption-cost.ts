@@ -1,13 +1,9 @@
 import type { Priority } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import { clamp } from './numbers.ts'
 
 /** Weights of what burdens a person, after the scales of NASA-TLX. */
-export interface BurdenSettings {
-  readonly tlx_mental: number
-  readonly tlx_temporal: number
-  readonly tlx_frustration: number
-  readonly tlx_trust_discount: number
-}
+export type BurdenSettings = Pick<Settings, 'tlx_mental' | 'tlx_temporal' | 'tlx_frustration' | 'tlx_trust_discount'>
 
 export interface InterruptionLoad {
   /** 1 to 10. */

@@ -6,8 +6,9 @@ import {
   type QgatePolicy,
   type TrustView
 } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { Judgement, JudgePort, TaskToJudge } from '../state/ports.ts'
-import { type ApprovalDecision, approvalTier, type TierGateSettings } from './approval-tier.ts'
+import { type ApprovalDecision, approvalTier } from './approval-tier.ts'
 import { externalIntent, hasHumanApproval } from './external-intent.ts'
 import { attentionWeight, type BurdenSettings } from './interruption-cost.ts'
 import { canonicalText } from './prompt-canonical.ts'
@@ -16,11 +17,7 @@ import { findInjection } from './prompt-injection.ts'
 import { type TestVerdict, testDecision } from './test-decision.ts'
 import { workTokens } from './token-estimate.ts'
 
-export interface JudgeSettings extends BurdenSettings {
-  readonly tier_gate: TierGateSettings
-  readonly qgate_gate_enforce: boolean
-  readonly socrates_policy: { readonly [K in keyof QgatePolicy]?: number | undefined }
-}
+export type JudgeSettings = BurdenSettings & Pick<Settings, 'tier_gate' | 'qgate_gate_enforce' | 'socrates_policy'>
 
 /** Dependencies of the judge. */
 export interface JudgeParts {

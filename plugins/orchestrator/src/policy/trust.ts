@@ -1,14 +1,12 @@
 import type { TrustTier, TrustView } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { TrustPort } from '../state/ports.ts'
 import { binaryEntropy, clamp } from './numbers.ts'
 
-export interface TrustSettings {
-  /** Weight of the last outcome, (0, 1]. */
-  readonly trust_ewma_alpha: number
-  /** Outcomes from which on an agent may be Provisional, and Trusted. */
-  readonly trust_provisional_threshold: number
-  readonly trust_trusted_threshold: number
-}
+export type TrustSettings = Pick<
+  Settings,
+  'trust_ewma_alpha' | 'trust_provisional_threshold' | 'trust_trusted_threshold'
+>
 
 /** Lowest first. */
 const TIERS: readonly TrustTier[] = ['Untrusted', 'Provisional', 'Trusted', 'System']

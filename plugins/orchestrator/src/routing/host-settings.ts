@@ -1,4 +1,5 @@
 import { t } from '@svc/plugin-sdk'
+import type { Settings } from '../settings.ts'
 import type { AdvertisedCapabilities } from './host-probe.ts'
 
 const advertised = (what: string, variable: string) =>
@@ -24,13 +25,10 @@ export const hostSettings = {
   )
 }
 
-export interface HostSettings {
-  readonly host_advertise_gpu: boolean
-  readonly host_advertise_vulkan: boolean
-  readonly host_advertise_webgpu: boolean
-  readonly host_advertise_npu: boolean
-  readonly host_device_class?: string | undefined
-}
+export type HostSettings = Pick<
+  Settings,
+  'host_advertise_gpu' | 'host_advertise_vulkan' | 'host_advertise_webgpu' | 'host_advertise_npu' | 'host_device_class'
+>
 
 export function advertisedOf(settings: HostSettings): AdvertisedCapabilities {
   return {

@@ -1,22 +1,21 @@
+import type { Settings } from '../settings.ts'
+
 /** The settings that decide where tasks go, as they are named in the section `[orchestrator]`. */
-export interface RoutingSettings {
-  /** Whether a task that suits no agent goes to the least loaded one, and not to a new one. */
-  readonly fallback_to_single_agent: boolean
-  readonly qgate_reputation_routing: boolean
-  readonly qgate_reputation_weight: number
-  readonly repo_shard_specialization_weight: number
-  readonly repo_shard_validation_failure_penalty: number
-  readonly repo_reduce_conflict_cooldown_penalty: number
-  readonly repo_reduce_conflict_cooldown_ms: number
-  readonly attention_enabled: boolean
-  /** The c of the upper confidence bound. */
-  readonly attention_trust_routing_weight: number
-  /** Probability with which attention has a task go to a random agent. */
-  readonly routing_exploration_epsilon: number
-  /** Trust below which reputation rules an agent out. */
-  readonly trust_task_completion_floor: number
-  readonly trust_task_completion_weight: number
-}
+export type RoutingSettings = Pick<
+  Settings,
+  | 'fallback_to_single_agent'
+  | 'qgate_reputation_routing'
+  | 'qgate_reputation_weight'
+  | 'repo_shard_specialization_weight'
+  | 'repo_shard_validation_failure_penalty'
+  | 'repo_reduce_conflict_cooldown_penalty'
+  | 'repo_reduce_conflict_cooldown_ms'
+  | 'attention_enabled'
+  | 'attention_trust_routing_weight'
+  | 'routing_exploration_epsilon'
+  | 'trust_task_completion_floor'
+  | 'trust_task_completion_weight'
+>
 
 /** Settings of the mesh that change scores. */
 export interface MeshRoutingSettings {

@@ -1,23 +1,25 @@
+import type { Settings } from '../settings.ts'
 import type { AgentLoad, Heritable, ScalerPort, ScalingDecision } from '../state/ports.ts'
 import type { HostPressure } from './host-pressure.ts'
 
 /** The settings of scaling, as they are named in the section `[orchestrator]`. */
-export interface ScalingSettings {
-  readonly scaling_enabled: boolean
-  readonly scaling_threshold: number
-  readonly scaling_lookback_ticks: number
-  readonly scaling_profile: 'conservative' | 'balanced' | 'aggressive'
-  readonly scaling_cooldown_ms: number
-  readonly max_spawn_per_tick: number
-  readonly urgent_rebalance_threshold: number
-  readonly idle_retirement_ms: number
-  readonly resource_weight: number
-  readonly resource_cpu_multiplier: number
-  readonly resource_mem_multiplier: number
-  readonly resource_exponent: number
-  readonly max_agents: number
-  readonly min_agents: number
-}
+export type ScalingSettings = Pick<
+  Settings,
+  | 'scaling_enabled'
+  | 'scaling_threshold'
+  | 'scaling_lookback_ticks'
+  | 'scaling_profile'
+  | 'scaling_cooldown_ms'
+  | 'max_spawn_per_tick'
+  | 'urgent_rebalance_threshold'
+  | 'idle_retirement_ms'
+  | 'resource_weight'
+  | 'resource_cpu_multiplier'
+  | 'resource_mem_multiplier'
+  | 'resource_exponent'
+  | 'max_agents'
+  | 'min_agents'
+>
 
 interface ScalerMemory {
   readonly totals: readonly number[]

@@ -174,7 +174,7 @@ export function transferFile(world: World, changes: Changes, from: number, to: n
   const clean = repositoryPath(path)
   if (world.files.owner(clean) !== from)
     throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${agentLabel(from)} does not own ${clean}`, {
-      hint: 'svc orch files shows who does'
+      hint: 'svc orch files list shows who does'
     })
   assertUnlocked(world, [{ path: clean, access: 'write' }], from)
   own(world, clean, to, changes)

@@ -1,27 +1,29 @@
 import type { Priority } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 
 /** Settings of the state, as in the section `[orchestrator]`. Read again for every command. */
-export interface StateSettings {
-  readonly enabled: boolean
-  readonly max_agents: number
-  readonly default_priority: 'background' | 'normal' | 'urgent'
-  readonly queue_limit: number
-  readonly lock_timeout_ms: number
-  readonly task_timeout_ms: number
-  readonly idle_timeout_ms: number
-  readonly heartbeat_interval_ms: number
-  readonly stale_threshold_ms: number
-  readonly max_task_retries: number
-  readonly auto_continue_enabled: boolean
-  readonly continuation_cooldown_ms: number
-  readonly max_auto_continuations: number
-  readonly scope_enforcement: 'strict' | 'warn' | 'disabled'
-  readonly tier_enforcement: boolean
-  readonly trust_gate_relax_enabled: boolean
-  readonly trust_gate_relax_min_reliability: number
-  readonly scaling_enabled: boolean
-  readonly account_id?: string | undefined
-}
+export type StateSettings = Pick<
+  Settings,
+  | 'enabled'
+  | 'max_agents'
+  | 'default_priority'
+  | 'queue_limit'
+  | 'lock_timeout_ms'
+  | 'task_timeout_ms'
+  | 'idle_timeout_ms'
+  | 'heartbeat_interval_ms'
+  | 'stale_threshold_ms'
+  | 'max_task_retries'
+  | 'auto_continue_enabled'
+  | 'continuation_cooldown_ms'
+  | 'max_auto_continuations'
+  | 'scope_enforcement'
+  | 'tier_enforcement'
+  | 'trust_gate_relax_enabled'
+  | 'trust_gate_relax_min_reliability'
+  | 'scaling_enabled'
+  | 'account_id'
+>
 
 export const PRIORITY_OF: Readonly<Record<StateSettings['default_priority'], Priority>> = {
   background: 'Background',

@@ -17,6 +17,7 @@ export class Records implements Restorable {
   readonly #world: World
   /** Restored, and not yet in their places: agents may come after their tasks. */
   #tasks: Task[] = []
+  #agents: Agent[] = []
 
   constructor(world: World) {
     this.#world = world
@@ -53,7 +54,7 @@ export class Records implements Restorable {
         this.#tasks.push(Task.restore(json, shared))
         return
       case 'agent':
-        admit(world, Agent.restore(json, world.parts.now()))
+        this.#agents.push(Agent.restore(json, world.parts.now()))
         return
       case 'lock':
         world.locks.restore(key, json)
@@ -91,6 +92,7 @@ export class Records implements Restorable {
   #place(isAfterEnd: boolean): Changes {
     const world = this.#world
     const changes = new Changes()
+    this.#admitAgents(isAfterEnd ? world.parts.settings().max_agents : Number.POSITIVE_INFINITY, changes)
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
     this.#tasks = []
     const last = Array.from(world.tasks.keys()).at(-1) ?? 0
@@ -142,12 +144,44 @@ export class Records implements Restorable {
     else task.status = blockedOn(world, task)
   }
 
-  /** An agent for a task whose own is not there: some other of its kind, or one that is made for it. */
+  /** Agents beyond the limit are retired; their tasks go to the agents that are left. */
+  #admitAgents(limit: number, changes: Changes): void {
+    const world = this.#world
+    const restored = this.#agents.sort((one, other) => one.id - other.id)
+    this.#agents = []
+    for (const agent of restored) {
+      if (world.agents.size < limit) admit(world, agent)
+      else this.#leaveOut(agent.id, changes)
+    }
+  }
+
+  #leaveOut(id: number, changes: Changes): void {
+    const world = this.#world
+    for (const path of world.files.filesOf(id)) {
+      world.files.release(path)
+      changes.touch('file_owner', path)
+    }
+    for (const { path, holders } of world.locks.views()) if (holders.includes(id)) dropLock(world, path, id, changes)
+    for (const [group, agent] of [...world.groupAgents]) {
+      if (agent !== id) continue
+      world.groupAgents.delete(group)
+      changes.touch('group_agent', group)
+    }
+    world.parts.trust.forget(id)
+    world.parts.budgets.forget(id)
+    changes.touch('agent', id)
+    changes.touch('trust', id)
+    changes.touch('budget', `agent:${id}`)
+    changes.event({ type: 'agent_retired', agent_id: id })
+  }
+
+  /** The agent for a task whose agent does not exist: the least loaded one, or a new one. */
   #heir(task: Task, changes: Changes): number {
     const world = this.#world
-    const [first] = world.agents.keys()
     changes.touch('task', task.id)
-    if (first !== undefined) return first
+    let best: Agent | undefined
+    for (const agent of world.agents.values()) if (best === undefined || agent.load < best.load) best = agent
+    if (best !== undefined) return best.id
     const now = world.parts.now()
     const agent = new Agent({
       id: world.parts.ids.agent(),

@@ -81,6 +81,33 @@ t.test('why a task went where it went, and what its gates found, is known after 
   t.ok((after?.gates.length ?? 0) > 0)
 })
 
+t.test('taking over the state of a process that ended never exceeds max_agents', async t => {
+  const store = await openStore()
+  const first = await opened(t, { store, settings: { tier_enforcement: false, affinity_groups: [] } })
+  for (let at = 0; at < 6; at += 1) {
+    const files = [{ path: `src/${at}.ts`, access: 'write' as const }]
+    await first.service.submit({ description: `Change ${at}`, files, agent_name: `agent-${at}` })
+  }
+  t.equal(first.service.agents().length, 6)
+  await first.close()
+  const second = await opened(t, { store, settings: { tier_enforcement: false, max_agents: 2, affinity_groups: [] } })
+  t.same(
+    second.service.agents().map(({ id }) => id),
+    [1, 2]
+  )
+  const tasks = second.service.tasks()
+  t.equal(tasks.length, 6)
+  t.ok(tasks.every(({ agent_id }) => agent_id <= 2))
+  t.equal(second.service.status().total_queued, 6)
+  for (const { id, agent_id } of tasks) {
+    t.match(await second.service.next(agent_id), { id: Number })
+    t.match(await second.service.complete(id, DONE), { completed: true })
+  }
+  await second.close()
+  const third = await opened(t, { store })
+  t.equal(third.service.agents().length, 2, 'their records are gone')
+})
+
 t.test('how reliable agents are is written where others read it, once a second', async t => {
   const store = await openStore()
   const { service, tick } = await opened(t, { store })
