@@ -36,12 +36,13 @@ export interface CliExposure {
 
 /**
  * `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table, and `note` a text field
- * printed below it, unless it is empty.
+ * printed below it, unless it is empty. `fields`: output fields printed as a table of names and values; a dot leads into an object.
  */
 export interface CliView {
   readonly text?: string
   readonly rows?: string
   readonly columns?: readonly string[]
+  readonly fields?: readonly string[]
   readonly note?: string
 }
 

@@ -13,7 +13,17 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
     const note = view.note === undefined ? undefined : fields[view.note]
     return typeof note === 'string' && note !== '' ? `${table}\n\n${note}` : table
   }
+  if (view?.fields !== undefined && typeof output !== 'string') {
+    const rows = view.fields.map(path => ({ field: path.replaceAll('_', ' '), value: valueAt(output, path) ?? '' }))
+    return renderTable(rows, ['field', 'value'], terminal)
+  }
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2)
+}
+
+function valueAt(output: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], output)
 }
 
 /** Message, place, code and the next step; a stack only where nobody foresaw the error. */

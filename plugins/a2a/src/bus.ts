@@ -209,7 +209,7 @@ export class PlaneBus implements A2aBus {
     if (this.#orchestrator.agent(agent) !== null) return
     throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
       data: { agent_id: agent },
-      hint: 'svc_orchestrator_status lists the agents'
+      hint: 'list the agents to see their numbers'
     })
   }
 }

@@ -14,7 +14,7 @@ function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): Agen
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
     data: { agent_id: agent },
-    hint: 'svc_orchestrator_status lists the agents'
+    hint: 'list the agents to see their numbers'
   })
 }
 

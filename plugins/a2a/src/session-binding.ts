@@ -16,7 +16,7 @@ export function checkBinding(agent: AgentView, session: string | undefined, fiel
   if (bound === undefined)
     return {
       sender_identity_binding: 'unbound',
-      binding_advisory: `${agentLabel(agent.id)} is bound to no session, so that anybody may speak for it; bind it with svc_map_agent_session`
+      binding_advisory: `${agentLabel(agent.id)} is bound to no session: any caller can send in its name; bind it to a session`
     }
   if (session === bound) return { sender_identity_binding: 'verified' }
   const what = session === undefined ? `${field} is required` : `${field} names another one`

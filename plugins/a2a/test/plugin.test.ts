@@ -32,7 +32,7 @@ t.test('a local message is read, with its plane beside the legacy token, until i
     relay_ok: false,
     dropped_messages: 0,
     sender_identity_binding: 'unbound',
-    binding_advisory: /svc_map_agent_session/
+    binding_advisory: /bind it to a session/
   })
   t.notOk('db_message_uuid' in sent)
   t.match((await send(world)).idempotency_key, /^mcp-a2a-1-2-[0-9a-f]{16}$/)

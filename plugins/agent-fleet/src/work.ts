@@ -95,6 +95,6 @@ export function agentSpent(orchestrator: Orchestrator, agent: number): Error {
   return orchestrationErrors.create(
     'ORC_BUDGET_EXCEEDED',
     `Budget exceeded: its agent has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
-    { hint: 'raise the limit with svc_set_agent_budget, or give the work to another agent' }
+    { hint: 'raise the budget of the agent, or give the work to another agent' }
   )
 }

@@ -56,7 +56,7 @@ for (const database of [false, true]) {
           orchestration_migration: { v2_enabled: false, legacy_fallback: true },
           event_feed_mode: database ? 'codex_and_transient' : 'transient_only',
           execution_mode: 'queue_only',
-          markdown_summary: database ? /durable in / : /in memory alone/,
+          markdown_summary: database ? /durable in / : /in memory only/,
           attention_budget: { signal: String },
           agents: [{ id: 1, name: 'builder', in_progress: false }]
         }
@@ -72,7 +72,7 @@ for (const database of [false, true]) {
       t.match(await tool('task_status', { task_id: 999 }), {
         success: false,
         error: 'task 999 not found',
-        remediation: /svc_queue_status/
+        remediation: /list the tasks/
       })
       for (const name of ['complete_task', 'cancel_task', 'doubt_task', 'retry_task', 'approve_task'])
         await wrong(name, { task_id: 'T-0999' }, /^Task T-0999 not found/)
@@ -190,7 +190,7 @@ for (const database of [false, true]) {
       t.match(await tool('task_details', { task_id }), {
         data: { agent_id, priority: 'Background', description: '[Auto-Continuation] Look at the tests.' }
       })
-      t.match(await tool('agent_continue', { agent_id }), { data: { continued: false, message: 'it has work' } })
+      t.match(await tool('agent_continue', { agent_id }), { data: { continued: false, message: 'the agent has work' } })
       t.match(await tool('drain_agent', { agent_id }), { data: { drained_count: 1 } })
       t.match(await tool('heartbeat', { agent_id, activity: 'writing' }), { data: { ok: true } })
       t.match(await tool('agent_status'), { data: { agents: [{}] } })

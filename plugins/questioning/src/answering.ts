@@ -29,12 +29,12 @@ export async function unanswered(tx: DatabaseTransaction, session: number, { que
   if (row === null)
     throw questioningErrors.create('QST_QUESTION_UNKNOWN', `session ${session_id} has no question ${question_id}`, {
       data,
-      hint: 'svc_questioning_pending lists the ids'
+      hint: 'list the pending questions to see their ids'
     })
   if (row.answer_text !== null)
     throw questioningErrors.create('QST_ANSWERED', `question ${question_id} of session ${session_id} is answered`, {
       data,
-      hint: 'svc_questioning_pending lists the waiting ones'
+      hint: 'list the pending questions to see their ids'
     })
   return { id: Number(row.id), question_id: String(row.question_id) }
 }

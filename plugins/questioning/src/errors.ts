@@ -15,6 +15,6 @@ export const questioningErrors = errorTable({
 export function sessionNone(session: string): SvcError {
   return questioningErrors.create('QST_SESSION_NONE', 'No open clarification session for this session_id.', {
     data: { session_id: session },
-    hint: 'svc_questioning_pending lists the waiting questions'
+    hint: 'list the pending questions to see their ids'
   })
 }

@@ -39,7 +39,7 @@ export class SubmitGate {
       `session ${session_id} has a question to answer first: "${prompt}" (${question_id})`,
       {
         data: { session_id, question_id, prompt, pending: open.waiting },
-        hint: `call svc_questioning_submit_answer with session_id and answer_text, or run: svc questions answer ${session_id} "…"`
+        hint: `answer the question of the session first: svc questions answer ${session_id} "…"`
       }
     )
   }

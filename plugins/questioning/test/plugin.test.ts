@@ -196,7 +196,7 @@ t.test('a task of a session waits for its answer, and its submission ends the ro
     code: 'QST_ANSWER_FIRST',
     status: 409,
     message: `session s has a question to answer first: "which port?" (${question_id})`,
-    hint: /svc_questioning_submit_answer/
+    hint: /svc questions answer/
   })
   await submit('other')
   await submit()

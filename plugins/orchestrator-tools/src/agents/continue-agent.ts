@@ -35,9 +35,9 @@ function continueAgentHandler({ orchestrator }: Dependencies): Handler<typeof co
   return async ({ agent_id, prompt }) => {
     const { id, name, paused, queued, current_task } = agentOf(orchestrator, agent_id)
     const refused = paused
-      ? 'it is paused: svc_resume_agent lets it go on'
+      ? 'the agent is paused; resume it first'
       : current_task !== null || queued > 0
-        ? 'it has work'
+        ? 'the agent has work'
         : undefined
     if (refused !== undefined) return { agent_id: id, continued: false, message: refused }
     const { task_id } = await orchestrator.submit({

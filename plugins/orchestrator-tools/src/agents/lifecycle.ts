@@ -215,7 +215,7 @@ export function agentOf(orchestrator: Orchestrator, id: number | string): AgentV
   const agent = orchestrator.agent(numberOf(id))
   if (agent !== null) return agent
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(numberOf(id))} not found`, {
-    hint: 'svc_orchestrator_status, or svc orch status, names the agents'
+    hint: 'list the agents to see their numbers'
   })
 }
 

@@ -2,7 +2,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import { tool } from '../tool.ts'
 
-const state = t.object({
+const fields = {
   enabled: t.boolean(),
   max_attention_ms: t.number(),
   spent_ms: t.number(),
@@ -16,7 +16,8 @@ const state = t.object({
   focus_depth: t.enum(['Ambient', 'Focused', 'Deep']),
   fatigued: t.boolean(),
   signal: t.string()
-})
+}
+const state = t.object(fields)
 
 const attentionSummary = defineOperation({
   id: 'orchestrator.attentionSummary',
@@ -28,7 +29,7 @@ const attentionSummary = defineOperation({
     mcp: tool('attention_summary', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/attention' },
     rpc: true,
-    cli: { command: 'orch attention show' }
+    cli: { command: 'orch attention show', view: { fields: Object.keys(fields) } }
   }
 })
 
@@ -57,7 +58,11 @@ const attentionReset = defineOperation({
     reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })
   }),
   output: state,
-  expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch attention reset' } }
+  expose: {
+    mcp: tool('attention_reset'),
+    rpc: true,
+    cli: { command: 'orch attention reset', view: { fields: Object.keys(fields) } }
+  }
 })
 
 function attentionResetHandler({ orchestrator }: Dependencies): Handler<typeof attentionReset> {

@@ -5,6 +5,8 @@ import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, trustTier } from '../fields.ts'
 import { tool } from '../tool.ts'
 
+const TRUST_FIELDS = ['agent_id', 'score', 'tier', 'outcomes', 'overridden', 'reliability']
+
 const trust = t.object({
   agent_id: t.integer(),
   score: t.number(),
@@ -28,7 +30,11 @@ const trustOverride = defineOperation({
   expose: {
     mcp: tool('trust_override'),
     rpc: true,
-    cli: { command: 'orch agents trust', args: ['agent_id', 'reason', 'tier'] }
+    cli: {
+      command: 'orch agents trust',
+      args: ['agent_id', 'reason', 'tier'],
+      view: { fields: TRUST_FIELDS }
+    }
   }
 })
 
@@ -46,7 +52,22 @@ const agentAssess = defineOperation({
   output: t.object({ agent: t.record(t.unknown()), trust, budget: t.record(t.unknown()) }),
   errors: orchestrationErrors.specs,
   effect: 'read',
-  expose: { mcp: tool('agent_assess'), rpc: true, cli: { command: 'orch agents assess', args: ['agent_id'] } }
+  expose: {
+    mcp: tool('agent_assess'),
+    rpc: true,
+    cli: {
+      command: 'orch agents assess',
+      args: ['agent_id'],
+      view: {
+        fields: [
+          ...['agent.id', 'agent.name', 'agent.paused', 'agent.current_task', 'agent.queued', 'agent.completed'],
+          ...['agent.weighted_load', 'agent.owned_files', 'trust.score', 'trust.tier', 'trust.outcomes'],
+          ...['trust.reliability', 'budget.tokens_used', 'budget.max_tokens', 'budget.cost_usd'],
+          ...['budget.max_cost_usd', 'budget.signal']
+        ]
+      }
+    }
+  }
 })
 
 function agentAssessHandler({ orchestrator }: Dependencies): Handler<typeof agentAssess> {

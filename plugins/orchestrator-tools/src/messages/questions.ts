@@ -154,7 +154,7 @@ function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typ
         'OTL_QUESTION_NOT_FOUND',
         `no question ${question_id} waits for ${agentLabel(agent.id)}`,
         {
-          hint: 'svc_pending_questions lists those that do'
+          hint: 'list the questions that wait for this agent'
         }
       )
     const id = idOf(asked)

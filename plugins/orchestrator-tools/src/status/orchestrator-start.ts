@@ -43,7 +43,7 @@ function orchestratorStartHandler({ orchestrator, pilot, fleet }: Dependencies):
       registered_worker_processes: workers,
       execution_mode: executionMode(running),
       agent_fleet_loop_running: running,
-      note: 'svc_submit_task gives it work; svc_task_status and svc_explain_task tell what became of it.',
+      note: 'Submit a task to give it work; explain a task to see what became of it.',
       ...(await reported(pilot, signal))
     }
   }

@@ -28,7 +28,8 @@ const orchestratorStatus = defineOperation({
       in_progress: t.integer(),
       completed: t.integer(),
       agents: t.array(agentRow),
-      markdown_summary: t.string()
+      markdown_summary: t.string(),
+      text: t.string({ description: 'The state in two lines, without markup.' })
     },
     { additionalProperties: true }
   ),
@@ -37,7 +38,14 @@ const orchestratorStatus = defineOperation({
     mcp: tool('orchestrator_status', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/status' },
     rpc: true,
-    cli: { command: 'orch status', view: { text: 'markdown_summary' } }
+    cli: {
+      command: 'orch status',
+      view: {
+        rows: 'agents',
+        columns: ['id', 'name', 'queued', 'current_task', 'weighted_load', 'trust', 'trust_tier'],
+        note: 'text'
+      }
+    }
   }
 })
 
@@ -69,7 +77,8 @@ function orchestratorStatusHandler({
       db_configured: status.durability.kind === 'database',
       event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
       ...(await daemonStatus(pilot, signal)),
-      markdown_summary: summary(status, running)
+      markdown_summary: markdownSummary(status, running),
+      text: summaryLines(status, running).join('\n')
     }
   }
 }
@@ -95,24 +104,28 @@ async function daemonStatus(pilot: DaemonPilot, signal: AbortSignal): Promise<Re
 function takers({ stopped, enabled }: OrchestratorStatus, running: boolean): string {
   if (stopped) return 'nothing is taken up until svc orch start'
   if (!enabled) return 'nothing is accepted while [orchestrator] enabled is false'
-  return running ? 'agents take up tasks' : 'tasks wait for somebody who completes them'
+  return running ? 'agents take up tasks' : 'tasks wait until a client completes them'
 }
 
-function summary(status: OrchestratorStatus, running: boolean): string {
+function summaryLines(status: OrchestratorStatus, running: boolean): string[] {
   const { durability } = status
+  const where =
+    durability.kind === 'database' ? `durable in ${durability.location}` : `in memory only: ${durability.because}`
+  const state = status.stopped ? 'Stopped' : status.enabled ? 'Running' : 'Disabled'
   const lines = [
-    `**${status.stopped ? 'Stopped' : status.enabled ? 'Running' : 'Disabled'}**, ` +
-      (durability.kind === 'database'
-        ? `durable in ${durability.location}`
-        : `in memory alone: ${durability.because}`) +
-      `; ${takers(status, running)}.`,
-    '',
+    `${state}, ${where}; ${takers(status, running)}.`,
     `${status.total_queued} queued, ${status.total_in_progress} in progress, ${status.total_blocked} blocked, ` +
       `${status.total_blocked_on_approval} wait for approval, ${status.total_doubted} doubted, ` +
       `${status.total_completed} completed, ${status.total_failed} failed; ${status.locked_files} files locked.`
   ]
   if (status.outbox.failing !== null)
-    lines.push('', `${status.outbox.pending} changes wait for the database: ${status.outbox.failing}`)
+    lines.push(`${status.outbox.pending} changes wait for the database: ${status.outbox.failing}`)
+  return lines
+}
+
+function markdownSummary(status: OrchestratorStatus, running: boolean): string {
+  const [first = '', ...others] = summaryLines(status, running)
+  const lines = [first.replace(/^\w+/, '**$&**'), ...others.flatMap(line => ['', line])]
   if (status.agents.length > 0) {
     lines.push('', '| agent | name | queued | working on | load | trust |', '|---|---|---|---|---|---|')
     for (const agent of status.agents) {

@@ -68,7 +68,7 @@ export const submitTask = defineOperation({
     research_hints: words(),
     required_labels: words(),
     is_detached: t.optional(t.boolean()),
-    requires_approval: t.optional(t.boolean({ description: 'It waits for svc_approve_task before it is taken up.' })),
+    requires_approval: t.optional(t.boolean({ description: 'The task waits until a person approves it.' })),
     active_skill: text(256),
     tenant_id: text(256)
   }),

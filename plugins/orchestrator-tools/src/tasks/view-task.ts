@@ -63,7 +63,7 @@ export function found(orchestrator: Orchestrator, id: number | string): TaskView
   const task = orchestrator.task(numberOf(id))
   if (task !== null) return task
   throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `task ${numberOf(id)} not found`, {
-    hint: 'svc_queue_status lists the tasks that there are; of ended ones the last 1,000 are kept'
+    hint: 'list the tasks to see their numbers; of ended tasks the last 1,000 are kept'
   })
 }
 

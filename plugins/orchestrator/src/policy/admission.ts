@@ -54,7 +54,7 @@ function askAttention(request: SubmitRequest, surface: string, { attention, qgat
     throw orchestrationErrors.create(
       'ORC_ATTENTION_EXHAUSTED',
       `Attention budget exhausted: ${Math.round(spent_ms)} of ${max_attention_ms} ms are spent`,
-      { hint: 'Reset it with svc_attention_reset, or raise attention_budget_ms in [orchestrator].' }
+      { hint: 'reset the attention budget, or raise attention_budget_ms in [orchestrator]' }
     )
   }
   const decision = attention.decide(signalsOf(request, surface, qgatePolicy()))

@@ -281,7 +281,7 @@ export class BudgetLedger implements BudgetPort, Heritable {
 
 function exceeded(what: string): SvcError {
   return orchestrationErrors.create('ORC_BUDGET_EXCEEDED', `Budget exceeded: ${what}`, {
-    hint: 'Raise the limit with svc_set_agent_budget or in [orchestrator], or give the work to another agent.'
+    hint: 'raise the budget of the agent, or the limit in [orchestrator], or give the work to another agent'
   })
 }
 

@@ -90,7 +90,7 @@ export function getHandler(store: SharedContext, transcripts: Transcripts): Hand
     throw sessionErrors.create(
       'SES_CONTEXT_UNKNOWN',
       `there is no context under ${JSON.stringify(key)}, or its time is over`,
-      { hint: 'svc_list_context, or svc context list, lists the keys' }
+      { hint: 'list the keys with svc context list' }
     )
   }
 }
