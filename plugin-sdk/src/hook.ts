@@ -7,14 +7,14 @@
  */
 export type HookMode = 'series' | 'parallel' | 'waterfall' | 'bail'
 
-/** What taps may do: watch, refuse by a throw, replace the first argument, or give the answer. */
+/** Rights of taps: watch, refuse by a throw, replace the first argument, or give the answer. */
 export type HookKind = 'observe' | 'refuse' | 'change' | 'answer'
 
 export interface Hook<A extends readonly unknown[] = readonly unknown[], R = void> {
   readonly kind: 'hook'
   readonly id: string
   readonly mode: HookMode
-  /** What a throwing tap does: fails the caller, or is reported and skipped. Default `fail`. */
+  /** Effect of a throwing tap: fails the caller, or is reported and skipped. Default `fail`. */
   readonly onError: 'fail' | 'skip'
   /** When it is triggered. */
   readonly summary: string

@@ -27,7 +27,7 @@ t.test('a recording becomes text on the command line, and the process ends', asy
 })
 
 t.test('a served project takes uploads within its workspace', async t => {
-  const folder = makeProject(t, { 'recordings/a.md': 'in the workspace', 'b.md': 'beside it' })
+  const folder = makeProject(t, { 'recordings/a.md': 'in the workspace', 'b.md': 'next to it' })
   const set = { workspace: 'recordings', model: MODEL, language: 'en' }
   const settings = Object.entries(set).flatMap(([name, value]) => ['--set', `plugins.speech.${name}=${value}`])
   const served = await serve(t, folder, ['--only', 'http,speech', ...settings])

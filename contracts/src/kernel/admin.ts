@@ -30,7 +30,7 @@ export interface KernelAdmin {
   /** CPU time by plugin over a sampling window. */
   top(milliseconds: number, signal?: AbortSignal): Promise<readonly CpuShare[]>
   health(): Promise<readonly HealthReport[]>
-  /** What is wrong with plugins and settings at present: invalid plugins, taken names, refused settings. */
+  /** Current problems of plugins and settings: invalid plugins, taken names, refused settings. */
   findings(): readonly Finding[]
   /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
@@ -88,7 +88,7 @@ export interface HookReport {
   /** Plugin that declares and triggers it, or `kernel`. */
   readonly owner: string
   readonly summary: string
-  /** What a throwing tap does. */
+  /** Effect of a throwing tap. */
   readonly onError: 'fail' | 'skip'
   /** Fields of the first argument, with a description each. */
   readonly payload: Readonly<Record<string, string>>

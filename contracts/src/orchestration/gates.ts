@@ -37,7 +37,7 @@ export interface GateQuestion<E = unknown> {
   readonly evidence: E | null
 }
 
-/** What becomes of a task that fails at a gate whose counter is at its limit. */
+/** Fate of a task that fails at a gate whose counter is at its limit. */
 export type AtLimit = 'pass' | 'ORC_VALIDATION_FAILED' | 'ORC_ATTESTATION_REQUIRED' | 'ORC_SCOPE_DENIED'
 
 export type GateFinding =

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { inferenceErrors } from './errors.ts'
 
-/** Threads take no TypeScript: the program lies beside the compiled plugin. */
+/** Threads take no TypeScript: the program is next to the compiled plugin. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../dist/template-worker.cjs' : './template-worker.cjs',
   import.meta.url
@@ -29,7 +29,7 @@ interface Renderer {
 }
 
 /**
- * Renders templates of clients in a thread of their own, one after the other, with limits on steps, time and memory. A
+ * Renders templates of clients in a separate thread, one after the other, with limits on steps, time and memory. A
  * thread that reaches the limit of time or memory is ended; the next template gets a new one.
  */
 export class TemplateThread {
@@ -86,7 +86,7 @@ export class TemplateThread {
 function start(): Renderer {
   const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
   const ready = nextMessage(worker)
-  // Rejections are seen by whoever awaits the next message.
+  // The caller that awaits the next message sees rejections.
   worker.on('error', () => undefined)
   return { worker, ready }
 }
