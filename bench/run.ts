@@ -92,6 +92,7 @@ async function measureKernel(): Promise<string[]> {
   const startup = await runBenchmark<{
     results: Record<'help_over_node_ms' | 'hundred_plugins_over_empty_ms', Figure>
   }>('startup')
+  const hooks = await runBenchmark<{ results: Record<'look_ns' | 'tapped_over_untapped', Figure> }>('hooks')
   const worst = (pick: (each: HttpCase) => Figure): Figure => highest(http.results.map(pick))
   const rows: Row[] = [
     {
@@ -101,6 +102,18 @@ async function measureKernel(): Promise<string[]> {
       unit: 'x'
     },
     { what: 'the same over bare node:http', value: worst(each => each.toBare), bound: 1.15, unit: 'x' },
+    {
+      what: 'a look at a hook that nothing taps',
+      value: hooks.results.look_ns,
+      bound: 100,
+      unit: 'ns'
+    },
+    {
+      what: 'call of an operation whose hooks one plugin taps, over one whose hooks nothing taps',
+      value: hooks.results.tapped_over_untapped,
+      bound: null,
+      unit: 'x'
+    },
     { what: 'file save to new code serving, p50', value: reload.results.p50_ms, bound: 40, unit: 'ms' },
     { what: 'the same, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
     {

@@ -10,6 +10,7 @@ const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
   reload: ['--reloads', '7'],
   heap: ['--reloads', '4'],
+  hooks: ['--rounds', '1', '--calls', '1000'],
   compiler: ['--rounds', '1'],
   interpreter: ['--rounds', '1'],
   'program-database': ['--rounds', '1'],
