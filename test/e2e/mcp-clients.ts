@@ -8,7 +8,7 @@ export const ERAS = ['2026', '2025'] as const
 export type Era = (typeof ERAS)[number]
 
 /** Where the plugin lies that has everything the conformance suite asks for. */
-export const FIXTURES = fileURLToPath(new URL('../fixtures/plugins', import.meta.url))
+export const FIXTURES = fileURLToPath(new URL('../fixtures/plugins/mcp-conformance', import.meta.url))
 
 /** A project whose plugins are its own, the fixtures, and the surfaces. */
 export function mcpProject(t: Test, files: Files = {}): string {

@@ -92,7 +92,7 @@ t.test('without a daemon and a database, a submit warns that the task does not l
   const folder = project(t, '[plugins.database]\nenabled = false\n')
   const { code, stderr } = await runSvc(folder, ['orch', 'submit', 'Do it'])
   t.equal(code, 0, stderr)
-  t.match(stderr, /the task is gone when this command ends/)
+  t.match(stderr, /the task ends with this command/)
 })
 
 t.test('commands ask the daemon where one runs, and the live view follows it', async t => {
