@@ -63,12 +63,12 @@ async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise
     (await svc('explain', 'T-0001')).stdout,
     /^T-0001 {2}Queued {2}Urgent[\s\S]*Agent builder: it was asked for by name/
   )
-  t.match((await svc('status')).stdout, /durable in .*store\.db[\s\S]*\| A-01 \| builder \| 1 \|/)
-  t.match((await svc('agents', 'list', 'list')).stdout, /ID +NAME +QUEUED[\s\S]*1 +builder +1/)
+  t.match((await svc('status')).stdout, /1 +builder +1[\s\S]*durable in .*store\.db/)
+  t.match((await svc('agents', 'list')).stdout, /ID +NAME +QUEUED[\s\S]*1 +builder +1/)
   t.equal((await svc('queue', 'reorder', '1', 'background')).stdout.trim(), 'task reordered')
   t.equal((await svc('complete', 'T-0001', ...DONE, ...CHECKS)).stdout.trim(), 'task completed')
   t.equal(outputOf(await svc('queue', 'status', '1', '--json')), 'Completed')
-  t.match((await svc('agents', 'list', 'lineage', '1')).stdout, /task_completed[\s\S]*task_submitted/)
+  t.match((await svc('agents', 'lineage', '1')).stdout, /task_completed[\s\S]*task_submitted/)
 
   const unknown = await svc('queue', 'status', '99', '--json')
   t.equal(unknown.code, 4)

@@ -48,11 +48,13 @@ export function commandTree(manifests: readonly PluginManifest[], broken: readon
   const noted = broken.flatMap(contributed).map(each => ({ ...each, summary: brokenSummary(each) }))
   for (const command of [...BUILT_IN, ...manifests.flatMap(contributed), ...noted]) {
     let node = root
+    let path = ''
     for (const word of command.command.split(' ')) {
+      path = path === '' ? word : `${path} ${word}`
       const child = node.children.get(word) ?? { children: new Map() }
       node.children.set(word, child)
       node = child
-      node.about ??= GROUPS[word] ?? summaries.get(command.plugin ?? '')
+      node.about ??= GROUPS[path] ?? summaries.get(command.plugin ?? '')
     }
     node.command ??= command
   }

@@ -1,4 +1,4 @@
-/** Descriptions of command groups. A group of another plugin is described by the summary of that plugin. */
+/** Descriptions of command groups, by all their words. A group of another plugin is described by the summary of that plugin. */
 export const GROUPS: Readonly<Record<string, string>> = {
   a2a: 'Send and read messages between agents',
   config: 'Show and check settings',
@@ -9,6 +9,12 @@ export const GROUPS: Readonly<Record<string, string>> = {
   model: 'Chat with models, serve them and manage adapters',
   openclaw: 'Connect to OpenClaw',
   orch: 'Give tasks to agents and follow them',
+  'orch agents': 'List, create, pause and rate agents',
+  'orch attention': 'Show and reset the attention budget',
+  'orch budget': 'Show and set budgets, costs and tool times',
+  'orch files': 'Show and claim files, and list locks',
+  'orch messages': 'Ask agents, answer them and broadcast',
+  'orch queue': 'Reorder and rebalance queued tasks, and resolve doubts',
   plan: 'Draft plans and execute their steps',
   plugins: 'Manage plugins: list, enable, reload, build',
   questions: 'Answer the questions of agents',
