@@ -36,7 +36,9 @@ t.test('tokens, points and hooks are identified only by their ids', async t => {
     kind: 'hook',
     id: 'demo.asked',
     mode: 'bail',
-    onError: 'skip'
+    onError: 'skip',
+    summary: '',
+    payload: {}
   })
   const shelf = point<string>('demo.shelf', { keys: item => [item] })
   t.same([shelf.id, shelf.keys?.('a')], ['demo.shelf', ['a']])

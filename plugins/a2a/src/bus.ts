@@ -59,7 +59,7 @@ export class PlaneBus implements A2aBus {
     const receipt = await plane.send(rest)
     if (!receipt.repeated) {
       const sent = sentMessage(rest, plane.plane, receipt)
-      // The local bus tells its listeners itself.
+      // The local bus notifies its listeners itself.
       if (route !== 'local') this.#local.tell(sent)
       this.#announce(sent)
     }
@@ -99,8 +99,8 @@ export class PlaneBus implements A2aBus {
 
   /**
    * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in deep
-   * focus, errors and conflicts alone come through. `before` counts in each plane by itself. Throws `MSG_MESH_OFF`, and
-   * `ORC_NO_DATABASE` for durable messages alone.
+   * focus, only errors and conflicts come through. `before` counts in each plane by itself. Throws `MSG_MESH_OFF`, and
+   * `ORC_NO_DATABASE` only for durable messages.
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
     const { source = 'merged', limit = DEFAULT_LIMIT, before } = options
@@ -122,7 +122,7 @@ export class PlaneBus implements A2aBus {
     const more = (found: readonly A2aMessage[]) =>
       source === 'merged' ? this.#withContributed(agent, found, limit, passes) : found
     if (durable === null) return { messages: await more(local.slice(0, limit)), ...head }
-    // What would not be returned is not claimed: somebody else may have it.
+    // Messages that would not be returned are not claimed: another consumer may get them.
     let order: readonly Place[] = []
     const claimed = await durable.claim(
       agent,

@@ -1,6 +1,6 @@
 import { a2aErrors } from './errors.ts'
 
-/** What one agent asks another to clear up; the payload of `clarification_request`, `_response` and `_stop`. */
+/** Question of one agent to another; the payload of `clarification_request`, `_response` and `_stop`. */
 export interface Clarification {
   readonly clarification_intent: string
   readonly hypothesis_set_id?: string

@@ -23,7 +23,7 @@ export interface DurableMessage {
   readonly clarification?: Clarification | undefined
 }
 
-/** What waits, before it is claimed. */
+/** Pending messages, before they are claimed. */
 export interface Candidate {
   readonly id: number
   readonly msg_type: string
@@ -47,7 +47,7 @@ const CLAIMABLE = `m.receiver_agent = :receiver AND m.repository_id = :repositor
 
 /**
  * Messages as rows: there until they are acknowledged, whatever happens to processes. Who reads a message holds it for the time
- * of its lease, in which no other consumer gets it; what was not acknowledged by then is delivered again, to whoever reads next.
+ * of its lease, in which no other consumer gets it; an unacknowledged one is then delivered again, to the next reader.
  */
 export class DurableInbox {
   readonly #store: DatabaseStore
@@ -63,7 +63,7 @@ export class DurableInbox {
     this.#now = options.now ?? Date.now
   }
 
-  /** Resolves when it is durable. `repeated`: its key was known, and what is told is the message that had it first. */
+  /** Resolves when it is durable. `repeated`: its key was known, and the result is the message that had it first. */
   async send(message: DurableMessage): Promise<{
     readonly id: number
     readonly uuid: string
@@ -148,7 +148,7 @@ export class DurableInbox {
     return rows.length > 0
   }
 
-  /** Ends the waiting of a message, whoever holds it: that it was dealt with counts, not by whom. */
+  /** Ends the waiting of a message, independent of its holder: only the acknowledgement counts. */
   async ack(agent: number, message: number | string): Promise<boolean> {
     const now = this.#now()
     const { changes } = await this.#store.execute(
@@ -160,7 +160,7 @@ export class DurableInbox {
     return changes > 0
   }
 
-  /** Messages that wait for an agent, held by somebody or not; and how many of them are of other types than those. */
+  /** Pending messages of an agent, claimed or not; and how many of them are of other types than those. */
   async unread(agent: number, types: readonly string[]): Promise<{ readonly all: number; readonly others: number }> {
     const { rows } = await this.#store.query(
       `SELECT count(*), coalesce(sum(msg_type NOT IN (SELECT value FROM json_each(?))), 0) FROM a2a_messages
@@ -184,7 +184,7 @@ export class DurableInbox {
     return Number((await this.#store.query('SELECT coalesce(max(id), 0) FROM a2a_messages')).rows[0]?.[0])
   }
 
-  /** What was sent after a message, by whichever process, in the order of numbers. */
+  /** Messages after a given one, from every process, in the order of numbers. */
   async after(id: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.id > ? AND m.repository_id = ? ORDER BY m.id LIMIT ?`,

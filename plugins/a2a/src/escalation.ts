@@ -1,12 +1,12 @@
 import { type InterruptionDecision, type Orchestrator, orchestrationErrors } from '@svc/contracts'
 
-/** Bits that a message of an agent tells the person who is interrupted by it. */
+/** Information in an agent's message for the interrupted person, in bits. */
 const GAIN_BITS: Readonly<Record<string, number>> = {
   error_report: 0.24,
   conflict_detected: 0.22,
   help_request: 0.14
 }
-/** What such an interruption costs, on the scale of questions. */
+/** Cost of such an interruption, on the scale of questions. */
 const USER_COST = 0.35
 
 /** Why a message is not sent now. */
@@ -20,13 +20,13 @@ export interface HeldBack {
 export interface Weighed {
   /** Null where the message may go. */
   readonly held: HeldBack | null
-  /** Milliseconds of attention that it takes when it is sent; null where it interrupts nobody. */
+  /** Milliseconds of attention charged when it is sent; null where it interrupts no person. */
   readonly costMs: number | null
 }
 
 /**
  * Asks the policy of interruptions about a message that calls a person: help, an error, a conflict. Every other type may go and
- * interrupts nobody. Throws `ORC_HUMAN_REQUIRED`.
+ * interrupts no person. Throws `ORC_HUMAN_REQUIRED`.
  */
 export function weighInterruption(
   { attention, trust }: Pick<Orchestrator, 'attention' | 'trust'>,
@@ -51,7 +51,7 @@ export function weighInterruption(
     })
   if (outcome === 'DeferUntilCheckpoint') return { held: { decision: outcome, deferred: true, reason }, costMs: null }
   if (outcome === 'ProceedAutonomously') return { held: { decision: outcome, deferred: false, reason }, costMs: null }
-  // What joins a conversation that is open interrupts nobody anew, and a policy that is off keeps no account.
+  // A message in an open conversation is no new interruption, and a policy that is off keeps no account.
   const interrupts = outcome === 'InterruptNow' && attention.enabled
   return { held: null, costMs: interrupts ? decision.scaled_cost_ms : null }
 }

@@ -38,7 +38,7 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Pla
       ...(known
         ? {}
         : {
-            receiver_advisory: `${agentLabel(receiver)} is not of this process; the message waits for whoever reads as it`
+            receiver_advisory: `${agentLabel(receiver)} is not in this process; the message waits for its next reader`
           })
     }
     const { held, costMs } = weighInterruption(orchestrator, sender, input.msg_type, 'svc_a2a_send')

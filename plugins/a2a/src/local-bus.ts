@@ -35,14 +35,14 @@ export interface Delivered {
   readonly inboxes: number
   /** Messages that full inboxes lost for it. */
   readonly dropped: number
-  /** Whether its key was known: then this is the message that had it first, and nobody got another. */
+  /** Whether its key was known: then this is the message that had it first, and it was not delivered again. */
   readonly repeated: boolean
 }
 
 /**
  * Messages inside of this process, and no longer than it lives. Each receiver has an inbox of at most 100, of which the oldest
  * are dropped, and counted, when it is full. It is read by priority, and within one priority in the order in which its messages
- * were sent. What nobody took within its time to live is gone.
+ * were sent. A message that was not taken within its time to live expires.
  */
 export class LocalBus {
   readonly #inboxes = new Map<number, Inbox>()
@@ -129,7 +129,7 @@ export class LocalBus {
     return () => this.#listeners.delete(own)
   }
 
-  /** Tells listeners of a message, one after the other in the order of calls, also of those that a listener sends. */
+  /** Notifies listeners of a message, in the order of calls, also of those that a listener sends. */
   tell(message: A2aMessage): void {
     this.#untold.push(message)
     if (this.#telling) return

@@ -18,7 +18,7 @@ export async function streamMessages(
   ready: () => void = () => undefined
 ): Promise<void> {
   let wake = (): void => undefined
-  // One that is told here is a row already, and comes when its turn is.
+  // A notified message is a row already, and comes in its order.
   const stop = bus.subscribe(message => (message.plane === 'local_durable' ? wake() : emit(message)))
   const rest = (milliseconds: number | null): Promise<void> =>
     new Promise(resolve => {

@@ -32,7 +32,7 @@ export const a2aSend = defineOperation({
     sender_id: agent('Agent that sends.'),
     receiver_id: agent('Agent that gets it.'),
     ...content,
-    correlation_id: text(256, 'Ties messages together; also the idempotency key that is told.'),
+    correlation_id: text(256, 'Ties messages together; also the idempotency key in answers.'),
     tenant_id: text(256, 'Default: the account of the orchestrator.'),
     sender_session_id: text(2_048, SESSION),
     route: t.string({
@@ -239,7 +239,7 @@ export const a2aWatch = defineOperation({
   id: 'a2a.watch',
   summary: 'Follow the messages between agents, one JSON line each',
   input: t.object({ agent_id: t.optional(agent('Only what this agent sends or gets.')) }),
-  output: t.object({ messages: t.integer({ description: 'How many were told.' }) }),
+  output: t.object({ messages: t.integer({ description: 'Number of recipients.' }) }),
   events: messageSchema,
   effect: 'read',
   idempotent: false,

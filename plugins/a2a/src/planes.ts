@@ -52,5 +52,5 @@ export function priorityOfRank(rank: number): Priority {
   return PRIORITIES[Math.min(Math.max(rank, 0), PRIORITIES.length - 1)] ?? 'normal'
 }
 
-/** What an agent still gets to see while its person is in deep focus. */
+/** Message types that an agent still sees while its person is in deep focus. */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error_report', 'conflict_detected'])

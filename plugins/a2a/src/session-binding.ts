@@ -3,12 +3,12 @@ import { type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 /** Whether a caller has shown that it speaks for an agent. */
 export interface Binding {
   readonly sender_identity_binding: 'verified' | 'unbound'
-  /** What to do about it; absent where it is verified. */
+  /** Advice; absent where it is verified. */
   readonly binding_advisory?: string
 }
 
 /**
- * An agent that is bound to a session is spoken for by that session alone; one that is not may be by everybody. Throws
+ * Only its session may speak for an agent that is bound to one; any caller may for others. Throws
  * `ORC_SESSION_MISMATCH` for another session, and for none where one is required.
  */
 export function checkBinding(agent: AgentView, session: string | undefined, field: string): Binding {

@@ -13,7 +13,7 @@ export const settings = t.object({
     default: 120_000,
     minimum: 1_000,
     maximum: 3_600_000,
-    description: 'Milliseconds for which a durable message that was read is given to nobody else.'
+    description: 'Milliseconds for which a durable message stays claimed by its reader.'
   }),
   retention_days: t.integer({
     default: 30,

@@ -90,48 +90,45 @@ t.test('two consumers that read at once never hold one message, and together the
   t.equal(owner.size, 30)
 })
 
-t.test(
-  'whatever consumers do, nobody gets what another holds, and nothing but an acknowledgement ends a message',
-  async t => {
-    const { consumers, clock, stores } = await openConsumers(t, 'a', 'b', 'c')
-    const step = fc.oneof(
-      fc.record({ do: fc.constant('send' as const), rank: fc.nat(3) }),
-      fc.record({ do: fc.constant('claim' as const), who: fc.nat(2), limit: fc.integer({ min: 1, max: 4 }) }),
-      fc.record({ do: fc.constant('ack' as const), nth: fc.nat(50) }),
-      fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, LEASE_MS / 2, LEASE_MS) })
-    )
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
-        await stores[0]?.execute('DELETE FROM a2a_messages')
-        const model: { id: number; rank: number; owner: number | null; until: number }[] = []
-        for (const each of steps) {
-          if (each.do === 'wait') clock.now += each.ms
-          if (each.do === 'send') {
-            const { id } = (await consumers[0]?.send(note({ rank: each.rank }))) ?? { id: -1 }
-            model.push({ id, rank: each.rank, owner: null, until: 0 })
-          }
-          if (each.do === 'claim') {
-            const free = model
-              .filter(({ owner, until }) => owner === null || owner === each.who || until <= clock.now)
-              .sort((x, y) => y.rank - x.rank || x.id - y.id)
-              .slice(0, each.limit)
-            const claimed = (await consumers[each.who]?.claim(2, { limit: each.limit })) ?? []
-            if (claimed.map(({ id }) => id).join() !== free.map(({ id }) => id).join()) return false
-            for (const held of free) Object.assign(held, { owner: each.who, until: clock.now + LEASE_MS })
-          }
-          if (each.do === 'ack' && model.length > 0) {
-            const [gone] = model.splice(each.nth % model.length, 1)
-            if ((await consumers[0]?.ack(2, gone?.id ?? -1)) !== true) return false
-          }
+t.test('consumers never get what another holds, and only an acknowledgement ends a message', async t => {
+  const { consumers, clock, stores } = await openConsumers(t, 'a', 'b', 'c')
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('send' as const), rank: fc.nat(3) }),
+    fc.record({ do: fc.constant('claim' as const), who: fc.nat(2), limit: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ do: fc.constant('ack' as const), nth: fc.nat(50) }),
+    fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, LEASE_MS / 2, LEASE_MS) })
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+      await stores[0]?.execute('DELETE FROM a2a_messages')
+      const model: { id: number; rank: number; owner: number | null; until: number }[] = []
+      for (const each of steps) {
+        if (each.do === 'wait') clock.now += each.ms
+        if (each.do === 'send') {
+          const { id } = (await consumers[0]?.send(note({ rank: each.rank }))) ?? { id: -1 }
+          model.push({ id, rank: each.rank, owner: null, until: 0 })
         }
-        return (await consumers[0]?.unread(2, []))?.all === model.length
-      }),
-      { numRuns: 20 }
-    )
-  }
-)
+        if (each.do === 'claim') {
+          const free = model
+            .filter(({ owner, until }) => owner === null || owner === each.who || until <= clock.now)
+            .sort((x, y) => y.rank - x.rank || x.id - y.id)
+            .slice(0, each.limit)
+          const claimed = (await consumers[each.who]?.claim(2, { limit: each.limit })) ?? []
+          if (claimed.map(({ id }) => id).join() !== free.map(({ id }) => id).join()) return false
+          for (const held of free) Object.assign(held, { owner: each.who, until: clock.now + LEASE_MS })
+        }
+        if (each.do === 'ack' && model.length > 0) {
+          const [gone] = model.splice(each.nth % model.length, 1)
+          if ((await consumers[0]?.ack(2, gone?.id ?? -1)) !== true) return false
+        }
+      }
+      return (await consumers[0]?.unread(2, []))?.all === model.length
+    }),
+    { numRuns: 20 }
+  )
+})
 
-t.test('a key that its sender chose is one message, whichever process sends it; texts alone are not', async t => {
+t.test('a key that its sender chose is one message from every process; equal texts are not', async t => {
   const { consumers } = await openConsumers(t, 'a', 'b')
   const [a, b] = consumers as [DurableInbox, DurableInbox]
   const [first, again] = await Promise.all([a.send(note({ key: 'k' })), b.send(note({ key: 'k' }))])
@@ -183,7 +180,7 @@ t.test(
   }
 )
 
-t.test('what a clarification asks for stands beside it', async t => {
+t.test('the details of a clarification are stored next to it', async t => {
   const { consumers, stores } = await openConsumers(t, 'a')
   const clarification = {
     clarification_intent: 'which port',

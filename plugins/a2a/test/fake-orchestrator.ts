@@ -19,7 +19,7 @@ export interface Debit {
   readonly frequency: boolean
 }
 
-/** What of the orchestrator its neighbours use, as the contract says it, with what a test wants of attention. */
+/** Used part of the orchestrator, as in the contract, with the attention that a test sets. */
 export class FakeOrchestrator {
   readonly decisions: InterruptionSignals[] = []
   readonly debits: Debit[] = []

@@ -81,7 +81,7 @@ t.test(
   }
 )
 
-t.test('the oldest of a full inbox are dropped, and it is told how many', async t => {
+t.test('the oldest of a full inbox are dropped, and their number is reported', async t => {
   const bus = new LocalBus()
   const drops = Array.from({ length: 103 }, () => bus.send([2], message()).dropped)
   t.equal(
@@ -125,7 +125,7 @@ t.test('a key that its sender chose is delivered once, for as long as it waits',
   t.match(bus.send([2], message({ key: 'k' })), { repeated: false })
 })
 
-t.test('listeners are told in the order of the bus, also of what one of them sends meanwhile', async t => {
+t.test('listeners are called in the order of the bus, also for messages that one of them sends', async t => {
   const bus = new LocalBus()
   const seen: string[] = []
   bus.subscribe(({ payload }) => {

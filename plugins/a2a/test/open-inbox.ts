@@ -17,7 +17,7 @@ export function freshFile(t: Test): string {
   return join(folder, 'messages.db')
 }
 
-/** A connection of its own, as another process would have it. */
+/** A separate connection, as another process would have it. */
 export async function openStore(file: string): Promise<DatabaseStore> {
   const store = await openFile(file, { busyTimeoutMs: 20_000, synchronous: 'normal' })
   await applyBaseline(store)

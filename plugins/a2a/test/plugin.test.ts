@@ -15,7 +15,7 @@ const send = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aSend>> 
 const inbox = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aInbox>> = {}) =>
   kernel.call(a2aInbox, { agent_id: 2, ...change })
 
-t.test('a local message is read, with its plane beside the legacy token, until it is acknowledged', async t => {
+t.test('a local message is read, with its plane and the legacy token, until it is acknowledged', async t => {
   const world = await openWorld(t)
   const sent = await send(world, { correlation_id: 'c', thread_id: 'th' })
   t.match(sent, {
@@ -89,7 +89,7 @@ t.test('a reload of the plugin loses no local message', async t => {
   )
 })
 
-t.test('both planes are read in one order, and what is not returned is held by nobody', async t => {
+t.test('both planes are read in one order, and unreturned messages are not claimed', async t => {
   const world = await openWorld(t)
   await send(world, { payload: 'local low', priority: 'low' })
   await send(world, { payload: 'durable high', priority: 'high', route: 'db' })
@@ -131,7 +131,7 @@ t.test('who is not registered is named, and a durable message may wait for an ag
   t.match(await send(world, { receiver_id: 9, route: 'db' }), { route_ok: true, receiver_advisory: /A-09/ })
 })
 
-t.test('a bound agent is spoken for by its session alone', async t => {
+t.test('only its session speaks for a bound agent', async t => {
   const world = await openWorld(t)
   world.fake.join(1, 'mine')
   await t.rejects(send(world), { code: 'ORC_SESSION_MISMATCH', message: /sender_session_id is required/ })
@@ -175,7 +175,7 @@ t.test('a call for a person is sent, put off, dropped or refused as the policy o
     t.match(fake.decisions.at(-1), { channel: 'a2a', surface: 'svc_a2a_send', gain_bits, trust: 0.5 })
   }
   const paid = { milliseconds: 10, why: 'Interrupted', frequency: true }
-  t.same(fake.debits, [paid, paid, paid], 'whoever interrupts pays')
+  t.same(fake.debits, [paid, paid, paid], 'each interruption is charged')
   fake.outcome = 'BatchWithExisting'
   t.ok((await send(world, { msg_type: 'error_report' })).route_ok)
   fake.outcome = 'DeferUntilCheckpoint'
@@ -193,10 +193,10 @@ t.test('a call for a person is sent, put off, dropped or refused as the policy o
   t.equal(fake.debits.length, 3)
   const asked = fake.decisions.length
   t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
-  t.equal(fake.decisions.length, asked, 'other types ask nobody')
+  t.equal(fake.decisions.length, asked, 'other types are not decided')
 })
 
-t.test('in deep focus errors and conflicts alone come through, and the rest is counted and not claimed', async t => {
+t.test('in deep focus only errors and conflicts come through, and the rest is counted and not claimed', async t => {
   const world = await openWorld(t)
   const types = ['progress_update', 'error_report', 'conflict_detected', 'free_form']
   for (const msg_type of types) for (const route of ['local', 'db'] as const) await send(world, { msg_type, route })
@@ -249,7 +249,7 @@ t.test('clarifications last until they are answered, are read first, and are che
     await t.rejects(ask({ payload }), { code: 'MSG_CLARIFICATION_INVALID', message })
 })
 
-t.test('history tells both planes by time, and tasks are told in the states of the protocol', async t => {
+t.test('history lists both planes by time, and tasks in the states of the protocol', async t => {
   const world = await openWorld(t)
   await send(world, { payload: '1' })
   await send(world, { payload: '2', route: 'db' })
@@ -281,48 +281,45 @@ t.test('history tells both planes by time, and tasks are told in the states of t
   t.match(await world.kernel.call(a2aTasks, { state: 'working' }), { tasks: [{ task_id: 2 }] })
 })
 
-t.test(
-  'a watcher is told everything once and in order, also what other processes write, and holds nothing',
-  async t => {
-    const world = await openWorld(t)
-    const seen: OutputOf<typeof a2aInbox>['messages'][number][] = []
-    const only: typeof seen = []
-    const stop = new AbortController()
-    const watching = [
-      world.kernel.call(a2aWatch, {}, { signal: stop.signal, onEvent: event => seen.push(event as never) }),
-      world.kernel.call(a2aWatch, { agent_id: 3 }, { signal: stop.signal, onEvent: event => only.push(event as never) })
-    ]
-    const until = async (met: () => boolean): Promise<void> => {
-      const end = Date.now() + 30_000
-      while (!met() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
-    }
-    // They begin when they begin: the first that is seen by both says so.
-    await until(() => {
-      world.bus
-        .send({ sender: 3, receiver: 3, msg_type: 'free_form', payload: 'begin', route: 'db' })
-        .catch(() => undefined)
-      return seen.length > 0 && only.length > 0
-    })
-    for (let at = 0; at < 20; at += 1) await send(world, { payload: `${at}`, route: at % 2 === 0 ? 'local' : 'db' })
-    await world.store.execute(
-      `INSERT INTO a2a_messages (message_uuid, sender_agent, receiver_agent, msg_type, payload, repository_id)
-     VALUES ('elsewhere', '7', '3', 'free_form', 'from elsewhere', ?)`,
-      ['test']
-    )
-    await until(() => [seen, only].every(list => list.some(({ uuid }) => uuid === 'elsewhere')))
-    const told = seen.filter(({ payload }) => payload !== 'begin')
-    const of = (route: string) => told.filter(message => message.route === route).map(({ payload }) => payload)
-    t.same(of('local'), ['0', '2', '4', '6', '8', '10', '12', '14', '16', '18'])
-    t.same(of('db'), ['1', '3', '5', '7', '9', '11', '13', '15', '17', '19', 'from elsewhere'])
-    t.same(
-      only.filter(({ payload }) => payload !== 'begin').map(({ payload }) => payload),
-      ['from elsewhere']
-    )
-    stop.abort()
-    await Promise.allSettled(watching)
-    t.equal((await inbox(world)).unread_count, 20)
+t.test('a watcher sees everything once and in order, also from other processes, and claims nothing', async t => {
+  const world = await openWorld(t)
+  const seen: OutputOf<typeof a2aInbox>['messages'][number][] = []
+  const only: typeof seen = []
+  const stop = new AbortController()
+  const watching = [
+    world.kernel.call(a2aWatch, {}, { signal: stop.signal, onEvent: event => seen.push(event as never) }),
+    world.kernel.call(a2aWatch, { agent_id: 3 }, { signal: stop.signal, onEvent: event => only.push(event as never) })
+  ]
+  const until = async (met: () => boolean): Promise<void> => {
+    const end = Date.now() + 30_000
+    while (!met() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
   }
-)
+  // They begin when they begin: the first that is seen by both says so.
+  await until(() => {
+    world.bus
+      .send({ sender: 3, receiver: 3, msg_type: 'free_form', payload: 'begin', route: 'db' })
+      .catch(() => undefined)
+    return seen.length > 0 && only.length > 0
+  })
+  for (let at = 0; at < 20; at += 1) await send(world, { payload: `${at}`, route: at % 2 === 0 ? 'local' : 'db' })
+  await world.store.execute(
+    `INSERT INTO a2a_messages (message_uuid, sender_agent, receiver_agent, msg_type, payload, repository_id)
+     VALUES ('elsewhere', '7', '3', 'free_form', 'from elsewhere', ?)`,
+    ['test']
+  )
+  await until(() => [seen, only].every(list => list.some(({ uuid }) => uuid === 'elsewhere')))
+  const told = seen.filter(({ payload }) => payload !== 'begin')
+  const of = (route: string) => told.filter(message => message.route === route).map(({ payload }) => payload)
+  t.same(of('local'), ['0', '2', '4', '6', '8', '10', '12', '14', '16', '18'])
+  t.same(of('db'), ['1', '3', '5', '7', '9', '11', '13', '15', '17', '19', 'from elsewhere'])
+  t.same(
+    only.filter(({ payload }) => payload !== 'begin').map(({ payload }) => payload),
+    ['from elsewhere']
+  )
+  stop.abort()
+  await Promise.allSettled(watching)
+  t.equal((await inbox(world)).unread_count, 20)
+})
 
 t.test('a reload ends those that watch, and waits for none of them', async t => {
   const world = await openWorld(t, { database: false })

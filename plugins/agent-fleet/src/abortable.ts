@@ -1,6 +1,6 @@
 /** Rejects with the reason of the signal as soon as that is aborted, whatever becomes of the work. */
 export async function unlessAborted<A>(work: Promise<A>, signal: AbortSignal): Promise<A> {
-  // Nobody listens to work that goes on after the end.
+  // Work that goes on after the end has no listener.
   work.catch(() => {})
   signal.throwIfAborted()
   let abort = () => {}

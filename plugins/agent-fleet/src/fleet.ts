@@ -10,7 +10,7 @@ const REBALANCE_MS = 1_000
 export interface FleetParts extends RunParts {
   /** Whether the settings have a fleet. */
   readonly enabled: () => boolean
-  /** What is done with a task that no processor takes. */
+  /** Fallback for a task that no processor takes. */
   readonly fallback: TaskProcessor
 }
 
@@ -43,7 +43,7 @@ export class Fleet implements AgentFleet {
     return this.#processors.map(({ name }) => name)
   }
 
-  /** Who does the work from now on. */
+  /** Processors from now on. */
   use(processors: readonly TaskProcessor[]): void {
     this.#processors = [...processors].sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1))
     for (const worker of this.#workers.values()) worker.keepOnly([...processors, this.#parts.fallback])
@@ -55,7 +55,7 @@ export class Fleet implements AgentFleet {
     this.#begin()
   }
 
-  /** Resolves when nobody works any more, and what they had is queued again. */
+  /** Resolves when all work has stopped, and its tasks are queued again. */
   async stop(because: string): Promise<void> {
     this.#wanted = false
     this.#running = false
@@ -67,7 +67,7 @@ export class Fleet implements AgentFleet {
   }
 
   #begin(): void {
-    // Tasks that nobody would take stay in their queues.
+    // Tasks without a processor stay in their queues.
     if (this.#running || !this.#parts.enabled() || this.#processors.length === 0) return
     this.#running = true
     const { orchestrator } = this.#parts
@@ -90,7 +90,7 @@ export class Fleet implements AgentFleet {
     }
   }
 
-  /** Whether somebody has nothing to do while tasks of another wait. */
+  /** Whether an agent is idle while tasks of another wait. */
   #isUneven(): boolean {
     const agents = this.#parts.orchestrator.agents()
     const isIdle = agents.some(({ paused, queued, current_task }) => !paused && queued === 0 && current_task === null)

@@ -56,9 +56,9 @@ export default definePlugin({
       timeoutMs: () => config().task_timeout_ms,
       fallback: stubProcessor(() => false)
     })
-    // A surface that asked for the fleet asked for those that come after it too.
+    // A surface that requested the fleet requested those that come after it too.
     const lasting = await ctx.keep(
-      'asked for',
+      'requested',
       () => ({ asked: deps.admin?.serves === true }),
       () => {}
     )

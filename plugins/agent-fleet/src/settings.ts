@@ -19,7 +19,7 @@ export const settings = t.object({
   processor: t.enum(['auto', 'ai', 'stub', 'external'], {
     default: 'auto',
     description:
-      'Who does the work of tasks that no plugin takes. ai: a model. stub: nobody; they are in progress until a client completes them. auto: a model where one is chosen, else nobody. external: agents take up only what a plugin takes.'
+      'Worker of tasks that no plugin takes. ai: a model. stub: none; they are in progress until a client completes them. auto: a model where one is chosen, else none. external: agents take up only what a plugin takes.'
   }),
   stub_completes: t.boolean({
     default: false,

@@ -1,14 +1,14 @@
 import type { Attestation, TaskProcessor } from '@svc/contracts'
 
-/** What a stub can truly say of a task. */
+/** Honest evidence of a stub for a task. */
 const NOTHING_DONE: Attestation = {
-  completion_summary: 'The fleet of this process works without a model: nobody has done anything for this task.',
+  completion_summary: 'The fleet of this process works without a model: no work was done for this task.',
   checks_passed: [],
   declared_non_placeholder: false,
   observation_summary: 'handed in without work, since plugins.agent-fleet.stub_completes is on'
 }
 
-/** Takes what nobody else does: it stays in progress until a client completes it, or is handed in as it is. */
+/** Takes all remaining tasks: each stays in progress until a client completes it, or is handed in as it is. */
 export function stubProcessor(completes: () => boolean): TaskProcessor {
   return {
     name: 'stub',

@@ -4,7 +4,7 @@ import { LinkedSignal, unlessAborted } from './abortable.ts'
 import { fleetErrors } from './errors.ts'
 import { Work } from './work.ts'
 
-/** What is thrown where somebody else was faster, or where a change is on its way already: nothing is left to be done. */
+/** Thrown when another worker was faster, or a change is on its way already: nothing is left to be done. */
 const SETTLED = new Set(['ORC_TRANSITION', 'ORC_TASK_NOT_FOUND', 'ORC_NOT_DURABLE', 'ORC_CLOSED'])
 
 export interface RunParts {
@@ -43,7 +43,7 @@ export class TaskRun {
     this.#stop.abort(new Error(because))
   }
 
-  /** Resolves when the orchestrator knows; false where the task stays in progress until somebody else ends it. */
+  /** Resolves when the orchestrator knows; false where the task stays in progress until another party ends it. */
   async run(): Promise<boolean> {
     const { task, processor } = this
     const limit = Math.min(task.budget?.max_latency_ms ?? Infinity, this.#parts.timeoutMs())

@@ -19,7 +19,7 @@ const ACTIVITIES: Readonly<Record<TaskPhase, AgentActivity>> = {
   decide: 'thinking'
 }
 
-/** What a processor tells of its work, on its way to the orchestrator; nothing any more once the work is over. */
+/** Reports of a processor on their way to the orchestrator; none after the end of its work. */
 export class Work implements TaskWork {
   readonly signal: AbortSignal
   readonly #orchestrator: Orchestrator
@@ -36,7 +36,7 @@ export class Work implements TaskWork {
     this.#tokens = new TokenBatches(text => orchestrator.emit({ type: 'token_streamed', agent_id, text, task_id }))
   }
 
-  /** What the agent does, for its signs of life. */
+  /** Activity of the agent, for its signs of life. */
   get activity(): AgentActivity {
     return this.#activity
   }
@@ -83,7 +83,7 @@ export class Work implements TaskWork {
     if (!this.signal.aborted) this.#orchestrator.turn(this.#task.id, message)
   }
 
-  /** Tells what is still to be told. */
+  /** Sends the pending reports. */
   close(): void {
     this.#tokens.flush()
   }

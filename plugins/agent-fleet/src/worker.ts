@@ -17,7 +17,7 @@ export class Worker {
   readonly #parts: WorkerParts
   readonly #controller = new AbortController()
   #run: TaskRun | null = null
-  /** The task that somebody outside completes. */
+  /** The task that an external client completes. */
   #held: number | null = null
 
   constructor(agent: number, parts: WorkerParts) {

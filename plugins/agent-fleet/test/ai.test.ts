@@ -32,7 +32,7 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test('a decision that cannot be read is asked for once more, and then fails the task', async t => {
+t.test('an unreadable decision is requested once more, and then fails the task', async t => {
   const once = await modelScript(t, {
     say: ({ phase, count }) => (phase === 'decide' && count === 1 ? { text: 'It is done, I think.' } : undefined)
   })

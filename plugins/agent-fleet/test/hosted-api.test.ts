@@ -97,7 +97,7 @@ t.test('a refusal of the hosted API is the reason of the failure', async t => {
   t.match((await until(await submit(), 'Failed')).status, {
     reason: /refused the request \(400\): This account is not active/
   })
-  t.equal(hosted.asked.length, 1, 'and is not asked for again')
+  t.equal(hosted.asked.length, 1, 'and is not requested again')
   const locked = await openFleet(t, { url: hosted.url, client: { api_key: 'sk-wrong' } })
   const { status } = await locked.until(await locked.submit(), 'Failed')
   t.match(status, { reason: /does not take the key/ })

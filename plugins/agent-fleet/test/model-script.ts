@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers'
 import type { ChatToolCall, TaskPhase } from '@svc/contracts'
 import type { Test } from 'tap'
 
-/** What a model says to one request. */
+/** Answer of a model to one request. */
 export interface Said {
   readonly text?: string
   readonly calls?: readonly Omit<ChatToolCall, 'id'>[]
@@ -16,7 +16,7 @@ export interface Asked {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly phase: TaskPhase
-  /** How often this phase was asked for, this time included. */
+  /** Number of requests for this phase, this one included. */
   readonly count: number
   /** All that the model is given, as one text. */
   readonly prompt: string

@@ -44,7 +44,7 @@ export interface FleetOptions {
   readonly orchestrator?: object
   /** Address of the model server. */
   readonly url?: string
-  /** Settings of the client besides that. */
+  /** Further settings of the client. */
   readonly client?: object
   readonly toolset?: McpToolset
   readonly processors?: readonly TaskProcessor[]

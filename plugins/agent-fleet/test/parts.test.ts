@@ -40,7 +40,7 @@ t.test('a verdict is read from whatever words stand around it', t => {
   t.end()
 })
 
-t.test('whatever a model says, it is a verdict or a problem that can be told', t => {
+t.test('every answer of a model is a verdict or a reported problem', t => {
   const said = fc.oneof(
     fc.string(),
     fc.json(),
@@ -54,7 +54,7 @@ t.test('whatever a model says, it is a verdict or a problem that can be told', t
     })
   )
   t.match(readVerdict('{"outcome":"complete","summary":"Done."}'), { checks_passed: [], complete_and_real: false })
-  t.same([...verdictSchema.required].sort(), Object.keys(attestable).sort(), 'every field is asked for')
+  t.same([...verdictSchema.required].sort(), Object.keys(attestable).sort(), 'every field is required')
   t.end()
 })
 
@@ -116,7 +116,7 @@ t.test('who names a model has it, then cost and settings decide', t => {
   t.end()
 })
 
-t.test('a policy that cannot be read allows reading alone', t => {
+t.test('an unreadable policy allows only reading', t => {
   const actions = (execution_policy_json?: string) => [
     ...allowedActions({ ...(execution_policy_json === undefined ? {} : { execution_policy_json }) } as TaskView)
   ]
@@ -126,7 +126,7 @@ t.test('a policy that cannot be read allows reading alone', t => {
   t.end()
 })
 
-t.test('tokens are told in pieces of some length, and none is lost', t => {
+t.test('tokens are reported in pieces of some length, and none is lost', t => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 400 })), pieces => {
       const told: string[] = []

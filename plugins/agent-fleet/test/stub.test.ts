@@ -1,9 +1,9 @@
 import t from 'tap'
 import { eventually, openFleet } from './open-fleet.ts'
 
-const DONE = { completion_summary: 'Somebody else has done it.', checks_passed: ['looked at it'] }
+const DONE = { completion_summary: 'Another worker has done it.', checks_passed: ['looked at it'] }
 
-t.test('a task that nobody works on is in progress until a client completes it; then the next one is', async t => {
+t.test('a task without a worker is in progress until a client completes it; then the next one is', async t => {
   const { tasks, submit, until, fleet } = await openFleet(t)
   t.same(fleet.processors, ['ai', 'stub'])
   const [first, second] = [await submit(), await submit()]

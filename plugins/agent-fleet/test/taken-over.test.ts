@@ -5,42 +5,39 @@ import t from 'tap'
 import { Fleet, type FleetParts } from '../src/fleet.ts'
 import { stubProcessor } from '../src/stub-processor.ts'
 
-t.test(
-  'agents that the orchestrator took over from a process that ended work too, though no event tells of them',
-  async t => {
-    mock.timers.enable({ apis: ['setInterval'] })
-    t.teardown(() => mock.timers.reset())
-    const agents = [{ id: 1 }]
-    const asked = new Set<number>()
-    const orchestrator = {
-      subscribe: () => () => {},
-      agents: () => agents,
-      agent: () => null,
-      rebalance: async () => 0,
-      next: async (agent: number) => {
-        asked.add(agent)
-        return null
-      },
-      wake: async (_agent: number, signal: AbortSignal) => {
-        if (!signal.aborted) await once(signal, 'abort')
-      }
+t.test('agents that the orchestrator took over from an ended process work too, though no event names them', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const agents = [{ id: 1 }]
+  const asked = new Set<number>()
+  const orchestrator = {
+    subscribe: () => () => {},
+    agents: () => agents,
+    agent: () => null,
+    rebalance: async () => 0,
+    next: async (agent: number) => {
+      asked.add(agent)
+      return null
+    },
+    wake: async (_agent: number, signal: AbortSignal) => {
+      if (!signal.aborted) await once(signal, 'abort')
     }
-    const stub = stubProcessor(() => false)
-    const fleet = new Fleet({
-      orchestrator: orchestrator as unknown as Orchestrator,
-      log: { debug() {}, info() {}, warn() {}, error() {} } as unknown as FleetParts['log'],
-      enabled: () => true,
-      timeoutMs: () => 1_000,
-      fallback: stub
-    })
-    fleet.use([stub])
-    fleet.start()
-    t.equal(fleet.workers, 1)
-    agents.push({ id: 17 })
-    mock.timers.tick(10_000)
-    t.equal(fleet.workers, 2)
-    t.ok(asked.has(17), 'its tasks are taken up')
-    await fleet.stop('the test is over')
-    t.equal(fleet.workers, 0)
   }
-)
+  const stub = stubProcessor(() => false)
+  const fleet = new Fleet({
+    orchestrator: orchestrator as unknown as Orchestrator,
+    log: { debug() {}, info() {}, warn() {}, error() {} } as unknown as FleetParts['log'],
+    enabled: () => true,
+    timeoutMs: () => 1_000,
+    fallback: stub
+  })
+  fleet.use([stub])
+  fleet.start()
+  t.equal(fleet.workers, 1)
+  agents.push({ id: 17 })
+  mock.timers.tick(10_000)
+  t.equal(fleet.workers, 2)
+  t.ok(asked.has(17), 'its tasks are taken up')
+  await fleet.stop('the test is over')
+  t.equal(fleet.workers, 0)
+})

@@ -54,7 +54,7 @@ const all = [
 export default definePlugin({
   name: 'orchestrator-tools',
   summary: 'The orchestrator as tools, methods of the daemon and commands',
-  // By reference: whoever follows events goes on doing so when the orchestrator is reloaded.
+  // By reference: followers of events survive a reload of the orchestrator.
   requires: { orchestrator: ref(orchestratorService), port: kernelPort },
   optional: {
     sessions: sessionContext,

@@ -1,4 +1,4 @@
-// A daemon in a process of its own: prints where it listens, and serves until it is killed.
+// A daemon in a separate process: prints its address, and serves until it is killed.
 import { readDaemonState } from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'

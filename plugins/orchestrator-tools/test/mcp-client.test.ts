@@ -5,7 +5,7 @@ import orchestrator from '../../orchestrator/src/plugin.ts'
 import plugin from '../src/plugin.ts'
 
 for (const era of ERAS) {
-  t.test(`the official client submits, asks by an alias, and is told what is wrong (${era})`, async t => {
+  t.test(`the official client submits, uses an alias, and gets errors (${era})`, async t => {
     const { connect } = await startMcp(t, [orchestrator, plugin] as Plugin[])
     const client = await connect(era)
     const { tools } = await client.listTools()

@@ -20,7 +20,7 @@ interface Teardown {
   teardown(run: () => unknown): unknown
 }
 
-/** What the envelope of a tool result holds. */
+/** Contents of a tool result's envelope. */
 export interface Envelope {
   readonly success: boolean
   readonly data?: unknown
@@ -36,7 +36,7 @@ export interface World {
   readonly toolset: McpToolset
 }
 
-/** The tools over the real orchestrator, with its neighbours; in a folder of its own. */
+/** The tools over the real orchestrator, with its neighbours; in a temporary folder. */
 export async function openWorld(
   t: Teardown,
   options: {

@@ -59,7 +59,7 @@ t.test('with both umbrellas everything that may be asked of the daemon is', asyn
   t.equal(orchestrator.tasks().length, 1)
 })
 
-/** What each switch lets be asked. */
+/** Requests that each switch allows. */
 const SWITCHES: Readonly<Record<string, readonly string[]>> = {
   task_status: ['orch.task_status'],
   start: ['orch.agent_ids', 'orch.status'],
@@ -99,7 +99,7 @@ for (const [name, methods] of Object.entries(SWITCHES)) {
   })
 }
 
-t.test('without a switch nobody is asked', async t => {
+t.test('without a switch no daemon is asked', async t => {
   const peer = await scriptedPeer(t, { 'orch.ping': OURS })
   const { tool } = await piloted(t, peer.address, {})
   t.match(await tool('submit_task', task), { success: true })
@@ -124,7 +124,7 @@ t.test('a daemon of another repository, or of another protocol, is warned about 
   }
 })
 
-t.test('where nobody listens, or no address says where, tools do it themselves', async t => {
+t.test('where nothing listens, or there is no address, tools work locally', async t => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -138,7 +138,7 @@ t.test('where nobody listens, or no address says where, tools do it themselves',
   }
 })
 
-t.test('a change that was lost on its way is told of, and not made here too', async t => {
+t.test('a change that was lost on its way is reported, and not made here too', async t => {
   const answers = {
     'orch.ping': OURS,
     'orch.submit_task': 'lost',
@@ -155,7 +155,7 @@ t.test('a change that was lost on its way is told of, and not made here too', as
   t.equal(orchestrator.tasks().length, 1)
 })
 
-t.test('a status that is lost on its way, or is none, is asked for here', async t => {
+t.test('a status that is lost on its way, or is none, is read here', async t => {
   for (const answer of ['lost', 'junk', {}, { status: 'Strange' }]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': answer })
     const { tool, orchestrator } = await piloted(t, peer.address, { reads: true })
@@ -165,27 +165,24 @@ t.test('a status that is lost on its way, or is none, is asked for here', async 
   }
 })
 
-t.test(
-  'whoever is the daemon asks itself nothing, and a port of 0 is where the daemon of the project says',
-  async t => {
-    for (const pid of [process.pid, process.ppid]) {
-      const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': { status: 'Doubted' } })
-      const { tool, orchestrator, kernel } = await openWorld(t, { socket: '127.0.0.1:0' })
-      const state = {
-        pid,
-        host: hostname(),
-        socket: peer.address,
-        version: '1',
-        repository_id: 'test',
-        started_at: 'now'
-      }
-      mkdirSync(join(kernel.root, '.vox'), { recursive: true })
-      writeFileSync(join(kernel.root, '.vox', 'daemon.json'), JSON.stringify(state))
-      ;(orchestrator.policy.daemon_pilots as { reads: boolean }).reads = true
-      await orchestrator.submit(task)
-      const itself = pid === process.pid
-      t.match(await tool('task_status', { task_id: 1 }), { data: itself ? 'Queued' : 'Doubted' })
-      t.equal(peer.asked.length, itself ? 0 : 2)
+t.test('the daemon itself asks no daemon, and a port of 0 is the one in the state file of the project', async t => {
+  for (const pid of [process.pid, process.ppid]) {
+    const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': { status: 'Doubted' } })
+    const { tool, orchestrator, kernel } = await openWorld(t, { socket: '127.0.0.1:0' })
+    const state = {
+      pid,
+      host: hostname(),
+      socket: peer.address,
+      version: '1',
+      repository_id: 'test',
+      started_at: 'now'
     }
+    mkdirSync(join(kernel.root, '.vox'), { recursive: true })
+    writeFileSync(join(kernel.root, '.vox', 'daemon.json'), JSON.stringify(state))
+    ;(orchestrator.policy.daemon_pilots as { reads: boolean }).reads = true
+    await orchestrator.submit(task)
+    const itself = pid === process.pid
+    t.match(await tool('task_status', { task_id: 1 }), { data: itself ? 'Queued' : 'Doubted' })
+    t.equal(peer.asked.length, itself ? 0 : 2)
   }
-)
+})

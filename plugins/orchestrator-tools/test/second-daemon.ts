@@ -47,7 +47,7 @@ export interface ScriptedPeer {
   close(): Promise<void>
 }
 
-/** A peer that answers as it is told: with a result, with `lost` by closing the connection, with `junk` by what is no JSON. */
+/** A scripted peer: answers with a result, with `lost` by closing the connection, with `junk` by invalid JSON. */
 export async function scriptedPeer(t: Teardown, answers: Readonly<Record<string, unknown>>): Promise<ScriptedPeer> {
   const asked: string[] = []
   const server = createServer(socket => {

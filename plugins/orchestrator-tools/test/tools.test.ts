@@ -124,7 +124,7 @@ for (const database of [false, true]) {
       t.same(await tool('task_status', { task_id }), { success: true, data: 'Queued' })
     })
 
-    t.test('of two clients that hand in one task, one is told that it is complete already', async t => {
+    t.test('of two clients that hand in one task, one learns that it is complete already', async t => {
       const { task_id } = ((await submit()) as { data: { task_id: number } }).data
       const answers = await Promise.all([1, 2].map(() => tool('complete_task', { task_id, ...DONE })))
       t.same(answers.map(({ success }) => success).sort(), [false, true])
@@ -254,7 +254,7 @@ for (const database of [false, true]) {
       t.match(await tool('exec_time_query', { tool_key: 'cargo' }), { data: { sample_count: 1, avg_ms: 100 } })
     })
 
-    t.test('events are told from where a client stands', async t => {
+    t.test('events are read from the position of a client', async t => {
       const first = await tool('poll_events', { limit: 2 })
       t.match(first, { data: { events: [{ id: 1 }, { id: 2 }], last_event_id: 2, missed: false } })
       t.match(await tool('publish_message', { agent_id: 1, topic: 'news', message: 'hello' }), { data: { ok: true } })
@@ -302,16 +302,16 @@ for (const database of [false, true]) {
       t.match(await tool('pending_questions', { agent_id: to, session_id: 'its-own' }), { success: true })
     })
 
-    t.test('whoever broadcasts reaches all others', async t => {
+    t.test('a broadcast reaches all others', async t => {
       const [{ id: agent_id = 0 } = {}, ...others] = world.orchestrator.agents()
       t.match(await tool('broadcast', { agent_id, message: 'hello' }), { data: { receivers: others.length } })
     })
 
-    t.test('an emergency stop holds until somebody starts it again', async t => {
+    t.test('an emergency stop holds until it is started again', async t => {
       t.match(await tool('emergency_stop', { reason: 'fire' }), { data: { stopped: true } })
       t.match(await submit(), { success: false, error: /^Orchestrator is stopped/ })
       t.match(await tool('orchestrator_start'), {
-        data: { execution_mode: 'queue_only', agent_fleet_loop_running: false, honest_message: /Nobody takes up/ }
+        data: { execution_mode: 'queue_only', agent_fleet_loop_running: false, honest_message: /No agent takes up/ }
       })
       t.match(await submit(), { success: true })
       t.match(await tool('orchestrator_persistence_outbox_queue'), { data: { pending: 0, failing: null } })
@@ -320,7 +320,7 @@ for (const database of [false, true]) {
       })
     })
 
-    t.test('every tool of the plugin was called, or is read alone', async t => {
+    t.test('every tool of the plugin was called, or only reads', async t => {
       const mine = world.toolset
         .tools({ id: 'x', role: 'owner', scopes: ['*'] })
         .filter(({ plugin }) => plugin === 'orchestrator-tools')
@@ -330,13 +330,13 @@ for (const database of [false, true]) {
   })
 }
 
-t.test('without the plugin of messages, agents are told so', async t => {
+t.test('without the plugin of messages, agents get an error', async t => {
   const { tool, orchestrator } = await openWorld(t, { without: ['a2a', 'sessions'] })
   const { id: agent_id } = await orchestrator.spawnAgent({ name: 'alone' })
   t.match(await tool('broadcast', { agent_id, message: 'hello' }), {
     success: false,
     error: /the plugin a2a does not run/,
-    remediation: 'svc plugins why a2a tells why'
+    remediation: 'svc plugins why a2a gives the reason'
   })
   const envelope = { description: 'x', files: [], context_envelope_json: '{}' }
   t.match(await tool('submit_task', envelope), { success: false, error: /^Context envelope: nothing here reads/ })

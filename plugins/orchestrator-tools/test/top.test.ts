@@ -51,7 +51,7 @@ function ioOf(stream: unknown, json = false): CommandIo & { readonly abort: () =
   return { ...(io as unknown as CommandIo), abort: () => controller.abort() }
 }
 
-/** What goes to a pipe, as lines. */
+/** Output to a pipe, as lines. */
 function pipe() {
   const stream = new PassThrough()
   let text = ''
@@ -68,7 +68,7 @@ t.test('without a daemon it shows the orchestrator of its process, and says so',
   const code = await topCommand({ projectRoot: kernel.root, orchestrator })({}, ioOf(stream))
   t.equal(code, 0)
   const text = lines().join('\n')
-  t.match(text, /no daemon runs: this is the orchestrator of this process alone/)
+  t.match(text, /no daemon runs: this is the orchestrator of only this process/)
   t.match(text, /in memory: no database is attached/)
   t.match(text, /queued 1 {2}in progress 0/)
   t.match(text, /A-01 +builder +1 +- /)

@@ -26,7 +26,7 @@ import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdi
 /** Of what an earlier phase found, a later one is shown that many characters. */
 const NOTE_CHARACTERS = 4_000
 const OBSERVED_CHARACTERS = 300
-const SHORTEST_WAIT_MS = 250
+const MIN_WAIT_MS = 250
 const MAX_WAIT_MS = 10_000
 
 export interface AiParts {
@@ -60,7 +60,7 @@ export class AiProcessor implements TaskProcessor {
   readonly #parts: AiParts
   readonly #always: boolean
 
-  /** `always`: also tasks for which nobody has chosen a model; the server decides then. */
+  /** `always`: also tasks without a chosen model; the server decides then. */
   constructor(parts: AiParts, always: boolean) {
     this.#parts = parts
     this.#always = always
@@ -113,13 +113,13 @@ export class AiProcessor implements TaskProcessor {
   async #endpoint(client: InferenceClient, { id }: TaskView, signal: AbortSignal): Promise<InferenceEndpoint> {
     const { settings, log } = this.#parts
     const until = performance.now() + settings().server_wait_ms
-    for (let wait = SHORTEST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
+    for (let wait = MIN_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
       try {
         return await client.endpoint(signal)
       } catch (error) {
         const awaited = isSvcError(error) && error.code === 'ICL_UNREACHABLE' && performance.now() + wait < until
         if (!awaited) throw error
-        if (wait === SHORTEST_WAIT_MS) log.warn('a task waits for a model server', { task: taskLabel(id), error })
+        if (wait === MIN_WAIT_MS) log.warn('a task waits for a model server', { task: taskLabel(id), error })
         await pause(wait, signal)
       }
     }
@@ -167,13 +167,13 @@ export class AiProcessor implements TaskProcessor {
     }
   }
 
-  /** A decision that nobody can read is asked for once more. */
+  /** An unreadable decision is requested once more. */
   async #decide(bench: Bench, signal: AbortSignal): Promise<Verdict> {
     const messages = opening(DECIDE, bench)
     const first = await bench.lane.ask({ messages, format: verdictSchema }, signal)
     const verdict = readVerdict(first.text)
     if (!('problem' in verdict)) return verdict
-    const again = `That is not the JSON object that was asked for: ${verdict.problem}. Answer with the object alone.`
+    const again = `That is not the requested JSON object: ${verdict.problem}. Answer with only the object.`
     messages.push({ role: 'assistant', content: first.text }, { role: 'user', content: again })
     const second = readVerdict((await bench.lane.ask({ messages, format: verdictSchema }, signal)).text)
     if (!('problem' in second)) return second
@@ -200,7 +200,7 @@ export class AiProcessor implements TaskProcessor {
   }
 }
 
-/** What was found, in short; that of a researcher is data. */
+/** Findings in short; those of a researcher are data. */
 function observation({ role }: TaskView, notes: readonly Note[]): string {
   const of = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
   if (role !== 'researcher') return clip(of('verify'), OBSERVED_CHARACTERS)

@@ -8,7 +8,7 @@ export interface ChoiceParts {
   readonly policy: Pick<OrchestratorPolicy, 'research_model_enabled' | 'cost_preference'>
   /** Names that the server offers. */
   readonly offered: readonly string[]
-  /** What the client asks when nobody names a model. */
+  /** Default model of the client. */
   readonly usual: string
 }
 

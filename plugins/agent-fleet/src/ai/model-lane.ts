@@ -17,7 +17,7 @@ import type { Settings } from '../settings.ts'
 import { agentSpent } from '../work.ts'
 import { CHATML_STOP, toChatml } from './chatml.ts'
 import { priceOf } from './model-choice.ts'
-import { longestOf, SHORTEST_CUT, shorten } from './shorten.ts'
+import { longestOf, MIN_CUT, shorten } from './shorten.ts'
 
 /** Tries of one answer, the first included. */
 const TRIES = 4
@@ -47,7 +47,7 @@ export interface LaneParts {
   readonly log: Logger
 }
 
-/** Asks one model for one task: streams, charges what it costs, and tells how well the server does. */
+/** Calls one model for one task: streams, charges the cost, and reports the server's health. */
 export class ModelLane {
   readonly #parts: LaneParts
   readonly #task: TaskView
@@ -95,8 +95,8 @@ export class ModelLane {
     if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (tries - 1)
     if (error.code !== 'ICL_REFUSED') return null
     const longest = Math.min(this.#room, longestOf(question.messages))
-    if (TOO_LONG.test(error.message) && longest > SHORTEST_CUT) {
-      this.#room = Math.max(SHORTEST_CUT, Math.floor(longest / 2))
+    if (TOO_LONG.test(error.message) && longest > MIN_CUT) {
+      this.#room = Math.max(MIN_CUT, Math.floor(longest / 2))
       return 0
     }
     // Models without tools, and servers that bind answers to no schema, refuse the whole request.

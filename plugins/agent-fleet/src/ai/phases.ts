@@ -2,7 +2,7 @@ import type { TaskPhase } from '@svc/contracts'
 
 export interface PhasePlan {
   readonly phase: TaskPhase
-  /** What is asked of the model. */
+  /** Prompt for the model. */
   readonly instruction: string
   /** `write`: also tools that change something, where the task's policy allows that. */
   readonly tools: 'none' | 'read' | 'write'

@@ -2,7 +2,7 @@ import type { ChatMessage } from '@svc/contracts'
 
 const MARK = '\n[…]\n'
 /** Shorter messages are not worth cutting. */
-export const SHORTEST_CUT = 400
+export const MIN_CUT = 400
 
 /** Messages of at most that many characters each. Cut is the middle: rules begin a prompt, and what is asked ends it. */
 export function shorten(messages: readonly ChatMessage[], most: number): readonly ChatMessage[] {

@@ -16,17 +16,17 @@ import { fleetErrors } from '../errors.ts'
 /** Longest result that a model is shown, in characters. */
 const MAX_CHARACTERS = 8_000
 const MAX_DESCRIPTION = 400
-/** Whose tools that change something are for those who give work, not for those who do it. */
+/** Plugins whose writing tools are for task givers, not for workers. */
 const STEERING = new Set(['orchestrator-tools', 'planning', 'questioning', 'cli'])
 
-/** What the task's policy lets its agent do; reading, where it has none. */
+/** Permissions of the task's agent from its policy; read-only without one. */
 export function allowedActions(task: TaskView): ReadonlySet<string> {
   try {
     const policy: unknown = JSON.parse(task.execution_policy_json ?? '{}')
     const labels = (policy as { allowed_action_labels?: unknown } | null)?.allowed_action_labels
     if (Array.isArray(labels)) return new Set(labels.filter(label => typeof label === 'string'))
   } catch {
-    // What nobody can read allows nothing more than none does.
+    // An unreadable policy allows no more than a missing one.
   }
   return new Set(['read'])
 }
@@ -67,7 +67,7 @@ export class ToolDesk {
       }))
   }
 
-  /** What the model is told of its call. Throws `FLT_HALTED`, and the reason of `signal`. */
+  /** Answer to the model's tool call. Throws `FLT_HALTED`, and the reason of `signal`. */
   async call(
     { name, arguments: args }: ChatToolCall,
     offered: readonly ChatTool[],

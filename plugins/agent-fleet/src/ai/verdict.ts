@@ -16,7 +16,7 @@ const verdict = t.object({
 
 export type Verdict = Infer<typeof verdict>
 
-/** What the model is asked to fill in: every field, since some servers know no optional ones. */
+/** Schema for the model's answer: every field is required, since some servers have no optional ones. */
 export const verdictSchema = {
   ...toJsonSchema(verdict),
   required: Object.keys((toJsonSchema(verdict).properties ?? {}) as object),

@@ -54,7 +54,7 @@ function handoffLineageHandler({ orchestrator, database }: Dependencies): Handle
     const store = database?.available
     if (store === undefined)
       throw orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
-        hint: 'lineage is kept in the database alone: switch the plugin database on'
+        hint: 'lineage is kept only in the database: switch the plugin database on'
       })
     return { events: await rowsOf(store, orchestrator.repositoryId, input) }
   }

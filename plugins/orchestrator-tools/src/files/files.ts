@@ -91,7 +91,7 @@ const lockStatus = defineOperation({
         acquired_at_ms: t.integer()
       })
     ),
-    total_contention: t.integer({ description: 'How often somebody was refused a lock.' })
+    total_contention: t.integer({ description: 'Number of refused locks.' })
   }),
   effect: 'read',
   expose: {

@@ -5,7 +5,7 @@ import { tool } from '../tool.ts'
 const toolKey = t.string({
   minLength: 1,
   maxLength: 512,
-  description: 'Name of the tool, as whoever records it writes it.'
+  description: 'Name of the tool, as in its records.'
 })
 const repository = t.optional(t.string({ minLength: 1, maxLength: 512, description: 'Default: this one.' }))
 

@@ -166,7 +166,7 @@ function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typ
       payload: JSON.stringify(payload),
       route: 'db',
       correlation_id: id,
-      // Whoever answers again after a failure in between answers once.
+      // A repeated answer after a failure in between counts once.
       idempotency_key: `answer-${id}`
     })
     if (asked.uuid !== undefined) await messages.ack(agent.id, asked.uuid)
@@ -183,7 +183,7 @@ function idOf({ correlation_id, uuid, id }: A2aMessage): string {
   return correlation_id ?? uuid ?? String(id)
 }
 
-/** What is no object says nothing that is known. */
+/** A value that is not an object has no known fields. */
 function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(payload)
@@ -198,7 +198,7 @@ export function busOf(bus: Dependencies['bus']): A2aBus {
   const messages = bus?.available
   if (messages !== undefined) return messages
   throw toolErrors.create('OTL_NO_MESSAGES', 'agents send no messages here: the plugin a2a does not run', {
-    hint: 'svc plugins why a2a tells why'
+    hint: 'svc plugins why a2a gives the reason'
   })
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 
-/** What may be asked of a daemon, by the switch that lets it. */
+/** Requests to a daemon, by the switch that allows them. */
 export type Pilot = 'task_status' | 'start' | 'status_tool' | 'task_writes' | 'agent_writes'
 
 const PILOTS: readonly Pilot[] = ['task_status', 'start', 'status_tool', 'task_writes', 'agent_writes']
@@ -45,7 +45,7 @@ export class DaemonPilot {
     return PILOTS.some(pilot => isSwitchedOn(this.#orchestrator.policy.daemon_pilots, pilot))
   }
 
-  /** Asks the daemon whose it is, once, and tells whether it is this repository's. */
+  /** Asks the daemon for its repository, once, and returns whether it is this one. */
   async probe(): Promise<boolean> {
     this.#peer ??= this.#alignedPeer()
     return (await this.#peer) !== null

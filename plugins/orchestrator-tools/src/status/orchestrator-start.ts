@@ -38,7 +38,7 @@ function orchestratorStartHandler({ orchestrator, pilot, fleet }: Dependencies):
     return {
       honest_message: running
         ? `${agents} agents take up tasks here; the work is done by ${processors.join(', ') || 'nobody'}.`
-        : `Nobody takes up tasks here: ${agents} queues are kept, and whoever works completes its tasks itself.`,
+        : `No agent takes up tasks here: ${agents} queues are kept, and workers complete their tasks themselves.`,
       agent_count: agents,
       registered_worker_processes: workers,
       execution_mode: executionMode(running),

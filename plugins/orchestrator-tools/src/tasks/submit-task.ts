@@ -153,7 +153,7 @@ async function requestOf(
   }
 }
 
-/** What the quality gate weighs, from the envelope or the evidence that came with the task. */
+/** Evidence for the quality gate, from the envelope or the task. */
 async function evidenceOf(
   { context_envelope_json: json, retrieval, session_id }: Input,
   orchestrator: Orchestrator,

@@ -43,7 +43,7 @@ function taskStatusHandler({ orchestrator, pilot }: Dependencies): Handler<typeo
     (await reported(pilot, numberOf(task_id), signal)) ?? found(orchestrator, task_id).status.kind
 }
 
-/** What the daemon says of a task, where it is asked and says something that is a status; it is no worse than not asked. */
+/** The daemon's status of a task, where it is asked and gives a valid one; otherwise the local one. */
 async function reported(
   pilot: Dependencies['pilot'],
   task: number,

@@ -67,7 +67,7 @@ interface Every {
 }
 
 async function printLooks(watcher: Watcher, io: CommandIo, { looks, interval }: Every, signal: AbortSignal) {
-  // The last events come over a connection of their own: the first look waits for them a little.
+  // The last events come over a separate connection: the first look waits for them a little.
   await pause(Math.min(interval, INTERVAL_MS), signal)
   for (let look = 0; look < looks && !signal.aborted; look++) {
     if (look > 0) await pause(interval, signal)

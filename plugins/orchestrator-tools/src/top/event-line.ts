@@ -1,6 +1,6 @@
 import { type AgentEventKind, agentLabel, taskLabel } from '@svc/contracts'
 
-/** Fields that say what an event is about, and are told in front. */
+/** Fields that identify an event's subject, printed first. */
 const IDS: Readonly<Record<string, (id: number) => string>> = { task_id: taskLabel, agent_id: agentLabel }
 
 /** An event in one line: its type, what it is about, and the rest in short. */

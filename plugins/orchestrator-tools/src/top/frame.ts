@@ -40,14 +40,14 @@ const MODE_TEXTS: Readonly<Record<FrameMode, string>> = {
 
 function headLine({ at_ms, origin, lost }: Snapshot, mode: FrameMode): string {
   const state = lost === null ? MODE_TEXTS[mode] : `  LOST: ${lost}`
-  // What says how it is comes first, where the terminal is narrow.
+  // The state comes first, where the terminal is narrow.
   return `svc orch top  ${time(at_ms)}${state}  ${originText(origin)}`
 }
 
 function originText(origin: Origin): string {
   return origin.kind === 'daemon'
     ? `daemon at ${origin.address}, process ${origin.pid}`
-    : 'no daemon runs: this is the orchestrator of this process alone'
+    : 'no daemon runs: this is the orchestrator of only this process'
 }
 
 function stateLines({ status, rates }: Snapshot): string[] {

@@ -1,7 +1,7 @@
 import type { AgentEvent, Durability } from '@svc/contracts'
 import type { Rates } from './rates.ts'
 
-/** What `orch.status` tells, as far as the view shows it. */
+/** Fields of `orch.status` that the view shows. */
 export interface StatusReport {
   readonly enabled: boolean
   readonly stopped: boolean
@@ -40,7 +40,7 @@ export type Origin =
 export interface Snapshot {
   readonly at_ms: number
   readonly origin: Origin
-  /** What is wrong with the connection; the rest is from the last look then. Null where nothing is. */
+  /** Problem of the connection; the rest is from the last look then. Null for none. */
   readonly lost: string | null
   /** Null where nothing has been heard yet. */
   readonly status: StatusReport | null

@@ -10,14 +10,14 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { reportOf } from '../rpc/status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'
 
-/** Earlier events that are asked for at the beginning. */
+/** Number of earlier events requested at the beginning. */
 export const EARLIER = 10
 
 /** An orchestrator that is looked at. */
 export interface Source {
   readonly origin: Origin
   status(signal: AbortSignal): Promise<StatusReport>
-  /** Tells the last events and every further one, until `signal` is aborted; then it resolves. Throws where the way there is lost. */
+  /** Emits the last events and every further one, until `signal` is aborted; then it resolves. Throws when the connection is lost. */
   follow(tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void>
 }
 

@@ -61,7 +61,7 @@ export class Watcher {
 
   #take(event: AgentEvent): void {
     this.#rates.count(event)
-    // A stream that begins again tells the last ones again.
+    // A stream that begins again repeats the last ones.
     if (event.id <= (this.#events.at(-1)?.id ?? 0)) return
     this.#events.push(event)
     if (this.#events.length > EARLIER) this.#events.shift()
