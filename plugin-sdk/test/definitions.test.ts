@@ -31,7 +31,14 @@ t.test('tokens, points and hooks are identified only by their ids', async t => {
   const clock = service<{ now(): number }>('demo.clock@1')
   t.same(clock, { kind: 'service', id: 'demo.clock@1' })
   t.same(ref(clock), { kind: 'ref', id: 'demo.clock@1' })
-  t.same(hook('demo.asked'), { kind: 'hook', id: 'demo.asked', mode: 'series', onError: 'fail' })
+  t.same(hook('demo.asked'), {
+    kind: 'hook',
+    id: 'demo.asked',
+    mode: 'series',
+    onError: 'fail',
+    summary: '',
+    payload: {}
+  })
   t.same(hook('demo.asked', 'bail', { onError: 'skip' }), {
     kind: 'hook',
     id: 'demo.asked',

@@ -38,7 +38,7 @@ t.test('an unreadable decision is requested once more, and then fails the task',
   })
   const patient = await openFleet(t, { url: once.url })
   await patient.until(await patient.submit(), 'Completed')
-  t.match(once.asked.at(-1)?.prompt, /not the JSON object that was asked for: there is no JSON object/)
+  t.match(once.asked.at(-1)?.prompt, /not the requested JSON object: there is no JSON object/)
   const never = await modelScript(t, {
     say: ({ phase }) => (phase === 'decide' ? { text: '{"outcome":"fine"}' } : undefined)
   })
