@@ -140,7 +140,7 @@ t.test('a plugin taps every hook, and each fires through the surfaces that peopl
     return kind === 'hook' && id !== undefined ? [id] : []
   })
   const seen = new Set(fired().map(({ id }) => id))
-  // Only the language server triggers it, in a process of its own.
+  // Only the language server triggers it, in a separate process.
   const elsewhere = ['reward.event']
   t.same(
     declared.filter(id => !seen.has(id) && !elsewhere.includes(id)),

@@ -100,7 +100,7 @@ export const generationFlipped = hook<[GenerationDiff]>('kernel.flipped', 'paral
     generation: 'number of the generation',
     added: 'plugins that are new',
     replaced: 'plugins with a new instance',
-    removed: 'plugins that are gone',
+    removed: 'removed plugins',
     operations: 'operations whose declaration appeared, changed or vanished'
   }
 })

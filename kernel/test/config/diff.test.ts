@@ -41,7 +41,7 @@ t.test('live and restart settings leave the instance alone', async t => {
   t.equal(compare(t, '', '[plugins.web]\nratio = 0.1\nmode = "fast"\nrequired = true\nenabled = true\n').rebuilt, false)
 })
 
-t.test('the switch and the policy are told apart', async t => {
+t.test('the switch and the policy are distinct', async t => {
   const { plugins, rebuilt } = compare(t, '', '[plugins.web]\nenabled = false\nisolation = "worker"\nrequired = true\n')
   t.strictSame(plugins.get('web'), {
     enabled: true,
@@ -51,7 +51,7 @@ t.test('the switch and the policy are told apart', async t => {
   t.equal(rebuilt, true)
 })
 
-t.test('the kernel has classes of its own', async t => {
+t.test('the kernel has separate classes', async t => {
   const { kernel, plugins } = compare(t, '', '[kernel]\nlog_level = "debug"\nlog_format = "json"\n')
   t.strictSame(kernel, { live: ['log_level'], plugin: [], restart: ['log_format'] })
   t.equal(plugins.size, 0)

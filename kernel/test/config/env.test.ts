@@ -9,7 +9,7 @@ function read(test: TestLike, key: string, env: Record<string, string>, toml = '
   return { value: config.plugins.get('web')?.values[key], problems: config.problems, config }
 }
 
-t.test('strict booleans are true and false alone', async t => {
+t.test('strict booleans are only true and false', async t => {
   t.equal(fromText('true', schema.boolean({ 'x-env-type': 'strict' })), true)
   t.equal(fromText('false', schema.boolean({ 'x-env-type': 'strict' })), false)
   for (const text of ['1', '0', 'yes', 'TRUE', 'on', 'False', 'truthy']) {

@@ -3,7 +3,7 @@ import { plugin, project, web } from './project.ts'
 
 const toml = '[plugins.web]\nport = 8080\ntls.verify = false\nweights = { a = 1 }\n'
 
-t.test('a setting tells its value, where it comes from and what it overrides', async t => {
+t.test('a setting has its value, where it comes from and what it overrides', async t => {
   const here = project(t, { 'svc.toml': toml, 'install/defaults.toml': '[plugins.web]\nport = 1\n' })
   const config = here.resolve([web], { env: { SVC_WEB_PORT: '9' } })
   t.strictSame(config.explain('plugins.web.port'), {
@@ -31,7 +31,7 @@ t.test('a setting tells its value, where it comes from and what it overrides', a
   })
 })
 
-t.test('a setting that nobody wrote is a default', async t => {
+t.test('a setting that is not written is a default', async t => {
   const config = project(t).resolve([web])
   t.match(config.explain('web.host'), {
     key: 'plugins.web.host',
@@ -50,7 +50,7 @@ t.test('a file outside the project is named in full', async t => {
   t.equal(config.explain('web.port').place, `${here.path('user.toml')}:1:1`)
 })
 
-t.test('a nested key, a kernel key and a policy can be asked for', async t => {
+t.test('a nested key, a kernel key and a policy can be explained', async t => {
   const here = project(t, { 'svc.toml': `${toml}[kernel]\nwatch = false\n` })
   const config = here.resolve([web])
   t.match(config.explain('plugins.web.tls.verify'), { value: false, place: 'svc.toml:3:1' })
@@ -81,7 +81,7 @@ t.test('an unknown key is refused with a suggestion', async t => {
   t.throws(() => config.explain('entirely.different'), { code: 'CFG_SETTING_UNKNOWN', hint: /svc config list/ })
 })
 
-t.test('the list holds every setting of every plugin, and of policies what somebody wrote', async t => {
+t.test('the list holds every setting of every plugin, and the written settings of policies', async t => {
   const here = project(t, { 'svc.toml': `${toml}enabled = true\n` })
   const config = here.resolve([web, plugin('other', { type: 'object', properties: { a: { type: 'string' } } })])
   const keys = config.settings().map(({ key }) => key)

@@ -14,7 +14,7 @@ export interface Project {
   resolve(plugins: readonly ConfigurablePlugin[], options?: Partial<SourceOptions>): ResolvedConfig
 }
 
-/** What a helper needs of a test. */
+/** Parts of a test that a helper needs. */
 export interface TestLike {
   teardown(undo: () => void): unknown
 }

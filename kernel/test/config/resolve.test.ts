@@ -117,7 +117,7 @@ t.test('an unknown plugin is an error when it looks like a known one, else a war
   t.match(far, [{ severity: 'warning', code: 'CFG_PLUGIN_UNKNOWN', key: 'plugins.orchestrator' }])
 })
 
-t.test('a table that belongs to nobody is an error, with the table that was meant', async t => {
+t.test('a table without an owner is an error, with the table that was meant', async t => {
   const meant = project(t, { 'svc.toml': '[web]\nport = 1\n' }).resolve([web]).generalProblems
   t.match(meant, [{ severity: 'error', code: 'CFG_KEY_UNKNOWN', hint: 'did you mean "plugins.web"?' }])
 })
@@ -137,7 +137,7 @@ t.test('what should be a table and is none is said so', async t => {
   }
 })
 
-t.test('a plugin may have a table of its own, in which reserved names are free', async t => {
+t.test('a plugin may have a separate table, in which reserved names are free', async t => {
   const orchestra = plugin(
     'orchestra',
     schema.object(

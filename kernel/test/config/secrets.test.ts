@@ -88,7 +88,7 @@ t.test('no output holds a secret, whatever is wrong with the file around it', as
   )
 })
 
-t.test('a masked setting still tells where it comes from', async t => {
+t.test('a masked setting still shows where it comes from', async t => {
   const here = project(t, { 'svc.toml': '[plugins.web]\ntoken = "long enough"\n' })
   t.match(here.resolve([web]).explain('web.token'), { value: MASK, secret: true, place: 'svc.toml:2:1' })
   t.match(here.resolve([web], { set: ['plugins.web.token=another one'] }).explain('web.token'), {

@@ -23,7 +23,7 @@ export function graphText(edges: readonly GraphEdge[]): string {
   return [...trees, ...left].join('\n')
 }
 
-/** What a plugin depends on. A plugin that was shown before is named without its own dependencies. */
+/** Dependencies of a plugin. A plugin that was shown before is named without its own dependencies. */
 function branch(name: string, suffix: string, edges: readonly GraphEdge[], shown: Set<string>): EffectNode {
   const own = new Map<string | null, GraphEdge[]>()
   for (const edge of edges.filter(({ from }) => from === name)) {
