@@ -69,6 +69,7 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
   }
   const svc = join(modules, '@svc', 'kernel', 'bin', 'svc.mjs')
   symlinkSync(svc, join(modules, '.bin', 'svc'))
+  symlinkSync(join(modules, 'typescript', 'bin', 'tsc'), join(modules, '.bin', 'tsc'))
   return {
     root,
     svc,

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -11,8 +11,8 @@ import { templateFiles } from './template.ts'
  * Writes a new plugin package into `plugins/NAME` of the project, or into a folder relative to the working directory. It
  * must lie in the project and be empty or absent.
  *
- * Where the project already has the SDK in reach, nothing needs to be installed; elsewhere the package refers to the
- * SDK and the kernel of this installation by path.
+ * The package names its dependencies by version. If the project resolves none of them, the next steps begin with an
+ * installation, which links the SDK and the kernel if this program runs from a clone.
  */
 export async function scaffold(
   projectRoot: string,
@@ -27,24 +27,27 @@ export async function scaffold(
   }
   const present = existsSync(target) ? await readdir(target) : []
   if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} exists and is not empty`)
-  const inReach = SDK_PACKAGES.every(each => versionInReach(projectRoot, each) !== undefined)
-  const files = templateFiles(name, each => dependencySpec(projectRoot, target, each))
+  const files = templateFiles(name, each => `^${versionInReach(projectRoot, each) ?? installedVersion(each)}`)
   for (const [path, content] of files) {
     const file = join(target, path)
     makeFolder(dirname(file))
     await writeFile(file, content, { flag: 'wx' })
   }
-  return { directory: target, files: [...files.keys()], text: nextSteps(name, slashes(inside), inReach) }
+  return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside)) }
 }
 
-function nextSteps(name: string, place: string, inReach: boolean): string {
-  const steps: [string, string][] = [
-    ...(inReach ? [] : [[`npm install --prefix ${place}`, 'fetch the SDK'] as [string, string]]),
+/** Longer commands would push the purposes of the others out of sight. */
+const MAX_ALIGNED_CHARS = 60
+
+function nextSteps(projectRoot: string, name: string, place: string): string {
+  const steps: [command: string, purpose: string][] = [
+    ...installStep(projectRoot, place),
     [`npm test --prefix ${place}`, 'build it and run its tests'],
+    [`npm run check --prefix ${place}`, 'check its types'],
     ['svc plugins list', 'see it'],
     [`svc ${name} greet Ada`, 'use it']
   ]
-  const width = Math.max(...steps.map(([command]) => command.length))
+  const width = Math.max(...steps.map(([command]) => command.length).filter(length => length <= MAX_ALIGNED_CHARS))
   const elsewhere = [
     '',
     'svc looks for plugins in plugins/; for this one, write into svc.toml:',
@@ -58,25 +61,34 @@ function nextSteps(name: string, place: string, inReach: boolean): string {
   ].join('\n')
 }
 
-type SdkPackage = '@svc/plugin-sdk' | '@svc/kernel'
-const SDK_PACKAGES: readonly SdkPackage[] = ['@svc/plugin-sdk', '@svc/kernel']
-
-/** Version to write for one of our packages. */
-export type DependencySpec = (name: SdkPackage) => string
-
-function dependencySpec(projectRoot: string, target: string, name: SdkPackage): string {
-  const version = versionInReach(projectRoot, name)
-  // Another copy of the SDK would do, but the one of this installation is certain to fit the kernel that runs.
-  return version === undefined ? `file:${slashes(relative(target, installedFolder(name)))}` : `^${version}`
+function installStep(projectRoot: string, place: string): [command: string, purpose: string][] {
+  if ([...SDK_PACKAGES, ...TOOLS].every(each => versionInReach(projectRoot, each) !== undefined)) return []
+  const command = `npm install --prefix ${place}`
+  const folders = SDK_PACKAGES.map(installedFolder)
+  const isClone = folders.every(folder => !folder.split(sep).includes('node_modules'))
+  return isClone
+    ? [[`${command} --no-save ${folders.map(slashes).join(' ')}`, 'fetch TypeScript, link the SDK of this clone']]
+    : [[command, 'fetch the SDK and TypeScript']]
 }
 
-function versionInReach(projectRoot: string, name: SdkPackage): string | undefined {
+export type SdkPackage = '@svc/plugin-sdk' | '@svc/kernel'
+const SDK_PACKAGES: readonly SdkPackage[] = ['@svc/plugin-sdk', '@svc/kernel']
+const TOOLS = ['typescript', '@types/node']
+
+function versionInReach(projectRoot: string, name: string): string | undefined {
   try {
-    const { version } = createRequire(join(projectRoot, 'package.json'))(`${name}/package.json`) as { version: string }
-    return version
+    return versionOf(createRequire(join(projectRoot, 'package.json')).resolve(`${name}/package.json`))
   } catch {
     return undefined
   }
+}
+
+function installedVersion(name: SdkPackage): string {
+  return versionOf(join(installedFolder(name), 'package.json'))
+}
+
+function versionOf(file: string): string {
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 /** This plugin depends only on the SDK; the kernel is next to it in every installation. */

@@ -1,10 +1,16 @@
-import type { DependencySpec } from './scaffold.ts'
+import type { SdkPackage } from './scaffold.ts'
+
+/** Returns the version range that a new package names for one of ours. */
+type VersionRange = (name: SdkPackage) => string
+
+/** Versions that this project itself is checked with. */
+const TOOLS = { '@types/node': '^20.19.21', typescript: '^7.0.2' }
 
 /** Files of a new plugin package, by path inside of it. */
-export function templateFiles(name: string, spec: DependencySpec): Map<string, string> {
+export function templateFiles(name: string, range: VersionRange): Map<string, string> {
   const constant = name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
   return new Map([
-    ['package.json', packageJson(name, spec)],
+    ['package.json', packageJson(name, range)],
     ['tsconfig.json', TSCONFIG],
     ['src/plugin.ts', pluginSource(name, constant)],
     ['test/plugin.test.mjs', testSource(name)],
@@ -13,7 +19,7 @@ export function templateFiles(name: string, spec: DependencySpec): Map<string, s
   ])
 }
 
-function packageJson(name: string, spec: DependencySpec): string {
+function packageJson(name: string, range: VersionRange): string {
   return `${JSON.stringify(
     {
       name: `svc-plugin-${name}`,
@@ -21,7 +27,7 @@ function packageJson(name: string, spec: DependencySpec): string {
       type: 'module',
       engines: { node: '>=20.19' },
       svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
-      files: ['dist', 'README.md'],
+      files: ['dist', 'assets', 'README.md'],
       scripts: {
         build: 'svc plugins build .',
         check: 'tsc -p .',
@@ -31,7 +37,7 @@ function packageJson(name: string, spec: DependencySpec): string {
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
       // The host hands its own copy of the SDK to every plugin, so that an installation needs none.
       peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
-      devDependencies: { '@svc/kernel': spec('@svc/kernel'), '@svc/plugin-sdk': spec('@svc/plugin-sdk') }
+      devDependencies: { '@svc/kernel': range('@svc/kernel'), '@svc/plugin-sdk': range('@svc/plugin-sdk'), ...TOOLS }
     },
     null,
     2
@@ -43,6 +49,7 @@ const TSCONFIG = `${JSON.stringify(
     compilerOptions: {
       target: 'ES2023',
       module: 'NodeNext',
+      types: ['node'],
       strict: true,
       noUncheckedIndexedAccess: true,
       exactOptionalPropertyTypes: true,
@@ -128,9 +135,19 @@ A plugin for svc.
 | \`greeting\` | \`Hello\` | first word of every greeting |
 
 \`\`\`sh
+npm install
 npm test              # builds, then runs test/
-npm run check         # types, with the project's typescript
+npm run check         # checks types
 svc ${name} greet Ada
 \`\`\`
+
+With a clone of svc in place of published packages:
+
+\`\`\`sh
+npm install --no-save CLONE/plugin-sdk CLONE/kernel
+\`\`\`
+
+The package ships \`dist\` and \`assets\`. A worker is a file that \`svc.entries\` in package.json names; the build
+compiles it into \`dist\`.
 `
 }

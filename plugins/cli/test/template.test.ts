@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { templateFiles } from '../src/template.ts'
 
 t.test('a new package is named, versioned and wired by its name', async t => {
-  const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : 'file:../sdk'))
+  const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : '^1.0.0'))
   t.same(
     [...files.keys()],
     ['package.json', 'tsconfig.json', 'src/plugin.ts', 'test/plugin.test.mjs', 'README.md', '.gitignore']
@@ -11,10 +12,17 @@ t.test('a new package is named, versioned and wired by its name', async t => {
   t.match(manifest, {
     name: 'svc-plugin-my-plugin',
     svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
-    devDependencies: { '@svc/kernel': '^0.1.0', '@svc/plugin-sdk': 'file:../sdk' }
+    devDependencies: { '@svc/kernel': '^0.1.0', '@svc/plugin-sdk': '^1.0.0' },
+    files: ['dist', 'assets', 'README.md']
   })
   t.equal(manifest.dependencies, undefined)
   t.match(files.get('src/plugin.ts'), /export const myPluginGreet = [\s\S]*id: 'my-plugin\.greet'/)
   t.doesNotThrow(() => JSON.parse(files.get('tsconfig.json') ?? ''))
   for (const [path, text] of files) t.ok(text.endsWith('\n'), `${path} ends with a line break`)
+})
+
+t.test('a new package is checked with the tools of this project', async t => {
+  const { devDependencies: ours } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const { devDependencies } = JSON.parse(templateFiles('x', () => '^1.0.0').get('package.json') ?? '')
+  for (const name of ['typescript', '@types/node']) t.equal(devDependencies[name], `^${ours[name]}`)
 })
