@@ -243,7 +243,7 @@ export class Discovery {
 
   async close(): Promise<void> {
     await this.#save()
-    void this.#describer?.then(describer => describer.close())
+    await this.#describer?.then(describer => describer.close())
     await this.#loader.bundler.dispose()
   }
 

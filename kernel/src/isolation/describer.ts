@@ -53,6 +53,8 @@ export class Describer {
   /** Ready processes by what they may reach; the one used last comes last. */
   readonly #spares = new Map<string, Child>()
   readonly #running = new Set<Child>()
+  /** Every process that has not ended. */
+  readonly #alive = new Set<Child>()
   readonly #slots = Array.from({ length: Math.max(2, availableParallelism()) }, () => Promise.resolve())
   #nextSlot = 0
   #shared: { readonly key: string; readonly child: Promise<Child>; tail: Promise<unknown> } | undefined
@@ -81,11 +83,12 @@ export class Describer {
     this.#shared = undefined
   }
 
-  close(): void {
+  /** Ends all processes and waits until they are gone. Descriptions under way fail. */
+  async close(): Promise<void> {
     this.#closed = true
     for (const timer of this.#timers) clearTimeout(timer)
-    for (const child of [...this.#running, ...this.#spares.values()]) child.kill()
-    this.rest()
+    this.#shared = undefined
+    await Promise.all([...this.#alive].map(child => child.kill()))
   }
 
   async #inOwn(request: DescribeRequest): Promise<unknown> {
@@ -139,10 +142,6 @@ export class Describer {
         const child = await this.#start(request)
         this.#spares.get(key)?.kill()
         this.#spares.delete(key)
-        if (this.#closed) {
-          child.kill()
-          return
-        }
         child.idle()
         this.#spares.set(key, child)
         child.warm(request.root, packagesIn(request.text))
@@ -169,7 +168,8 @@ export class Describer {
       readable: [...entry.readable, ...packageFolders(root), ...(shared ? [dirname(dirname(root))] : [])],
       dataDirectory: null
     })
-    return new Child(
+    if (this.#closed) throw new Error('the describer is closed')
+    const child = new Child(
       spawn(process.execPath, [...flags, `--max-old-space-size=${HEAP_MB}`, entry.file], {
         cwd: root,
         env: allowedEnvironment(permissions),
@@ -177,6 +177,9 @@ export class Describer {
       }),
       line => this.#options.onOutput?.(name, line)
     )
+    this.#alive.add(child)
+    void child.gone.then(() => this.#alive.delete(child))
+    return child
   }
 }
 
@@ -210,6 +213,8 @@ class Child {
   #outputBytes = 0
   #lastLine = ''
   ended = false
+  /** Settles when the process has ended and its streams are closed. */
+  readonly gone: Promise<void>
 
   constructor(child: ChildProcess, onLine: (line: string) => void) {
     this.#process = child
@@ -218,9 +223,18 @@ class Child {
     answers.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
     child.stdin?.on('error', () => {})
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#print(chunk))
-    child.once('error', error => this.#end(error.message))
-    // Answers that were written before the end arrive first.
-    child.once('close', (code, signal) => this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`))
+    this.gone = new Promise(resolve => {
+      child.once('error', error => {
+        this.#end(error.message)
+        // A process that did not start emits no other event.
+        if (child.pid === undefined) resolve()
+      })
+      // Answers that were written before the end arrive first.
+      child.once('close', (code, signal) => {
+        this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`)
+        resolve()
+      })
+    })
   }
 
   describe(request: DescribeRequest, timeoutMs: number): Promise<unknown> {
@@ -246,10 +260,12 @@ class Child {
     this.#hold(false)
   }
 
-  kill(): void {
+  kill(): Promise<void> {
     // The process may run on for a moment; it must not get another request.
     this.ended = true
+    this.#hold(true)
     this.#process.kill('SIGKILL')
+    return this.gone
   }
 
   #hold(held: boolean): void {
