@@ -125,18 +125,28 @@ t.test('of starts at the same time one starts it, and all of them find it', asyn
   )
 })
 
-t.test('a further svc serve says whose the repository is, and serves all else', async t => {
+t.test('a second svc serve ends with an error that names the running server', async t => {
   const folder = project(t)
   await runSvc(folder, ['daemon', 'start'])
   const { pid } = await running(folder)
-  const second = await serve(t, folder, ['--only', 'http,daemon'])
-  t.match(
-    second.lines.find(line => line.includes('DMN_REPOSITORY_HELD')),
-    new RegExp(`process ${pid}, since`)
-  )
-  t.match(await fetch(second.url).then(({ status }) => status), 404)
+  const refused = await runSvc(folder, ['serve', '--json'])
+  t.equal(refused.code, 6)
+  t.equal(refused.stderr.trim().split('\n').length, 1, 'one line')
+  const { socket } = await running(folder)
+  t.match(errorOf(refused), {
+    code: 'CLI_ALREADY_SERVED',
+    message: new RegExp(`served by process ${pid} at ${socket}, since`),
+    hint: /svc daemon stop/
+  })
   t.equal((await running(folder)).pid, pid)
-  t.equal(await second.stop(), 0)
+  for (const argv of [
+    ['--only', 'http'],
+    ['--set', 'plugins.daemon.enabled=false']
+  ]) {
+    const second = await serve(t, folder, argv)
+    t.match(await fetch(second.url).then(({ status }) => status), 404, `${argv.join(' ')} serves beside it`)
+    t.equal(await second.stop(), 0)
+  }
   t.equal((await running(folder)).pid, pid)
 })
 

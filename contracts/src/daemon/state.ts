@@ -20,6 +20,13 @@ export interface DaemonState {
   readonly repository_id: string
 }
 
+const STDIO = new Set(['stdio', '-', 'stdin'])
+
+/** Whether the daemon's `socket` setting selects the standard streams: no address, and no state file. */
+export function usesStdio(socket: string): boolean {
+  return STDIO.has(socket.trim())
+}
+
 /** The first daemon to listen creates the file, and removes it when it stops. */
 export function daemonStatePath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.json')

@@ -1,7 +1,8 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of the command line itself; what a command does fails with codes of its own. */
+/** Codes of the command line itself. Commands have their own tables. */
 export const cliErrors = errorTable({
+  CLI_ALREADY_SERVED: { message: 'Another process serves this project already.', status: 409 },
   CLI_ARGUMENT_INVALID: {
     message: 'An argument or flag is missing, unknown, or has a value of the wrong kind.',
     status: 400

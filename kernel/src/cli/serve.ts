@@ -8,10 +8,12 @@ import type { Project } from '../host/project.ts'
 import { EXIT } from './exit-codes.ts'
 import { catalogChoices, type GlobalFlags, namesOf } from './flags.ts'
 import { interruptible } from './interrupt.ts'
+import { refuseSecondServer } from './refuse-second-server.ts'
 
 /**
  * Opens the project, serves until Ctrl-C or SIGTERM, drains, closes; a second signal ends the process at once. SIGHUP
- * reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` when `only` names a plugin that is not there.
+ * reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` when `only` names a plugin that is not there, and
+ * `CLI_ALREADY_SERVED` when another process is the daemon of the project.
  */
 export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
   const watch = input.watch as boolean | undefined
@@ -27,6 +29,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
       ...catalogChoices(flags)
     })
     const only = input.only === undefined ? undefined : chosen(namesOf(String(input.only)), catalog.found.sources)
+    await refuseSecondServer(catalog, only)
     const project = await openProject({
       catalog,
       ownsProcess: true,

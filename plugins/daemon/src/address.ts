@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path'
+import { usesStdio } from '@svc/contracts'
 import { daemonErrors } from './errors.ts'
 
 /** Where the daemon speaks. */
@@ -7,15 +8,13 @@ export type Address =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string }
 
-const STDIO = new Set(['stdio', '-', 'stdin'])
-
 export const SOCKET_VARIABLE = 'SVC_ORCHESTRATOR_DAEMON_SOCKET'
 export const SOCKET_SETTING = `plugins.daemon.socket (${SOCKET_VARIABLE})`
 
 /** Throws `DMN_SOCKET_INVALID`. Port 0 lets the system choose. */
 export function parseAddress(text: string): Address {
   const socket = text.trim()
-  if (STDIO.has(socket)) return { kind: 'stdio' }
+  if (usesStdio(socket)) return { kind: 'stdio' }
   if (socket.startsWith('unix:') || isAbsolute(socket)) return parseUnix(socket.replace(/^unix:(\/\/)?/, ''), text)
   const match = /^(?:tcp:\/\/)?(?:\[([^\]]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(socket)
   const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])]
