@@ -17,7 +17,7 @@ export function commandString(shape: Shape): string {
   return [shape.command.split(' ').at(-1), ...words].join(' ')
 }
 
-/** Tells yargs the positionals and flags of an input schema. */
+/** Declares the positionals and flags of an input schema to yargs. */
 export function describeArguments(yargs: Argv, shape: Shape): Argv {
   const required = requiredOf(shape.input)
   for (const name of fieldNames(shape.input)) {
@@ -41,30 +41,32 @@ export function describeArguments(yargs: Argv, shape: Shape): Argv {
 export function describeField(field: JsonSchema, plain: PlainText = text => text): Options {
   const { description, default: fallback } = field
   const form = recordForm(field)
-  const told = [description, form && `Each is ${form} or JSON.`].filter(part => typeof part === 'string' && part !== '')
+  const texts = [description, form && `Each is ${form} or JSON.`].filter(
+    part => typeof part === 'string' && part !== ''
+  )
   return {
     ...yargsType(field),
-    ...(told.length > 0 ? { describe: plain(told.join(' ')) } : {}),
+    ...(texts.length > 0 ? { describe: plain(texts.join(' ')) } : {}),
     ...(choicesOf(field) === undefined ? {} : { choices: choicesOf(field) as readonly string[] }),
     // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
     ...(fallback === undefined ? {} : { defaultDescription: JSON.stringify(fallback) })
   }
 }
 
-/** The operation's input out of parsed arguments; what was not given stays absent. */
+/** Builds the operation's input from parsed arguments. Arguments that were not given stay absent. */
 export function collectInput(shape: Shape, parsed: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const input: Record<string, unknown> = {}
   for (const name of fieldNames(shape.input)) {
     const field = fieldOf(shape.input, name)
-    const told = parsed[flagName(name)]
-    const value = typeOf(field) !== 'array' && Array.isArray(told) ? told.at(-1) : told
+    const given = parsed[flagName(name)]
+    const value = typeOf(field) !== 'array' && Array.isArray(given) ? given.at(-1) : given
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
     input[name] = convert(name, value, field)
   }
   return input
 }
 
-/** Names of the flags that are a command's own. */
+/** Names of a command's flags, without the global flags. */
 export function ownFlags(shape: Shape): string[] {
   return fieldNames(shape.input)
     .filter(name => !shape.args.includes(name))
@@ -106,7 +108,7 @@ export function requiredOf(input: JsonSchema): ReadonlySet<string> {
   return new Set((input.required as readonly string[] | undefined) ?? [])
 }
 
-/** A field that is called like a global flag is given with a prefix. */
+/** Flag name of a field. A field with the name of a global flag gets the prefix `input-`. */
 export function flagName(name: string): string {
   const kebab = name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
   return kebab in GLOBAL_FLAGS || kebab === 'help' || kebab === 'version' ? `input-${kebab}` : kebab
@@ -156,7 +158,7 @@ function recordsOf(text: string, items: JsonSchema): unknown[] {
   ]
 }
 
-/** What an item of a list of objects may be, such as `path=…,access=read|write`; undefined for other fields. */
+/** Form of an item in a list of objects, such as `path=…,access=read|write`; undefined for other fields. */
 function recordForm(field: JsonSchema): string | undefined {
   const items = (field.items ?? {}) as JsonSchema
   if (typeOf(field) !== 'array' || typeOf(items) !== 'object') return undefined

@@ -22,7 +22,7 @@ import { Output } from './output.ts'
 
 const LOCAL: Invocation['principal'] = { id: 'local', role: 'admin', scopes: ['*'] }
 
-/** Runs an operation: through the daemon when one runs, else in this process with its plugin alone. */
+/** Runs an operation through the daemon if one runs, else in this process with only its plugin. */
 export async function runOperation(
   session: Session,
   plugin: string,
@@ -52,7 +52,7 @@ export async function runOperation(
   )
 }
 
-/** Runs a command that has no operation behind it, always in this process. */
+/** Runs a command that is no operation, always in this process. */
 export async function runPluginCommand(
   session: Session,
   plugin: string,
@@ -60,7 +60,7 @@ export async function runPluginCommand(
   input: Readonly<Record<string, unknown>>
 ): Promise<number> {
   const whole = descriptor.project === true
-  // Plugins may print while they are activated, before the command gets to speak its protocol.
+  // Plugins may print during activation, before the command uses standard output for its protocol.
   const stdout = whole || session.flags.json ? reservedStdout() : process.stdout
   const options = {
     activate: whole ? withoutServers(session.catalog, plugin) : [plugin],
@@ -112,7 +112,7 @@ export async function callById(session: Session, id: string, json: string | unde
   return runOperation(session, owner.name, descriptor, await readJson(json), descriptor.expose.cli?.view)
 }
 
-/** The method is known here, so that it is its plugin that the daemon lacks. */
+/** The method is known here, so the daemon lacks its plugin. */
 function notThere({ code, status }: SvcError, method: string, plugin: string): Error {
   const message = `the daemon does not offer ${method}: the plugin ${plugin} does not run there`
   return new SvcError(code, message, { status, plugin, hint: `svc plugins why ${plugin}` })

@@ -4,13 +4,13 @@ import type { GlobalFlags } from './flags.ts'
 import { GROUPS } from './groups.ts'
 import { type PlainText, plainTextOf } from './plain-text.ts'
 
-/** What a command runs with. */
+/** Arguments that every command gets. */
 export interface Session {
   readonly catalog: Catalog
   readonly flags: GlobalFlags
 }
 
-/** One command, whoever offers it. */
+/** One command, of the kernel or of a plugin. */
 export interface CliCommand {
   /** Words after the program's name. */
   readonly command: string
@@ -31,14 +31,14 @@ export interface CliCommand {
 
 export interface CommandNode {
   readonly children: Map<string, CommandNode>
-  /** For a group: what its commands are for. */
+  /** Description, for a group. */
   about?: string | undefined
   command?: CliCommand
 }
 
 /**
- * Commands of plugins by words; of two with the same words the first counts, and the kernel's own before all. Those of
- * broken plugins are there as they last were, since a daemon may still run them, and say so.
+ * Commands as a tree of words. Of two commands with the same words the first counts; those of the kernel come first.
+ * Commands of broken plugins keep their last declaration, marked as broken, since a daemon may still run them.
  */
 export function commandTree(manifests: readonly PluginManifest[], broken: readonly PluginManifest[] = []): CommandNode {
   const root: CommandNode = { children: new Map() }

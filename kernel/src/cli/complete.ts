@@ -25,7 +25,7 @@ export function complete(args: readonly string[], root: CommandNode, catalog: Ca
   return EXIT.ok
 }
 
-/** What may stand after some words, beginning as `current` does. */
+/** Candidates for the word after `before` that begin like `current`. */
 export function candidates(
   before: readonly string[],
   current: string,
@@ -67,7 +67,7 @@ function valuesOf(field: JsonSchema, catalog: Catalog): Candidate[] {
   return KNOWN[String(item['x-complete'])]?.(catalog) ?? []
 }
 
-/** What `x-complete` may name. */
+/** Candidate lists that `x-complete` may name. */
 const KNOWN: Readonly<Record<string, (catalog: Catalog) => Candidate[]>> = {
   plugins: ({ found }) => found.sources.map(({ name, manifest }) => ({ value: name, about: manifest?.summary ?? '' })),
   operations: ({ manifests }) =>

@@ -4,7 +4,7 @@ import type { Session } from './commands.ts'
 
 /**
  * Runs another command of svc on the session's project, as this one was started and with the flags of every command that were
- * given here. In a session of its own: neither Ctrl-C in this terminal nor the end of it concerns the process.
+ * given here. It gets a separate session: neither Ctrl-C in this terminal nor closing the terminal ends the process.
  */
 export function detach({ catalog, flags }: Session, words: readonly string[], output: number): DetachedProcess {
   const { profile, set, logLevel } = flags

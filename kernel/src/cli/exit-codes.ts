@@ -1,6 +1,6 @@
 import { isSvcError } from '@svc/plugin-sdk'
 
-/** What the process tells its caller; scripts may rely on it. */
+/** Exit codes; scripts may rely on them. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -13,7 +13,7 @@ export const EXIT = {
   interrupted: 130
 } as const
 
-/** Exit code of an error: its family where it has one, else the class of its HTTP status. */
+/** Exit code of an error: by its code, else by its HTTP status. */
 export function exitCodeOf(error: unknown): number {
   if (!isSvcError(error)) return EXIT.failure
   if (error.code === 'OPR_CANCELLED') return EXIT.interrupted

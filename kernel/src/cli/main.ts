@@ -15,7 +15,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${version}\n`)
     return EXIT.ok
   }
-  // Whoever reads only the beginning, such as head, has what it wanted.
+  // A reader such as head closes the pipe when it has enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** How errors are shown: better once the commands are known. */
+/** Renders texts of errors. Replaced once the commands are known. */
 interface Texts {
   plain: PlainText
 }
@@ -99,5 +99,5 @@ function operationToExplain(
   return undefined
 }
 
-/** What completion scripts ask with: the shell, the index of the word under the cursor, the words. */
+/** Command of completion scripts. Arguments: the shell, the index of the word under the cursor, the words. */
 const COMPLETE = '__complete'

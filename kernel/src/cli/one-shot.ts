@@ -28,7 +28,7 @@ export async function withProject<A>(
     watch: false,
     serves: false
   })
-  // What manages the configuration has to work when the configuration does not.
+  // Commands that manage the configuration must work with an invalid one.
   const tolerant =
     options.tolerant ??
     (flags.safe ||
@@ -41,7 +41,7 @@ export async function withProject<A>(
   }
 }
 
-/** What a command may use that needs the whole project, while another process may hold its ports. */
+/** Plugins for a command that needs the whole project: those that open no ports, since another process may hold them. */
 export function withoutServers({ manifests }: Catalog, owner: string): string[] {
   return manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
 }

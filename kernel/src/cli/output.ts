@@ -6,7 +6,7 @@ import { renderResult } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
 /**
- * What a running operation says, to where it belongs. With `--json` standard output holds the result alone, as one
+ * Writes the result, events and progress of an operation. With `--json` standard output holds only the result, as one
  * document; events and progress are lines of JSON on standard error.
  */
 export class Output {
@@ -39,7 +39,7 @@ export class Output {
   /** Prints the result; the exit code. A verdict of `healthy: false` or `valid: false` is one that scripts can test. */
   finish(result: unknown): number {
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
-    // What was streamed piece by piece is not said again as a whole.
+    // Text that was streamed is not printed again.
     const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
     this.#stdout.write(said ? '\n' : `${text}\n`)
     const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }

@@ -5,7 +5,7 @@ import { aboutGroup, type CliCommand, type CommandNode } from './commands.ts'
 import { commandWords, GLOBAL_FLAGS } from './flags.ts'
 import { unknownCommandError, usageError } from './usage.ts'
 
-/** What the arguments ask for. `shown`: help or a version, which the parser has printed. */
+/** Result of parsing. `shown`: the parser has printed help or a version. */
 export type Parsed =
   | { readonly kind: 'command'; readonly command: CliCommand; readonly input: Record<string, unknown> }
   | { readonly kind: 'shown' }

@@ -26,13 +26,13 @@ function valueAt(output: unknown, path: string): unknown {
     .reduce((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], output)
 }
 
-/** Message, place, code and the next step; a stack only where nobody foresaw the error. */
+/** Message, place, code and the next step; a stack only for unexpected errors. */
 export function renderError(error: unknown, terminal: Terminal, plain: PlainText = withoutMarkdown): string {
   const label = terminal.paint('red', 'error:')
   if (!isSvcError(error)) return `${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
   const { file, line, column } = error.at ?? {}
   const place = file === undefined ? '' : [file, line, column].filter(part => part !== undefined).join(':')
-  // What a message says itself need not be told twice.
+  // A place that the message names is not repeated.
   const head = place === '' || error.message.includes(place) ? '' : `${place}  `
   const lines = [`${label} ${head}${plain(error.message)}`]
   if (!error.message.includes(error.code)) lines.push(`  code: ${error.code}`)
@@ -40,7 +40,7 @@ export function renderError(error: unknown, terminal: Terminal, plain: PlainText
   return lines.join('\n')
 }
 
-/** Members that are undefined vanish in JSON. */
+/** The error as JSON; undefined members are dropped. */
 export function errorJson(error: unknown): object {
   if (!isSvcError(error)) return { error: { code: 'OPR_FAILED', message: errorMessage(error) } }
   const { code, message, hint, at, data, plugin } = error

@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>
 
 const GAP = '  '
 const EMPTY = '–'
-/** Widths down to which cells wrap: what reads well, and what is still better than nothing. */
+/** Minimum column widths in characters: preferred, and if that does not fit. */
 const COMFORTABLE = 24
 const NARROWEST = 12
 
@@ -15,8 +15,8 @@ const DUBIOUS = new Set(['degraded', 'draining', 'waiting', 'warning'])
 const STATE_COLUMNS = new Set(['state', 'status', 'severity'])
 
 /**
- * Columns that are empty in every row are left out. On a terminal long cells wrap; where they would become too narrow, columns
- * that few rows have something to say in move below the table. Elsewhere a row is one line.
+ * Leaves out columns that are empty in every row. On a terminal long cells wrap. If columns became too narrow, sparse columns
+ * move below the table. Elsewhere a row is one line.
  */
 export function renderTable(rows: readonly Row[], columns: readonly string[], terminal: Terminal): string {
   if (rows.length === 0) return '(none)'
@@ -76,12 +76,12 @@ function widestOf(rows: readonly Row[], columns: readonly string[]): string | un
   return others.reduce((best, each) => (naturalWidth(rows, each) > naturalWidth(rows, best) ? each : best), first)
 }
 
-/** Whether more rows are silent than speak. */
+/** Whether the column is empty in at least half of the rows. */
 function isSparse(rows: readonly Row[], column: string): boolean {
   return rows.filter(row => cellText(row[column]) !== EMPTY).length * 2 <= rows.length
 }
 
-/** What a row is called below the table. */
+/** Column that names a row in the notes below the table. */
 function titleColumn(used: readonly string[]): string {
   return used.find(column => !STATE_COLUMNS.has(column)) ?? ''
 }
@@ -112,8 +112,8 @@ function rowLines(row: Row, { used, widths, numeric, terminal }: Layout): string
 
 function notes(rows: readonly Row[], titles: string, below: readonly string[], terminal: Terminal): string[] {
   return below.flatMap(column => {
-    const told = rows.filter(row => cellText(row[column]) !== EMPTY)
-    return told.flatMap((row, index) => {
+    const filled = rows.filter(row => cellText(row[column]) !== EMPTY)
+    return filled.flatMap((row, index) => {
       const text = wrapText(cellText(row[column]), terminal.columns - GAP.length).map(line => `${GAP}${line}`)
       const title = `${cellText(row[titles])} ${heading(column).toLowerCase()}:`
       return [...(index === 0 ? [''] : []), terminal.paint('bold', title), ...text]
@@ -132,7 +132,7 @@ function cellText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Three significant digits are what a person compares. */
+/** Rounds to three significant digits. */
 function numberText(value: number): string {
   if (Number.isInteger(value)) return String(value)
   return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))

@@ -2,9 +2,9 @@ import { styleText } from 'node:util'
 
 type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'bold' | 'dim'
 
-/** What output may assume of where it goes. */
+/** Properties of an output stream. */
 export interface Terminal {
-  /** Infinity where nobody reads lines of a fixed width: files and pipes. */
+  /** Line width in characters; Infinity for files and pipes. */
   readonly columns: number
   paint(colour: Colour, text: string): string
 }

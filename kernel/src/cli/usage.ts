@@ -8,9 +8,9 @@ import { commandWords } from './flags.ts'
 interface Place {
   readonly argv: readonly string[]
   readonly node: CommandNode
-  /** The program and the words that were understood. */
+  /** The program and the known words. */
   readonly program: string
-  /** The first word that was not. */
+  /** The first unknown word. */
   readonly next: string | undefined
 }
 
@@ -21,8 +21,8 @@ export interface KnownCommands {
 }
 
 /**
- * The complaint about words that lead to no command. Made before anything else is looked at, since a parser that is asked
- * for help would rather help with something else.
+ * Error for words that are no command. Comes before parsing, since a parser that finds `--help` shows help of another
+ * command.
  */
 export function unknownCommandError(argv: readonly string[], { root, disabled }: KnownCommands): SvcError | undefined {
   const words = commandWords(argv)
@@ -31,7 +31,7 @@ export function unknownCommandError(argv: readonly string[], { root, disabled }:
   return disabledCommand(walk(disabled, words).node) ?? unknownCommand(place)
 }
 
-/** What is wrong with arguments: yargs has found it, the commands tell what was probably meant. */
+/** Error for arguments that yargs refused, with a hint from the known commands and flags. */
 export function usageError(argv: readonly string[], { root }: KnownCommands, message: string): SvcError {
   const place = placeOf(argv, root)
   const { command } = place.node

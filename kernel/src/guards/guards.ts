@@ -8,7 +8,7 @@ import { guardErrors } from './errors.ts'
 
 /** Something that a plugin holds open. */
 export interface Resource {
-  /** What it is, as a leak report names it; read late, when for example the port is known. */
+  /** Name in a leak report; read late, when for example the port is known. */
   readonly label: () => string
   /** Whether it still holds anything; without it, until it is released. */
   readonly isOpen?: () => boolean
@@ -38,8 +38,8 @@ let openings = 0
  * instance that opened one, or was called by an opener, goes on working after its disposal, and pending one-shot timers are
  * left to fire; open long-lived helpers of such a resource inside its opener.
  *
- * The guards stand in the plugin's lexical scope: packages that it requires are not covered, nor are globals other than
- * timers and `process`. They keep order, they do not confine: a plugin that is not trusted belongs into a process of its own.
+ * The guards cover the plugin's own code: not the packages that it requires, and no globals except timers and `process`.
+ * They find leaks and do not confine: run an untrusted plugin with `isolation = "process"`.
  */
 export class Guards {
   readonly plugin: string
@@ -47,7 +47,7 @@ export class Guards {
   readonly #hooks: InstanceHooks
   readonly #ledger = new Set<Entry>()
   #disposed = false
-  #lent = false
+  #hasAdopted = false
 
   constructor(plugin: string, root: string, hooks: InstanceHooks) {
     this.plugin = plugin
@@ -60,9 +60,9 @@ export class Guards {
     return [...this.#ledger].map(entry => entry.label())
   }
 
-  /** Runs an opener whose resources, and those of every plugin that it calls, are nobody's leak. */
+  /** Runs an opener. Its resources, and those of every plugin that it calls, do not count as leaks. */
   adopt<A>(open: () => A): A {
-    this.#lent = true
+    this.#hasAdopted = true
     openings += 1
     // Without a store in use, Node 20 and 22 run promises at full speed.
     const ended = (): void => {
@@ -84,11 +84,11 @@ export class Guards {
   /** Asks to open something: false when it may be opened but is not to be tracked. Throws `LDR_CLOSED`. */
   enter(action: string): boolean {
     if (openings > 0 && opening.getStore() === true) {
-      this.#lent = true
+      this.#hasAdopted = true
       return false
     }
     if (!this.#disposed) return true
-    if (this.#lent) return false
+    if (this.#hasAdopted) return false
     throw this.closedError(action)
   }
 
@@ -112,9 +112,9 @@ export class Guards {
     return () => this.#ledger.delete(entry)
   }
 
-  /** Calls a callback of the plugin on Node's behalf: nobody above could catch, so its errors go to the host. */
+  /** Calls a callback of the plugin for Node. Its errors go to the host, since no caller could catch them. */
   call(callback: unknown, self: unknown, given: readonly unknown[]): void {
-    if (this.#disposed && !this.#lent) return
+    if (this.#disposed && !this.#hasAdopted) return
     try {
       const result: unknown = Reflect.apply(callback as () => unknown, self, given)
       if (isPromise(result)) result.catch(this.#hooks.onError)
@@ -123,7 +123,7 @@ export class Guards {
     }
   }
 
-  /** Lets errors of an emitter's listeners go to the host; `seen` is told of every event first. */
+  /** Sends errors of an emitter's listeners to the host. Calls `seen` with every event first. */
   contain(emitter: EventEmitter, seen?: (event: unknown, subject: unknown) => void): void {
     const emit = emitter.emit
     emitter.emit = (event: string, ...given: unknown[]): boolean => {
@@ -141,10 +141,10 @@ export class Guards {
 
   async dispose(): Promise<void> {
     this.#disposed = true
-    // What the plugin's disposers have just closed says so in the next turn.
+    // Handles that disposers have just closed emit their end in the next turn.
     if (this.#ledger.size > 0) await new Promise(resolve => setImmediate(resolve))
     for (const entry of [...this.#ledger].reverse()) {
-      if (!this.#ledger.has(entry) || (this.#lent && entry.once === true)) continue
+      if (!this.#ledger.has(entry) || (this.#hasAdopted && entry.once === true)) continue
       this.#ledger.delete(entry)
       if (entry.isOpen?.() ?? true) this.#hooks.onLeak(`${entry.label()}${this.#place(entry.origin.stack)}`)
       try {

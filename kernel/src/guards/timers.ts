@@ -6,7 +6,7 @@ import type { Guards } from './guards.ts'
 type Callable = (...given: unknown[]) => unknown
 type SleepOptions = { readonly signal?: AbortSignal } | undefined
 
-/** What stands in place of `node:timers` and `node:timers/promises`, and of the global functions. */
+/** Replacements of `node:timers`, `node:timers/promises` and the global functions. */
 export interface GuardedTimers {
   readonly callbacks: Readonly<Record<string, unknown>>
   readonly promises: Readonly<Record<string, unknown>>
@@ -23,7 +23,7 @@ export function guardTimers(guards: Guards): GuardedTimers {
     const repeats = name === 'setInterval'
     const guarded = (callback: unknown, ...rest: unknown[]): unknown => {
       const tracked = guards.enter(name)
-      // Node says what is wrong with it.
+      // Node throws the error for it.
       if (typeof callback !== 'function') return real(callback, ...rest)
       const handle = real(
         (...given: unknown[]) => {
@@ -68,8 +68,8 @@ export function guardTimers(guards: Guards): GuardedTimers {
 }
 
 /**
- * Sleeps of a disposed plugin never end: its code stops there and is collected. A rejection would run on into code that
- * nobody awaits any more, and end the process.
+ * Sleeps of a disposed plugin never settle: its code stops there and is collected. A rejection that no code awaits would end
+ * the process.
  */
 function guardSleeps(guards: Guards): Record<string, unknown> {
   const begin = (label: string, options: SleepOptions, above: unknown) => {

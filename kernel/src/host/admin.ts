@@ -31,7 +31,7 @@ import type { HealthCheck } from '../core/unit.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { sampleCpu } from './profile.ts'
 
-/** What the admin service needs from whoever owns the files. */
+/** Functions of the project that the admin service uses. */
 export interface AdminHost {
   readonly kernel: Kernel
   readonly serves: boolean
@@ -119,7 +119,7 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
     if (edge.from !== name || edge.kind !== 'requires') continue
     const provider = edge.to === null ? undefined : kernel.records.get(edge.to)
     const state = edge.to === 'kernel' ? 'built in' : (provider?.state ?? 'missing')
-    lines.push(`it requires ${edge.token} from ${edge.to ?? 'nobody'} (${state})`)
+    lines.push(`it requires ${edge.token} from ${edge.to ?? 'no plugin'} (${state})`)
     if (edge.to === null) lines.push(...providersOf(edge.token, kernel).flatMap(each => reasons(each)))
   }
   const users = kernel.graph.edges
@@ -129,13 +129,13 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
   return lines
 }
 
-/** Findings about a plugin that its state does not tell: refused settings, another package of its name. */
+/** Findings about a plugin that its state does not show: refused settings, another package of its name. */
 function foundOf(name: string, host: AdminHost): string[] {
   const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
-  const told = `${why ?? ''} ${source?.problem?.message ?? ''}`
+  const shown = `${why ?? ''} ${source?.problem?.message ?? ''}`
   return host
     .findings()
-    .filter(({ plugin, message }) => plugin === name && !told.includes(message))
+    .filter(({ plugin, message }) => plugin === name && !shown.includes(message))
     .map(({ severity, message }) => `${severity}: ${message}`)
 }
 

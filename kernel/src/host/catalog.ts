@@ -23,7 +23,7 @@ export interface CatalogOptions {
   readonly spares?: number
 }
 
-/** Everything that is known before any plugin's code is loaded: configuration files and manifests. */
+/** Configuration files and manifests: everything known before a plugin's code is loaded. */
 export interface Catalog {
   readonly sources: ConfigSources
   readonly projectRoot: string
@@ -32,15 +32,15 @@ export interface Catalog {
   readonly found: Discovered
   readonly marker: LoadMarker
   readonly manifests: readonly PluginManifest[]
-  /** What broken plugins declared when they last made sense; a daemon may still run them. */
+  /** Last valid manifests of broken plugins; a daemon may still run them. */
   readonly lapsed: readonly PluginManifest[]
   /** Whether `--safe` leaves a plugin out. */
   isLeftOut(name: string): boolean
-  /** What the files say of plugins, before anything is validated. */
+  /** Settings about plugins, before validation. */
   readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
   again(): Promise<Catalog>
-  /** Reads those of the plugins again that files belong to; absolute. For a change of their code alone. */
+  /** Reads the plugins again that the files (absolute paths) belong to. Only for changes of code. */
   rereadPlugins(files: ReadonlySet<string>): Promise<Catalog>
   /** Describes plugins that were left off. */
   include(names: Iterable<string>): Promise<Catalog>
@@ -48,7 +48,7 @@ export interface Catalog {
 }
 
 const here = fileURLToPath(import.meta.url)
-/** Folder that holds `plugins/` and `config/`, or, installed, the packages beside this one. */
+/** Folder that holds `plugins/` and `config/`, or, installed, the packages next to this one. */
 const installRoot = join(dirname(here), '..', '..', '..')
 /** A kernel that runs from its sources compiles the packages that it shares from theirs. */
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []

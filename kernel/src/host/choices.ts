@@ -12,7 +12,7 @@ export interface ChoiceOptions {
   readonly activate?: readonly string[]
 }
 
-/** Which plugins this run has: what the configuration says, narrowed by the command line, and switched by hand. */
+/** Selects the plugins of this run: by the configuration, the command line, and switches made by hand. */
 export class Choices {
   readonly #options: ChoiceOptions
   #switches: ReadonlyMap<string, boolean> = new Map()
@@ -22,19 +22,19 @@ export class Choices {
     this.#options = options
   }
 
-  /** Switches plugins for this run, over the configuration. Returns how to take it back. */
+  /** Switches plugins for this run, over the configuration. Returns a function that undoes it. */
   switch(names: Iterable<string>, on: boolean): () => void {
     return this.#replace(new Map([...this.#switches, ...[...names].map(name => [name, on] as const)]))
   }
 
-  /** Takes the configuration's word for plugins that it switched after a person did. Returns how to take it back. */
+  /** Drops switches of plugins that the configuration has switched since. Returns a function that undoes it. */
   defer(names: readonly string[], config: ResolvedConfig): () => void {
-    // Where plugins were chosen by name, what the configuration says of them does not count.
+    // Plugins chosen by name do not follow the configuration.
     if (this.#only(config) !== undefined) return () => {}
     return this.#replace(new Map([...this.#switches].filter(([name]) => !names.includes(name))))
   }
 
-  /** Takes plugins in that the command line left out, if the configuration has them on. Returns how to take it back. */
+  /** Adds plugins that the command line left out, if the configuration enables them. Returns a function that undoes it. */
   need(names: Iterable<string>): () => void {
     const before = this.#needed
     this.#needed = new Set([...before, ...names])
@@ -58,7 +58,7 @@ export class Choices {
   configure(config: ResolvedConfig, catalog: Catalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]
-    // Who is switched on by hand comes with what it requires, as if it had been named.
+    // A plugin that was enabled by hand brings its providers, as a named one does.
     const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
     const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
@@ -83,8 +83,8 @@ export class Choices {
 }
 
 /**
- * The named plugins and the providers of everything that they require. What they merely can use is left to chance, unless it is
- * asked for as `optional`: a single command does then what it does in a process that serves. What is looked up on use is not.
+ * The named plugins and the providers of everything that they require. With `optional` also the providers of optional services,
+ * so that a single command does the same as in a server. Services that are looked up on use are not included.
  */
 function closure(
   names: readonly string[],

@@ -2,7 +2,7 @@ import type { ConfigSources } from '@svc/config/sources'
 import { isTable, lookup, merge, withoutUnset } from '@svc/config/sources'
 import type { Permissions } from '@svc/plugin-sdk'
 
-/** What files and overrides say about where plugins are and which are on. */
+/** Settings about the location and choice of plugins. */
 export interface ConfigPeek {
   readonly pluginDirectories: readonly string[]
   readonly dataDirectory: string | undefined
@@ -13,17 +13,17 @@ export interface ConfigPeek {
 }
 
 /**
- * The little that `--help` needs to know, without loading a validator. Values of the wrong type count as absent:
- * whoever runs something learns of them from `resolveConfig`.
+ * Reads the few settings that `--help` needs, without loading a validator. Values of the wrong type count as absent;
+ * `resolveConfig` reports them.
  */
 export function peekConfig(sources: ConfigSources): ConfigPeek {
   const table = withoutUnset(sources.layers.map(layer => layer.table).reduce(merge, {}))
   const directories = lookup(table, ['kernel', 'plugin_directories'])
-  const told = sources.env.SVC_DATA_DIR || lookup(table, ['kernel', 'data_directory'])
+  const given = sources.env.SVC_DATA_DIR || lookup(table, ['kernel', 'data_directory'])
   const limit = lookup(table, ['kernel', 'describe_timeout_ms'])
   const only = lookup(table, ['kernel', 'only'])
   return {
-    dataDirectory: typeof told === 'string' ? told : undefined,
+    dataDirectory: typeof given === 'string' ? given : undefined,
     pluginDirectories: Array.isArray(directories) ? directories.filter(item => typeof item === 'string') : [],
     describeTimeoutMs: typeof limit === 'number' && limit >= 1 ? limit : undefined,
     only: Array.isArray(only) ? only.filter(item => typeof item === 'string') : undefined,

@@ -30,7 +30,7 @@ export interface DiscoveryOptions extends EvaluateOptions {
   readonly spares?: number
 }
 
-/** What the configuration and the command line say about plugins, before any manifest is known. */
+/** Choice of plugins by configuration and command line, before any manifest is known. */
 export interface DiscoveryChoice {
   /** Whether a plugin is switched off: it is neither compiled nor described. */
   readonly off?: (name: string) => boolean
@@ -54,9 +54,9 @@ export interface Discovered {
   readonly problems: readonly DiscoveryProblem[]
   /** Names of the plugins that came with svc. */
   readonly installed: ReadonlySet<string>
-  /** What plugins printed since the last discovery. */
+  /** Lines that plugins printed since the last discovery. */
   readonly output: readonly PluginOutput[]
-  /** What to watch for another discovery: files, and directories in which folders appear. Absolute. */
+  /** Watched for the next discovery: files, and directories in which folders appear. Absolute. */
   readonly files: readonly string[]
   readonly directories: readonly string[]
 }
@@ -77,14 +77,14 @@ export interface DiscoveryProblem {
  * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, the project's own `plugins/`, and
  * the folders named in the configuration. Of two plugins with one name the first counts.
  *
- * Discovering again gives the same object for a package that declares the same, so that nothing is loaded anew for it.
+ * A second discovery returns the same object for a package that declares the same, so that it is not loaded again.
  */
 export class Discovery {
   readonly marker: LoadMarker
   readonly #options: DiscoveryOptions
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
-  /** What the last search found. */
+  /** Result of the last search. */
   #places = new Places()
   #choice: DiscoveryChoice = {}
   /** Plugins that were switched on by hand. */
@@ -228,7 +228,7 @@ export class Discovery {
     return all
   }
 
-  /** Once for several changes, and not while somebody waits for one. */
+  /** Saves once for several changes, and not while a change waits. */
   #saveLater(): void {
     clearTimeout(this.#saving)
     this.#saving = setTimeout(() => this.#save(), SAVE_AFTER_MS)

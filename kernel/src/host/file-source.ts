@@ -31,7 +31,7 @@ export interface Loader {
   /** Loaded when the first plugin needs it. */
   describer(): Promise<Describer>
   readonly describeTimeoutMs: number
-  /** What `svc.toml` grants a plugin by name. */
+  /** Permissions that `svc.toml` grants a plugin by name. */
   grants(plugin: string): Permissions | null
 }
 
@@ -69,7 +69,7 @@ export class FileSource implements PluginSource {
   #problem: SvcError | null = null
   /** The file that a failure pointed at, if it pointed at one; null while there is no failure. */
   #broken: readonly string[] | null = null
-  /** What to watch, and what that follows from. */
+  /** Watched files, and the lists that they were computed from. */
   #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
   #compiled: Compiled | null = null
@@ -192,12 +192,12 @@ export class FileSource implements PluginSource {
     return loaderErrors.create('LDR_BUILD_FAILED', message, { at: { file: root }, cause })
   }
 
-  /** The file that is loaded, and what was compiled beside it. */
+  /** The file that is loaded, and the files compiled next to it. */
   #files(): string[] {
     const { plugin, source, entries } = this.package
     if (this.form === 'source' && source !== null) return [source, ...Object.values(entries)]
-    const beside = Object.keys(entries).map(name => join(dirname(plugin), `${name}.cjs`))
-    return [plugin, join(dirname(plugin), 'plugin.json'), ...beside]
+    const workers = Object.keys(entries).map(name => join(dirname(plugin), `${name}.cjs`))
+    return [plugin, join(dirname(plugin), 'plugin.json'), ...workers]
   }
 
   #known(): IndexEntry | undefined {
@@ -231,10 +231,10 @@ export class FileSource implements PluginSource {
   async #read(): Promise<PreparedCode> {
     const begun = Date.now()
     const { manifest } = this.#known() ?? (await this.#learn())
-    const [plugin = '', manifestFile = '', ...beside] = this.#files()
+    const [plugin = '', manifestFile = '', ...workers] = this.#files()
     const text = await readEntry(plugin)
-    const fingerprint = digest(this.version, text) + digest(...(await Promise.all(beside.map(readEntry))))
-    const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...beside], begun)
+    const fingerprint = digest(this.version, text) + digest(...(await Promise.all(workers.map(readEntry))))
+    const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...workers], begun)
     const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
     return this.#ready({ known, text, bundle: Promise.resolve(plugin) })
   }
@@ -291,7 +291,7 @@ export class FileSource implements PluginSource {
     }
   }
 
-  /** What is declared as it was stays the same object, and with it all that was made of it. */
+  /** Keeps the object of an unchanged manifest, so that what was computed from it stays valid. */
   #asBefore(manifest: PluginManifest): PluginManifest {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
@@ -306,7 +306,7 @@ export class FileSource implements PluginSource {
         {
           plugin,
           at: { file: this.package.root },
-          hint: `correct it, or try it again: svc plugins enable ${plugin}`
+          hint: `correct it, or retry it: svc plugins enable ${plugin}`
         }
       )
     marker.begin(plugin, fingerprint)

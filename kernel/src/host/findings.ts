@@ -5,7 +5,7 @@ import type { KernelLogger } from '../core/logger.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 
-/** What is wrong with plugins and settings. Each finding is logged once when it appears, and once when it is healed. */
+/** Problems of plugins and settings. Logs each finding once when it appears, and once when it is gone. */
 export class Findings {
   readonly #log: KernelLogger
   #current: ReadonlyMap<string, Finding> = new Map()

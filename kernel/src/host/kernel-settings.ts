@@ -9,7 +9,7 @@ export const kernelSchema = t.object(
   {
     plugin_directories: t.array(t.string({ minLength: 1 }), {
       default: [],
-      description: 'Folders with plugins, besides installed packages; relative to the project.',
+      description: 'Folders with plugins, in addition to installed packages; relative to the project.',
       ...live
     }),
     only: t.optional(
@@ -66,7 +66,7 @@ export type KernelSettings = Infer<typeof kernelSchema>
 const paths = (description: string) => t.optional(t.array(t.string(), { description }))
 const flag = (description: string) => t.optional(t.boolean({ description }))
 
-/** What the kernel lets a user decide about each plugin. These keys stand among the plugin's own in `[plugins.NAME]`. */
+/** Settings of the kernel for each plugin, next to the plugin's own keys in `[plugins.NAME]`. */
 export const policySchema = t.object({
   enabled: t.optional(t.boolean({ description: 'Whether the plugin is loaded.', ...live })),
   isolation: t.enum(['in-process', 'worker', 'process'], {
@@ -82,7 +82,7 @@ export const policySchema = t.object({
   ),
   uncaught: t.enum(['degrade', 'restart', 'abort-process'], {
     default: 'degrade',
-    description: 'What an error that nobody caught means for the plugin.',
+    description: 'Action after an uncaught error of the plugin.',
     ...live
   }),
   activate_timeout_ms: t.optional(

@@ -23,7 +23,7 @@ export class LoadMarker {
     this.#file = directory === null ? null : join(directory, 'loading.json')
   }
 
-  /** From now on marks are checked and written. A mark of a process that is gone becomes a crash. */
+  /** Begins to check and write marks. A mark of a process that has ended becomes a crash. */
   arm(): void {
     this.#armed = true
     this.#marks = this.#read().map(mark => (isRunning(mark.pid) ? mark : { ...mark, crashed: true }))
@@ -47,7 +47,7 @@ export class LoadMarker {
     this.#write()
   }
 
-  /** Lets plugins be tried again. */
+  /** Allows plugins to run again. */
   forgive(plugins: readonly string[]): void {
     const marks = this.#armed ? this.#marks : this.#read()
     const left = marks.filter(mark => !plugins.includes(mark.plugin))

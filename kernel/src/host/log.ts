@@ -115,7 +115,7 @@ function serializeError(error: unknown, depth: number): unknown {
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
   if (depth >= DEEPEST) return { message, ...details }
-  // Of other lists of this name, such as a compiler's, the message tells already.
+  // Messages already include other lists of this name, such as a compiler's.
   const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : undefined
   return {
     message,

@@ -10,8 +10,8 @@ import { configOf, Project, type ProjectOptions } from './project.ts'
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A server does not start with less than it was told to run; one command needs its own plugin alone. What a broken
-  // plugin declared may be out of date, and it does not run anyway.
+  // A server does not start with fewer plugins than configured; one command needs only its own plugin. The manifest of a
+  // broken plugin may be out of date, and the plugin does not run.
   const broken = new Set(catalog.lapsed.map(({ name }) => name))
   const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
   const relevant = [
@@ -32,7 +32,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
 }
 
 async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {
-  // A single command has a log of its own and does not pay for this one.
+  // A single command uses the console log and does not load this one.
   const { createLogger } = await import('./log.ts')
   return createLogger({
     level: options.logLevel ?? kernel.log_level,

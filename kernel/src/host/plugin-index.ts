@@ -37,7 +37,7 @@ export interface IndexFailure {
 
 /**
  * Cache of earlier runs, so that a start compiles and describes only what changed: manifests in `plugins.index.json`,
- * compiled sources beside it. An entry holds as long as its files keep their stamps.
+ * compiled sources next to it. An entry holds as long as its files keep their stamps.
  *
  * A cache that cannot be read counts as empty; one that cannot be written lasts as long as the process.
  */
@@ -55,13 +55,13 @@ export class PluginIndex {
     this.#failures = new Map(Object.entries(failures))
   }
 
-  /** What is known of a package's entry, unless a file that it depends on changed since. */
+  /** The index entry of a package; undefined if a file that it depends on has changed. */
   fresh(root: string, entry: string): IndexEntry | undefined {
     const known = this.#entries.get(root)
     return known?.entry === entry && isFresh(known.stamps) ? known : undefined
   }
 
-  /** What was known when the package last made sense. */
+  /** The entry of the last valid version of the package. */
   last(root: string): IndexEntry | undefined {
     return this.#entries.get(root)
   }

@@ -10,7 +10,7 @@ interface ProfileNode {
 /** Samples that are of no function. `node` is native code outside of JavaScript, this profiler's own work included. */
 const ENGINE: Readonly<Record<string, string>> = { '(idle)': 'idle', '(garbage collector)': 'gc', '(program)': 'node' }
 
-/** Asking for a profile costs tens of milliseconds, on the stack of the kernel, which asks. */
+/** A profile costs tens of milliseconds on the kernel's stack; they count as Node's. */
 const PROFILER = 'node:inspector'
 
 /**
@@ -38,11 +38,11 @@ export async function sampleCpu(
 }
 
 /**
- * Code that was optimized before does not say what was inlined into it: a plugin's busy handler would count as the kernel's.
- * Precise coverage has all code optimized anew, now under the profiler's eyes.
+ * Drops optimized code. It does not record inlined functions, so a plugin's busy handler would count as the kernel's. Precise
+ * coverage makes V8 optimize all code again, with the profiler attached.
  */
 async function forgetOptimizedCode(session: Session): Promise<void> {
-  // Whoever measures coverage of this process goes on doing so.
+  // Coverage of this process is being measured.
   if (process.env.NODE_V8_COVERAGE !== undefined) return
   await session.post('Profiler.startPreciseCoverage', { callCount: false })
   await session.post('Profiler.stopPreciseCoverage')

@@ -44,7 +44,7 @@ export interface ProjectOptions extends ChoiceOptions {
   readonly serves?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
-  /** Whether a configuration with errors will do: for a command that manages it. What is wrong counts as not said. */
+  /** Whether to open with an invalid configuration, for a command that manages it. Invalid values count as absent. */
   readonly tolerant?: boolean
   /** In place of a log by level and format. */
   readonly log?: KernelLogger
@@ -64,26 +64,26 @@ export class Project {
   readonly kernel: Kernel
   readonly admin: KernelAdmin
   readonly log: KernelLogger
-  /** Settles when the project must end: never by itself, unless an error cannot be survived. */
+  /** Settles when the project must end: after a request to stop, or after a fatal error. */
   readonly ended: Promise<void>
   readonly #options: ProjectOptions
   readonly #choices: Choices
-  /** What is in force. */
+  /** Catalog and configuration in force. */
   #catalog: Catalog
   #config: ResolvedConfig
-  /** What the files in force say; plugins whose settings were refused run with others. */
+  /** Configuration of the files in force; plugins whose settings were refused run with earlier ones. */
   #read: ResolvedConfig
   readonly #findings: Findings
-  /** What was read last, in force or not: its files are watched. */
+  /** Catalog that was read last, in force or not. Its files are watched. */
   #seen: Catalog
-  /** Plugins whose files changed since their code was read: a change that was refused takes them along the next time. */
+  /** Plugins whose files changed since their code was read. The change after a refused one includes them. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
-  /** Whose files are watched. */
+  /** Results whose files are watched. */
   #watched: { readonly found: readonly string[]; readonly sources: Catalog['sources'] } | undefined
   #release: () => void = () => {}
   #end: (error?: Error) => void = () => {}
-  /** Whatever changes what is in force waits for its turn. */
+  /** Queue of changes. */
   #turn: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | undefined
   /** When a configuration file was first seen empty that had settings. */
@@ -187,7 +187,7 @@ export class Project {
     await this.kernel.close()
     await this.#turn
     await this.#catalog.close()
-    // Last: disposers may throw where nobody catches, too.
+    // Last, since disposers may cause uncaught errors too.
     this.#release()
   }
 
@@ -197,7 +197,7 @@ export class Project {
     return turn
   }
 
-  /** What the kernel is to run, by what is in force. */
+  /** Configuration and choice of plugins for the kernel. */
   #wanted(): { readonly configuration: Configure; readonly chosen: (name: string) => boolean } {
     return {
       configuration: this.#choices.configure(this.#config, this.#catalog),
@@ -271,7 +271,7 @@ export class Project {
     if (late.length > 0) this.log.warn(`${late.join(', ')}: takes effect after a restart`)
   }
 
-  /** Enable, disable, reload and activate, asked for by name. */
+  /** Enables, disables, reloads and activates plugins by name. */
   #apply(
     { enable = [], disable = [], reload = [], activate = [], persist }: KernelChange,
     dryRun: boolean
@@ -310,7 +310,7 @@ export class Project {
     })
   }
 
-  /** Describes plugins that were left off, and tells whether there were any. */
+  /** Describes plugins that were left off. Returns whether there were any. */
   async #include(names: readonly string[]): Promise<boolean> {
     const isOff = (source: PluginSource): boolean => names.includes(source.name) && isLeftOff(source)
     if (!this.#catalog.found.sources.some(isOff)) return false
@@ -352,11 +352,11 @@ export class Project {
         : code.inputs.some(file => changed.has(file))
     )
     for (const { name } of stale) this.#stale.add(name)
-    // Most saves touch code alone, and what was read of everything else holds.
+    // Most saves touch only code; everything else that was read stays valid.
     const isCode = (file: string): boolean =>
       basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
     await this.#reread(() => {
-      // What was refused has to be read again.
+      // A refused configuration is read again.
       const upToDate = this.#seen.sources === this.#catalog.sources
       return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
     })
@@ -366,7 +366,7 @@ export class Project {
     for (const { plugin, line } of found.output) this.log.forPlugin(plugin).debug(line)
   }
 
-  /** A single command hears of the problems of others when it asks, and of its own plugins' errors as an error. */
+  /** Reports findings. A single command reports only those of its plugins. */
   #reportFindings(): void {
     const { tolerant, activate } = this.#options
     if (activate === undefined) this.#findings.update(this.#catalog, this.#config)
@@ -438,7 +438,7 @@ function problemsOf(catalog: Catalog): ConfigProblem[] {
   return [...config.problems, ...problems]
 }
 
-/** What is configured follows from the files of the configuration and from what plugins declare. */
+/** Whether two catalogs have the same configuration files and the same declarations of settings. */
 function isSameConfiguration(a: Catalog, b: Catalog): boolean {
   return a.sources === b.sources && isSame(a.manifests, b.manifests) && isSame(a.lapsed, b.lapsed)
 }

@@ -3,8 +3,8 @@ import type { Kernel } from '../core/kernel.ts'
 import { ownerOf } from '../guards/attribution.ts'
 
 /**
- * Attributes what nobody in this process caught: its plugin pays by its policy; without an owner `end` is called, since the
- * state of the process is unknown. Returns how to stop.
+ * Attributes uncaught errors of this process. The policy of the plugin applies. Without an owner it calls `end`, since the
+ * state of the process is unknown. Returns a function that stops it.
  */
 export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () => void {
   const listener = (error: unknown): void => attribute(error, kernel, end)
@@ -18,8 +18,8 @@ export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () =
 
 function attribute(error: unknown, kernel: Kernel, end: (error: Error) => void): void {
   if (isSvcError(error, 'LDR_CLOSED') || isSvcError(error, 'KRN_SCOPE_CLOSED')) {
-    // Code of a unit that is gone: whoever serves under its name now has nothing to do with it.
-    kernel.log.warn(`disposed code tried to go on: ${error.message}`, { error })
+    // Code of a disposed unit. The unit that now has the name is not concerned.
+    kernel.log.warn(`disposed code went on: ${error.message}`, { error })
     return
   }
   const owner = ownerOf(error)

@@ -19,9 +19,9 @@ export interface RequestOptions {
   readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined
 }
 
-/** What a handler knows of the request that it answers. */
+/** Context of a request for its handler. */
 export interface Exchange {
-  /** Aborted when the asking side cancels or is gone. */
+  /** Aborted when the requesting side cancels or ends. */
   readonly signal: AbortSignal
   emit(event: unknown): void
   progress(done: number, total?: number, message?: string): void
@@ -87,7 +87,7 @@ export class Channel<Out extends Methods, In extends Methods> {
     if (this.#closed === undefined) this.#post({ type: 'notice', method, payload })
   }
 
-  /** Rejects everything that waits and everything asked from now on; aborts what is being answered. */
+  /** Rejects pending and later requests, and aborts running handlers. */
   close(error: Error): void {
     this.#closed = error
     for (const { reject } of this.#pending.values()) reject(error)
@@ -132,7 +132,7 @@ export class Channel<Out extends Methods, In extends Methods> {
       else pending.reject(decodeError(message.error))
       if (message.type === 'event' || message.type === 'progress') return
     } catch (error) {
-      // The asker's own listener threw: its request fails, as it would if both ran in one place.
+      // The requester's own listener threw: its request fails, as in one process.
       pending.reject(error as Error)
       this.#port.post({ type: 'cancel', id: message.id })
     }

@@ -19,7 +19,7 @@ import { type EncodedError, encodeError, plain } from './remote-error.ts'
 
 /** Faults are counted on the host's side. */
 const NO_BREAKER = { failures: 0, windowMs: 0, halfOpenMs: 0 }
-/** For the disposers of a plugin whose host is gone. */
+/** Time for the disposers of a plugin whose host has ended. */
 const ORPHANED_MS = 2_000
 
 const NAME = process.argv[2] ?? 'plugin'
@@ -114,7 +114,7 @@ async function invoke(request: RemoteCall, { signal, emit, progress }: Exchange)
         ...(timeoutMs === undefined ? {} : { timeoutMs })
       })
   } catch (error) {
-    // What a handler truly threw goes to the host, which counts it as a fault and logs it.
+    // The host gets the handler's original error, counts it as a fault and logs it.
     const own = isSvcError(error, 'OPR_FAILED') && error.plugin === NAME && error.cause !== undefined
     throw own ? error.cause : error
   }
@@ -153,7 +153,7 @@ function workerPort(at: NonNullable<typeof parentPort>): Port {
 }
 
 function processPort(): Port {
-  // A signal to the whole group, such as Ctrl-C, is the host's to handle: it drains before it lets its plugins go.
+  // The host handles a signal to the whole group, such as Ctrl-C: it drains before it ends its plugins.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => {
     const left = unit === undefined ? Promise.resolve() : unit.dispose(ORPHANED_MS)

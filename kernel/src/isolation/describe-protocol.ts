@@ -3,7 +3,7 @@ import type { EncodedError } from './remote-error.ts'
 /** The file descriptor on which a describer answers; its standard output belongs to what plugins print. */
 export const ANSWER_DESCRIPTOR = 3
 
-/** What the host writes to a describer, one JSON text a line. */
+/** Message from the host to a describer, one JSON text per line. */
 export type Question =
   | { readonly type: 'warm'; readonly root: string; readonly specifiers: readonly string[] }
   | {
@@ -17,7 +17,7 @@ export type Question =
       readonly timeoutMs: number
     }
 
-/** What a describer answers, one JSON text a line. `begun` starts the clock: a process may take long to start. */
+/** Message from a describer to the host, one JSON text per line. `begun` starts the time limit, since a process may start slowly. */
 export type Answer =
   | { readonly type: 'ready' }
   | { readonly type: 'begun'; readonly id: number }

@@ -30,7 +30,7 @@ export interface DescribeRequest {
   readonly version: string
   /** CommonJS with an inline source map. */
   readonly text: string
-  /** What `svc.toml` grants; null for nothing. */
+  /** Permissions that `svc.toml` grants; null for none. */
   readonly grants: Permissions | null
   /** Whether it shares one process with other plugins, as those of the installation do. */
   readonly shared: boolean
@@ -41,7 +41,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 const MAX_OUTPUT_BYTES = 64 * 1024
 /** For a process to start; a busy machine takes seconds. */
 const START_TIMEOUT_MS = 60_000
-/** The save that a spare waits for is not the one that is being applied. */
+/** Delay before a spare starts, so that it does not slow down the change under way. */
 const SPARE_DELAY_MS = 100
 
 /**
@@ -132,7 +132,7 @@ export class Describer {
     return described
   }
 
-  /** Later, so that it does not compete with the change for which the last one was used. */
+  /** Starts a spare after a delay, so that it does not compete with the change under way. */
   #prepareSpare(key: string, request: DescribeRequest): void {
     const { spares = 0 } = this.#options
     if (spares === 0 || this.#closed) return
@@ -151,7 +151,7 @@ export class Describer {
           spare.kill()
         }
       } catch {
-        // The next description starts a process of its own and reports why it cannot.
+        // The next description starts another process and reports the error.
       }
     }, SPARE_DELAY_MS)
     this.#timers.add(timer.unref())
@@ -164,7 +164,7 @@ export class Describer {
       kind: 'process',
       permissions,
       projectRoot: this.#options.projectRoot,
-      // Plugins that share a process lie in one folder, and their packages beside it.
+      // Plugins that share a process lie in one folder, and their packages next to it.
       readable: [...entry.readable, ...packageFolders(root), ...(shared ? [dirname(dirname(root))] : [])],
       dataDirectory: null
     })
@@ -339,8 +339,6 @@ class Child {
 
   #tooLate(id: number, limitMs: number): void {
     const waiting = this.#waiting.get(id)
-    // From now on nothing is asked of it, although its end is noticed later.
-    this.ended = true
     this.kill()
     if (waiting === undefined) return
     this.#waiting.delete(id)

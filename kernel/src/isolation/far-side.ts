@@ -22,7 +22,7 @@ export interface FarSideOptions {
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** What a worker died of, as its host is told. */
+  /** Error that ended a worker. */
   readonly error: Error | null
 }
 
@@ -84,7 +84,7 @@ export function startProcess(options: FarSideOptions): FarSide {
       child.once('error', error => resolve({ code: null, signal: null, error }))
       child.once('exit', (code, signal) => {
         const finish = (): void => resolve({ code, signal, error: null })
-        // Whoever inherited its streams can hold them open.
+        // A process that inherited its streams can hold them open.
         const timer = setTimeout(finish, LAST_WORDS_MS)
         child.once('close', () => {
           clearTimeout(timer)
@@ -92,7 +92,7 @@ export function startProcess(options: FarSideOptions): FarSide {
         })
       })
     }),
-    // A process that is gone is noticed by its end.
+    // The end of the process is reported by `ended`.
     post: message => void child.send(message as object, () => {}),
     onMessage: listener => child.on('message', listener),
     kill: () => void child.kill('SIGKILL')

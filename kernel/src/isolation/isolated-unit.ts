@@ -31,7 +31,7 @@ const FORCE_MS = 1_000
 const LAST_LINES = 20
 
 /**
- * Runs a plugin in a worker or a process of its own, confined to what its manifest asks for or `svc.toml` grants.
+ * Runs a plugin in a separate worker or process, confined to the permissions of its manifest or of `svc.toml`.
  *
  * 1. The far side starts, checks that both are of one version, evaluates the bundle and runs `activate` there.
  * 2. Here the unit gets a stand-in for each operation, hook tap and health check, and passes live settings on.
@@ -156,11 +156,11 @@ class IsolatedUnit {
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
     this.#listen(serves.join(', '), prepares, drains.join(', '))
     this.#unit.configListeners.push(async next => void (await this.#channel.request('reconfigure', next)))
-    // A far side that is gone has nothing left to wait for.
+    // After the far side has ended there is nothing to wait for.
     this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
   }
 
-  /** An empty label: the plugin does not listen. A far side that is gone has ended, which is reported elsewhere. */
+  /** An empty label means that the plugin does not listen. The end of the far side is reported elsewhere. */
   #listen(serves: string, prepares: boolean, drains: string): void {
     const { onServe, onDrain } = this.#unit.serving
     const prepare = async (signal: AbortSignal): Promise<void> =>
@@ -233,7 +233,7 @@ class IsolatedUnit {
       ...(this.#lastLines.length === 0 ? {} : { cause: new Error(this.#lastLines.join('\n')) })
     })
     this.#channel.close(this.#crash)
-    // Until it is activated, whoever waits for that is told.
+    // Before activation has ended, the activation fails with this error.
     if (this.#activated && !this.#leaving) this.#host.onCrash(this.#unit, this.#crash)
   }
 
@@ -263,7 +263,7 @@ async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kin
   const bundle = await code.bundle
   if (reasons.length === 0 && bundle !== null) return bundle
   const why = reasons.length > 0 ? reasons.join(', ') : "is part of the host's own code"
-  throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a ${kind} of its own: it ${why}`, {
+  throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a separate ${kind}: it ${why}`, {
     plugin: name,
     hint: `set isolation = "in-process" in [plugins.${name}]; only operations, hook taps and health checks cross`
   })

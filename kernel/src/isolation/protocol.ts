@@ -5,7 +5,7 @@ import type { EncodedError } from './remote-error.ts'
 /** Both sides come from one kernel, unless it was updated on disk under a running one. Raise it with every change here. */
 export const PROTOCOL = 3
 
-/** Everything that the far side needs to become the plugin. */
+/** Everything that the far side needs to activate the plugin. */
 export interface Activation {
   readonly protocol: number
   readonly sdk: number
@@ -19,7 +19,7 @@ export interface Activation {
   readonly dataRoot: string
 }
 
-/** What the plugin registered, apart from its operations, which the manifest lists. */
+/** Registrations of the plugin, except its operations, which the manifest lists. */
 export interface Contributions {
   readonly taps: readonly { readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>; readonly options: TapOptions }[]
   /** Labels of health checks. */
@@ -41,7 +41,7 @@ export interface RemoteCall {
   readonly timeoutMs: number | undefined
 }
 
-/** What the host asks of the far side. Taps and health checks are named by their place in {@link Contributions}. */
+/** Requests of the host to the far side. An index identifies taps and health checks in {@link Contributions}. */
 export type ToChild = {
   readonly activate: readonly [Activation, Contributions]
   readonly invoke: readonly [RemoteCall, unknown]
@@ -57,7 +57,7 @@ export type ToChild = {
   readonly dispose: readonly [number, unknown]
 }
 
-/** What the far side asks of the host. */
+/** Requests of the far side to the host. */
 export type ToHost = {
   readonly call: readonly [
     Pick<RemoteCall, 'operation' | 'input' | 'timeoutMs'> & {

@@ -5,7 +5,7 @@ import type { Permissions } from '@svc/plugin-sdk'
 /** Variables that every isolated plugin sees; all others only by `permissions.env`. */
 const COMMON_ENV = ['NODE_ENV', 'TZ', 'LANG']
 
-/** Node 20 knows the permission model under its experimental name alone. */
+/** Node 20 has the permission model only under its experimental name. */
 const STABLE = process.allowedNodeEnvironmentFlags.has('--permission')
 
 export interface SandboxRequest {

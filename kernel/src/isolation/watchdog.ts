@@ -1,9 +1,9 @@
-/** Between two questions for a sign of life. */
+/** Time between two pings. */
 const HEARTBEAT_MS = 5_000
-/** Silence after which a far side is lost: plugins may compute for long, yet not for ever. */
+/** Time without an answer after which a far side counts as lost. */
 const SILENCE_MS = 30_000
 
-/** Notices that the event loop on the far side does not turn any more. */
+/** Detects a blocked event loop on the far side. */
 export class Watchdog {
   readonly #ping: () => Promise<unknown>
   readonly #onSilent: (milliseconds: number) => void
@@ -16,13 +16,13 @@ export class Watchdog {
     this.#heartbeat = setInterval(() => this.expect(SILENCE_MS), HEARTBEAT_MS).unref()
   }
 
-  /** Asks for a sign of life within a time; an earlier question that still waits becomes at least as urgent. */
+  /** Pings and expects an answer within a time. Shortens the limit of a ping that still waits. */
   expect(milliseconds: number): void {
     const waiting = this.#patience
     const until = performance.now() + milliseconds
     if (waiting !== undefined && waiting.until <= until) return
     clearTimeout(waiting?.timer)
-    // An answer that lies unread, since this side was busy itself, is read before the immediate runs.
+    // If this side was busy, an unread answer is read before the immediate runs.
     const timer = setTimeout(
       () => setImmediate(() => this.#patience?.timer === timer && this.#lost(milliseconds)),
       milliseconds

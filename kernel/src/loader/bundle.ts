@@ -5,12 +5,12 @@ import type { BuildContext, BuildFailure, BuildOptions, BuildResult } from 'esbu
 import { loaderErrors } from './errors.ts'
 import { replaceFile } from './replace-file.ts'
 
-/** The one place of a plugin's code: where `require` looks from, and what `import.meta` says, built or not. */
+/** Path of a plugin's code for `require` and `import.meta`, built or not. */
 export function bundlePath(root: string): string {
   return join(root, 'dist', 'plugin.cjs')
 }
 
-/** What of a package is compiled. Paths are absolute. */
+/** Files of a package to compile. Paths are absolute. */
 export interface BundleRequest {
   readonly root: string
   readonly source: string
@@ -35,13 +35,13 @@ interface Build {
   tail: Promise<unknown>
 }
 
-/** A kernel that runs from its sources takes those of what it inlines, too. */
+/** A kernel that runs from its sources inlines sources too. */
 const CONDITIONS = import.meta.url.endsWith('.ts') ? ['svc-source'] : []
 
 /** Specifiers that plugins share with the host by identity. */
 export const SHARED = ['@svc/plugin-sdk', '@svc/plugin-sdk/check', '@svc/contracts'] as const
 
-/** What entries of plugins carry inside, by specifier: the module that is bundled. */
+/** Modules bundled into entries of plugins, by specifier. */
 const CARRIED: Readonly<Record<string, string>> = {
   '@svc/plugin-sdk/check': '@svc/plugin-sdk/check/carried',
   '@svc/plugin-sdk/folders': '@svc/plugin-sdk/folders',
@@ -52,9 +52,9 @@ const CARRIED: Readonly<Record<string, string>> = {
 /**
  * Compiles plugins with esbuild: relative imports are inlined, packages stay outside, one file comes out.
  *
- * A plugin that needs a file of its own for a worker or a child process names it in its package.json,
+ * A plugin that needs a separate file for a worker or a child process names it in its package.json,
  * `"svc": { "entries": { "worker": "./src/worker.ts" } }`, and starts `new URL('./worker.cjs', import.meta.url)`. Such an
- * entry is written to `dist/worker.cjs` and carries the SDK and the contracts inside, since nobody injects them there.
+ * entry is written to `dist/worker.cjs` and includes the SDK and the contracts, since the host cannot inject them there.
  */
 export class Bundler {
   readonly #builds = new Map<string, Map<string, Build>>()
@@ -96,7 +96,7 @@ export class Bundler {
     return { text: standalone(esmInterop(main.outputFiles?.[0]?.text ?? '')), inputs: [...inputs], outputs }
   }
 
-  /** Frees what is kept of one package for its next build. */
+  /** Frees the build context of one package. */
   async forget(root: string): Promise<void> {
     const builds = this.#builds.get(root)
     this.#builds.delete(root)
@@ -124,7 +124,7 @@ export class Bundler {
     })
   }
 
-  /** Whoever compiles once gets no context, which would keep the process alive until it is disposed. */
+  /** The first build uses no context, which would keep the process alive until it is disposed. */
   async #turn(root: string, build: Build, options: BuildOptions): Promise<BuildResult> {
     const esbuild = await import('esbuild').catch((cause: unknown) => {
       throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} holds TypeScript, and esbuild is not installed`, {

@@ -93,8 +93,8 @@ export function evaluate(code: Code, options: EvaluateOptions, hooks: InstanceHo
 }
 
 /**
- * Packages that the code imports statically and that offer themselves to `import` alone, loaded; the others are left to
- * `require`, which takes ES modules too.
+ * Loads packages that the code imports statically and that export only to `import`. The others are left to `require`, which
+ * loads ES modules too.
  */
 export async function preload(root: string, text: string): Promise<ReadonlyMap<string, unknown>> {
   const file = bundlePath(root)
@@ -135,8 +135,8 @@ function compiled(
 }
 
 /**
- * Compiles a function body. The text stands in a block of its own, so that it may declare names that are also
- * parameters, on the function's third line, which its source map is moved by.
+ * Compiles a function body. The text is in a separate block, so that it may declare names that are also parameters. The block
+ * is on the function's third line; the source map is shifted accordingly.
  */
 export function compile(
   text: string,

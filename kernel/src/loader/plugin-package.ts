@@ -4,19 +4,19 @@ import type { SvcError } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 import { PLUGIN_NAME } from './manifest.ts'
 
-/** What a package.json says of the plugin in its folder. Paths are absolute and inside of the package. */
+/** The plugin's fields of a package.json. Paths are absolute and inside of the package. */
 export interface PluginPackage {
   readonly root: string
   readonly packageName: string
   readonly version: string
-  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` lies beside it. */
+  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` lies next to it. */
   readonly plugin: string
   /** `svc.source`; null when there is none. */
   readonly source: string | null
   readonly sourceExists: boolean
   /** `svc.name`: the plugin's name, for hosts that have not read its manifest. */
   readonly pluginName: string | null
-  /** `svc.entries`: files compiled beside the plugin for its workers and child processes. */
+  /** `svc.entries`: files compiled next to the plugin for its workers and child processes. */
   readonly entries: Readonly<Record<string, string>>
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 
-/** What is watched; absolute paths. */
+/** Watched files and directories; absolute paths. */
 export interface WatchSet {
   /** Files, whether they exist or not. */
   readonly files: Iterable<string>
@@ -22,7 +22,7 @@ export interface WatchOptions {
   readonly quietMs?: number
 }
 
-/** What of one directory is in the set. */
+/** Members of the set in one directory. */
 interface Group {
   readonly files: string[]
   /** Whether folders that appear in it and vanish from it count. */
@@ -30,7 +30,7 @@ interface Group {
 }
 
 interface Place {
-  /** What to look for in the directory: files of the set, or the folder in which they will be. */
+  /** Watched names in the directory: files of the set, or the folder in which they will be. */
   readonly items: Set<string>
   readonly folders: boolean
 }
@@ -48,11 +48,11 @@ const SWEEP_MS = 1_000
 
 /**
  * Watches exactly a set of files, through the directories that hold them: an editor that saves by renaming replaces the
- * file, and a file or its folder may be missing as yet.
+ * file, and a file or its folder may not exist yet.
  *
- * The system's events only say where to look; what changed is found by comparing times and sizes. Events come in bursts,
- * and some are lost while a file is replaced: a moment after the last one everything is looked at, which costs too much to be
- * done while somebody waits for what was saved.
+ * The system's events only say where to look; changes are found by comparing times and sizes. Events come in bursts, and some
+ * are lost while a file is replaced. So everything is checked once more after the last event, since that is too slow to do
+ * before the change is applied.
  */
 export class Watcher {
   readonly #options: WatchOptions
@@ -63,7 +63,7 @@ export class Watcher {
   }
   /** The set by directory. */
   #groups: ReadonlyMap<string, Group> = new Map()
-  /** What was last seen of each file, and of each directory's folders; by directory. */
+  /** Last known identity of each file, and of each directory's folders; by directory. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>()
   /** Directories in which something happened. */
   #touched = new Set<string>()
@@ -135,7 +135,7 @@ export class Watcher {
         const current = this.#open.get(directory)
         const key = `${place.folders} ${[...place.items].sort().join()}`
         if ((current?.key === key && current.identity === identityOf(directory)) || this.#closed) return false
-        // What watches a folder that is gone would be taken for the one that came in its place.
+        // The watcher of a removed folder does not watch the folder that replaced it.
         if (current !== undefined && current.identity !== identityOf(directory)) await current.watcher.close()
         else if (current !== undefined) stale.push(current)
         const watcher = await this.#watch(directory, place)
@@ -183,12 +183,12 @@ export class Watcher {
     const isOurs = (path: string): boolean => items.has(path) || path === directory
     const watcher = watch(directory, { ignoreInitial: true, depth: 0, ignored: path => !isOurs(path) })
     watcher.on('error', this.#options.onError)
-    // Also tells of the directory itself, by its name, when it is removed.
+    // Also emits for the directory itself, by its name, when it is removed.
     watcher.on('raw', (_event, name) => {
       const path = name && name !== basename(directory) ? join(directory, name) : directory
       if (folders || isOurs(path)) this.#soon(directory, path)
     })
-    // What chokidar makes of it comes a little later, and need not prolong the wait.
+    // Events of chokidar come a little later, and do not restart the timer.
     watcher.on('all', (_event, path) => {
       if (this.#timer === undefined && (folders || isOurs(path))) this.#soon(directory, path)
     })
@@ -196,7 +196,7 @@ export class Watcher {
     return watcher
   }
 
-  /** To be looked at once it is quiet: a path in a directory that is watched; without one, what is known to be touched. */
+  /** Schedules a check after a quiet time: of a path in a watched directory, or of everything known to be touched. */
   #soon(directory?: string, path?: string): void {
     clearTimeout(this.#timer)
     clearTimeout(this.#sweep)
@@ -231,7 +231,7 @@ export class Watcher {
     }
   }
 
-  /** Looks again where something happened, and says what is not as it was. */
+  /** Checks directories with events. Returns the changed paths. */
   async #changed(): Promise<string[]> {
     const isMoved = (directory: string): boolean => identity(directory) !== this.#open.get(directory)?.identity
     const everywhere = this.#everywhere || [...this.#touched].some(isMoved)
@@ -291,7 +291,7 @@ function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return true
 }
 
-/** Tells a file or folder from another one of its name. */
+/** Distinguishes a file or folder from another one of its name. */
 function identity(path: string, more: (stats: Stats) => string = () => ''): string {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? MISSING : `${stats.ino} ${stats.birthtimeMs} ${more(stats)}`

@@ -31,8 +31,8 @@ export interface TestKernelOptions {
 }
 
 /**
- * A kernel over plugins that are values of the test, with a folder of its own and a log in memory. This is what
- * `@svc/plugin-sdk/testing` stands on; it runs the same code as the served kernel.
+ * Opens a kernel over plugins that are values of the test, with a temporary folder and a log in memory. It is the base of
+ * `@svc/plugin-sdk/testing` and runs the same code as the served kernel.
  */
 export async function openTestKernel(options: TestKernelOptions): Promise<TestKernelHandle> {
   const root = mkdtempSync(join(tmpdir(), 'svc-test-'))

@@ -105,7 +105,7 @@ t.test('why: a plugin says what it needs and who needs it', async t => {
   ])
   t.same(admin.why('waits'), [
     'waits is waiting: needs tea@1: no known plugin provides it',
-    'it requires tea@1 from nobody (missing)'
+    'it requires tea@1 from no plugin (missing)'
   ])
   t.throws(() => admin.why('tellr'), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean teller?' })
 })
@@ -220,5 +220,5 @@ t.test('why: a waiting plugin shows why the plugin that it waits for does not ru
   await world.apply()
   const [state, ...because] = adminOf(world).why('reader')
   t.match(state, /^reader is waiting/)
-  t.same(because, ['it requires dark@1 from nobody (missing)', 'lamp is disabled'])
+  t.same(because, ['it requires dark@1 from no plugin (missing)', 'lamp is disabled'])
 })
