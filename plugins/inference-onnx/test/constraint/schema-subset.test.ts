@@ -205,7 +205,7 @@ t.test('what is outside of the subset is refused with its name and place', async
     [{ type: 'array', maxItems: 1e9 }, '#/maxItems', /10000/],
     [{ type: 'object', required: 'a' }, '#/required', /list of names/],
     [{ properties: { a: 3 } }, '#/properties/a', /an object or a boolean/],
-    [{ enum: [[1]], minItems: 1 }, '#/minItems', /"minItems" beside an array/],
+    [{ enum: [[1]], minItems: 1 }, '#/minItems', /"minItems" next to an array/],
     [{ anyOf: [{ $ref: '#' }, { type: 'null' }] }, '#', /leads back to itself/],
     [{ type: 'string', enum: [1] }, '#', /no text/],
     [{ allOf: [{ type: 'string' }, { type: 'null' }] }, '#', /no text/],
