@@ -83,7 +83,7 @@ t.test('without a model, or with one that fails, the text gives the plan, and th
 t.test('a reply that is no plan is requested once more', async t => {
   const model = modelOf('Certainly!', GOOD)
   t.match(await refine(model, { synthesise: true }), { source: 'model', stopReason: 'ready', rounds: 0 })
-  t.match(model.asked[1], /not the JSON object/)
+  t.match(model.asked[1], /not the requested JSON object/)
   const stubborn = modelOf('Certainly!')
   t.match(await refine(stubborn), { source: 'splitter', stopReason: 'reply_invalid' })
   t.equal(stubborn.asked.length, 2)
