@@ -174,7 +174,7 @@ t.test('while too many changes wait, commands are refused before they run', asyn
   await until(() => committer.status().failing !== null)
   t.throws(() => committer.assertRoom(), {
     code: 'ORC_QUEUE_FULL',
-    message: /^Queue full: 3 changes .* nobody answers/
+    message: /^Queue full: 3 changes .* no answer/
   })
   store.away = false
   await Promise.all(waiting)

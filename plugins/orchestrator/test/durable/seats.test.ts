@@ -119,7 +119,7 @@ t.test('without ids, and without a database that gives some, the next command is
     if (!answers) throw new Error('no answer')
     return [1, 1 + count]
   })
-  await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /nobody answers/ })
+  await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /no answer/ })
   answers = true
   await blocks.ready()
   t.equal(blocks.task(), 1)

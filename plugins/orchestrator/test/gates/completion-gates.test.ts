@@ -155,7 +155,7 @@ t.test('citations are held against the session’s envelope', async t => {
   )
   const broken = gates('/nowhere', { completion_grounding_enforce: true }, new Error('gone'))
   t.match(await broken.complete(subject, { ...honest, evidence_citations: ['rfc-9'] }), { gate: 'grounding' })
-  t.match(broken.warnings, [/session s could not be read: Error: gone/])
+  t.match(broken.warnings, [/session s could not be read: gone/])
 })
 
 t.test('facts must be cited where facts are required', async t => {
