@@ -226,7 +226,7 @@ t.test('a full disk is said to be one, and nothing is lost of what waited for ro
   const many = state.submit(2)
   for (const at of range(500))
     many.lineage.push({ kind: 'task_submitted', task_id: at, payload: { text: 'x'.repeat(1_000) } })
-  await t.rejects(persistence.committer.commit(many), { code: 'ORC_NOT_DURABLE', hint: /free room/ })
+  await t.rejects(persistence.committer.commit(many, { waitMs: 2_000 }), { code: 'ORC_NOT_DURABLE', hint: /free room/ })
   t.match(persistence.committer.status().failing, /^DBS_FULL/)
   rmSync(filler)
   await persistence.committer.commit(state.submit(3), { waitMs: 30_000 })
