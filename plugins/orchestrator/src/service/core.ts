@@ -27,12 +27,12 @@ import { recall } from '../state/remembered.ts'
 import { World } from '../state/world.ts'
 import { CommandRunner } from './command-runner.ts'
 import { confineTo } from './confine.ts'
-import { type Estate, estateOf } from './estate.ts'
 import type { Hub } from './hub.ts'
 import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
 import { isLogged } from './levelled-log.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
 import { policyView } from './policy-view.ts'
+import { type StateSnapshot, snapshotState } from './state-snapshot.ts'
 
 export interface CoreOptions {
   /** Replaced in place where they change while running. */
@@ -52,9 +52,9 @@ export interface Core {
   readonly runner: CommandRunner
   /** After the settings were replaced. */
   reconfigured(): void
-  leave(): Estate
+  leave(): StateSnapshot
   /** Imports another core's state. Returns the changes to persist. Throws on state it cannot import. */
-  take(left: Estate): Changes
+  take(left: StateSnapshot): Changes
 }
 
 /** A core without a task, for a hub. */
@@ -202,7 +202,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       bus.emit({ type: 'attention_config_reloaded' })
     },
     leave: () =>
-      estateOf(
+      snapshotState(
         world,
         records,
         Object.fromEntries(Object.entries(heritable).map(([name, each]) => [name, each.leave()]))
@@ -211,7 +211,8 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       for (const [kind, key, json] of left.records) records.restore(kind, key, json)
       const changes = records.takenOver()
       recall(world, left.remembered)
-      for (const [name, each] of Object.entries(heritable)) if (name in left.asides) each.take(left.asides[name])
+      for (const [name, each] of Object.entries(heritable))
+        if (name in left.components) each.take(left.components[name])
       return changes
     }
   }

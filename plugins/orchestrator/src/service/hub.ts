@@ -20,10 +20,10 @@ import { TaskSignals } from './task-signals.ts'
 import { Wakes } from './wakes.ts'
 
 /**
- * Counts up with every change to what crosses a reload: this class and what it keeps, {@link Core}, `Estate`. Code of another
- * version does not take the hub over, but reads the state from the database, as after a restart.
+ * Version of everything that crosses a reload: this class, its members, {@link Core} and `StateSnapshot`. Each change to them
+ * increments it. Code of another version does not take the hub over; it reads the state from the database, as after a restart.
  */
-export const HUB_VERSION = 2
+export const HUB_VERSION = 3
 
 /** Between two looks for what other processes left. */
 const LOOK_MS = 2_000

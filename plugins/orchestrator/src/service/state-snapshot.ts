@@ -4,20 +4,20 @@ import { type Remembered, remembered } from '../state/remembered.ts'
 import type { World } from '../state/world.ts'
 
 /**
- * Everything of a state that goes to the one after it in the same process. It crosses from one version of the code to another, so
- * it contains only texts, numbers, arrays and maps.
+ * The whole state, for the next core in the same process. It crosses from one version of the code to another, so it contains
+ * only strings, numbers, arrays and maps.
  */
-export interface Estate {
+export interface StateSnapshot {
   readonly records: readonly StoredRecord[]
   readonly remembered: Remembered
-  /** State of ledgers and similar parts beyond their records, by their names. */
-  readonly asides: Readonly<Record<string, unknown>>
+  /** Exported state of each `Transferable`, by its name. */
+  readonly components: Readonly<Record<string, unknown>>
 }
 
 type StoredRecord = readonly [kind: RecordKind, key: string, json: string]
 
-export function estateOf(world: World, records: Records, asides: Estate['asides']): Estate {
-  return { records: [...recordsOf(world, records)], remembered: remembered(world), asides }
+export function snapshotState(world: World, records: Records, components: StateSnapshot['components']): StateSnapshot {
+  return { records: [...recordsOf(world, records)], remembered: remembered(world), components }
 }
 
 function* recordsOf(world: World, records: Records): Iterable<StoredRecord> {
