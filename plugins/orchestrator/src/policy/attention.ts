@@ -10,7 +10,7 @@ import type {
   InterruptionSignals
 } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
-import type { Clock, Heritable, Ledger } from '../state/ports.ts'
+import type { Clock, Ledger, Transferable } from '../state/ports.ts'
 import { judgeInterruption } from './interruption.ts'
 
 export type AttentionSettings = Pick<
@@ -65,7 +65,7 @@ interface Account {
  * `decide` only judges and records: the caller that interrupts takes the cost with `debit`. So the costs of all events add up to
  * the spending. Events of the orchestrator go to `tell`.
  */
-export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Heritable {
+export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transferable {
   readonly #settings: () => AttentionSettings
   readonly #now: Clock
   readonly #tell: (event: AgentEventKind) => void
@@ -170,12 +170,12 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Herita
   }
 
   /** The last events. */
-  leave(): readonly AttentionEvent[] {
+  exportState(): readonly AttentionEvent[] {
     return this.#events
   }
 
-  take(left: unknown): void {
-    this.#events.push(...(left as readonly AttentionEvent[]))
+  importState(state: unknown): void {
+    this.#events.push(...(state as readonly AttentionEvent[]))
   }
 
   serialise(key: string): string | null {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AgentBudget, agentLabel, type BudgetSignal, type CostRecord, orchestrationErrors } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import type { Settings } from '../settings.ts'
-import type { BudgetPort, Clock, Heritable } from '../state/ports.ts'
+import type { BudgetPort, Clock, Transferable } from '../state/ports.ts'
 
 export type BudgetSettings = Pick<Settings, 'agent_max_tokens' | 'agent_max_cost_usd' | 'tenant_max_cost_usd'>
 
@@ -49,7 +49,7 @@ interface BudgetMemory {
 export type TimedCost = CostRecord & { readonly timestamp_ms: number }
 
 /** Spending of agents, tenants and sessions. Records are `budget/agent:ID`, `budget/tenant:NAME` and `budget/session:NAME`. */
-export class BudgetLedger implements BudgetPort, Heritable {
+export class BudgetLedger implements BudgetPort, Transferable {
   readonly #settings: () => BudgetSettings
   readonly #now: Clock
   readonly #agents = new Map<number, Account>()
@@ -206,12 +206,12 @@ export class BudgetLedger implements BudgetPort, Heritable {
   }
 
   /** Signs of loops, and the last costs. */
-  leave(): BudgetMemory {
+  exportState(): BudgetMemory {
     return { activity: this.#activity, costs: this.#costs }
   }
 
-  take(left: unknown): void {
-    const { activity, costs } = left as BudgetMemory
+  importState(state: unknown): void {
+    const { activity, costs } = state as BudgetMemory
     for (const [agent, each] of activity) this.#activity.set(agent, each)
     this.#costs.push(...costs)
   }

@@ -6,7 +6,7 @@ import {
   rowsByName
 } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
-import type { Clock, Heritable } from '../state/ports.ts'
+import type { Clock, Transferable } from '../state/ports.ts'
 
 export type ExecutionTimeSettings = Pick<
   Settings,
@@ -41,7 +41,7 @@ const MAX_TOOLS = 1_000
 const FRESH_MS = 30_000
 
 /** How long tools take, from the rows of `agent_exec_history`. */
-export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
+export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
   readonly #parts: ExecutionTimeParts
   /** By repository and tool; only what was recorded while there was no database. */
   readonly #samples = new Map<string, Sample[]>()
@@ -97,12 +97,12 @@ export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
   }
 
   /** Samples without a database. */
-  leave(): ReadonlyMap<string, Sample[]> {
+  exportState(): ReadonlyMap<string, Sample[]> {
     return this.#samples
   }
 
-  take(left: unknown): void {
-    for (const [key, samples] of left as ReadonlyMap<string, Sample[]>) this.#samples.set(key, samples)
+  importState(state: unknown): void {
+    for (const [key, samples] of state as ReadonlyMap<string, Sample[]>) this.#samples.set(key, samples)
   }
 
   #keep(key: string, { outcome, duration_ms, recorded_at_ms }: Sample): void {

@@ -1,13 +1,13 @@
 import type { CapabilityHints, RoutingExplanation, RoutingTerm } from '@svc/contracts'
 import type {
-  Heritable,
   Random,
   RoutableAgent,
   RouteDecision,
   RouterPort,
   RoutingRule,
   RoutingWorld,
-  TaskToRoute
+  TaskToRoute,
+  Transferable
 } from '../state/ports.ts'
 import { type ContributedTerms, NO_TERMS } from './contributed-terms.ts'
 import { penaltyOf, signatureOf } from './fitness.ts'
@@ -55,7 +55,7 @@ interface Route {
  * score; then by its age. Without hints, agents with equal capabilities differ only by their loads:
  * of each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
  */
-export class Router implements RouterPort, Heritable {
+export class Router implements RouterPort, Transferable {
   readonly #parts: RouterParts
   #settings: RoutingSettings
   #context: ScoreWorld
@@ -83,12 +83,12 @@ export class Router implements RouterPort, Heritable {
   }
 
   /** How agents have done. */
-  leave(): unknown {
-    return this.#skills.leave()
+  exportState(): unknown {
+    return this.#skills.exportState()
   }
 
-  take(left: unknown): void {
-    this.#skills.take(left)
+  importState(state: unknown): void {
+    this.#skills.importState(state)
   }
 
   agentAdded(agent: RoutableAgent): void {

@@ -1,5 +1,5 @@
 import type { Settings } from '../settings.ts'
-import type { AgentLoad, Heritable, ScalerPort, ScalingDecision } from '../state/ports.ts'
+import type { AgentLoad, ScalerPort, ScalingDecision, Transferable } from '../state/ports.ts'
 import type { HostPressure } from './host-pressure.ts'
 
 /** The settings of scaling, as they are named in the section `[orchestrator]`. */
@@ -59,7 +59,7 @@ const RELIEF_PER_NODE = 0.15
  *
  * Source: section 2.13 of the specification.
  */
-export class Scaler implements ScalerPort, Heritable {
+export class Scaler implements ScalerPort, Transferable {
   readonly #parts: ScalerParts
   #settings: ScalingSettings
   readonly #totals: number[] = []
@@ -88,12 +88,12 @@ export class Scaler implements ScalerPort, Heritable {
   }
 
   /** The totals of the last ticks, and when it last acted. */
-  leave(): ScalerMemory {
+  exportState(): ScalerMemory {
     return { totals: this.#totals, lastGrowth: this.#lastGrowth, lastUrgent: this.#lastUrgent }
   }
 
-  take(left: unknown): void {
-    const { totals, lastGrowth, lastUrgent } = left as ScalerMemory
+  importState(state: unknown): void {
+    const { totals, lastGrowth, lastUrgent } = state as ScalerMemory
     this.#totals.push(...totals)
     this.#lastGrowth = lastGrowth
     this.#lastUrgent = lastUrgent

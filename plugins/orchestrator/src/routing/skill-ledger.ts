@@ -1,4 +1,4 @@
-import type { Heritable } from '../state/ports.ts'
+import type { Transferable } from '../state/ports.ts'
 
 /** Phases of work on a repository that is cut into shards, as a task's description names them. */
 export type ShardPhase = 'shard_gen' | 'shard_validate' | 'reduce'
@@ -27,15 +27,15 @@ interface Record {
 }
 
 /** How agents have done at what they did, as far as this process has seen it. */
-export class SkillLedger implements Heritable {
+export class SkillLedger implements Transferable {
   readonly #agents = new Map<number, Record>()
 
-  leave(): ReadonlyMap<number, Record> {
+  exportState(): ReadonlyMap<number, Record> {
     return this.#agents
   }
 
-  take(left: unknown): void {
-    for (const [agent, record] of left as ReadonlyMap<number, Record>) this.#agents.set(agent, record)
+  importState(state: unknown): void {
+    for (const [agent, record] of state as ReadonlyMap<number, Record>) this.#agents.set(agent, record)
   }
 
   outcome(agent: number, skill: string, success: boolean): void {

@@ -21,9 +21,9 @@ import { Router } from '../routing/router.ts'
 import { Scaler } from '../routing/scaling.ts'
 import type { Settings } from '../settings.ts'
 import type { Changes } from '../state/changes.ts'
-import type { Heritable, Random } from '../state/ports.ts'
+import type { Random, Transferable } from '../state/ports.ts'
 import { Records } from '../state/records.ts'
-import { recall } from '../state/remembered.ts'
+import { importVolatileState } from '../state/volatile-state.ts'
 import { World } from '../state/world.ts'
 import { CommandRunner } from './command-runner.ts'
 import { confineTo } from './confine.ts'
@@ -52,9 +52,9 @@ export interface Core {
   readonly runner: CommandRunner
   /** After the settings were replaced. */
   reconfigured(): void
-  leave(): StateSnapshot
+  exportState(): StateSnapshot
   /** Imports another core's state. Returns the changes to persist. Throws on state it cannot import. */
-  take(left: StateSnapshot): Changes
+  importState(snapshot: StateSnapshot): Changes
 }
 
 /** A core without a task, for a hub. */
@@ -185,7 +185,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     scalingProfile: () => settings.scaling_profile,
     report
   })
-  const heritable: Readonly<Record<string, Heritable>> = {
+  const transferables: Readonly<Record<string, Transferable>> = {
     budgets,
     attention,
     executionTimes,
@@ -201,18 +201,18 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       policy = policyView(settings, durability.kind)
       bus.emit({ type: 'attention_config_reloaded' })
     },
-    leave: () =>
+    exportState: () =>
       snapshotState(
         world,
         records,
-        Object.fromEntries(Object.entries(heritable).map(([name, each]) => [name, each.leave()]))
+        Object.fromEntries(Object.entries(transferables).map(([name, each]) => [name, each.exportState()]))
       ),
-    take(left) {
-      for (const [kind, key, json] of left.records) records.restore(kind, key, json)
+    importState(snapshot) {
+      for (const [kind, key, json] of snapshot.records) records.restore(kind, key, json)
       const changes = records.takenOver()
-      recall(world, left.remembered)
-      for (const [name, each] of Object.entries(heritable))
-        if (name in left.components) each.take(left.components[name])
+      importVolatileState(world, snapshot.volatile)
+      for (const [name, each] of Object.entries(transferables))
+        if (name in snapshot.components) each.importState(snapshot.components[name])
       return changes
     }
   }

@@ -133,7 +133,7 @@ export class Hub {
     this.#surroundings = surroundings
     const before = this.core
     try {
-      const changes = next.take(before.leave())
+      const changes = next.importState(before.exportState())
       next.runner.tellAfter(before.runner.told)
       this.#core = next
       before.runner.handTo(next.runner)

@@ -1,6 +1,6 @@
 import type { RecordKind } from '../state/changes.ts'
 import type { Records } from '../state/records.ts'
-import { type Remembered, remembered } from '../state/remembered.ts'
+import { exportVolatileState, type VolatileState } from '../state/volatile-state.ts'
 import type { World } from '../state/world.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { World } from '../state/world.ts'
  */
 export interface StateSnapshot {
   readonly records: readonly StoredRecord[]
-  readonly remembered: Remembered
+  readonly volatile: VolatileState
   /** Exported state of each `Transferable`, by its name. */
   readonly components: Readonly<Record<string, unknown>>
 }
@@ -17,7 +17,7 @@ export interface StateSnapshot {
 type StoredRecord = readonly [kind: RecordKind, key: string, json: string]
 
 export function snapshotState(world: World, records: Records, components: StateSnapshot['components']): StateSnapshot {
-  return { records: [...recordsOf(world, records)], remembered: remembered(world), components }
+  return { records: [...recordsOf(world, records)], volatile: exportVolatileState(world), components }
 }
 
 function* recordsOf(world: World, records: Records): Iterable<StoredRecord> {

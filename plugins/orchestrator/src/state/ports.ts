@@ -158,13 +158,13 @@ export interface Ledger {
 }
 
 /**
- * Parts with state beyond records, which survives a reload of the code. The exported state consists of numbers,
- * texts, arrays and maps: it crosses from one version of the code to another.
+ * Component with state that no record keeps, but that survives a reload of the code. The exported state consists of numbers,
+ * strings, arrays and maps: it crosses from one version of the code to another.
  */
-export interface Heritable {
-  leave(): unknown
+export interface Transferable {
+  exportState(): unknown
   /** Exported state of another instance. */
-  take(left: unknown): void
+  importState(state: unknown): void
 }
 
 /** Keys are ids of agents. */

@@ -24,7 +24,7 @@ export class TraceBook {
     return this.#pages
   }
 
-  recall(pages: ReadonlyMap<number, Page>): void {
+  importPages(pages: ReadonlyMap<number, Page>): void {
     for (const [task, page] of pages) this.#pages.set(task, page)
   }
 

@@ -5,7 +5,7 @@ import type { Page } from './trace-book.ts'
 import type { World } from './world.ts'
 
 /** State of this process without records: workers, and the last events. */
-export interface Remembered {
+export interface VolatileState {
   readonly activeAt: number
   readonly saidIdle: boolean
   readonly lastHeartbeatLook: number
@@ -13,10 +13,10 @@ export interface Remembered {
   readonly traces: ReadonlyMap<number, Page>
   /** Why tasks went where they went. */
   readonly reasons: ReadonlyMap<number, Reasons>
-  readonly agents: readonly RememberedAgent[]
+  readonly agents: readonly VolatileAgentState[]
 }
 
-interface RememberedAgent {
+interface VolatileAgentState {
   readonly id: number
   readonly activity: AgentActivity
   readonly heardAt: number
@@ -28,7 +28,7 @@ interface RememberedAgent {
   readonly current: number | null
 }
 
-export function remembered(world: World): Remembered {
+export function exportVolatileState(world: World): VolatileState {
   const { activeAt, saidIdle, lastHeartbeatLook, locks, traces, agents } = world
   return {
     activeAt,
@@ -46,18 +46,18 @@ export function remembered(world: World): Remembered {
   }
 }
 
-/** After the records were taken up. */
-export function recall(world: World, left: Remembered): void {
-  world.activeAt = left.activeAt
-  world.saidIdle = left.saidIdle
-  world.lastHeartbeatLook = left.lastHeartbeatLook
-  world.locks.contention = left.contention
-  world.traces.recall(left.traces)
-  for (const [id, reasons] of left.reasons) {
+/** Imports what no record keeps. The records are imported first. */
+export function importVolatileState(world: World, state: VolatileState): void {
+  world.activeAt = state.activeAt
+  world.saidIdle = state.saidIdle
+  world.lastHeartbeatLook = state.lastHeartbeatLook
+  world.locks.contention = state.contention
+  world.traces.importPages(state.traces)
+  for (const [id, reasons] of state.reasons) {
     const task = world.tasks.get(id)
     if (task !== undefined) task.reasons = reasons
   }
-  for (const { id, current, ...facts } of left.agents) {
+  for (const { id, current, ...facts } of state.agents) {
     const agent = world.agents.get(id)
     if (agent === undefined) continue
     Object.assign(agent, facts)
