@@ -21,7 +21,7 @@ import { EventLog } from './events/log.ts'
 import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
-import { HUB_VERSION, Hub, type Surroundings } from './service/hub.ts'
+import { type HostServices, HUB_VERSION, Hub } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 
@@ -68,7 +68,7 @@ export default definePlugin({
     ctx.follow(routingTerms, items => {
       terms = items
     })
-    const lent: Surroundings = {
+    const services: HostServices = {
       settings: current,
       store: store ?? null,
       log,
@@ -99,15 +99,16 @@ export default definePlugin({
             () => new EventLog({ file: resolve(ctx.projectRoot, event_log), log: ctx.log }),
             kept => kept.close()
           )
-    const { hub, surroundings, core } = await joinHub(ctx, kernel.repositoryId, outlet, lent, options)
+    const joined = await joinHub(ctx, kernel.repositoryId, outlet, services, options)
+    const { hub, core } = joined
     const takeOver = (): void => {
       outlet.log = eventLog
-      if (core !== null) hub.takeOver(surroundings, core)
+      if (core !== null) hub.takeOver(joined.services, core)
     }
     if (core === null) outlet.log ??= eventLog
     ctx.onServe('take over the state', takeOver)
 
-    const serves = (): boolean => hub.surroundings === surroundings
+    const serves = (): boolean => hub.services === joined.services
     const announce = (event: AgentEvent): void => {
       const { kind, timestamp_ms } = event
       if (!('task_id' in kind) || !kind.type.startsWith('task_') || !serves() || !ctx.isTapped(taskChanged)) return
@@ -146,10 +147,10 @@ export default definePlugin({
   }
 })
 
-/** `core`: what is to take over at the flip; null where the hub was opened for this unit. */
+/** `core` takes over at the flip; null if the hub was opened for this unit. */
 interface Joined {
   readonly hub: Hub
-  readonly surroundings: Surroundings
+  readonly services: HostServices
   readonly core: Core | null
 }
 
@@ -161,26 +162,26 @@ async function joinHub(
   ctx: PluginContext,
   repositoryId: string,
   outlet: EventOutlet,
-  lent: Surroundings,
+  services: HostServices,
   options: CoreOptions
 ): Promise<Joined> {
-  const join = async (place: string, surroundings: Surroundings, because?: string): Promise<Joined> => {
+  const join = async (place: string, used: HostServices, because?: string): Promise<Joined> => {
     let isOwn = false
     const open = (): Promise<Hub> => {
       isOwn = true
       const onLost = (): void => void (outlet.seatsLost += 1)
-      return Hub.open({ repositoryId, bus: outlet.bus, surroundings, because, onLost }, hub => makeCore(hub, options))
+      return Hub.open({ repositoryId, bus: outlet.bus, services: used, because, onLost }, hub => makeCore(hub, options))
     }
     const hub = await ctx.keep(`state ${HUB_VERSION} ${place}`, open, kept => kept.close())
-    return { hub, surroundings, core: isOwn ? null : await makeCore(hub, options) }
+    return { hub, services: used, core: isOwn ? null : await makeCore(hub, options) }
   }
-  const { store, log } = lent
-  if (store === null) return join('memory', lent)
+  const { store, log } = services
+  if (store === null) return join('memory', services)
   try {
-    return await join(`${outlet.seatsLost} ${store.location}`, lent)
+    return await join(`${outlet.seatsLost} ${store.location}`, services)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     log.error('the database cannot be used: tasks are kept in memory, and end with the process', { reason })
-    return join('memory', { ...lent, store: null }, reason)
+    return join('memory', { ...services, store: null }, reason)
   }
 }

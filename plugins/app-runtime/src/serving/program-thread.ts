@@ -8,6 +8,7 @@ import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
 import { type Answer, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
+import { openHostServices } from './host-services.ts'
 import {
   type Answers,
   type Calls,
@@ -18,7 +19,6 @@ import {
   STATE,
   type ToThread
 } from './messages.ts'
-import { openSurroundings } from './surroundings.ts'
 
 /** A call that took less may share a message with others. */
 const QUICK_MICROSECONDS = 500
@@ -73,13 +73,13 @@ class LoadedProgram {
       else this.#steps.push(message)
     }
     const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
-    const surroundings = openSurroundings(load, { report, onEffect, slot: () => this.#slot })
-    const interpreter = new Interpreter(program, surroundings.host satisfies Host)
+    const services = openHostServices(load, { report, onEffect, slot: () => this.#slot })
+    const interpreter = new Interpreter(program, services.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
     const endpoints = endpointsOf(program.module)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
-    const { database } = surroundings
+    const { database } = services
     this.#database = database
     const writers = endpoints.flatMap(({ kind, name }, index) => {
       return kind === 'mutation' && !database?.isOutOfProcess(name) ? [index] : []
@@ -87,7 +87,7 @@ class LoadedProgram {
     this.#writers = new Set(database?.hasSavepoints ? writers : [])
     this.#runners = endpoints.map(endpoint => {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
-      return new EndpointRunner(endpoint, interpreter, types, limits, surroundings.inTransaction)
+      return new EndpointRunner(endpoint, interpreter, types, limits, services.inTransaction)
     })
   }
 

@@ -75,12 +75,12 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
   const builtIn = builtInGates({
     settings: current,
     root,
-    envelope: async session => hub.surroundings.envelope(session),
+    envelope: async session => hub.services.envelope(session),
     warn: message => log.warn(message)
   })
   const gates = new CompletionGates({
     settings: current,
-    gates: () => hub.surroundings.gates?.() ?? builtIn,
+    gates: () => hub.services.gates?.() ?? builtIn,
     rollup: agent => trust.rollup(agent)
   })
   const groups = await groupsOf(settings, root)
@@ -100,7 +100,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
         settings,
         random,
         newAgent: mergeCapabilities(configured, probe),
-        terms: new ContributedTerms(() => hub.surroundings.routingTerms?.() ?? NO_TERMS, now, report)
+        terms: new ContributedTerms(() => hub.services.routingTerms?.() ?? NO_TERMS, now, report)
       })
       return router
     },
@@ -126,7 +126,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     world,
     committer: () => hub.persistence.committer,
     ids,
-    ended: end => hub.surroundings.ended(end),
+    ended: end => hub.services.ended(end),
     report
   })
   let policy: OrchestratorPolicy = policyView(settings, durability.kind)
@@ -153,8 +153,8 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     executionTimes,
     policy: () => policy,
     confine: confineTo(root),
-    submitting: async submission => hub.surroundings.submitting?.(submission),
-    goal: async request => hub.surroundings.goal?.(request),
+    submitting: async submission => hub.services.submitting?.(submission),
+    goal: async request => hub.services.goal?.(request),
     admit: (request, surface) => {
       try {
         return admit(request, surface, {
@@ -170,7 +170,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
         })
       }
     },
-    setMode: async (session, mode) => hub.surroundings.setMode?.(session, mode),
+    setMode: async (session, mode) => hub.services.setMode?.(session, mode),
     interrupted: (weight, changes) => {
       if (!settings.attention_enabled) return
       attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')

@@ -29,7 +29,7 @@ export const HUB_VERSION = 3
 const LOOK_MS = 2_000
 
 /** Services that the serving unit passes to the orchestrator. */
-export interface Surroundings {
+export interface HostServices {
   /** Replaced in place where they change while running. */
   readonly settings: Settings
   /** Null: the state ends with the process. */
@@ -54,7 +54,7 @@ export interface Surroundings {
 export interface HubOptions {
   readonly repositoryId: string
   readonly bus: EventBus
-  readonly surroundings: Surroundings
+  readonly services: HostServices
   /** Why there is no database; default: none is attached. */
   readonly because?: string | undefined
   /** Unix milliseconds; default: the system's. */
@@ -83,17 +83,17 @@ export class Hub {
   /** The database of the unit that serves. */
   readonly store: DatabaseStore | null
   readonly log: Logger
-  #surroundings: Surroundings
+  #services: HostServices
   #persistence: Persistence | null = null
   #core: Core | null = null
 
-  private constructor({ repositoryId, bus, surroundings, now }: HubOptions) {
+  private constructor({ repositoryId, bus, services, now }: HubOptions) {
     this.repositoryId = repositoryId
     this.bus = bus
     this.now = forwardClock(now)
-    this.#surroundings = surroundings
-    this.store = surroundings.store === null ? null : forwarding(() => this.#surroundings.store as DatabaseStore)
-    this.log = forwarding(() => this.#surroundings.log)
+    this.#services = services
+    this.store = services.store === null ? null : forwarding(() => this.#services.store as DatabaseStore)
+    this.log = forwarding(() => this.#services.log)
   }
 
   /** Throws where the database cannot be used. */
@@ -111,9 +111,9 @@ export class Hub {
     return hub
   }
 
-  /** The unit whose core serves. */
-  get surroundings(): Surroundings {
-    return this.#surroundings
+  /** Services of the unit that serves. */
+  get services(): HostServices {
+    return this.#services
   }
 
   get core(): Core {
@@ -128,9 +128,9 @@ export class Hub {
    * From now on this core serves, with everything that the one before it had. Where it cannot take that up the one before stays,
    * and the new unit provides its dependencies. Synchronous; throws nothing.
    */
-  takeOver(surroundings: Surroundings, next: Core): void {
-    if (this.#surroundings === surroundings) return
-    this.#surroundings = surroundings
+  takeOver(services: HostServices, next: Core): void {
+    if (this.#services === services) return
+    this.#services = services
     const before = this.core
     try {
       const changes = next.importState(before.exportState())
@@ -180,15 +180,15 @@ export class Hub {
       log,
       now,
       lineage: () => {
-        const { lineage_off, campaign_id } = hub.#surroundings.settings
+        const { lineage_off, campaign_id } = hub.#services.settings
         return { enabled: !lineage_off, campaignId: campaign_id ?? null }
       },
       lookMs: LOOK_MS,
       get waitMs() {
-        return hub.#surroundings.settings.commit_timeout_ms
+        return hub.#services.settings.commit_timeout_ms
       },
       get maxPending() {
-        return hub.#surroundings.settings.commit_queue_limit
+        return hub.#services.settings.commit_queue_limit
       },
       onLost: error => {
         log.error(`the seat of this process: ${error.message}`, { code: error.code })

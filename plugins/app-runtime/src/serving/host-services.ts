@@ -9,7 +9,7 @@ import { type FromThread, type Load, PROGRESS } from './messages.ts'
 /** Lines that may be on their way to the log; a program that prints faster waits. */
 const MAX_UNWRITTEN = 1000
 
-export interface Surroundings {
+export interface HostServices {
   readonly host: Host
   readonly database: ProgramDatabase | null
   readonly inTransaction: InTransaction
@@ -24,7 +24,7 @@ export interface ThreadCallbacks {
 }
 
 /** Host services of a served program. */
-export function openSurroundings(load: Load, { report, onEffect, slot }: ThreadCallbacks): Surroundings {
+export function openHostServices(load: Load, { report, onEffect, slot }: ThreadCallbacks): HostServices {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
