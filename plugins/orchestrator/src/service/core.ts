@@ -28,7 +28,7 @@ import { World } from '../state/world.ts'
 import { CommandRunner } from './command-runner.ts'
 import { confineTo } from './confine.ts'
 import type { Hub } from './hub.ts'
-import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
+import { attentionService, budgetService, PendingEvents, trustService } from './ledgers.ts'
 import { isLogged } from './levelled-log.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
 import { policyView } from './policy-view.ts'
@@ -67,10 +67,10 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       ...(isSvcError(error) ? { code: error.code } : null)
     })
   const current = () => settings
-  const asides = new Asides()
+  const pendingEvents = new PendingEvents()
   const trust = new TrustLedger(current)
   const budgets = new BudgetLedger(current, now)
-  const attention = new AttentionLedger(current, now, asides.tell)
+  const attention = new AttentionLedger(current, now, pendingEvents.add)
   const executionTimes = new ExecutionTimeLedger({ settings: current, now, repositoryId, database: () => hub.store })
   const builtIn = builtInGates({
     settings: current,
@@ -140,7 +140,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     bus,
     wakes,
     signals,
-    attention: attentionService(attention, asides, runner),
+    attention: attentionService(attention, pendingEvents, runner),
     budgets: budgetService({
       ledger: budgets,
       runner,
@@ -161,11 +161,11 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
           attention,
           judge: world.parts.judge,
           qgatePolicy: () => qgatePolicy(settings.socrates_policy),
-          tell: asides.tell
+          tell: pendingEvents.add
         })
       } finally {
         runner.note('an admission', changes => {
-          changes.events.push(...asides.take())
+          changes.events.push(...pendingEvents.drain())
           if (settings.attention_enabled) changes.touch('attention', 'global')
         })
       }
@@ -174,7 +174,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     interrupted: (weight, changes) => {
       if (!settings.attention_enabled) return
       attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')
-      changes.events.push(...asides.take())
+      changes.events.push(...pendingEvents.drain())
       changes.touch('attention', 'global')
     },
     placed: ({ id, agent, placement, rule }) => {

@@ -14,15 +14,15 @@ import type { TrustLedger } from '../policy/trust.ts'
 import type { Clock } from '../state/ports.ts'
 import type { CommandRunner } from './command-runner.ts'
 
-/** Callbacks of the ledgers. */
-export class Asides {
+/** Events of the ledgers that no command has reported yet. */
+export class PendingEvents {
   #events: AgentEventKind[] = []
 
-  readonly tell = (event: AgentEventKind): void => {
+  readonly add = (event: AgentEventKind): void => {
     this.#events.push(event)
   }
 
-  take(): readonly AgentEventKind[] {
+  drain(): readonly AgentEventKind[] {
     if (this.#events.length === 0) return this.#events
     const events = this.#events
     this.#events = []
@@ -31,12 +31,16 @@ export class Asides {
 }
 
 /** The ledger of attention, with what changes in it kept. */
-export function attentionService(ledger: AttentionLedger, asides: Asides, runner: CommandRunner): Attention {
+export function attentionService(
+  ledger: AttentionLedger,
+  pendingEvents: PendingEvents,
+  runner: CommandRunner
+): Attention {
   const kept = <A>(use: () => A): A => {
     let result: A | undefined
     runner.note('attention', changes => {
       result = use()
-      changes.events.push(...asides.take())
+      changes.events.push(...pendingEvents.drain())
       changes.touch('attention', 'global')
     })
     return result as A
@@ -52,7 +56,7 @@ export function attentionService(ledger: AttentionLedger, asides: Asides, runner
     reset: (maxMs, reason) =>
       runner.run(changes => {
         ledger.reset(maxMs, reason)
-        changes.events.push(...asides.take())
+        changes.events.push(...pendingEvents.drain())
         changes.touch('attention', 'global')
       })
   }
