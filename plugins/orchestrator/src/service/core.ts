@@ -60,7 +60,7 @@ export interface Core {
 /** A core without a task, for a hub. */
 export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
   const { settings, root, random = Math.random } = options
-  const { now, bus, wakes, signals, log, repositoryId } = hub
+  const { now, bus, readySignals, signals, log, repositoryId } = hub
   const { durability, ids } = hub.persistence
   const report = (what: string, error: unknown) =>
     log.error(`${what}: ${error instanceof Error ? error.message : String(error)}`, {
@@ -117,7 +117,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     gates,
     capabilities: own => mergeCapabilities(own === undefined ? configured : { ...configured, ...own }, probe),
     observer: {
-      runnable: agent => wakes.runnable(agent),
+      runnable: agent => readySignals.runnable(agent),
       stopped: (task, because) => signals.stopped(task, because)
     }
   })
@@ -138,7 +138,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     runner,
     gates,
     bus,
-    wakes,
+    readySignals,
     signals,
     attention: attentionService(attention, pendingEvents, runner),
     budgets: budgetService({

@@ -16,8 +16,8 @@ import type { Settings } from '../settings.ts'
 import type { Clock, Restorable } from '../state/ports.ts'
 import { forwardClock } from './clock.ts'
 import type { Core } from './core.ts'
+import { ReadySignals } from './ready-signals.ts'
 import { TaskSignals } from './task-signals.ts'
-import { Wakes } from './wakes.ts'
 
 /**
  * Version of everything that crosses a reload: this class, its members, {@link Core} and `StateSnapshot`. Each change to them
@@ -78,7 +78,7 @@ export class Hub {
   readonly repositoryId: string
   readonly now: Clock
   readonly bus: EventBus
-  readonly wakes = new Wakes()
+  readonly readySignals = new ReadySignals()
   readonly signals = new TaskSignals()
   /** The database of the unit that serves. */
   readonly store: DatabaseStore | null
@@ -155,7 +155,7 @@ export class Hub {
   async close(): Promise<void> {
     const told = this.core.runner.close()
     this.signals.close('the orchestrator is closed')
-    this.wakes.close()
+    this.readySignals.close()
     await this.persistence.close()
     await told
   }

@@ -51,8 +51,8 @@ import { agentView, agentViews, statusView, taskViews } from '../state/views.ts'
 import { approve, reorder } from '../state/waiting.ts'
 import type { World } from '../state/world.ts'
 import type { CommandRunner } from './command-runner.ts'
+import type { ReadySignals } from './ready-signals.ts'
 import type { TaskSignals } from './task-signals.ts'
-import type { Wakes } from './wakes.ts'
 
 export interface ServiceParts {
   readonly repositoryId: string
@@ -61,7 +61,7 @@ export interface ServiceParts {
   readonly runner: CommandRunner
   readonly gates: GatePort
   readonly bus: EventBus
-  readonly wakes: Wakes
+  readonly readySignals: ReadySignals
   readonly signals: TaskSignals
   readonly attention: Attention
   readonly budgets: Budgets
@@ -210,7 +210,7 @@ export class OrchestratorService implements Orchestrator {
 
   async retireAgent(agent: number): Promise<RetiredAgent> {
     const tasks = await this.#runner.run((changes, world) => retire(world, changes, agent))
-    this.#parts.wakes.forget(agent)
+    this.#parts.readySignals.forget(agent)
     return { remaining_tasks: tasks.length, tasks }
   }
 
@@ -264,7 +264,7 @@ export class OrchestratorService implements Orchestrator {
       if (world.stopped === null) return
       world.stopped = null
       changes.touch('meta', 'stopped')
-      for (const agent of world.agents.keys()) this.#parts.wakes.runnable(agent)
+      for (const agent of world.agents.keys()) this.#parts.readySignals.runnable(agent)
     })
   }
 
@@ -291,12 +291,12 @@ export class OrchestratorService implements Orchestrator {
   }
 
   next(agent: number): Promise<TaskView | null> {
-    this.#parts.wakes.looked(agent)
+    this.#parts.readySignals.looked(agent)
     return this.#runner.runAhead((changes, world) => next(world, changes, agent)?.view() ?? null)
   }
 
   wake(agent: number, signal: AbortSignal): Promise<void> {
-    return this.#parts.wakes.wait(agent, signal)
+    return this.#parts.readySignals.wait(agent, signal)
   }
 
   taskSignal(task: number): AbortSignal {

@@ -4,7 +4,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void
 }
 
-interface Wake {
+interface ReadySignal {
   /** Whether something came up since the last look. */
   isFresh: boolean
   readonly waiting: Set<Waiter>
@@ -12,37 +12,37 @@ interface Wake {
   readonly signals: WeakSet<AbortSignal>
 }
 
-/** Workers that wait for tasks of an agent. They do not poll: a worker is notified when another look is worth it. */
-export class Wakes {
-  readonly #agents = new Map<number, Wake>()
+/** Notifies workers that wait for tasks of their agent, so that they need not poll. */
+export class ReadySignals {
+  readonly #agents = new Map<number, ReadySignal>()
 
   /** An agent may have work. Cheap without waiting workers. */
   runnable(agent: number): void {
-    const wake = this.#agents.get(agent)
-    if (wake === undefined) return
-    wake.isFresh = true
-    if (wake.waiting.size === 0) return
-    for (const { resolve } of wake.waiting) resolve()
-    wake.waiting.clear()
+    const ready = this.#agents.get(agent)
+    if (ready === undefined) return
+    ready.isFresh = true
+    if (ready.waiting.size === 0) return
+    for (const { resolve } of ready.waiting) resolve()
+    ready.waiting.clear()
   }
 
   /** A worker looks now. */
   looked(agent: number): void {
-    const wake = this.#agents.get(agent)
-    if (wake === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set(), signals: new WeakSet() })
-    else wake.isFresh = false
+    const ready = this.#agents.get(agent)
+    if (ready === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set(), signals: new WeakSet() })
+    else ready.isFresh = false
   }
 
   /** Resolves when there may be something that was not there at the last look. Rejects with the reason of the signal. */
   wait(agent: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
-    const wake = this.#agents.get(agent)
-    if (wake === undefined || wake.isFresh) return Promise.resolve()
-    this.#listen(wake, signal)
-    return new Promise((resolve, reject) => wake.waiting.add({ signal, resolve, reject }))
+    const ready = this.#agents.get(agent)
+    if (ready === undefined || ready.isFresh) return Promise.resolve()
+    this.#listen(ready, signal)
+    return new Promise((resolve, reject) => ready.waiting.add({ signal, resolve, reject }))
   }
 
-  #listen({ signals, waiting }: Wake, signal: AbortSignal): void {
+  #listen({ signals, waiting }: ReadySignal, signal: AbortSignal): void {
     if (signals.has(signal)) return
     signals.add(signal)
     const aborted = () => {
