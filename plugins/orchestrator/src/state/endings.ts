@@ -26,7 +26,7 @@ export function next(world: World, changes: Changes, id: number): Task | null {
       return task
     }
     // Others need not wait for it.
-    world.contend(task, path)
+    world.park(task, path)
   }
   return null
 }

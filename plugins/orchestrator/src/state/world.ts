@@ -103,7 +103,7 @@ export class World {
   /** Ids of tasks that ended and are still known, those that ended first at the front. */
   readonly #ended = new Set<number>()
   /** Queued tasks that found a file locked when they were to start. */
-  readonly #contended = new Map<string, Set<Task>>()
+  readonly #parked = new Map<string, Set<Task>>()
   #createdAt = 0
 
   constructor(parts: Parts) {
@@ -200,22 +200,22 @@ export class World {
     if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
   }
 
-  /** Puts a queued task aside until a file is free. */
-  contend(task: Task, path: string): void {
+  /** Parks a queued task until a file is free. */
+  park(task: Task, path: string): void {
     const agent = this.agents.get(task.agent)
     if (task.slot === -1) return
     agent?.queue.remove(task)
     agent?.parked.add(task)
-    const waiting = this.#contended.get(path)
-    if (waiting === undefined) this.#contended.set(path, new Set([task]))
+    const waiting = this.#parked.get(path)
+    if (waiting === undefined) this.#parked.set(path, new Set([task]))
     else waiting.add(task)
   }
 
   /** A file is free: tasks that waited for it are queued again. */
   freed(path: string): void {
-    const waiting = this.#contended.get(path)
+    const waiting = this.#parked.get(path)
     if (waiting === undefined) return
-    this.#contended.delete(path)
+    this.#parked.delete(path)
     for (const task of waiting) {
       const agent = this.agents.get(task.agent)
       if (agent === undefined) continue
@@ -258,7 +258,7 @@ export class World {
     switch (kind) {
       case 'Queued':
         if (task.slot !== -1) agent.queue.remove(task)
-        else this.#uncontend(task, agent)
+        else this.#unpark(task, agent)
         this.#weigh(agent, -task.weight)
         break
       case 'InProgress':
@@ -315,10 +315,10 @@ export class World {
     this.load += fiftieths
   }
 
-  #uncontend(task: Task, agent: Agent): void {
+  #unpark(task: Task, agent: Agent): void {
     agent.parked.delete(task)
-    for (const [path, waiting] of this.#contended) {
-      if (waiting.delete(task) && waiting.size === 0) this.#contended.delete(path)
+    for (const [path, waiting] of this.#parked) {
+      if (waiting.delete(task) && waiting.size === 0) this.#parked.delete(path)
     }
   }
 }
