@@ -235,8 +235,8 @@ export class DatabaseCommitter implements Committer {
     const { repositoryId, now } = this.#options
     const settings = this.#options.lineage()
     const at = now()
-    const told = lineage.map(row => lineageRow(row, repositoryId, settings, at)).filter(row => row !== null)
-    return [...told, ...rows]
+    const lineageRows = lineage.map(row => lineageRow(row, repositoryId, settings, at)).filter(row => row !== null)
+    return [...lineageRows, ...rows]
   }
 
   async #run(): Promise<void> {
@@ -268,7 +268,7 @@ export class DatabaseCommitter implements Committer {
   /** One transaction with all that wait. */
   async #attempt(): Promise<void> {
     const { store, repositoryId, seats, seat, source, ids } = this.#options
-    const taken = this.#waiting.length
+    const claimed = this.#waiting.length
     const dirty = this.#dirty
     const rows: TableRow[] = []
     const first: SqlStatement[] = []
@@ -292,7 +292,7 @@ export class DatabaseCommitter implements Committer {
       ...recordStatements(dirty, source, repositoryId, seat.seat)
     ]
     const own = this.#unfit.statements(rows, repositoryId, seat.seat)
-    this.#open.push({ number, count: taken })
+    this.#open.push({ number, count: claimed })
     this.#dirty = new Set()
     this.#writing = dirty
     try {
@@ -310,7 +310,7 @@ export class DatabaseCommitter implements Committer {
     } finally {
       this.#writing = NOTHING
     }
-    this.#settle({ number, count: taken })
+    this.#settle({ number, count: claimed })
   }
 
   #settle({ number, count }: Attempt): void {

@@ -31,7 +31,7 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly lookMs?: number
   /** Milliseconds that closing waits for a database that does not answer; default 5,000. */
   readonly closeMs?: number
-  /** Told once when another process has taken the seat over: nothing is kept from then on. */
+  /** Called once when another process has claimed the seat; nothing is written from then on. */
   readonly onLost?: (error: SvcError) => void
 }
 
@@ -40,7 +40,7 @@ export async function openDatabasePersistence(options: DatabasePersistenceOption
   const { store } = options
   await store.migrate(`${Object.values(ORCHESTRATOR_TABLES).join(';\n')};`)
   const seats = new Seats(options)
-  const seat = await seats.take()
+  const seat = await seats.acquire()
   const ids = new IdBlocks((what, count) => seats.takeIds(seat, what, count))
   ids.add(seat.ids)
   const persistence = new DatabasePersistence(options, seats, seat, ids)
@@ -148,7 +148,7 @@ class DatabasePersistence implements Persistence {
   /** Moves the records of free seats to the own seat. */
   async #adopt(): Promise<readonly Recovery[]> {
     const { store, repositoryId } = this.#options
-    const taken: Recovery[] = []
+    const recoveries: Recovery[] = []
     for (const abandoned of await this.#seats.abandoned(this.#seat.seat)) {
       if (this.#merging.has(abandoned.seat)) continue
       const claimed = await this.#seats.claim(abandoned)
@@ -160,9 +160,9 @@ class DatabasePersistence implements Persistence {
       // One that takes too long stays in its place among the changes that wait.
       await this.#started().commitWith(changes, mergeSeat(repositoryId, claimed, this.#seat.seat))
       this.#merging.delete(claimed.seat)
-      taken.push(recovery)
+      recoveries.push(recovery)
     }
-    return taken
+    return recoveries
   }
 
   async #renew(): Promise<void> {

@@ -72,13 +72,13 @@ export class Seats {
   }
 
   /** The lowest free seat, or else a new one. */
-  async take(): Promise<SeatRow> {
+  async acquire(): Promise<SeatRow> {
     for (;;) {
       const rows = await this.#rows()
       const free = rows.find(row => this.isAbandoned(row))
-      const taken = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
+      const acquired = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
       // Another process was faster; there is another one, or a new one.
-      if (taken !== null) return taken
+      if (acquired !== null) return acquired
     }
   }
 

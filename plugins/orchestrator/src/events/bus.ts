@@ -35,7 +35,7 @@ export class EventBus {
   /** Events that listeners publish during a notification come after it for every listener. */
   readonly #later: AgentEventKind[] = []
   #last = 0
-  #telling = false
+  #delivering = false
 
   constructor(options: EventBusOptions) {
     this.#options = options
@@ -47,12 +47,12 @@ export class EventBus {
   }
 
   emit(kind: AgentEventKind): void {
-    if (this.#telling) {
+    if (this.#delivering) {
       this.#later.push(kind)
       return
     }
-    this.#tell(kind)
-    for (let next = this.#later.shift(); next !== undefined; next = this.#later.shift()) this.#tell(next)
+    this.#deliver(kind)
+    for (let next = this.#later.shift(); next !== undefined; next = this.#later.shift()) this.#deliver(next)
   }
 
   /** Called for every event from now on, until the function that is returned is called. */
@@ -98,12 +98,12 @@ export class EventBus {
     })
   }
 
-  #tell(kind: AgentEventKind): void {
+  #deliver(kind: AgentEventKind): void {
     const event: AgentEvent = { id: this.#last + 1, timestamp_ms: this.#options.now(), kind }
     this.#ring[this.#last % this.#capacity] = event
     this.#last += 1
     if (this.#listeners.size === 0) return
-    this.#telling = true
+    this.#delivering = true
     for (const listener of this.#listeners) {
       try {
         listener(event)
@@ -111,7 +111,7 @@ export class EventBus {
         this.#options.report(error)
       }
     }
-    this.#telling = false
+    this.#delivering = false
   }
 }
 

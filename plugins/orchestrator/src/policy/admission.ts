@@ -19,8 +19,8 @@ export interface AdmissionParts {
   readonly attention: AttentionLedger
   readonly judge: Pick<JudgePort, 'screen'>
   readonly qgatePolicy: () => QgatePolicy
-  /** Told of `injection_detected` and `prompt_conflict_detected`. */
-  readonly tell: (event: AgentEventKind) => void
+  /** Receives `injection_detected` and `prompt_conflict_detected`. */
+  readonly notify: (event: AgentEventKind) => void
 }
 
 /**
@@ -37,7 +37,7 @@ export function admit(request: SubmitRequest, surface: string, parts: AdmissionP
   const screened = screen(original, parts)
   const warnings = [...screened.warnings, ...findConflicts(screened.description, request.files)]
   const unique = [...new Set(warnings)]
-  if (unique.length > 0) parts.tell({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
+  if (unique.length > 0) parts.notify({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
   const isChanged = screened.description !== original
   return {
     request: isChanged ? { ...request, description: screened.description } : request,
@@ -86,11 +86,11 @@ function humanRequired({ reason, rule }: InterruptionDecision) {
   })
 }
 
-function screen(description: string, { judge, tell }: AdmissionParts) {
+function screen(description: string, { judge, notify }: AdmissionParts) {
   try {
     return judge.screen(description)
   } catch (error) {
-    tell({ type: 'injection_detected', detail: error instanceof Error ? error.message : String(error) })
+    notify({ type: 'injection_detected', detail: error instanceof Error ? error.message : String(error) })
     throw error
   }
 }

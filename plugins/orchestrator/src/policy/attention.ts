@@ -63,20 +63,20 @@ interface Account {
  * How much of a person's attention is spent. One for the process; it is the record `attention/global`.
  *
  * `decide` only judges and records: the caller that interrupts takes the cost with `debit`. So the costs of all events add up to
- * the spending. Events of the orchestrator go to `tell`.
+ * the spending. Events of the orchestrator go to `notify`.
  */
 export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transferable {
   readonly #settings: () => AttentionSettings
   readonly #now: Clock
-  readonly #tell: (event: AgentEventKind) => void
+  readonly #notify: (event: AgentEventKind) => void
   readonly #events: AttentionEvent[] = []
   #account: Account = emptyAccount()
 
-  /** `tell` is called while a method runs, and must not call back. */
-  constructor(settings: () => AttentionSettings, now: Clock, tell: (event: AgentEventKind) => void) {
+  /** `notify` is called while a method runs, and must not call back. */
+  constructor(settings: () => AttentionSettings, now: Clock, notify: (event: AgentEventKind) => void) {
     this.#settings = settings
     this.#now = now
-    this.#tell = tell
+    this.#notify = notify
   }
 
   get enabled(): boolean {
@@ -162,7 +162,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
   reset(maxMs: number | null, reason: string): void {
     const max = maxMs ?? this.#account.max_ms
     this.#account = { ...emptyAccount(), max_ms: max }
-    this.#tell({ type: 'attention_budget_reset', agent_id: 0, new_max_ms: this.#max, reason })
+    this.#notify({ type: 'attention_budget_reset', agent_id: 0, new_max_ms: this.#max, reason })
   }
 
   keys(): Iterable<string> {
@@ -240,7 +240,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     for (const threshold of [this.#alert, 1]) {
       const isOver = threshold === 1 ? after >= 1 && before < 1 : after > threshold && before <= threshold
       if (!isOver) continue
-      this.#tell({
+      this.#notify({
         type: 'attention_budget_alert',
         agent_id: 0,
         threshold,

@@ -12,8 +12,8 @@ export interface RunnerParts {
   /** Read for each change, since it exists only after the state was loaded. */
   readonly committer: () => Committer
   readonly ids: IdSource
-  /** Told of tasks that ended, in their order, after that is durable. */
-  readonly ended: (end: TaskEnd) => Promise<void>
+  /** Called for each task that ended, in their order, after its end is durable. */
+  readonly onEnded: (end: TaskEnd) => Promise<void>
   /** Receives failures without a caller. */
   readonly report: (what: string, error: unknown) => void
 }
@@ -33,7 +33,7 @@ export class CommandRunner {
   #closed = false
   #successor: Runner | null = null
   /** Tasks whose ends are being reported. */
-  #telling: Promise<void> = Promise.resolve()
+  #notifying: Promise<void> = Promise.resolve()
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -100,19 +100,19 @@ export class CommandRunner {
   }
 
   /** Resolves when the ends of all tasks so far have been reported. */
-  get told(): Promise<void> {
-    return this.#telling
+  get notified(): Promise<void> {
+    return this.#notifying
   }
 
   /** Reports ended tasks in their order. */
-  tellAfter(before: Promise<void>): void {
-    this.#telling = Promise.all([before, this.#telling]).then(() => undefined)
+  notifyAfter(before: Promise<void>): void {
+    this.#notifying = Promise.all([before, this.#notifying]).then(() => undefined)
   }
 
   /** From now on commands are refused. Resolves when the ends of all tasks have been reported. */
   close(): Promise<void> {
     this.#closed = true
-    return this.#telling
+    return this.#notifying
   }
 
   #assertOpen(): void {
@@ -126,18 +126,18 @@ export class CommandRunner {
     if (changes.ended.length > 0) {
       // A caller that timed out was notified; the change proceeds, and is reported then.
       const durable = done.catch(() => committer.commit(changes, { waitMs: NO_LIMIT_MS }))
-      this.#tell(changes.ended, durable)
+      this.#notify(changes.ended, durable)
     }
     return done
   }
 
-  #tell(ends: readonly TaskEnd[], durable: Promise<void>): void {
-    const before = this.#telling
-    this.#telling = durable.then(
+  #notify(ends: readonly TaskEnd[], durable: Promise<void>): void {
+    const before = this.#notifying
+    this.#notifying = durable.then(
       async () => {
         await before
         for (const end of ends) {
-          await this.#parts.ended(end).catch(error => this.#parts.report(`the end of task ${end.task_id}`, error))
+          await this.#parts.onEnded(end).catch(error => this.#parts.report(`the end of task ${end.task_id}`, error))
         }
       },
       error => this.#parts.report('tasks that ended', error)

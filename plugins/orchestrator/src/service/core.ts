@@ -126,7 +126,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     world,
     committer: () => hub.persistence.committer,
     ids,
-    ended: end => hub.services.ended(end),
+    onEnded: end => hub.services.ended(end),
     report
   })
   let policy: OrchestratorPolicy = policyView(settings, durability.kind)
@@ -147,7 +147,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       assertAgent,
       database: () => hub.store,
       now,
-      tellCosts: () => policy.llm_cost_events
+      reportsCosts: () => policy.llm_cost_events
     }),
     trust: trustService(trust, assertAgent, runner),
     executionTimes,
@@ -161,7 +161,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
           attention,
           judge: world.parts.judge,
           qgatePolicy: () => qgatePolicy(settings.socrates_policy),
-          tell: pendingEvents.add
+          notify: pendingEvents.add
         })
       } finally {
         runner.note('an admission', changes => {

@@ -59,7 +59,7 @@ export interface HubOptions {
   readonly because?: string | undefined
   /** Unix milliseconds; default: the system's. */
   readonly now?: Clock | undefined
-  /** Told when another process has taken the seat: nothing more is kept here. */
+  /** Called when another process has claimed the seat; nothing is written from then on. */
   readonly onLost?: (() => void) | undefined
 }
 
@@ -134,7 +134,7 @@ export class Hub {
     const before = this.core
     try {
       const changes = next.importState(before.exportState())
-      next.runner.tellAfter(before.runner.told)
+      next.runner.notifyAfter(before.runner.notified)
       this.#core = next
       before.runner.handTo(next.runner)
       next.runner.apply(changes, 'what was taken over')
@@ -153,11 +153,11 @@ export class Hub {
   }
 
   async close(): Promise<void> {
-    const told = this.core.runner.close()
+    const notified = this.core.runner.close()
     this.signals.close('the orchestrator is closed')
     this.readySignals.close()
     await this.persistence.close()
-    await told
+    await notified
   }
 
   /** The current state. */

@@ -83,7 +83,7 @@ export interface BudgetServiceParts {
   readonly database: () => Pick<DatabaseStore, 'query'> | null
   readonly now: Clock
   /** Whether costs are reported as events. */
-  readonly tellCosts: () => boolean
+  readonly reportsCosts: () => boolean
 }
 
 export function budgetService(parts: BudgetServiceParts): Budgets {
@@ -111,7 +111,7 @@ export function budgetService(parts: BudgetServiceParts): Budgets {
         for (const key of keys) changes.touch('budget', key)
         changes.rows.push(costRow(cost, parts.now()))
         const { agent_id, provider, model, input_tokens, output_tokens, cost_usd } = cost
-        if (parts.tellCosts()) {
+        if (parts.reportsCosts()) {
           const facts = { agent_id, provider, model, input_tokens, output_tokens, cost_usd }
           changes.event({ type: 'cost_incurred', ...facts })
         }
@@ -123,9 +123,11 @@ export function budgetService(parts: BudgetServiceParts): Budgets {
       const signal = ledger.toolCalled(agent, output)
       const alert = signal !== before && signal !== 'Normal' ? signal : null
       const warning = repeatsBefore < 2 && ledger.outputRepeats(agent) >= 2 ? 'OutputRepeated' : null
-      const told = alert ?? warning
-      if (told !== null)
-        runner.note('a tool call', changes => changes.event({ type: 'budget_alert', agent_id: agent, signal: told }))
+      const reported = alert ?? warning
+      if (reported !== null)
+        runner.note('a tool call', changes =>
+          changes.event({ type: 'budget_alert', agent_id: agent, signal: reported })
+        )
       return signal
     },
     history: async filter => {

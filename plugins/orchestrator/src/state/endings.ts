@@ -214,14 +214,20 @@ function endOne(
   world.totals[TOTALS[outcome]] += 1
   changes.touch('meta', 'totals')
   world.traces.note(task.id, 'outcome', reason === null ? outcome : `${outcome}: ${reason}`, now)
-  tell(changes, task, outcome, reason, now)
+  reportEnd(changes, task, outcome, reason, now)
   if (status.kind === 'Completed') unblock(world, changes, task.id)
 }
 
 const OUTCOMES = { Completed: 'completed', Failed: 'failed', Cancelled: 'cancelled' } as const
 const TOTALS = { completed: 'completed', failed: 'failed', cancelled: 'cancelled', expired: 'cancelled' } as const
 
-function tell(changes: Changes, task: Task, outcome: TaskEnd['outcome'], reason: string | null, now: number): void {
+function reportEnd(
+  changes: Changes,
+  task: Task,
+  outcome: TaskEnd['outcome'],
+  reason: string | null,
+  now: number
+): void {
   const { id: task_id, agent: agent_id, extra } = task
   const ids = { task_id, agent_id }
   const session = extra?.session_id === undefined ? null : { session_id: extra.session_id }

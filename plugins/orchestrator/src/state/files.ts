@@ -138,16 +138,16 @@ export function moveFiles(world: World, task: Task, to: number, changes: Changes
 export function releaseFiles(world: World, task: Task, changes: Changes): void {
   for (const { path } of task.files) {
     if (!world.locks.release(path, task.agent, task.id, other => world.tasks.get(other)?.agent ?? null)) continue
-    tellReleased(world, path, task.agent, changes)
+    reportReleased(world, path, task.agent, changes)
   }
 }
 
 /** Whatever an agent holds on a file. */
 export function dropLock(world: World, path: string, agent: number, changes: Changes): void {
-  if (world.locks.drop(path, agent)) tellReleased(world, path, agent, changes)
+  if (world.locks.drop(path, agent)) reportReleased(world, path, agent, changes)
 }
 
-function tellReleased(world: World, path: string, agent: number, changes: Changes): void {
+function reportReleased(world: World, path: string, agent: number, changes: Changes): void {
   changes.touch('lock', path)
   changes.event({ type: 'lock_released', agent_id: agent, path })
   world.freed(path)

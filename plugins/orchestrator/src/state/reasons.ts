@@ -70,9 +70,9 @@ export function restoredReasons({ c = [], g = [], t = 0 }: ReasonsRecord): Reaso
 }
 
 function candidateRecord({ agent_id, agent_name, score, terms }: Candidates[number]) {
-  const told: (string | number)[] = []
-  for (const { term, value } of terms) if (value !== 0) told.push(term, rounded(value))
-  return [agent_id, agent_name, rounded(score), ...told] as const
+  const scored: (string | number)[] = []
+  for (const { term, value } of terms) if (value !== 0) scored.push(term, rounded(value))
+  return [agent_id, agent_name, rounded(score), ...scored] as const
 }
 
 function gateRecord({ gate, verdict, detail }: GateRecord) {

@@ -25,7 +25,7 @@ export function tick(world: World, changes: Changes, report: (duty: string, erro
     'signs of life': () => lookForLife(world, changes),
     scaling: () => scale(world, changes),
     continuation: () => continueWork(world, changes),
-    idleness: () => tellIdle(world, changes),
+    idleness: () => reportIdle(world, changes),
     reliability: () => rate(world, changes)
   }
   for (const [duty, run] of Object.entries(duties)) {
@@ -137,7 +137,7 @@ function rate(world: World, changes: Changes): void {
   world.rated.clear()
 }
 
-function tellIdle(world: World, changes: Changes): void {
+function reportIdle(world: World, changes: Changes): void {
   const idle = Math.max(0, world.parts.now() - world.activeAt)
   const isBusy = world.counts.InProgress > 0 || world.counts.Queued > 0
   if (world.saidIdle || isBusy || idle < world.parts.settings().idle_timeout_ms) return

@@ -49,7 +49,7 @@ export interface Parts {
   readonly observer: Observer
 }
 
-/** Told at once, while the command runs. */
+/** Called synchronously, while the command runs. */
 export interface Observer {
   /** The agent may have something to run that it had not before. */
   runnable(agent: number): void

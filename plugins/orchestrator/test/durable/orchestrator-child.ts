@@ -18,7 +18,7 @@ const { service } = await openOrchestrator({
 })
 say('seat')
 
-const told = (task: number, step: number): void => {
+const report = (task: number, step: number): void => {
   say(`! ${task} ${step}`)
   if (point === 'acknowledged' && store.batches >= Number(at)) kill()
 }
@@ -33,15 +33,15 @@ await Promise.all(
         files,
         agent_name: name
       })
-      told(task_id, 1)
+      report(task_id, 1)
       const task = await service.next(agent_id)
       if (task === null) continue
-      told(task.id, 2)
+      report(task.id, 2)
       // One of them leaves something in progress.
       if (each === 2 && round % 8 === 0) continue
       say(`? ${task.id} 3`)
       await service.complete(task.id, { completion_summary: 'done', checks_passed: ['tests'] })
-      told(task.id, 3)
+      report(task.id, 3)
     }
   })
 )

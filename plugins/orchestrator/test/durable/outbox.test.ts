@@ -53,11 +53,11 @@ t.test('whatever becomes of transactions, each change is made once, in order', a
         "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
         [repositoryId]
       )
-      const told = events.map(({ kind }) => (kind.type === 'task_started' ? kind.task_id : 0))
+      const emitted = events.map(({ kind }) => (kind.type === 'task_started' ? kind.task_id : 0))
       const expected = JSON.stringify(range(id))
       return (
         JSON.stringify(order) === expected &&
-        JSON.stringify(told) === expected &&
+        JSON.stringify(emitted) === expected &&
         JSON.stringify(lineage.rows.map(([task]) => task)) === expected &&
         tasks.rows[0]?.[0] === id
       )
@@ -102,12 +102,12 @@ t.test('a change without a caller is made once for every fate of transactions, a
         "SELECT json_extract(value, '$.status') FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
         [repositoryId]
       )
-      const told = new Set(events.map(({ kind }) => JSON.stringify(kind)))
+      const emitted = new Set(events.map(({ kind }) => JSON.stringify(kind)))
       return (
         rows.length === waits.length &&
         rows.every(([status]) => status === 'InProgress') &&
         events.length === waits.length * 2 &&
-        told.size === events.length
+        emitted.size === events.length
       )
     }
   )
@@ -145,10 +145,10 @@ t.test('a caller that waits for too long is notified, and the change is made whe
   store.away = true
   const impatient = committer.commit(state.submit(1), { waitMs: 1 })
   const second = state.submit(2)
-  const told = committer.commit(second)
+  const committing = committer.commit(second)
   const patient = committer.commit(state.submit(3), { waitMs: 30_000 })
   await t.rejects(impatient, { code: 'ORC_NOT_DURABLE' })
-  await t.rejects(told, {
+  await t.rejects(committing, {
     code: 'ORC_NOT_DURABLE',
     message: /^Database error: .* has waited for \d+ ms: DBS_UNREACHABLE/,
     hint: /is kept and retried/

@@ -11,18 +11,18 @@ t.test('a seat that was left is taken first, and a new one where all are taken',
   const store = await openStore()
   const options = { store, repositoryId: 'repo', now: Date.now }
   const [a, b, c] = [new Seats(options), new Seats(options), new Seats(options)]
-  const taken = await Promise.all([a.take(), b.take()])
-  t.same(taken.map(({ seat }) => seat).sort(), [1, 2])
-  const [first] = taken
+  const acquired = await Promise.all([a.acquire(), b.acquire()])
+  t.same(acquired.map(({ seat }) => seat).sort(), [1, 2])
+  const [first] = acquired
   await a.release(first.seat, first.fence, '{"task":[[5,9]]}')
-  t.match(await c.take(), { seat: first.seat, fence: first.fence + 2, ids: { task: [[5, 9]] } })
-  t.equal((await new Seats({ ...options, repositoryId: 'other' }).take()).seat, 1, 'repositories have their own')
+  t.match(await c.acquire(), { seat: first.seat, fence: first.fence + 2, ids: { task: [[5, 9]] } })
+  t.equal((await new Seats({ ...options, repositoryId: 'other' }).acquire()).seat, 1, 'repositories have their own')
 })
 
 t.test('a seat of another host is taken when its lease ran out, and not before', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo' }
-  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity: elsewhere }).take()
+  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity: elsewhere }).acquire()
   const at = (now: number): Seats => new Seats({ ...options, now: () => now })
   t.same(await at(1_500).abandoned(0), [])
   t.same(await at(6_500).abandoned(0), [])
@@ -34,7 +34,7 @@ t.test('a process of another boot under the same host name keeps its seat until 
   const options = { store, repositoryId: 'repo' }
   const [, namespace, ticks] = ownIdentity().start?.split(' ') ?? []
   const identity = { ...ownIdentity(), start: `another-boot ${namespace} ${ticks}` }
-  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity }).take()
+  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity }).acquire()
   const at = (now: number): Seats => new Seats({ ...options, now: () => now })
   t.same(await at(6_500).abandoned(0), [])
   t.match(await at(6_501).abandoned(0), [{ seat: 1 }])

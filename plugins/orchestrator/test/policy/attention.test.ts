@@ -21,14 +21,14 @@ const settings: AttentionSettings = {
 }
 
 function scene(over: Partial<AttentionSettings> = {}) {
-  const told: AgentEventKind[] = []
+  const emitted: AgentEventKind[] = []
   const clock = { now: 1_000_000 }
   const attention = new AttentionLedger(
     () => ({ ...settings, ...over }),
     () => clock.now,
-    event => told.push(event)
+    event => emitted.push(event)
   )
-  return { attention, clock, told }
+  return { attention, clock, emitted }
 }
 const question: InterruptionSignals = { channel: 'a2a', surface: 'svc_a2a_send', gain_bits: 0.3, user_cost: 0.3 }
 
@@ -47,7 +47,7 @@ t.test('a decision is noted and takes nothing', async t => {
 })
 
 t.test('the alert and the end of the budget are reported once each', async t => {
-  const { attention, told } = scene()
+  const { attention, emitted } = scene()
   attention.debit(70_000, 'Interrupted')
   t.equal(attention.state().signal, 'Normal', 'at the threshold')
   attention.debit(1, 'Interrupted')
@@ -55,13 +55,13 @@ t.test('the alert and the end of the budget are reported once each', async t => 
   attention.debit(29_999, 'Interrupted')
   t.match(attention.state(), { signal: 'AttentionCritical', ratio: 1, fatigued: true })
   attention.debit(1, 'Interrupted')
-  t.match(told, [
+  t.match(emitted, [
     { type: 'attention_budget_alert', threshold: 0.7, spent_ms: 70_001, max_ms: 100_000 },
     { type: 'attention_budget_alert', threshold: 1 }
   ])
-  t.equal(told.length, 2)
+  t.equal(emitted.length, 2)
   attention.reset(200_000, 'a new day')
-  t.match(told.at(-1), { type: 'attention_budget_reset', new_max_ms: 200_000, reason: 'a new day' })
+  t.match(emitted.at(-1), { type: 'attention_budget_reset', new_max_ms: 200_000, reason: 'a new day' })
   t.match(attention.state(), { spent_ms: 0, max_attention_ms: 200_000, signal: 'Normal' })
   attention.reset(null, 'again')
   t.equal(attention.state().max_attention_ms, 200_000, 'null leaves the most as it is')

@@ -36,7 +36,7 @@ t.test('agents are made up to the limit, below a parent where one is named', asy
 })
 
 t.test('an agent that is retired gives back what it had, the task in progress first', async t => {
-  const { service, told } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'The first', files, agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'one' })
@@ -53,11 +53,11 @@ t.test('an agent that is retired gives back what it had, the task in progress fi
   t.equal(service.fileOwner('a.ts'), null)
   t.equal(service.task(3)?.status.kind, 'Cancelled', 'what it waited for is gone')
   await t.rejects(service.next(1), { code: 'ORC_AGENT_NOT_FOUND', message: 'Agent A-01 not found' })
-  t.ok(told().includes('agent_retired'))
+  t.ok(emitted().includes('agent_retired'))
 })
 
 t.test('tasks of a retired agent that wait for each other are given back as they were, and end once', async t => {
-  const { service, told } = await opened(t)
+  const { service, emitted } = await opened(t)
   await service.submit(task('The first'))
   await service.submit({ ...task('The second'), depends_on: [1] })
   const { tasks: left } = await service.retireAgent(1)
@@ -66,7 +66,7 @@ t.test('tasks of a retired agent that wait for each other are given back as they
     { id: 2, status: { kind: 'Blocked' } }
   ])
   t.equal(service.status().total_cancelled, 2)
-  t.equal(told().filter(type => type === 'task_cancelled').length, 2)
+  t.equal(emitted().filter(type => type === 'task_cancelled').length, 2)
 })
 
 t.test('an agent that met a conflict while it joined shards is spared that for a while', async t => {
@@ -125,7 +125,7 @@ t.test('when it is closed all workers stop waiting and working', async t => {
 })
 
 t.test('an emergency stop holds everything up until it is started again', async t => {
-  const { service, told } = await opened(t)
+  const { service, emitted } = await opened(t)
   await service.submit(task())
   await service.emergencyStop('smoke')
   await t.rejects(service.submit(task()), { code: 'ORC_STOPPED', message: /^Orchestrator is stopped.*smoke/ })
@@ -133,11 +133,11 @@ t.test('an emergency stop holds everything up until it is started again', async 
   t.ok(service.status().stopped)
   await service.start()
   t.match(await service.next(1), { id: 1 })
-  t.ok(told().includes('emergency_stop'))
+  t.ok(emitted().includes('emergency_stop'))
 })
 
 t.test('work is handed over with its files, to an agent that is made where none is named', async t => {
-  const { service, told } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'Half done', files, agent_name: 'one' })
   await service.next(1)
@@ -150,7 +150,7 @@ t.test('work is handed over with its files, to an agent that is made where none 
   t.match(service.locks(), [{ path: 'a.ts', holders: [2] }])
   t.match(service.explain(1)?.routing, { rule: 'handoff', agent_id: 2 })
   t.equal(service.status().max_handoff_count, 1)
-  t.ok(told().includes('agent_handoff_accepted'))
+  t.ok(emitted().includes('agent_handoff_accepted'))
 })
 
 t.test('a task that is handed round for ever fails', async t => {
@@ -165,7 +165,7 @@ t.test('a task that is handed round for ever fails', async t => {
 })
 
 t.test('a handoff that lacks something, or is old, is refused and reported', async t => {
-  const { service, told } = await opened(t)
+  const { service, emitted } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
   const { verification_criteria, ...unverified } = handingOver
@@ -183,7 +183,7 @@ t.test('a handoff that lacks something, or is old, is refused and reported', asy
   ]
   for (const [payload, code] of bad) await t.rejects(service.handoff(payload), { code }, JSON.stringify(payload))
   await new Promise(setImmediate)
-  t.equal(told().filter(type => type === 'agent_handoff_rejected').length, 7)
+  t.equal(emitted().filter(type => type === 'agent_handoff_rejected').length, 7)
   t.equal(service.agents().length, 2)
 })
 
@@ -208,7 +208,7 @@ t.test('an agent without signs of life is reported, and in the end its work goes
 })
 
 t.test('an idle agent with a worker gets continuation tasks, but not for ever', async t => {
-  const { service, pass, tick, told } = await opened(t, {
+  const { service, pass, tick, emitted } = await opened(t, {
     settings: { auto_continue_enabled: true, max_auto_continuations: 2 }
   })
   await service.submit(task())
@@ -228,7 +228,7 @@ t.test('an idle agent with a worker gets continuation tasks, but not for ever', 
   }
   t.equal(given.length, 2)
   t.match(given[0], /^\[Auto-Continuation\]/)
-  t.equal(told().filter(type => type === 'continuation_triggered').length, 2)
+  t.equal(emitted().filter(type => type === 'continuation_triggered').length, 2)
 })
 
 t.test('agents are made where there is much to do, and go when there is nothing', async t => {

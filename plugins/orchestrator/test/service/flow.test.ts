@@ -4,7 +4,7 @@ import { opened } from './opened.ts'
 const DONE = { checks_passed: ['tests'], completion_summary: 'All of it is done and tested.' }
 
 t.test('a task is submitted, taken up and completed', async t => {
-  const { service, told, ends } = await opened(t)
+  const { service, emitted, ends } = await opened(t)
   const submitted = await service.submit({ description: 'Write the parser', files: [] })
   t.match(submitted, { task_id: 1, agent_id: 1, status: 'Queued', warnings: [] })
   t.equal(service.task(1)?.status.kind, 'Queued')
@@ -16,7 +16,7 @@ t.test('a task is submitted, taken up and completed', async t => {
   t.same(await service.complete(1, DONE), { completed: true })
   t.ok(signal.aborted)
   t.equal(service.task(1)?.status.kind, 'Completed')
-  t.same(told(), ['agent_spawned', 'task_submitted', 'task_started', 'task_completed'])
+  t.same(emitted(), ['agent_spawned', 'task_submitted', 'task_started', 'task_completed'])
   t.match(service.status(), { total_completed: 1, total_queued: 0, total_in_progress: 0, total_weighted_load: 0 })
   await new Promise(setImmediate)
   t.match(ends, [{ task_id: 1, outcome: 'completed' }])

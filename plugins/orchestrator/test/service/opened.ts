@@ -15,7 +15,7 @@ export interface Opened extends OpenOrchestrator {
   /** Modes of work that sessions received. */
   readonly modes: (readonly [session: string, mode: object | null])[]
   /** Types of the events so far, without those of locks and heartbeats. */
-  told(): readonly string[]
+  emitted(): readonly string[]
   /** Moves the clock. */
   pass(milliseconds: number): void
 }
@@ -65,7 +65,7 @@ export async function opened(
     ends,
     warnings,
     modes,
-    told: () =>
+    emitted: () =>
       events.map(({ kind }) => kind.type).filter(type => !type.startsWith('lock_') && type !== 'agent_heartbeat'),
     pass(milliseconds) {
       time += milliseconds

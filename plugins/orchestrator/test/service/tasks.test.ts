@@ -31,7 +31,9 @@ t.test('of two clients that complete one task the second learns that it is done'
 })
 
 t.test('a gate sends a task back with a note, and the caller learns which', async t => {
-  const { service, told } = await opened(t, { settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 2 } })
+  const { service, emitted } = await opened(t, {
+    settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 2 }
+  })
   await service.submit(task())
   await service.next(1)
   const completion = await service.complete(1)
@@ -39,7 +41,7 @@ t.test('a gate sends a task back with a note, and the caller learns which', asyn
   const view = service.task(1)
   t.match(view, { status: { kind: 'Queued' }, debug_iterations: 0, stubcheck_iterations: 1 })
   t.match(view?.description, /^Do it\s+\[/)
-  t.ok(told().includes('task_requeued'))
+  t.ok(emitted().includes('task_requeued'))
   t.match(await service.next(1), { id: 1 }, 'it can be taken up again')
   t.ok((service.explain(1)?.gates.length ?? 0) > 0)
 })
@@ -84,7 +86,7 @@ t.test('a dependency on itself, or on what is not known, is refused', async t =>
 })
 
 t.test('a task that asks for approval is parked until a person gives it', async t => {
-  const { service, told } = await opened(t)
+  const { service, emitted } = await opened(t)
   await service.submit(task('The first'))
   const parked = await service.submit({ ...task(), depends_on: [1], hints: { requires_approval: true } })
   t.equal(parked.status, 'BlockedOnApproval')
@@ -93,7 +95,7 @@ t.test('a task that asks for approval is parked until a person gives it', async 
   await service.complete(1, DONE)
   t.equal(service.task(2)?.status.kind, 'Queued')
   await t.rejects(service.approve(2, 'Ada'), { code: 'ORC_TRANSITION' })
-  t.ok(told().includes('task_approved'))
+  t.ok(emitted().includes('task_approved'))
 })
 
 t.test('a task that reaches outside is blocked, unless a person has allowed it or enforcement is off', async t => {
@@ -113,7 +115,7 @@ t.test('a task that reaches outside is blocked, unless a person has allowed it o
 })
 
 t.test('a task is cancelled in every state, and its worker is notified', async t => {
-  const { service, told } = await opened(t)
+  const { service, emitted } = await opened(t)
   await service.submit(task())
   await service.next(1)
   const signal = service.taskSignal(1)
@@ -132,7 +134,7 @@ t.test('a task is cancelled in every state, and its worker is notified', async t
   await service.cancel(5)
   t.match(service.status(), { total_cancelled: 5, total_failed: 0 })
   await t.rejects(service.cancel(5), { code: 'ORC_TRANSITION', message: /^Task T-0005 is Cancelled/ })
-  t.equal(told().filter(type => type === 'task_cancelled').length, 5)
+  t.equal(emitted().filter(type => type === 'task_cancelled').length, 5)
   t.ok(service.taskSignal(5).aborted)
 })
 
@@ -156,7 +158,7 @@ t.test('a failed task can be tried again, but not for ever, and not where its ag
 })
 
 t.test('a doubted task waits for what a person says of it', async t => {
-  const { service, told, modes } = await opened(t)
+  const { service, emitted, modes } = await opened(t)
   await service.submit({ ...task(), session_id: 'sess_1' })
   await service.submit(task())
   await service.next(1)
@@ -174,8 +176,8 @@ t.test('a doubted task waits for what a person says of it', async t => {
     ['sess_1', { verification: { reason: 'the numbers do not add up' } }],
     ['sess_1', null]
   ])
-  t.ok(told().includes('task_doubted'))
-  t.ok(told().includes('task_resolved'))
+  t.ok(emitted().includes('task_doubted'))
+  t.ok(emitted().includes('task_resolved'))
 })
 
 t.test('urgent tasks go first, and a task can be given another place', async t => {
@@ -268,19 +270,19 @@ t.test('locks keep others out until the task ended or time is up, and a task tha
 })
 
 t.test('files that an agent does not own are reported or refused', async t => {
-  const { service, settings, told } = await opened(t, { settings: { tier_enforcement: false } })
+  const { service, settings, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
-  t.notOk(told().includes('scope_violation'))
+  t.notOk(emitted().includes('scope_violation'))
   await service.submit({ ...writes('docs/y.md'), agent_name: 'one' })
-  t.equal(told().filter(type => type === 'scope_violation').length, 1)
+  t.equal(emitted().filter(type => type === 'scope_violation').length, 1)
   Object.assign(settings, { scope_enforcement: 'strict' })
   await t.rejects(service.submit({ ...writes('other.md'), agent_name: 'one' }), {
     code: 'ORC_SCOPE_DENIED',
     message: /^Scope denied: /
   })
   await new Promise(setImmediate)
-  t.equal(told().filter(type => type === 'scope_violation').length, 2, 'it is still reported')
+  t.equal(emitted().filter(type => type === 'scope_violation').length, 2, 'it is still reported')
   await service.claimFile(1, 'other.md')
   t.equal((await service.submit({ ...writes('other.md'), agent_name: 'one' })).status, 'Queued')
   t.equal(service.fileOwner('other.md'), 1)
