@@ -15,7 +15,7 @@ import { hasHumanApproval } from './external-intent.ts'
 import { submitSignals } from './interruption-signals.ts'
 import { findConflicts } from './prompt-conflicts.ts'
 
-export interface AdmissionParts {
+export interface AdmissionDependencies {
   readonly attention: AttentionLedger
   readonly judge: Pick<JudgePort, 'screen'>
   readonly qgatePolicy: () => QgatePolicy
@@ -31,13 +31,13 @@ export interface AdmissionParts {
  *
  * Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
  */
-export function admit(request: SubmitRequest, surface: string, parts: AdmissionParts): Admission {
-  askAttention(request, surface, parts)
+export function admit(request: SubmitRequest, surface: string, deps: AdmissionDependencies): Admission {
+  askAttention(request, surface, deps)
   const original = request.description
-  const screened = screen(original, parts)
+  const screened = screen(original, deps)
   const warnings = [...screened.warnings, ...findConflicts(screened.description, request.files)]
   const unique = [...new Set(warnings)]
-  if (unique.length > 0) parts.notify({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
+  if (unique.length > 0) deps.notify({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
   const isChanged = screened.description !== original
   return {
     request: isChanged ? { ...request, description: screened.description } : request,
@@ -47,7 +47,11 @@ export function admit(request: SubmitRequest, surface: string, parts: AdmissionP
   }
 }
 
-function askAttention(request: SubmitRequest, surface: string, { attention, qgatePolicy }: AdmissionParts): void {
+function askAttention(
+  request: SubmitRequest,
+  surface: string,
+  { attention, qgatePolicy }: AdmissionDependencies
+): void {
   if (!attention.enabled) return
   if (attention.exhausted) {
     const { spent_ms, max_attention_ms } = attention.state()
@@ -86,7 +90,7 @@ function humanRequired({ reason, rule }: InterruptionDecision) {
   })
 }
 
-function screen(description: string, { judge, notify }: AdmissionParts) {
+function screen(description: string, { judge, notify }: AdmissionDependencies) {
   try {
     return judge.screen(description)
   } catch (error) {

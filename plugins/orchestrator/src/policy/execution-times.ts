@@ -25,7 +25,7 @@ interface Sample {
   readonly recorded_at_ms: number
 }
 
-export interface ExecutionTimeParts {
+export interface ExecutionTimeDependencies {
   readonly settings: () => ExecutionTimeSettings
   readonly now: Clock
   readonly repositoryId: string
@@ -42,20 +42,20 @@ const FRESH_MS = 30_000
 
 /** How long tools take, from the rows of `agent_exec_history`. */
 export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
-  readonly #parts: ExecutionTimeParts
+  readonly #deps: ExecutionTimeDependencies
   /** By repository and tool; only what was recorded while there was no database. */
   readonly #samples = new Map<string, Sample[]>()
   readonly #profiles = new Map<string, { readonly profile: ExecutionTimeProfile | null; readonly at: number }>()
 
-  constructor(parts: ExecutionTimeParts) {
-    this.#parts = parts
+  constructor(deps: ExecutionTimeDependencies) {
+    this.#deps = deps
   }
 
   async record(sample: Parameters<ExecutionTimes['record']>[0]): Promise<void> {
-    const repository = sample.repository_id ?? this.#parts.repositoryId
+    const repository = sample.repository_id ?? this.#deps.repositoryId
     const key = keyOf(repository, sample.tool_key)
-    const at = this.#parts.now()
-    const database = this.#parts.database()
+    const at = this.#deps.now()
+    const database = this.#deps.database()
     if (database === null) this.#keep(key, { ...sample, recorded_at_ms: at })
     else
       await database.execute(
@@ -70,21 +70,21 @@ export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
     toolKey: string,
     options: { readonly repository_id?: string; readonly window_days?: number } = {}
   ): Promise<ExecutionTimeProfile | null> {
-    const repository = options.repository_id ?? this.#parts.repositoryId
-    const days = options.window_days ?? this.#parts.settings().exec_time_history_window_days
-    const since = this.#parts.now() - days * DAY_MS
-    const database = this.#parts.database()
+    const repository = options.repository_id ?? this.#deps.repositoryId
+    const days = options.window_days ?? this.#deps.settings().exec_time_history_window_days
+    const since = this.#deps.now() - days * DAY_MS
+    const database = this.#deps.database()
     const found =
       database === null ? this.#kept(repository, toolKey, since) : await stored(database, repository, toolKey, since)
-    return profileOf(toolKey, found, this.#parts.settings())
+    return profileOf(toolKey, found, this.#deps.settings())
   }
 
   async budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }> {
-    const settings = this.#parts.settings()
+    const settings = this.#deps.settings()
     const { exec_time_default_budget_ms: byDefault } = settings
     if (!settings.exec_time_budget_enabled) return { milliseconds: byDefault, signal: 'Normal' }
-    const key = keyOf(this.#parts.repositoryId, toolKey)
-    const now = this.#parts.now()
+    const key = keyOf(this.#deps.repositoryId, toolKey)
+    const now = this.#deps.now()
     let known = this.#profiles.get(key)
     if (known === undefined || now - known.at > FRESH_MS) {
       known = { profile: await this.query(toolKey), at: now }

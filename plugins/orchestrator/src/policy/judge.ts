@@ -20,7 +20,7 @@ import { workTokens } from './token-estimate.ts'
 export type JudgeSettings = BurdenSettings & Pick<Settings, 'tier_gate' | 'qgate_gate_enforce' | 'socrates_policy'>
 
 /** Dependencies of the judge. */
-export interface JudgeParts {
+export interface JudgeDependencies {
   readonly settings: () => JudgeSettings
   readonly trust: {
     of(agent: number): TrustView
@@ -32,17 +32,17 @@ export interface JudgeParts {
 
 /** Judges a task before it is queued: the required reviewer, the cost of a review, and whether it must be tested. */
 export class Judge implements JudgePort {
-  readonly #parts: JudgeParts
+  readonly #deps: JudgeDependencies
 
-  constructor(parts: JudgeParts) {
-    this.#parts = parts
+  constructor(deps: JudgeDependencies) {
+    this.#deps = deps
   }
 
   judge(task: TaskToJudge, agent: number): Judgement {
-    const settings = this.#parts.settings()
-    const trust = this.#parts.trust.of(agent)
+    const settings = this.#deps.settings()
+    const trust = this.#deps.trust.of(agent)
     const { tier, because } = this.#tier(task, trust)
-    const { rejections, concurrent } = this.#parts.demand()
+    const { rejections, concurrent } = this.#deps.demand()
     const weight = attentionWeight(
       {
         complexity: task.complexity,
@@ -61,7 +61,7 @@ export class Judge implements JudgePort {
   test(task: Pick<TaskToJudge, 'description' | 'files' | 'complexity' | 'qgate'>): TestVerdict {
     const { description, files, complexity, qgate } = task
     if (qgate === undefined) return testDecision({ description, files, complexity })
-    const { band } = evaluateQgate(qgate, qgatePolicy(this.#parts.settings().socrates_policy))
+    const { band } = evaluateQgate(qgate, qgatePolicy(this.#deps.settings().socrates_policy))
     return testDecision({ description, files, complexity, band, evidenceGap: 1 - evidenceCoverage(qgate) })
   }
 
@@ -81,7 +81,7 @@ export class Judge implements JudgePort {
   }
 
   admitEvidence(task: TaskToJudge): void {
-    const settings = this.#parts.settings()
+    const settings = this.#deps.settings()
     if (!settings.qgate_gate_enforce || task.qgate === undefined) return
     const { decision, confidence } = evaluateQgate(task.qgate, qgatePolicy(settings.socrates_policy))
     if (decision !== 'Abstain') return
@@ -93,14 +93,14 @@ export class Judge implements JudgePort {
   }
 
   #tier(task: TaskToJudge, trust: TrustView): ApprovalDecision {
-    const { count, entropy } = this.#parts.trust.approvals(trust.agent_id)
+    const { count, entropy } = this.#deps.trust.approvals(trust.agent_id)
     let writes = 0
     for (const { access } of task.files) if (access === 'write') writes += 1
     const external = externalIntent(task.description, task.files)
     const mayBlock = external !== null || trust.tier === 'Untrusted'
     const approved = mayBlock && hasHumanApproval(task.description, task.approvals)
     const facts = { external, writes, tier: trust.tier, trust: trust.score, approvals: count, entropy, approved }
-    return approvalTier(facts, this.#parts.settings().tier_gate)
+    return approvalTier(facts, this.#deps.settings().tier_gate)
   }
 }
 

@@ -19,7 +19,7 @@ import { type ScoreWorld, scoreOf, type Term } from './score.ts'
 import { SkillLedger } from './skill-ledger.ts'
 import { type TaskTraits, traitsOf } from './task-traits.ts'
 
-export interface RouterParts {
+export interface RouterDependencies {
   readonly world: RoutingWorld
   readonly groups: AffinityGroups
   readonly settings: RoutingSettings
@@ -56,7 +56,7 @@ interface Route {
  * of each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
  */
 export class Router implements RouterPort, Transferable {
-  readonly #parts: RouterParts
+  readonly #deps: RouterDependencies
   #settings: RoutingSettings
   #context: ScoreWorld
   readonly #skills = new SkillLedger()
@@ -70,10 +70,10 @@ export class Router implements RouterPort, Transferable {
   #task: TaskToRoute | null = null
   #terms: readonly RoutingTerm[] = NO_TERMS
 
-  constructor(parts: RouterParts) {
-    this.#parts = parts
-    this.#settings = parts.settings
-    this.#context = this.#contextOf(parts.settings)
+  constructor(deps: RouterDependencies) {
+    this.#deps = deps
+    this.#settings = deps.settings
+    this.#context = this.#contextOf(deps.settings)
   }
 
   /** From the next decision on. */
@@ -147,7 +147,7 @@ export class Router implements RouterPort, Transferable {
   shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void {
     if (!this.#agents.has(agent)) return
     if (what === 'shard_validate') this.#skills.shardFailed(agent)
-    else this.#skills.conflicted(agent, this.#parts.world.now())
+    else this.#skills.conflicted(agent, this.#deps.world.now())
   }
 
   skillOutcome(agent: number, skill: string, success: boolean): void {
@@ -182,7 +182,7 @@ export class Router implements RouterPort, Transferable {
   }
 
   #contextOf(settings: RoutingSettings): ScoreWorld {
-    const { world, mesh = NO_MESH } = this.#parts
+    const { world, mesh = NO_MESH } = this.#deps
     return { settings, mesh, world, skills: this.#skills }
   }
 
@@ -206,13 +206,13 @@ export class Router implements RouterPort, Transferable {
     if (fittest === null) return null
     if (best !== null) return choose('highest_score', isBetter(best, fittest) ? best : fittest, group)
     // Nothing leads to anybody: an agent is there to be made, unless that would be less fit than one that is there.
-    const isFitter = fittest.penalty > penaltyOf(traits.requirements, this.#parts.newAgent)
+    const isFitter = fittest.penalty > penaltyOf(traits.requirements, this.#deps.newAgent)
     return isFitter ? choose('highest_score', fittest, group) : null
   }
 
   #unscored(traits: TaskTraits, group: string | null): RouteDecision {
     const fallback = this.#settings.fallback_to_single_agent ? this.#leastLoaded(traits) : null
-    if (group !== null && (fallback === null || this.#parts.world.canSpawn()))
+    if (group !== null && (fallback === null || this.#deps.world.canSpawn()))
       return spawn('spawn_for_group', group, group)
     return fallback === null ? spawn('spawn_general', 'general', group) : choose('fallback_single', fallback, group)
   }
@@ -239,7 +239,7 @@ export class Router implements RouterPort, Transferable {
 
   /** Exploration: now and then, any capable agent, so that its reliability becomes known. */
   #explored(traits: TaskTraits): AgentEntry | null {
-    const { random } = this.#parts
+    const { random } = this.#deps
     if (random() >= this.#settings.routing_exploration_epsilon) return null
     const eligible: AgentEntry[] = []
     for (const entry of this.#agents.values()) {
@@ -259,14 +259,14 @@ export class Router implements RouterPort, Transferable {
 
   #contributed(entry: AgentEntry, explained?: Term[]): number {
     if (this.#task === null || this.#terms.length === 0) return 0
-    return this.#parts.terms?.score(this.#terms, this.#task, entry, explained) ?? 0
+    return this.#deps.terms?.score(this.#terms, this.#task, entry, explained) ?? 0
   }
 
   /** Notes at the agents how they stand to the files of a task. */
   #begin(task: TaskToRoute): Route {
     this.#decision++
     this.#linked = []
-    const { world, groups, mesh = NO_MESH, remoteNodes } = this.#parts
+    const { world, groups, mesh = NO_MESH, remoteNodes } = this.#deps
     let first: string | null = null
     let last: string | null = null
     for (const { path } of task.files) {
@@ -282,7 +282,7 @@ export class Router implements RouterPort, Transferable {
     }
     const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
     this.#task = task
-    this.#terms = this.#parts.terms?.for(task) ?? NO_TERMS
+    this.#terms = this.#deps.terms?.for(task) ?? NO_TERMS
     const traits = traitsOf(task, this.#settings, mesh, nodes)
     if (this.#terms.length === 0) return { traits, group: first }
     // A term may give any agent points, so that all are compared.
@@ -290,7 +290,7 @@ export class Router implements RouterPort, Transferable {
   }
 
   #linkGroup(group: string): void {
-    const agent = this.#parts.world.groupAgent(group)
+    const agent = this.#deps.world.groupAgent(group)
     const entry = agent === null ? undefined : this.#agents.get(agent)
     if (entry !== undefined) this.#link(entry).isGroupAgent = true
     for (const namesake of this.#byName.get(group) ?? []) this.#link(namesake).isNamedAsGroup = true

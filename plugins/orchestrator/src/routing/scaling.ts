@@ -27,7 +27,7 @@ interface ScalerMemory {
   readonly lastUrgent: number
 }
 
-export interface ScalerParts {
+export interface ScalerDependencies {
   readonly settings: ScalingSettings
   readonly pressure: () => HostPressure
   /** Eight hexadecimal digits, other ones each time. */
@@ -60,15 +60,15 @@ const RELIEF_PER_NODE = 0.15
  * Source: section 2.13 of the specification.
  */
 export class Scaler implements ScalerPort, Transferable {
-  readonly #parts: ScalerParts
+  readonly #deps: ScalerDependencies
   #settings: ScalingSettings
   readonly #totals: number[] = []
   #lastGrowth = Number.NEGATIVE_INFINITY
   #lastUrgent = Number.NEGATIVE_INFINITY
 
-  constructor(parts: ScalerParts) {
-    this.#parts = parts
-    this.#settings = parts.settings
+  constructor(deps: ScalerDependencies) {
+    this.#deps = deps
+    this.#settings = deps.settings
   }
 
   /** From the next tick on. */
@@ -114,7 +114,7 @@ export class Scaler implements ScalerPort, Transferable {
 
   #total(agents: readonly AgentLoad[]): number {
     const { resource_weight, resource_cpu_multiplier, resource_mem_multiplier, resource_exponent } = this.#settings
-    const { cpu, memory } = this.#parts.pressure()
+    const { cpu, memory } = this.#deps.pressure()
     const pressure = cpu * resource_cpu_multiplier + memory * resource_mem_multiplier
     const sum = agents.reduce((load, { weighted_load }) => load + weighted_load, 0)
     return sum * (1 + resource_weight * pressure ** resource_exponent)
@@ -127,12 +127,12 @@ export class Scaler implements ScalerPort, Transferable {
     const threshold = this.effectiveThreshold
     const queued = agents.reduce((sum, agent) => sum + agent.queued, 0)
     const load = Math.max(total, this.predictedLoad) + (queued > threshold ? BACKLOG : 0)
-    const relief = 1 / (1 + RELIEF_PER_NODE * (this.#parts.remoteGpuNodes?.() ?? 0))
+    const relief = 1 / (1 + RELIEF_PER_NODE * (this.#deps.remoteGpuNodes?.() ?? 0))
     if ((load / Math.max(agents.length, 1)) * relief < threshold) return []
     const missing = Math.ceil((load - agents.length * threshold) / threshold)
     this.#lastGrowth = now
     const count = Math.min(Math.max(missing, 1), allowed)
-    return Array.from({ length: count }, () => `transient-${this.#parts.suffix()}`)
+    return Array.from({ length: count }, () => `transient-${this.#deps.suffix()}`)
   }
 
   /** Those that have been idle for longest, first. */

@@ -7,7 +7,7 @@ import type { World } from '../state/world.ts'
 /** Checks, changes the state, and notes what it changed. */
 export type Command<A> = (changes: Changes, world: World) => A
 
-export interface RunnerParts {
+export interface RunnerDependencies {
   readonly world: World
   /** Read for each change, since it exists only after the state was loaded. */
   readonly committer: () => Committer
@@ -29,14 +29,14 @@ export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'no
  * was handed to another runs what still comes, from callers that waited for something else meanwhile, on that one.
  */
 export class CommandRunner {
-  readonly #parts: RunnerParts
+  readonly #deps: RunnerDependencies
   #closed = false
   #successor: Runner | null = null
   /** Tasks whose ends are being reported. */
   #notifying: Promise<void> = Promise.resolve()
 
-  constructor(parts: RunnerParts) {
-    this.#parts = parts
+  constructor(deps: RunnerDependencies) {
+    this.#deps = deps
   }
 
   /** Rejects with what the command throws, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
@@ -59,20 +59,20 @@ export class CommandRunner {
     let result: A
     try {
       this.#assertOpen()
-      this.#parts.committer().assertRoom()
-      result = command(changes, this.#parts.world)
+      this.#deps.committer().assertRoom()
+      result = command(changes, this.#deps.world)
     } catch (error) {
       // A refused command may still emit events.
       if (!changes.isEmpty) this.apply(changes, 'what was refused')
       return Promise.reject(error)
     }
-    const done = isAhead ? this.#parts.committer().commitAhead(changes) : this.#commit(changes)
+    const done = isAhead ? this.#deps.committer().commitAhead(changes) : this.#commit(changes)
     return done.then(() => result)
   }
 
   /** {@link CommandRunner.run}, for a command that takes ids. */
   runWithIds<A>(command: Command<A>): Promise<A> {
-    const missing = this.#parts.ids.ready()
+    const missing = this.#deps.ids.ready()
     // Others that waited may have taken all of them.
     return missing === null ? this.run(command) : missing.then(() => this.runWithIds(command))
   }
@@ -84,14 +84,14 @@ export class CommandRunner {
       return
     }
     const changes = new Changes()
-    command(changes, this.#parts.world)
+    command(changes, this.#deps.world)
     if (!this.#closed) this.apply(changes, what)
   }
 
   /** Persists a change that was made already; without a caller. */
   apply(changes: Changes, what: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
-    this.#commit(changes).catch(error => this.#parts.report(what, error))
+    this.#commit(changes).catch(error => this.#deps.report(what, error))
   }
 
   /** Another core has the state from now on. Open commands end here. */
@@ -121,7 +121,7 @@ export class CommandRunner {
   }
 
   #commit(changes: Changes): Promise<void> {
-    const committer = this.#parts.committer()
+    const committer = this.#deps.committer()
     const done = committer.commit(changes)
     if (changes.ended.length > 0) {
       // A caller that timed out was notified; the change proceeds, and is reported then.
@@ -137,10 +137,10 @@ export class CommandRunner {
       async () => {
         await before
         for (const end of ends) {
-          await this.#parts.onEnded(end).catch(error => this.#parts.report(`the end of task ${end.task_id}`, error))
+          await this.#deps.onEnded(end).catch(error => this.#deps.report(`the end of task ${end.task_id}`, error))
         }
       },
-      error => this.#parts.report('tasks that ended', error)
+      error => this.#deps.report('tasks that ended', error)
     )
   }
 }

@@ -159,7 +159,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       try {
         return admit(request, surface, {
           attention,
-          judge: world.parts.judge,
+          judge: world.deps.judge,
           qgatePolicy: () => qgatePolicy(settings.socrates_policy),
           notify: pendingEvents.add
         })

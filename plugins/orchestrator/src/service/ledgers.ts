@@ -76,7 +76,7 @@ export function trustService(ledger: TrustLedger, assertAgent: (agent: number) =
   }
 }
 
-export interface BudgetServiceParts {
+export interface BudgetServiceDependencies {
   readonly ledger: BudgetLedger
   readonly runner: CommandRunner
   readonly assertAgent: (agent: number) => void
@@ -86,14 +86,14 @@ export interface BudgetServiceParts {
   readonly reportsCosts: () => boolean
 }
 
-export function budgetService(parts: BudgetServiceParts): Budgets {
-  const { ledger, runner } = parts
+export function budgetService(deps: BudgetServiceDependencies): Budgets {
+  const { ledger, runner } = deps
   return {
     of: agent => ledger.of(agent),
     all: () => ledger.all(),
     set: (agent, limits) =>
       runner.run(changes => {
-        parts.assertAgent(agent)
+        deps.assertAgent(agent)
         const budget = ledger.set(agent, limits)
         changes.touch('budget', `agent:${agent}`)
         return budget
@@ -109,9 +109,9 @@ export function budgetService(parts: BudgetServiceParts): Budgets {
         }
         const { signal, keys } = ledger.record(cost)
         for (const key of keys) changes.touch('budget', key)
-        changes.rows.push(costRow(cost, parts.now()))
+        changes.rows.push(costRow(cost, deps.now()))
         const { agent_id, provider, model, input_tokens, output_tokens, cost_usd } = cost
-        if (parts.reportsCosts()) {
+        if (deps.reportsCosts()) {
           const facts = { agent_id, provider, model, input_tokens, output_tokens, cost_usd }
           changes.event({ type: 'cost_incurred', ...facts })
         }
@@ -131,7 +131,7 @@ export function budgetService(parts: BudgetServiceParts): Budgets {
       return signal
     },
     history: async filter => {
-      const database = parts.database()
+      const database = deps.database()
       return database === null ? ledger.costs(filter) : costHistory(database, filter)
     }
   }

@@ -54,7 +54,7 @@ import type { CommandRunner } from './command-runner.ts'
 import type { ReadySignals } from './ready-signals.ts'
 import type { TaskSignals } from './task-signals.ts'
 
-export interface ServiceParts {
+export interface ServiceDependencies {
   readonly repositoryId: string
   readonly durability: Durability
   readonly world: World
@@ -95,29 +95,29 @@ export class OrchestratorService implements Orchestrator {
   readonly budgets: Budgets
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
-  readonly #parts: ServiceParts
+  readonly #deps: ServiceDependencies
   readonly #world: World
   readonly #runner: CommandRunner
 
-  constructor(parts: ServiceParts) {
-    this.#parts = parts
-    this.#world = parts.world
-    this.#runner = parts.runner
-    this.repositoryId = parts.repositoryId
-    this.durability = parts.durability
-    this.attention = parts.attention
-    this.budgets = parts.budgets
-    this.trust = parts.trust
-    this.executionTimes = parts.executionTimes
+  constructor(deps: ServiceDependencies) {
+    this.#deps = deps
+    this.#world = deps.world
+    this.#runner = deps.runner
+    this.repositoryId = deps.repositoryId
+    this.durability = deps.durability
+    this.attention = deps.attention
+    this.budgets = deps.budgets
+    this.trust = deps.trust
+    this.executionTimes = deps.executionTimes
   }
 
   get policy(): OrchestratorPolicy {
-    return this.#parts.policy()
+    return this.#deps.policy()
   }
 
   async admit(request: SubmitRequest, { surface, principal }: SubmitOrigin): Promise<Admission> {
-    const admission = this.#parts.admit(request, surface)
-    await this.#parts.submitting({ surface, principal, request: admission.request })
+    const admission = this.#deps.admit(request, surface)
+    await this.#deps.submitting({ surface, principal, request: admission.request })
     return admission
   }
 
@@ -130,7 +130,7 @@ export class OrchestratorService implements Orchestrator {
   /** Undefined if no plugin takes the goal. Throws `ORC_CONFIG_INVALID` if the mode demands a plan and no plugin makes one. */
   async #planned({ surface, goal }: SubmitOrigin, admission: Admission): Promise<Submitted | undefined> {
     if (goal === undefined) return undefined
-    const outcome = await this.#parts.goal({ surface, request: admission.request, ...goal })
+    const outcome = await this.#deps.goal({ surface, request: admission.request, ...goal })
     if (outcome !== undefined) return plannedGoal(outcome, admission)
     if (goal.mode !== 'force_plan' && goal.mode !== 'workflow_only') return undefined
     throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${goal.mode}: no plugin makes plans`, {
@@ -139,10 +139,10 @@ export class OrchestratorService implements Orchestrator {
   }
 
   #submit(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
-    for (const { path } of request.files) this.#parts.confine(path)
+    for (const { path } of request.files) this.#deps.confine(path)
     return this.#runner.runWithIds((changes, world) => {
       const submitted = submit(world, changes, request, admission)
-      this.#parts.placed(world.task(submitted.task_id))
+      this.#deps.placed(world.task(submitted.task_id))
       return submitted
     })
   }
@@ -150,7 +150,7 @@ export class OrchestratorService implements Orchestrator {
   async complete(id: number, attestation?: Attestation): Promise<Completion> {
     const task = assertWorkable(this.#world, id, 'completed')
     // Files and envelopes are looked at before, since a command waits for nothing.
-    const gathering = this.#parts.gates.gather(task.view(), attestation)
+    const gathering = this.#deps.gates.gather(task.view(), attestation)
     const evidence = gathering === null ? null : await gathering
     return this.#runner.run((changes, world) => complete(world, changes, id, attestation, evidence))
   }
@@ -184,7 +184,7 @@ export class OrchestratorService implements Orchestrator {
   approve(task: number, by: string): Promise<void> {
     return this.#runner.run((changes, world) => {
       approve(world, changes, task, by)
-      this.#parts.interrupted(world.task(task).attentionWeight, changes)
+      this.#deps.interrupted(world.task(task).attentionWeight, changes)
     })
   }
 
@@ -210,7 +210,7 @@ export class OrchestratorService implements Orchestrator {
 
   async retireAgent(agent: number): Promise<RetiredAgent> {
     const tasks = await this.#runner.run((changes, world) => retire(world, changes, agent))
-    this.#parts.readySignals.forget(agent)
+    this.#deps.readySignals.forget(agent)
     return { remaining_tasks: tasks.length, tasks }
   }
 
@@ -264,17 +264,17 @@ export class OrchestratorService implements Orchestrator {
       if (world.stopped === null) return
       world.stopped = null
       changes.touch('meta', 'stopped')
-      for (const agent of world.agents.keys()) this.#parts.readySignals.runnable(agent)
+      for (const agent of world.agents.keys()) this.#deps.readySignals.runnable(agent)
     })
   }
 
   async claimFile(agent: number, path: string): Promise<void> {
-    this.#parts.confine(path)
+    this.#deps.confine(path)
     return this.#runner.run((changes, world) => claimFile(world, changes, agent, path))
   }
 
   async transferFile(from: number, to: number, path: string): Promise<void> {
-    this.#parts.confine(path)
+    this.#deps.confine(path)
     return this.#runner.run((changes, world) => transferFile(world, changes, from, to, path))
   }
 
@@ -291,16 +291,16 @@ export class OrchestratorService implements Orchestrator {
   }
 
   next(agent: number): Promise<TaskView | null> {
-    this.#parts.readySignals.looked(agent)
+    this.#deps.readySignals.looked(agent)
     return this.#runner.runAhead((changes, world) => next(world, changes, agent)?.view() ?? null)
   }
 
   wake(agent: number, signal: AbortSignal): Promise<void> {
-    return this.#parts.readySignals.wait(agent, signal)
+    return this.#deps.readySignals.wait(agent, signal)
   }
 
   taskSignal(task: number): AbortSignal {
-    return this.#parts.signals.of(task, this.#world.tasks.get(task)?.status.kind === 'InProgress')
+    return this.#deps.signals.of(task, this.#world.tasks.get(task)?.status.kind === 'InProgress')
   }
 
   phase(task: number, phase: TaskPhase): void {
@@ -318,17 +318,17 @@ export class OrchestratorService implements Orchestrator {
   status(): OrchestratorStatus {
     return statusView(this.#world, {
       durability: this.durability,
-      outbox: this.#parts.outbox(),
-      scaling_profile: this.#parts.scalingProfile()
+      outbox: this.#deps.outbox(),
+      scaling_profile: this.#deps.scalingProfile()
     })
   }
 
   subscribe(listener: (event: AgentEvent) => void): () => void {
-    return this.#parts.bus.subscribe(listener)
+    return this.#deps.bus.subscribe(listener)
   }
 
   recentEvents(limit?: number): readonly AgentEvent[] {
-    return this.#parts.bus.recent(limit)
+    return this.#deps.bus.recent(limit)
   }
 
   emit(kind: AgentEventKind): void {
@@ -344,9 +344,9 @@ export class OrchestratorService implements Orchestrator {
   /** Work due once a second. Resolves when it is durable; throws nothing. */
   async tick(): Promise<void> {
     try {
-      await this.#runner.runWithIds((changes, world) => tick(world, changes, this.#parts.report))
+      await this.#runner.runWithIds((changes, world) => tick(world, changes, this.#deps.report))
     } catch (error) {
-      this.#parts.report('the duties of this second', error)
+      this.#deps.report('the duties of this second', error)
     }
   }
 
@@ -355,9 +355,9 @@ export class OrchestratorService implements Orchestrator {
     const session = this.#world.tasks.get(task)?.extra?.session_id
     if (session === undefined) return
     try {
-      await this.#parts.setMode(session, mode)
+      await this.#deps.setMode(session, mode)
     } catch (error) {
-      this.#parts.report(`the envelope of session ${session}`, error)
+      this.#deps.report(`the envelope of session ${session}`, error)
     }
   }
 }

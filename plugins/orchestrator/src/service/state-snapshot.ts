@@ -33,8 +33,8 @@ function* recordsOf(world: World, records: Records): Iterable<StoredRecord> {
   yield* kept('lock', world.locks.paths())
   yield* kept('file_owner', world.files.paths())
   yield* kept('group_agent', world.groupAgents.keys())
-  yield* kept('trust', world.parts.trust.keys())
-  yield* kept('budget', world.parts.budgets.keys())
+  yield* kept('trust', world.deps.trust.keys())
+  yield* kept('budget', world.deps.budgets.keys())
   yield* kept('attention', ['global'])
   yield* kept('meta', ['totals', 'stopped'])
 }

@@ -26,7 +26,7 @@ export interface NewAgent {
 
 /** Throws `ORC_MAX_AGENTS`. */
 export function assertAgentsLeft(world: World): void {
-  const { max_agents } = world.parts.settings()
+  const { max_agents } = world.deps.settings()
   if (world.agents.size < max_agents) return
   throw orchestrationErrors.create('ORC_MAX_AGENTS', `Maximum agents (${max_agents}) reached`, {
     hint: 'retire one, or raise [orchestrator] max_agents'
@@ -44,19 +44,19 @@ export function spawn(world: World, changes: Changes, request: SpawnRequest): Ag
     )
   assertAgentsLeft(world)
   const why = reason ?? (dynamic ? 'dynamic_spawn' : 'spawn')
-  const id = world.parts.ids.agent()
+  const id = world.deps.ids.agent()
   return spawnAs(world, changes, { id, name, dynamic, reason: why, parent, source_task_id, capabilities })
 }
 
 /** {@link spawn}, after everything was asked. */
 export function spawnAs(world: World, changes: Changes, made: NewAgent): Agent {
   const { id, name, dynamic, reason, parent, source_task_id, capabilities } = made
-  const now = world.parts.now()
+  const now = world.deps.now()
   const agent = new Agent({
     id,
     name,
     dynamic,
-    capabilities: world.parts.capabilities(capabilities),
+    capabilities: world.deps.capabilities(capabilities),
     spawned: { at_ms: now, reason, ...(source_task_id === undefined ? null : { source_task_id }) },
     now
   })
@@ -121,8 +121,8 @@ export function retire(world: World, changes: Changes, id: number): readonly Tas
   }
   world.agents.delete(id)
   world.router.agentRemoved(id)
-  world.parts.trust.forget(id)
-  world.parts.budgets.forget(id)
+  world.deps.trust.forget(id)
+  world.deps.budgets.forget(id)
   changes.touch('agent', id)
   changes.touch('trust', id)
   changes.touch('budget', `agent:${id}`)
@@ -137,7 +137,7 @@ export function setPaused(world: World, changes: Changes, id: number, paused: bo
   world.router.pausedChanged(id, paused)
   changes.touch('agent', id)
   changes.event({ type: 'operating_mode_changed', agent_id: id, mode: paused ? 'paused' : 'running' })
-  if (!paused && agent.queue.size > 0) world.parts.observer.runnable(id)
+  if (!paused && agent.queue.size > 0) world.deps.observer.runnable(id)
 }
 
 /** Cancels queued tasks, and returns how many there were. */
@@ -159,7 +159,7 @@ export function bindSession(world: World, changes: Changes, id: number, session:
 /** The agent has a worker. This is lost when the process ends. */
 export function heartbeat(world: World, changes: Changes, id: number, activity: AgentActivity): void {
   const agent = world.agent(id)
-  agent.heardAt = world.parts.now()
+  agent.heardAt = world.deps.now()
   agent.isAttended = true
   agent.staleness = 'fresh'
   renewLocks(world, agent)

@@ -11,7 +11,7 @@ export function doubt(world: World, changes: Changes, id: number, reason: string
   task.role = 'verifier'
   const why = reason === null ? null : { reason }
   changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...why })
-  world.traces.note(id, 'doubted', reason ?? 'without a reason', world.parts.now())
+  world.traces.note(id, 'doubted', reason ?? 'without a reason', world.deps.now())
 }
 
 /** `validated`: it goes on. `overruled`: it is complete as it is. */
@@ -28,9 +28,9 @@ export function resolveDoubt(
   const extra = task.more()
   extra.audit_report = validated ? report : `OVERRULED: ${report}`
   changes.event({ type: 'task_resolved', task_id: id, agent_id: task.agent, validated, report })
-  world.traces.note(id, 'resolved', outcome, world.parts.now())
+  world.traces.note(id, 'resolved', outcome, world.deps.now())
   if (validated) {
-    extra.queued_at_ms = world.parts.now()
+    extra.queued_at_ms = world.deps.now()
     task.startedAt = 0
     world.move(task, QUEUED, changes)
     return

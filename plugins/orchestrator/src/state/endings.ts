@@ -37,7 +37,7 @@ function reasonsOf(task: Task): Reasons {
 }
 
 function start(world: World, changes: Changes, task: Task): void {
-  const now = world.parts.now()
+  const now = world.deps.now()
   // With many agents that costs more than it is worth before anybody asks.
   if (world.agents.size <= MAX_EXPLAINED)
     reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
@@ -84,10 +84,10 @@ export function complete(
   evidence: GateEvidence | null
 ): Completion {
   const task = assertWorkable(world, id, 'completed')
-  const { parts } = world
-  const now = parts.now()
-  const trust = parts.trust.of(task.agent)
-  const outcome = parts.gates.run({ task: task.view(), attestation, evidence, trust, now })
+  const { deps } = world
+  const now = deps.now()
+  const trust = deps.trust.of(task.agent)
+  const outcome = deps.gates.run({ task: task.view(), attestation, evidence, trust, now })
   reasonsOf(task).gates = outcome.records
   if (outcome.kind === 'refuse') {
     world.traces.note(id, 'gate', `${outcome.gate} refused it: ${outcome.error.message}`, now)
@@ -108,10 +108,10 @@ export function complete(
     agent.completed += 1
     changes.touch('agent', agent.id)
   }
-  parts.trust.observe(task.agent, true)
+  deps.trust.observe(task.agent, true)
   world.rated.add(task.agent)
   changes.touch('trust', task.agent)
-  for (const key of parts.budgets.completed(task.agent)) changes.touch('budget', key)
+  for (const key of deps.budgets.completed(task.agent)) changes.touch('budget', key)
   noteSkills(world, task, null)
   endTask(world, changes, task, COMPLETED, null)
   return { completed: true }
@@ -135,7 +135,7 @@ export function requeue(world: World, changes: Changes, task: Task, because: str
   world.move(task, QUEUED, changes, because)
   task.startedAt = 0
   const extra = task.more()
-  extra.queued_at_ms = world.parts.now()
+  extra.queued_at_ms = world.deps.now()
   extra.phase = undefined
 }
 
@@ -144,7 +144,7 @@ export function release(world: World, changes: Changes, id: number, reason: stri
   const task = world.task(id)
   if (task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'released')
   requeue(world, changes, task, reason)
-  world.traces.note(id, 'released', reason, world.parts.now())
+  world.traces.note(id, 'released', reason, world.deps.now())
 }
 
 /** A note grows the description, but not for ever. */
@@ -156,7 +156,7 @@ function annotate(task: Task, note: string): void {
 export function fail(world: World, changes: Changes, id: number, reason: string): void {
   const task = assertWorkable(world, id, 'failed')
   startIfQueued(world, changes, task)
-  world.parts.trust.observe(task.agent, false)
+  world.deps.trust.observe(task.agent, false)
   world.rated.add(task.agent)
   changes.touch('trust', task.agent)
   noteSkills(world, task, reason)
@@ -187,7 +187,7 @@ export function endTask(
   if (status.kind !== 'Cancelled') return
   const cancelled = [task.id]
   for (let id = cancelled.pop(); id !== undefined; id = cancelled.pop()) {
-    for (const dependant of world.dependencies.take(id)) {
+    for (const dependant of world.taskDependencies.take(id)) {
       const waiting = world.tasks.get(dependant)
       if (waiting === undefined || hasEnded(waiting.status.kind)) continue
       endOne(world, changes, waiting, CANCELLED, `${taskLabel(id)} never completes, and it waited for that`)
@@ -205,8 +205,8 @@ function endOne(
   outcome: TaskEnd['outcome'] = OUTCOMES[status.kind as keyof typeof OUTCOMES]
 ): void {
   const wasFailed = task.status.kind === 'Failed'
-  const now = world.parts.now()
-  for (const on of task.dependsOn) world.dependencies.remove(task.id, on)
+  const now = world.deps.now()
+  for (const on of task.dependsOn) world.taskDependencies.remove(task.id, on)
   releaseFiles(world, task, changes)
   world.move(task, status, changes, reason ?? outcome)
   task.endedAt = Math.max(now, task.startedAt, task.createdAt)
@@ -264,13 +264,13 @@ function reportEnd(
 
 /** Tasks that waited for one that is complete wait for the next, or no longer. */
 function unblock(world: World, changes: Changes, completed: number): void {
-  for (const id of world.dependencies.take(completed)) {
+  for (const id of world.taskDependencies.take(completed)) {
     const task = world.tasks.get(id)
     if (task === undefined || hasEnded(task.status.kind)) continue
     task.waiting -= 1
     if (task.status.kind !== 'Blocked') continue
     if (task.waiting === 0) {
-      task.more().queued_at_ms = world.parts.now()
+      task.more().queued_at_ms = world.deps.now()
       world.move(task, QUEUED, changes)
     } else world.move(task, blockedOn(world, task), changes)
   }

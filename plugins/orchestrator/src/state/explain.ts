@@ -18,7 +18,7 @@ export function explain(world: World, id: number): TaskExplanation | null {
       candidates: isQueued ? world.router.explain(routeAgain(task), SHOWN_CANDIDATES) : reasons.candidates,
       placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
     },
-    test_decision: world.parts.judge.test({
+    test_decision: world.deps.judge.test({
       description: task.description,
       files: task.files,
       complexity: task.complexity,

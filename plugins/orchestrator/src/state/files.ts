@@ -69,14 +69,14 @@ function lockConflict({ path, kind, holder }: LockConflict): Error {
  * enough to be spared; reports it otherwise.
  */
 export function checkScope(world: World, files: readonly FileAffinity[], agent: number, changes: Changes): void {
-  const settings = world.parts.settings()
+  const settings = world.deps.settings()
   const { scope_enforcement } = settings
   if (scope_enforcement === 'disabled') return
   for (const { path, access } of files) {
     if (access !== 'write' || world.files.isInScope(path, agent)) continue
     const reason = `${agentLabel(agent)} owns files, and ${path} is none of them`
     changes.event({ type: 'scope_violation', agent_id: agent, path, reason })
-    const isSpared = isTrustRelaxed(settings, world.parts.trust.of(agent).reliability)
+    const isSpared = isTrustRelaxed(settings, world.deps.trust.of(agent).reliability)
     if (scope_enforcement === 'warn' || isSpared) continue
     throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${reason}`, {
       hint: 'claim the file for the agent, or name another agent'
@@ -98,7 +98,7 @@ export function own(world: World, path: string, agent: number, changes: Changes)
 }
 
 function lockToWrite(world: World, path: string, agent: number, task: number, changes: Changes): void {
-  if (!world.locks.write(path, agent, task, world.parts.now())) return
+  if (!world.locks.write(path, agent, task, world.deps.now())) return
   changes.touch('lock', path)
   changes.event({ type: 'lock_acquired', agent_id: agent, path, exclusive: true })
 }
@@ -114,7 +114,7 @@ export function lockToWork(world: World, task: Task, agent: Agent, changes: Chan
     world.locks.contention += 1
     return path
   }
-  const now = world.parts.now()
+  const now = world.deps.now()
   for (const { path, access } of task.files) {
     if (access === 'write') lockToWrite(world, path, agent.id, task.id, changes)
     else if (world.locks.read(path, agent.id, task.id, now)) {
@@ -155,7 +155,7 @@ function reportReleased(world: World, path: string, agent: number, changes: Chan
 
 /** Signs of life of an agent keep what its tasks in progress hold. */
 export function renewLocks(world: World, agent: Agent): void {
-  const now = world.parts.now()
+  const now = world.deps.now()
   for (const task of agent.working) for (const { path } of task.files) world.locks.renew(path, agent.id, now)
 }
 

@@ -28,7 +28,7 @@ export function rehome(world: World, changes: Changes, task: Task): Agent {
   else {
     assertAgentsLeft(world)
     const { name, dynamic, reason } = decision
-    agent = spawnAs(world, changes, { id: world.parts.ids.agent(), name, dynamic, reason })
+    agent = spawnAs(world, changes, { id: world.deps.ids.agent(), name, dynamic, reason })
   }
   task.rule = decision.rule
   return agent
@@ -45,7 +45,7 @@ export function evacuate(world: World, changes: Changes, agent: Agent): boolean 
   try {
     for (const task of tasks) {
       give(world, changes, task, rehome(world, changes, task), `${agentLabel(agent.id)} is gone`)
-      world.traces.note(task.id, 'rerouted', `${agentLabel(agent.id)} is gone`, world.parts.now())
+      world.traces.note(task.id, 'rerouted', `${agentLabel(agent.id)} is gone`, world.deps.now())
     }
   } catch (error) {
     admit(world, agent)
@@ -56,7 +56,7 @@ export function evacuate(world: World, changes: Changes, agent: Agent): boolean 
 
 /** Evens out the loads. The number of tasks that moved. */
 export function rebalance(world: World, changes: Changes): number {
-  const moves = world.parts.planRebalance({
+  const moves = world.deps.planRebalance({
     agents: agentLoads(world),
     queuedOf: agent => movable(world, agent),
     writer: path => world.locks.writer(path)
@@ -68,7 +68,7 @@ export function rebalance(world: World, changes: Changes): number {
     if (task?.agent !== from || target === undefined || task.status.kind !== 'Queued') continue
     give(world, changes, task, target, '')
     task.rule = 'rebalance'
-    world.traces.note(id, 'rebalanced', `${agentLabel(from)} to ${agentLabel(to)}`, world.parts.now())
+    world.traces.note(id, 'rebalanced', `${agentLabel(from)} to ${agentLabel(to)}`, world.deps.now())
     moved += 1
   }
   return moved
@@ -112,7 +112,7 @@ export function handoff(world: World, changes: Changes, payload: Handoff): Hando
   const pending = (payload.pending_tasks ?? []).map(id => pendingTask(world, id, from))
   const files = (payload.owned_files ?? []).map(repositoryPath)
   try {
-    assertHandoff(payload, world.parts.now())
+    assertHandoff(payload, world.deps.now())
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     changes.event({ type: 'agent_handoff_rejected', from: from.id, reason })
@@ -165,7 +165,7 @@ function handOver(world: World, changes: Changes, task: Task, to: Agent): boolea
   if (task.status.kind === 'InProgress') requeue(world, changes, task, `handed over to ${agentLabel(to.id)}`)
   give(world, changes, task, to, '')
   task.rule = 'handoff'
-  world.traces.note(task.id, 'handed over', agentLabel(to.id), world.parts.now())
+  world.traces.note(task.id, 'handed over', agentLabel(to.id), world.deps.now())
   return true
 }
 

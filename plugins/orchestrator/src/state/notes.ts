@@ -20,7 +20,7 @@ export function addTurn(world: World, changes: Changes, id: number, message: str
     agent_id: task.agent,
     agent_name: agent?.name ?? '',
     message,
-    timestamp_ms: world.parts.now()
+    timestamp_ms: world.deps.now()
   }
   extra.transcript = [...(extra.transcript ?? []), turn].slice(-MAX_TURNS)
   changes.touch('task', id)

@@ -37,11 +37,11 @@ export class Records implements Restorable {
       case 'group_agent':
         return numberOrNull(world.groupAgents.get(key) ?? null)
       case 'trust':
-        return world.parts.trust.serialise(key)
+        return world.deps.trust.serialise(key)
       case 'budget':
-        return world.parts.budgets.serialise(key)
+        return world.deps.budgets.serialise(key)
       case 'attention':
-        return world.parts.attention.serialise(key)
+        return world.deps.attention.serialise(key)
       case 'meta':
         return this.#meta(key)
     }
@@ -54,7 +54,7 @@ export class Records implements Restorable {
         this.#tasks.push(Task.restore(json, shared))
         return
       case 'agent':
-        this.#agents.push(Agent.restore(json, world.parts.now()))
+        this.#agents.push(Agent.restore(json, world.deps.now()))
         return
       case 'lock':
         world.locks.restore(key, json)
@@ -66,14 +66,14 @@ export class Records implements Restorable {
         if (!world.groupAgents.has(key)) world.groupAgents.set(key, JSON.parse(json) as number)
         return
       case 'trust':
-        world.parts.trust.restore(key, json)
+        world.deps.trust.restore(key, json)
         world.rated.add(Number(key))
         return
       case 'budget':
-        world.parts.budgets.restore(key, json)
+        world.deps.budgets.restore(key, json)
         return
       case 'attention':
-        world.parts.attention.restore(key, json)
+        world.deps.attention.restore(key, json)
         return
       case 'meta':
         this.#restoreMeta(key, json)
@@ -92,7 +92,7 @@ export class Records implements Restorable {
   #place(isAfterEnd: boolean): Changes {
     const world = this.#world
     const changes = new Changes()
-    this.#admitAgents(isAfterEnd ? world.parts.settings().max_agents : Number.POSITIVE_INFINITY, changes)
+    this.#admitAgents(isAfterEnd ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY, changes)
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
     this.#tasks = []
     const last = Array.from(world.tasks.keys()).at(-1) ?? 0
@@ -105,7 +105,7 @@ export class Records implements Restorable {
         task.status = QUEUED
         task.startedAt = 0
         task.countUp('recoveries')
-        task.more().queued_at_ms = world.parts.now()
+        task.more().queued_at_ms = world.deps.now()
         changes.touch('task', task.id)
         changes.event({
           type: 'task_requeued',
@@ -122,7 +122,7 @@ export class Records implements Restorable {
     if (!isInOrder) world.tasks = new Map([...world.tasks].sort(([one], [other]) => one - other))
     for (const { path, holders } of [...world.locks.idle()])
       for (const agent of holders) dropLock(world, path, agent, changes)
-    for (const agent of new Set(restored.map(task => task.agent))) world.parts.observer.runnable(agent)
+    for (const agent of new Set(restored.map(task => task.agent))) world.deps.observer.runnable(agent)
     return changes
   }
 
@@ -137,7 +137,7 @@ export class Records implements Restorable {
       // One that is no longer known ended long ago: only what completed lets those go that wait for it.
       if (other === undefined || other.status.kind === 'Completed') continue
       task.waiting += 1
-      world.dependencies.add(task.id, on)
+      world.taskDependencies.add(task.id, on)
     }
     if (task.status.kind !== 'Blocked') return
     if (task.waiting === 0) world.move(task, QUEUED, changes)
@@ -167,8 +167,8 @@ export class Records implements Restorable {
       world.groupAgents.delete(group)
       changes.touch('group_agent', group)
     }
-    world.parts.trust.forget(id)
-    world.parts.budgets.forget(id)
+    world.deps.trust.forget(id)
+    world.deps.budgets.forget(id)
     changes.touch('agent', id)
     changes.touch('trust', id)
     changes.touch('budget', `agent:${id}`)
@@ -182,12 +182,12 @@ export class Records implements Restorable {
     let best: Agent | undefined
     for (const agent of world.agents.values()) if (best === undefined || agent.load < best.load) best = agent
     if (best !== undefined) return best.id
-    const now = world.parts.now()
+    const now = world.deps.now()
     const agent = new Agent({
-      id: world.parts.ids.agent(),
+      id: world.deps.ids.agent(),
       name: 'default',
       dynamic: false,
-      capabilities: world.parts.capabilities(undefined),
+      capabilities: world.deps.capabilities(undefined),
       spawned: { at_ms: now, reason: 'recovery' },
       now
     })

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 export function retry(world: World, changes: Changes, id: number): void {
   const task = world.task(id)
   if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')
-  const { max_task_retries } = world.parts.settings()
+  const { max_task_retries } = world.deps.settings()
   if (task.count('retry_count') >= max_task_retries)
     throw orchestrationErrors.create(
       'ORC_TRANSITION',
@@ -22,5 +22,5 @@ export function retry(world: World, changes: Changes, id: number): void {
   world.totals.failed -= 1
   changes.touch('meta', 'totals')
   requeue(world, changes, task, '')
-  world.traces.note(id, 'retried', `attempt ${task.count('retry_count') + 1}`, world.parts.now())
+  world.traces.note(id, 'retried', `attempt ${task.count('retry_count') + 1}`, world.deps.now())
 }

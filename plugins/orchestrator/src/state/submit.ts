@@ -26,7 +26,7 @@ const NOTHING: readonly string[] = Object.freeze([])
 
 /** Throws what refuses work at all: `ORC_DISABLED`, `ORC_STOPPED`. */
 export function assertOpen(world: World): void {
-  if (!world.parts.settings().enabled)
+  if (!world.deps.settings().enabled)
     throw orchestrationErrors.create('ORC_DISABLED', 'Orchestrator is disabled: [orchestrator] enabled is false', {
       hint: 'set it to true, or SVC_ORCHESTRATOR_ENABLED=true'
     })
@@ -54,12 +54,12 @@ export function submit(
   assertOpen(world)
   assertRoom(world)
   assertDescription(request.description)
-  const { parts } = world
-  const settings = parts.settings()
+  const { deps } = world
+  const settings = deps.settings()
   const { hints } = request
   const { description, warnings } =
     admission === null
-      ? parts.judge.screen(request.description)
+      ? deps.judge.screen(request.description)
       : { description: request.description, warnings: admission.warnings }
   const files = manifest(request.files)
   const open = openDependencies(world, request.depends_on)
@@ -73,12 +73,12 @@ export function submit(
   const { agent_id } = target
   const approvals = request.approvals ?? NOTHING
   const toJudge = { description, files, priority, complexity, category, approvals, qgate: hints?.qgate }
-  const judgement = parts.judge.judge(toJudge, agent_id)
+  const judgement = deps.judge.judge(toJudge, agent_id)
   const isParked = hints?.requires_approval === true
   assertAllowed(judgement, settings.tier_enforcement, isParked)
   const estimate = Math.ceil(Buffer.byteLength(description) / BYTES_PER_TOKEN) + TOKENS_PER_FILE * files.length
-  const signal = parts.budgets.admit(agent_id, extra?.tenant_id, estimate)
-  if (hints?.qgate !== undefined) parts.judge.admitEvidence(toJudge)
+  const signal = deps.budgets.admit(agent_id, extra?.tenant_id, estimate)
+  if (hints?.qgate !== undefined) deps.judge.admitEvidence(toJudge)
   assertUnlocked(world, files, agent_id)
   checkScope(world, files, agent_id, changes)
 
@@ -89,7 +89,7 @@ export function submit(
   }
   const [blocker] = open
   const task = new Task({
-    id: parts.ids.task(),
+    id: deps.ids.task(),
     description,
     status: isParked ? BLOCKED_ON_APPROVAL : blocker === undefined ? QUEUED : { kind: 'Blocked', on: blocker },
     priority,
@@ -98,7 +98,7 @@ export function submit(
     category,
     role: hints?.execution_role ?? ROLES[category],
     createdAt: world.stampCreation(),
-    traceId: hints?.trace_id ?? parts.traceId(),
+    traceId: hints?.trace_id ?? deps.traceId(),
     rule: target.rule
   })
   task.files = files
@@ -109,7 +109,7 @@ export function submit(
   if (request.depends_on !== undefined && request.depends_on.length > 0) {
     task.dependsOn = [...new Set(request.depends_on)]
     task.waiting = open.length
-    for (const on of open) world.dependencies.add(task.id, on)
+    for (const on of open) world.taskDependencies.add(task.id, on)
   }
   if (signal === 'HighLoad') changes.event({ type: 'budget_alert', agent_id, signal })
   takeFiles(world, task, agent_id, changes)
@@ -123,7 +123,7 @@ export function submit(
 function assertRoom(world: World): void {
   const { Queued, Blocked, BlockedOnApproval } = world.counts
   const waiting = Queued + Blocked + BlockedOnApproval
-  const { queue_limit } = world.parts.settings()
+  const { queue_limit } = world.deps.settings()
   if (waiting < queue_limit) return
   throw orchestrationErrors.create('ORC_QUEUE_FULL', `Queue full: ${waiting} tasks wait, and ${queue_limit} may`, {
     hint: 'wait until some are done, or raise [orchestrator] queue_limit'
@@ -146,7 +146,7 @@ function targetOf(world: World, request: SubmitRequest, description: string, fil
   if (decision.kind === 'agent')
     return { agent_id: decision.agent, agent: world.agent(decision.agent), make: null, rule, group }
   assertAgentsLeft(world)
-  const id = world.parts.ids.agent()
+  const id = world.deps.ids.agent()
   const { name, dynamic, reason } = decision
   return { agent_id: id, agent: null, make: { id, name, dynamic, reason }, rule, group }
 }

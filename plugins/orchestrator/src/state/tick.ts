@@ -38,13 +38,13 @@ export function tick(world: World, changes: Changes, report: (duty: string, erro
 }
 
 function releaseStaleLocks(world: World, changes: Changes): void {
-  const before = world.parts.now() - world.parts.settings().lock_timeout_ms
+  const before = world.deps.now() - world.deps.settings().lock_timeout_ms
   for (const { path, holders } of [...world.locks.heldSince(before)])
     for (const agent of holders) dropLock(world, path, agent, changes)
 }
 
 function expire(world: World, changes: Changes): void {
-  const before = world.parts.now() - world.parts.settings().task_timeout_ms
+  const before = world.deps.now() - world.deps.settings().task_timeout_ms
   for (const agent of world.agents.values()) {
     for (const task of agent.queue.waitingSince(before)) {
       // One that waited for another expired one has ended already.
@@ -54,8 +54,8 @@ function expire(world: World, changes: Changes): void {
 }
 
 function lookForLife(world: World, changes: Changes): void {
-  const now = world.parts.now()
-  const { heartbeat_interval_ms, stale_threshold_ms } = world.parts.settings()
+  const now = world.deps.now()
+  const { heartbeat_interval_ms, stale_threshold_ms } = world.deps.settings()
   if (now - world.lastHeartbeatLook < heartbeat_interval_ms) return
   world.lastHeartbeatLook = now
   for (const agent of [...world.agents.values()]) {
@@ -70,16 +70,16 @@ function lookForLife(world: World, changes: Changes): void {
 }
 
 function scale(world: World, changes: Changes): void {
-  const { parts } = world
+  const { deps } = world
   const isCritical = Array.from(world.agents.keys()).some(agent => {
-    const signal = parts.budgets.signal(agent)
+    const signal = deps.budgets.signal(agent)
     return signal === 'CostExceeded' || signal === 'Critical'
   })
-  const { spawn, retire: idle, rebalanceUrgent } = parts.scaler.tick(parts.now(), agentLoads(world), isCritical)
-  const { max_agents } = parts.settings()
+  const { spawn, retire: idle, rebalanceUrgent } = deps.scaler.tick(deps.now(), agentLoads(world), isCritical)
+  const { max_agents } = deps.settings()
   for (const name of spawn) {
     if (world.agents.size >= max_agents) break
-    spawnAs(world, changes, { id: parts.ids.agent(), name, dynamic: true, reason: 'scale_up' })
+    spawnAs(world, changes, { id: deps.ids.agent(), name, dynamic: true, reason: 'scale_up' })
   }
   for (const id of idle) {
     const agent = world.agents.get(id)
@@ -92,10 +92,10 @@ function scale(world: World, changes: Changes): void {
 
 /** An idle agent with a worker gets a task to look for remaining work. */
 function continueWork(world: World, changes: Changes): void {
-  const { parts } = world
-  const settings = parts.settings()
+  const { deps } = world
+  const settings = deps.settings()
   if (!settings.auto_continue_enabled || !settings.enabled || world.stopped !== null) return
-  const now = parts.now()
+  const now = deps.now()
   for (const agent of [...world.agents.values()]) {
     const { idleSince } = agent
     if (agent.paused || agent.hasWork || agent.parked.size > 0 || idleSince === null) continue
@@ -120,7 +120,7 @@ function continueWork(world: World, changes: Changes): void {
 /** Reliability of agents for readers of the database. The process itself keeps it in the records of trust. */
 function rate(world: World, changes: Changes): void {
   for (const agent of world.rated) {
-    const { reliability, outcomes } = world.parts.trust.of(agent)
+    const { reliability, outcomes } = world.deps.trust.of(agent)
     const success_count = Math.round(reliability * (outcomes + 2)) - 1
     changes.rows.push({
       table: 'agent_reliability',
@@ -129,7 +129,7 @@ function rate(world: World, changes: Changes): void {
         reliability,
         success_count,
         failure_count: outcomes - success_count,
-        updated_at_ms: world.parts.now()
+        updated_at_ms: world.deps.now()
       },
       replaces: true
     })
@@ -138,9 +138,9 @@ function rate(world: World, changes: Changes): void {
 }
 
 function reportIdle(world: World, changes: Changes): void {
-  const idle = Math.max(0, world.parts.now() - world.activeAt)
+  const idle = Math.max(0, world.deps.now() - world.activeAt)
   const isBusy = world.counts.InProgress > 0 || world.counts.Queued > 0
-  if (world.saidIdle || isBusy || idle < world.parts.settings().idle_timeout_ms) return
+  if (world.saidIdle || isBusy || idle < world.deps.settings().idle_timeout_ms) return
   world.saidIdle = true
   changes.event({ type: 'orchestrator_idle', idle_ms: idle })
 }

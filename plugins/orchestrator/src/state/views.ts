@@ -5,7 +5,7 @@ import type { Task } from './task.ts'
 import type { World } from './world.ts'
 
 export function agentView(world: World, agent: Agent): AgentView {
-  return agent.view(world.parts.trust.of(agent.id), world.files.count(agent.id))
+  return agent.view(world.deps.trust.of(agent.id), world.files.count(agent.id))
 }
 
 export function agentViews(world: World): readonly AgentView[] {
@@ -45,8 +45,8 @@ export function statusView(
     readonly scaling_profile: OrchestratorStatus['scaling_profile']
   }
 ): OrchestratorStatus {
-  const { counts, totals, parts } = world
-  const { enabled, max_agents } = parts.settings()
+  const { counts, totals, deps } = world
+  const { enabled, max_agents } = deps.settings()
   const agents = agentViews(world)
   return {
     enabled,
@@ -64,12 +64,12 @@ export function statusView(
     locked_files: world.locks.size,
     total_contention: world.locks.contention,
     total_weighted_load: toLoad(world.load),
-    predicted_load: parts.scaler.predictedLoad,
+    predicted_load: deps.scaler.predictedLoad,
     reserved_agents: Math.max(0, max_agents - agents.length),
     dynamic_agents: agents.filter(agent => agent.dynamic).length,
     max_handoff_count: agents.reduce((most, agent) => Math.max(most, agent.max_handoff_count), 0),
     scaling_profile: facts.scaling_profile,
-    effective_scale_up_threshold: parts.scaler.effectiveThreshold,
+    effective_scale_up_threshold: deps.scaler.effectiveThreshold,
     outbox: facts.outbox,
     agents
   }

@@ -11,9 +11,9 @@ export function approve(world: World, changes: Changes, id: number, by: string):
   if (task.tier === 'Blocked') task.tier = 'Review'
   const extra = task.more()
   extra.approved_by = by
-  extra.queued_at_ms = world.parts.now()
+  extra.queued_at_ms = world.deps.now()
   world.move(task, task.waiting > 0 ? blockedOn(world, task) : QUEUED, changes)
-  world.traces.note(id, 'approved', by, world.parts.now())
+  world.traces.note(id, 'approved', by, world.deps.now())
   changes.event({ type: 'task_approved', task_id: id, agent_id: task.agent })
 }
 
@@ -33,5 +33,5 @@ export function reorder(world: World, changes: Changes, id: number, priority: Pr
   )
   const word = priority.toLowerCase()
   changes.event({ type: 'task_reprioritized', task_id: id, agent_id: task.agent, priority: word })
-  world.traces.note(id, 'reordered', word, world.parts.now())
+  world.traces.note(id, 'reordered', word, world.deps.now())
 }

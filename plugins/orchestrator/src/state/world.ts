@@ -8,7 +8,6 @@ import {
 } from '@svc/contracts'
 import type { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
-import { Dependencies } from './dependencies.ts'
 import { MAX_ENDED, type StateSettings } from './limits.ts'
 import { LockTable } from './locks.ts'
 import { OwnedFiles } from './owned-files.ts'
@@ -27,10 +26,11 @@ import type {
 } from './ports.ts'
 import { allows, hasEnded, QUEUED, refuseTransition } from './status.ts'
 import type { Task } from './task.ts'
+import { TaskDependencies } from './task-dependencies.ts'
 import { TraceBook } from './trace-book.ts'
 
 /** Dependencies of the state at its creation. */
-export interface Parts {
+export interface WorldDependencies {
   readonly settings: () => StateSettings
   readonly now: Clock
   readonly ids: IdSource
@@ -68,14 +68,14 @@ export interface Totals {
  * indexes in step. No I/O, no waiting; what changes is noted in a {@link Changes}.
  */
 export class World {
-  readonly parts: Parts
+  readonly deps: WorldDependencies
   readonly router: RouterPort
   /** By id, in the order of the ids; with those that ended and are still known. */
   tasks = new Map<number, Task>()
   readonly agents = new Map<number, Agent>()
   readonly locks = new LockTable()
   readonly files = new OwnedFiles()
-  readonly dependencies = new Dependencies()
+  readonly taskDependencies = new TaskDependencies()
   readonly traces = new TraceBook()
   readonly groupAgents = new Map<string, number>()
   readonly counts: Record<TaskStatusKind, number> = {
@@ -106,16 +106,16 @@ export class World {
   readonly #parked = new Map<string, Set<Task>>()
   #createdAt = 0
 
-  constructor(parts: Parts) {
-    this.parts = parts
-    this.activeAt = parts.now()
-    this.router = parts.router({
+  constructor(deps: WorldDependencies) {
+    this.deps = deps
+    this.activeAt = deps.now()
+    this.router = deps.router({
       fileOwner: path => this.files.owner(path),
       groupAgent: group => this.groupAgents.get(group) ?? null,
-      trust: agent => parts.trust.of(agent),
-      completionTrust: agent => parts.trust.rollup(agent),
-      canSpawn: () => this.agents.size < parts.settings().max_agents,
-      now: parts.now
+      trust: agent => deps.trust.of(agent),
+      completionTrust: agent => deps.trust.rollup(agent),
+      canSpawn: () => this.agents.size < deps.settings().max_agents,
+      now: deps.now
     })
   }
 
@@ -141,7 +141,7 @@ export class World {
 
   /** When a task is made: never before one that is there, whatever the clock does, so that the first in is the first out. */
   stampCreation(): number {
-    this.#createdAt = Math.max(this.#createdAt, this.parts.now())
+    this.#createdAt = Math.max(this.#createdAt, this.deps.now())
     return this.#createdAt
   }
 
@@ -169,7 +169,7 @@ export class World {
     task.status = to
     this.#enter(task)
     changes.touch('task', task.id)
-    this.activeAt = this.parts.now()
+    this.activeAt = this.deps.now()
     this.saidIdle = false
     if (agent !== undefined && agent.load !== before) this.router.loadChanged(agent.id, agent.weightedLoad)
     this.#evict(changes)
@@ -221,7 +221,7 @@ export class World {
       if (agent === undefined) continue
       agent.parked.delete(task)
       agent.queue.add(task)
-      this.parts.observer.runnable(agent.id)
+      this.deps.observer.runnable(agent.id)
     }
   }
 
@@ -236,7 +236,7 @@ export class World {
       const [oldest] = this.#ended
       if (oldest === undefined) return
       this.#ended.delete(oldest)
-      if (this.dependencies.has(oldest)) {
+      if (this.taskDependencies.has(oldest)) {
         this.#ended.add(oldest)
         continue
       }
@@ -265,9 +265,9 @@ export class World {
         agent.working.delete(task)
         if (agent.current === task) agent.current = null
         this.#weigh(agent, -task.weight)
-        this.parts.observer.stopped(task.id, because)
+        this.deps.observer.stopped(task.id, because)
         // Its agent may take up the next.
-        if (agent.queue.size > 0) this.parts.observer.runnable(agent.id)
+        if (agent.queue.size > 0) this.deps.observer.runnable(agent.id)
         break
       case 'Doubted':
         agent.doubted -= 1
@@ -276,7 +276,7 @@ export class World {
       default:
         agent.parked.delete(task)
     }
-    if (!agent.hasWork) agent.idleSince ??= this.parts.now()
+    if (!agent.hasWork) agent.idleSince ??= this.deps.now()
   }
 
   #enter(task: Task): void {
@@ -294,7 +294,7 @@ export class World {
       case 'Queued':
         agent.queue.add(task)
         this.#weigh(agent, task.weight)
-        this.parts.observer.runnable(agent.id)
+        this.deps.observer.runnable(agent.id)
         break
       case 'InProgress':
         agent.working.add(task)

@@ -37,12 +37,12 @@ t.test('what is remembered of folders changes no answer', async t => {
   const pieces = fc.constantFrom('a', 'b', 'ab', '*', '**', 'a*', '*.ts', '{a,b}', '[ab]', '.h', '!(a)', '?')
   const globs = fc
     .tuple(fc.constantFrom('', '', '', '!', './'), fc.array(pieces, { minLength: 1, maxLength: 4 }))
-    .map(([sign, parts]) => sign + parts.join('/'))
+    .map(([sign, deps]) => sign + deps.join('/'))
   fc.assert(
     fc.property(
       fc.array(fc.array(globs, { minLength: 1, maxLength: 2 }), { maxLength: 4 }),
       fc.array(
-        fc.array(names, { minLength: 1, maxLength: 4 }).map(parts => parts.join('/')),
+        fc.array(names, { minLength: 1, maxLength: 4 }).map(deps => deps.join('/')),
         { maxLength: 8 }
       ),
       (patterns, paths) => {

@@ -1,5 +1,5 @@
 /** Which tasks wait for which: from the one that is waited for to those that wait. */
-export class Dependencies {
+export class TaskDependencies {
   readonly #dependants = new Map<number, number[]>()
 
   /** `task` waits for `on`. */
