@@ -1,5 +1,5 @@
 import { setImmediate as turnEnds } from 'node:timers/promises'
-import { type DatabaseStore, type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
+import { type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
 import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { type LineageOptions, lineageRow } from '../events/lineage.ts'
@@ -10,10 +10,11 @@ import { because, describeFailure, notDurable, seatLost, statementToBlame } from
 import { Pause } from './pause.ts'
 import { recordStatements } from './records.ts'
 import { type SeatRow, type Seats, seatTurn } from './seats.ts'
+import type { StateStore } from './state-store.ts'
 import { UnfitRows } from './unfit-rows.ts'
 
 export interface CommitterOptions {
-  readonly store: DatabaseStore
+  readonly store: StateStore
   readonly repositoryId: string
   readonly seats: Seats
   /** The seat that the records are under. */

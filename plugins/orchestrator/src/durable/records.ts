@@ -1,5 +1,6 @@
-import type { DatabaseStore, SqlStatement } from '@svc/contracts'
+import type { SqlStatement } from '@svc/contracts'
 import type { RecordKind, RecordSource } from '../state/changes.ts'
+import type { StateStore } from './state-store.ts'
 
 /** Records that one look at the database brings. */
 const PAGE = 2_000
@@ -72,7 +73,7 @@ export function setRecords(repositoryId: string, seat: number, kind: string, val
 
 /** All records of a seat, in the order of their kinds and keys. */
 export async function* readRecords(
-  store: DatabaseStore,
+  store: StateStore,
   repositoryId: string,
   seat: number
 ): AsyncGenerator<StoredRecord> {

@@ -1,9 +1,9 @@
-import type { DatabaseStore } from '@svc/contracts'
 import type { Changes } from '../state/changes.ts'
 import type { Restorable } from '../state/ports.ts'
 import type { Recovery } from './persistence.ts'
 import { readRecords, type StoredRecord } from './records.ts'
 import type { SeatRow } from './seats.ts'
+import type { StateStore } from './state-store.ts'
 
 /**
  * Gives the state every record of a seat, and lets it put right what the end of the process left undone. Records are read first
@@ -12,7 +12,7 @@ import type { SeatRow } from './seats.ts'
  * `changes` is what that changed; where `takeOver`, also every record that was given, to be written under another seat.
  */
 export async function recoverSeat(
-  store: DatabaseStore,
+  store: StateStore,
   repositoryId: string,
   { seat }: SeatRow,
   state: Restorable,

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import {
-  type DatabaseStore,
   ownIdentity,
   type Presence,
   type ProcessIdentity,
@@ -10,13 +9,14 @@ import {
   type SqlValue
 } from '@svc/contracts'
 import type { IdRange, IdRanges, Numbered } from './ids.ts'
+import type { StateStore } from './state-store.ts'
 
 const LEASE_MS = 15_000
 /** Maximum clock difference of two hosts. A larger one only makes a process lose its seat, which it then notices. */
 const CLOCK_SKEW_MS = 5_000
 
 export interface SeatOptions {
-  readonly store: DatabaseStore
+  readonly store: StateStore
   readonly repositoryId: string
   /** Unix milliseconds. */
   readonly now: () => number

@@ -8,14 +8,16 @@ import type {
   TaskEnd,
   TaskSubmission
 } from '@svc/contracts'
-import { forwarding, type Logger } from '@svc/plugin-sdk'
+import type { Logger } from '@svc/plugin-sdk'
 import { openDatabasePersistence } from '../durable/database-persistence.ts'
 import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
+import { CurrentStore, type StateStore } from '../durable/state-store.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { Settings } from '../settings.ts'
 import type { Clock, Restorable } from '../state/ports.ts'
 import { forwardClock } from './clock.ts'
 import type { Core } from './core.ts'
+import { currentLog } from './levelled-log.ts'
 import { ReadySignals } from './ready-signals.ts'
 import { TaskSignals } from './task-signals.ts'
 
@@ -81,7 +83,7 @@ export class Hub {
   readonly readySignals = new ReadySignals()
   readonly signals = new TaskSignals()
   /** The database of the unit that serves. */
-  readonly store: DatabaseStore | null
+  readonly store: StateStore | null
   readonly log: Logger
   #services: HostServices
   #persistence: Persistence | null = null
@@ -92,8 +94,8 @@ export class Hub {
     this.bus = bus
     this.now = forwardClock(now)
     this.#services = services
-    this.store = services.store === null ? null : forwarding(() => this.#services.store as DatabaseStore)
-    this.log = forwarding(() => this.#services.log)
+    this.store = services.store === null ? null : new CurrentStore(() => this.#services.store as StateStore)
+    this.log = currentLog(() => this.#services.log)
   }
 
   /** Throws where the database cannot be used. */

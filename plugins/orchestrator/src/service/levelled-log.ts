@@ -18,3 +18,13 @@ export function levelledLog(log: Logger, level: () => string): Logger {
   }
   return { debug: passing('debug'), info: passing('info'), warn: passing('warn'), error: passing('error') }
 }
+
+/** A log that passes each line to the log that `current` returns then. */
+export function currentLog(current: () => Logger): Logger {
+  return {
+    debug: (message, fields) => current().debug(message, fields),
+    info: (message, fields) => current().info(message, fields),
+    warn: (message, fields) => current().warn(message, fields),
+    error: (message, fields) => current().error(message, fields)
+  }
+}
