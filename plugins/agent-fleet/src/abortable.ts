@@ -1,19 +1,4 @@
-/** Rejects with the reason of the signal as soon as that is aborted, whatever becomes of the work. */
-export async function unlessAborted<A>(work: Promise<A>, signal: AbortSignal): Promise<A> {
-  // Work that goes on after the end has no listener.
-  work.catch(() => {})
-  signal.throwIfAborted()
-  let abort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}
+import { raceAbort } from '@svc/plugin-sdk'
 
 /** Resolves after that many milliseconds; rejects with the reason of the signal. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -21,7 +6,7 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
   const waiting = new Promise<void>(resolve => {
     timer = setTimeout(resolve, milliseconds)
   })
-  return unlessAborted(waiting, signal).finally(() => clearTimeout(timer))
+  return raceAbort(signal, waiting).finally(() => clearTimeout(timer))
 }
 
 /** A signal that is aborted with the first of others, or after a time, until it is closed. */

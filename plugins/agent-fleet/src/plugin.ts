@@ -9,7 +9,7 @@ import {
   type TaskProcessor,
   taskProcessors
 } from '@svc/contracts'
-import { definePlugin, isSvcError, type Ref, ref } from '@svc/plugin-sdk'
+import { definePlugin, type Ref, ref } from '@svc/plugin-sdk'
 import { AiProcessor } from './ai/ai-processor.ts'
 import { Fleet } from './fleet.ts'
 import { settings } from './settings.ts'
@@ -38,8 +38,8 @@ export default definePlugin({
         settings: config,
         log,
         client: () => (deps.client as Ref<InferenceClient>).current,
-        toolset: () => currentOf(deps.toolset),
-        sessions: () => currentOf(deps.sessions)
+        toolset: () => deps.toolset?.available,
+        sessions: () => deps.sessions?.available
       },
       config().processor === 'ai'
     )
@@ -85,13 +85,3 @@ export default definePlugin({
     })
   }
 })
-
-/** Undefined while nothing provides it. */
-function currentOf<A>(held: Ref<A> | undefined): A | undefined {
-  try {
-    return held?.current
-  } catch (error) {
-    if (isSvcError(error)) return undefined
-    throw error
-  }
-}

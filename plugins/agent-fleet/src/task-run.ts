@@ -1,6 +1,6 @@
 import { type Attestation, type Orchestrator, type TaskProcessor, type TaskView, taskLabel } from '@svc/contracts'
-import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { LinkedSignal, unlessAborted } from './abortable.ts'
+import { isSvcError, type Logger, raceAbort } from '@svc/plugin-sdk'
+import { LinkedSignal } from './abortable.ts'
 import { fleetErrors } from './errors.ts'
 import { Work } from './work.ts'
 
@@ -50,7 +50,7 @@ export class TaskRun {
     const timer = setTimeout(() => this.#late.abort(tooLate(task, processor, limit)), limit)
     try {
       const working = Promise.resolve().then(() => processor.run(task, this.#work))
-      const attestation = await unlessAborted(working, this.#signal.signal)
+      const attestation = await raceAbort(this.#signal.signal, working)
       this.#work.close()
       if (attestation !== null) await this.#handIn(attestation)
       return attestation !== null || this.#gone.aborted

@@ -10,7 +10,8 @@ import {
   type Orchestrator,
   type TaskView
 } from '@svc/contracts'
-import { LinkedSignal, unlessAborted } from '../abortable.ts'
+import { raceAbort } from '@svc/plugin-sdk'
+import { LinkedSignal } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 
 /** Longest result that a model is shown, in characters. */
@@ -85,7 +86,7 @@ export class ToolDesk {
     let [text, outcome]: [string, 'success' | 'error' | 'timeout'] = ['', 'success']
     try {
       const calling = this.#toolset.call(name, args, { principal, signal: linked.signal, ...this.#trace() })
-      const result = await unlessAborted(calling, linked.signal)
+      const result = await raceAbort(linked.signal, calling)
       text = result === null ? `There is no tool ${name} any more.` : textOf(result)
       if (result === null || result.isError === true) outcome = 'error'
     } catch (error) {
