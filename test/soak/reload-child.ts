@@ -12,6 +12,8 @@ const catalog = await readCatalog({
   cwd: folder,
   env: {},
   preferSource: true,
+  // As under --watch: a new process for each manifest would take most of the time.
+  spares: 1,
   set: ['plugins.http.port=0', 'kernel.plugin_directories=["plugins"]']
 })
 const project = await openProject({ catalog, only: ['http', 'soak'], watch: false, logLevel: 'error' })

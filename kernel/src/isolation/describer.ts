@@ -3,7 +3,8 @@ import { isBuiltin } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import type { Permissions, PluginManifest } from '@svc/plugin-sdk'
+import { isDeepStrictEqual } from 'node:util'
+import { isSvcError, type Permissions, type PluginManifest } from '@svc/plugin-sdk'
 import { SHARED } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { validateManifest } from '../loader/manifest.ts'
@@ -16,7 +17,7 @@ export interface DescriberOptions {
   readonly projectRoot: string
   /** How long a module body may run; milliseconds. */
   readonly timeoutMs: number
-  /** Processes kept ready for the packages that were described last; default 0. */
+  /** Processes kept for the packages that were described last; default 0. */
   readonly spares?: number
   /** Receives what plugins print. */
   readonly onOutput?: (plugin: string, line: string) => void
@@ -43,22 +44,36 @@ const MAX_OUTPUT_BYTES = 64 * 1024
 const START_TIMEOUT_MS = 60_000
 /** Delay before a spare starts, so that it does not slow down the change under way. */
 const SPARE_DELAY_MS = 100
+/** Evaluated code stays in the memory of its process. */
+const MAX_DESCRIPTIONS = 100
+
+/** A process that waits for the next save of its package. */
+interface Spare {
+  /** The package and its grants. */
+  readonly key: string
+  readonly child: Child
+  /** What the process answered before; undefined for a new process. */
+  readonly manifest: unknown
+}
 
 /**
  * Makes manifests of plugins that are not built. Each module body runs in a process that may read its package and nothing
  * else: no writes, no processes, no workers, no addons and no environment of the host. Node 20 does not confine the network.
+ *
+ * A process that described a package is kept for the next save of it, since most saves declare the same. Its answer counts
+ * only if it equals the answer before. A changed manifest and an error always come from a new process, so that code which
+ * ran earlier cannot cause them.
  */
 export class Describer {
   readonly #options: DescriberOptions
-  /** Ready processes by what they may reach; the one used last comes last. */
-  readonly #spares = new Map<string, Child>()
-  readonly #running = new Set<Child>()
+  /** Least recently used first. */
+  #spares: readonly Spare[] = []
   /** Every process that has not ended. */
   readonly #alive = new Set<Child>()
   readonly #slots = Array.from({ length: Math.max(2, availableParallelism()) }, () => Promise.resolve())
   #nextSlot = 0
   #shared: { readonly key: string; readonly child: Promise<Child>; tail: Promise<unknown> } | undefined
-  readonly #timers = new Set<NodeJS.Timeout>()
+  #preparing: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(options: DescriberOptions) {
@@ -70,8 +85,12 @@ export class Describer {
    * `LDR_DESCRIBE_REFUSED`, `LDR_EVALUATE_FAILED`, `LDR_NOT_A_PLUGIN` or `LDR_MANIFEST_INVALID`.
    */
   async describe(request: DescribeRequest): Promise<PluginManifest> {
-    const manifest = await (request.shared ? this.#inShared(request) : this.#inOwn(request))
-    return validateManifest(manifest, request.root)
+    const isShared = request.shared && !this.#spares.some(({ key }) => key === keyOf(request))
+    try {
+      return validateManifest(await (isShared ? this.#inShared(request) : this.#inOwn(request)), request.root)
+    } finally {
+      this.#prepareLater(request)
+    }
   }
 
   /** Ends the process that plugins share; the next description starts another. */
@@ -86,19 +105,21 @@ export class Describer {
   /** Ends all processes and waits until they are gone. Descriptions under way fail. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const timer of this.#timers) clearTimeout(timer)
+    clearTimeout(this.#preparing)
     this.#shared = undefined
+    this.#spares = []
     await Promise.all([...this.#alive].map(child => child.kill()))
   }
 
   async #inOwn(request: DescribeRequest): Promise<unknown> {
     const key = keyOf(request)
-    const spare = this.#spares.get(key)
-    this.#spares.delete(key)
-    if (spare !== undefined) return this.#ask(spare, key, request)
+    const used = this.#take(key, spare => !isNew(spare))
+    if (used !== undefined && (await this.#isUnchanged(used, request))) return used.manifest
+    const spare = this.#take(key, () => true)
+    if (spare !== undefined) return this.#describeFirst(spare.child, request)
     const slot = this.#nextSlot++ % this.#slots.length
     const described = (this.#slots[slot] as Promise<void>).then(async () =>
-      this.#ask(await this.#start(request), key, request)
+      this.#describeFirst(await this.#start(request), request)
     )
     this.#slots[slot] = described.then(
       () => {},
@@ -107,15 +128,56 @@ export class Describer {
     return described
   }
 
-  async #ask(child: Child, key: string, request: DescribeRequest): Promise<unknown> {
-    this.#running.add(child)
+  /** Whether a used process answers as before. Throws `LDR_DESCRIBE_TIMEOUT` when the module body does not end. */
+  async #isUnchanged({ key, child, manifest }: Spare, request: DescribeRequest): Promise<boolean> {
     try {
-      return await child.describe(request, this.#options.timeoutMs)
-    } finally {
-      this.#running.delete(child)
-      child.kill()
-      this.#prepareSpare(key, request)
+      // It may still be busy with what an earlier module body left behind.
+      const startMs = this.#options.timeoutMs
+      const isSame = isDeepStrictEqual(await this.#ask(child, request, startMs), manifest)
+      if (isSame) this.#keep({ key, child, manifest })
+      else void child.kill()
+      return isSame
+    } catch (error) {
+      // A new process would take as long.
+      if (isSvcError(error) && error.code === 'LDR_DESCRIBE_TIMEOUT' && child.hasBegun) throw error
+      return false
     }
+  }
+
+  async #describeFirst(child: Child, request: DescribeRequest): Promise<unknown> {
+    const manifest = await this.#ask(child, request, START_TIMEOUT_MS)
+    this.#keep({ key: keyOf(request), child, manifest })
+    return manifest
+  }
+
+  async #ask(child: Child, request: DescribeRequest, startMs: number): Promise<unknown> {
+    try {
+      return await child.describe(request, startMs, this.#options.timeoutMs)
+    } catch (error) {
+      void child.kill()
+      throw error
+    }
+  }
+
+  #take(key: string, fits: (spare: Spare) => boolean): Spare | undefined {
+    const alive = this.#spares.filter(({ child }) => !child.ended)
+    const taken = alive.find(spare => spare.key === key && fits(spare))
+    this.#spares = alive.filter(spare => spare !== taken)
+    return taken
+  }
+
+  /** Keeps a process while there is room. New ones give way first, then those that were not used for the longest time. */
+  #keep(kept: Spare): void {
+    kept.child.idle()
+    if (this.#closed || kept.child.descriptions >= MAX_DESCRIPTIONS) {
+      void kept.child.kill()
+      return
+    }
+    const all = [...this.#spares, kept]
+    const byWorth = [...all.filter(isNew), ...all.filter(spare => !isNew(spare))]
+    const dropped = byWorth.slice(0, Math.max(0, all.length - (this.#options.spares ?? 0)))
+    for (const { child } of dropped) void child.kill()
+    this.#spares = all.filter(spare => !dropped.includes(spare))
   }
 
   async #inShared(request: DescribeRequest): Promise<unknown> {
@@ -126,35 +188,31 @@ export class Describer {
     const described = shared.tail.then(async () => {
       const child = await shared.child
       // An earlier plugin may have ended the process.
-      return child.ended ? this.#inOwn(request) : child.describe(request, this.#options.timeoutMs)
+      return child.ended ? this.#inOwn(request) : child.describe(request, START_TIMEOUT_MS, this.#options.timeoutMs)
     })
     shared.tail = described.catch(() => {})
     return described
   }
 
-  /** Starts a spare after a delay, so that it does not compete with the change under way. */
-  #prepareSpare(key: string, request: DescribeRequest): void {
+  /** Starts a process for the next change of the manifest, once saving pauses. */
+  #prepareLater(request: DescribeRequest): void {
     const { spares = 0 } = this.#options
     if (spares === 0 || this.#closed) return
-    const timer = setTimeout(async () => {
-      this.#timers.delete(timer)
-      try {
-        const child = await this.#start(request)
-        this.#spares.get(key)?.kill()
-        this.#spares.delete(key)
-        child.idle()
-        this.#spares.set(key, child)
-        child.warm(request.root, packagesIn(request.text))
-        for (const [oldest, spare] of this.#spares) {
-          if (this.#spares.size <= spares) break
-          this.#spares.delete(oldest)
-          spare.kill()
-        }
-      } catch {
-        // The next description starts another process and reports the error.
-      }
-    }, SPARE_DELAY_MS)
-    this.#timers.add(timer.unref())
+    clearTimeout(this.#preparing)
+    this.#preparing = setTimeout(() => void this.#prepare(request, spares), SPARE_DELAY_MS).unref()
+  }
+
+  async #prepare(request: DescribeRequest, spares: number): Promise<void> {
+    const key = keyOf(request)
+    const isReady = this.#spares.some(spare => spare.key === key && isNew(spare))
+    if (isReady || this.#spares.filter(spare => !isNew(spare)).length >= spares) return
+    try {
+      const child = await this.#start(request)
+      this.#keep({ key, child, manifest: undefined })
+      child.warm(request.root, packagesIn(request.text))
+    } catch {
+      // The next description starts another process and reports the error.
+    }
   }
 
   async #start({ root, grants, name, shared }: DescribeRequest): Promise<Child> {
@@ -187,6 +245,10 @@ function keyOf({ root, grants }: DescribeRequest): string {
   return JSON.stringify([root, grants])
 }
 
+function isNew({ manifest }: Spare): boolean {
+  return manifest === undefined
+}
+
 /** Packages that the code requires at its start; those that the host shares are part of the describer. */
 function packagesIn(text: string): string[] {
   const shared: readonly string[] = SHARED
@@ -207,7 +269,6 @@ class Child {
   readonly #process: ChildProcess
   readonly #onLine: (line: string) => void
   readonly #waiting = new Map<number, Waiting>()
-  #last = 0
   #received: Buffer[] = []
   #receivedBytes = 0
   #outputBytes = 0
@@ -215,6 +276,10 @@ class Child {
   ended = false
   /** Settles when the process has ended and its streams are closed. */
   readonly gone: Promise<void>
+  /** How many requests it got. */
+  descriptions = 0
+  /** Whether it took the last request. */
+  hasBegun = false
 
   constructor(child: ChildProcess, onLine: (line: string) => void) {
     this.#process = child
@@ -231,19 +296,24 @@ class Child {
       })
       // Answers that were written before the end arrive first.
       child.once('close', (code, signal) => {
-        this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`)
-        resolve()
+        this.ended = true
+        setImmediate(() => {
+          this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`)
+          resolve()
+        })
       })
     })
   }
 
-  describe(request: DescribeRequest, timeoutMs: number): Promise<unknown> {
+  /** `startMs`: how long it may take until it begins; `timeoutMs`: until the module body ends. */
+  describe(request: DescribeRequest, startMs: number, timeoutMs: number): Promise<unknown> {
     const { name, root, version, text } = request
-    const id = (this.#last += 1)
+    const id = (this.descriptions += 1)
+    this.hasBegun = false
     this.#hold(true)
     this.#outputBytes = 0
     const answer = new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => this.#tooLate(id, START_TIMEOUT_MS), START_TIMEOUT_MS)
+      const timer = setTimeout(() => this.#tooLate(id, startMs), startMs)
       this.#waiting.set(id, { request, resolve, reject, timer, timeoutMs })
     })
     if (this.ended) this.#end('it was gone')
@@ -284,7 +354,7 @@ class Child {
   #receive(chunk: Buffer): void {
     this.#receivedBytes += chunk.length
     if (this.#receivedBytes > MAX_ANSWER_BYTES) {
-      this.kill()
+      void this.kill()
       this.#failAll(({ name, root }) =>
         loaderErrors.create('LDR_MANIFEST_INVALID', `${name}: its manifest is larger than 4 MiB`, {
           plugin: name,
@@ -302,7 +372,8 @@ class Child {
     const line = Buffer.concat([...this.#received, chunk.subarray(0, end)]).toString()
     this.#received = []
     this.#receivedBytes = 0
-    this.#settle(line)
+    // What the module body printed before is read first.
+    setImmediate(() => this.#settle(line))
     if (end + 1 < chunk.length) this.#receive(chunk.subarray(end + 1))
   }
 
@@ -315,6 +386,7 @@ class Child {
       clearTimeout(waiting.timer)
       if (answer.type === 'begun') {
         const { id } = answer
+        this.hasBegun = true
         waiting.timer = setTimeout(() => this.#tooLate(id, waiting.timeoutMs), waiting.timeoutMs)
         return
       }
@@ -322,7 +394,7 @@ class Child {
       if (answer.type === 'manifest') waiting.resolve(answer.manifest)
       else waiting.reject(decodeError(answer.error))
     } catch {
-      this.kill()
+      void this.kill()
       this.#end('it answered with something other than JSON')
     }
   }
@@ -339,7 +411,7 @@ class Child {
 
   #tooLate(id: number, limitMs: number): void {
     const waiting = this.#waiting.get(id)
-    this.kill()
+    void this.kill()
     if (waiting === undefined) return
     this.#waiting.delete(id)
     const { name, root } = waiting.request

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, utimesSync } from 'node:fs'
+import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Discovered, Discovery, type DiscoveryOptions } from '#host'
@@ -228,13 +228,85 @@ t.test('code runs in the host when it is instantiated, not when it is described 
   t.ok('svcTestLate' in globalThis)
 })
 
-t.test('a manifest is made in a new process each time, so that one description cannot change the next', async t => {
-  const root = folder(t, attacker('one', 'console.log(process.pid)'))
-  const finder = discovery(t, root, { spares: 2 })
-  const first = await finder.discover([join(root, 'all')])
-  write(root, attacker('one', 'console.log(process.pid)\nconsole.log("two")'))
-  const second = await finder.rediscover(new Set([join(root, 'all/one/src/plugin.ts')]))
-  t.equal(second.output.length, 2)
-  t.not(second.output[0]?.line, first.output[0]?.line)
-  t.ok(readFileSync(join(root, 'all/one/src/plugin.ts'), 'utf8').includes('two'))
+/** Saves the plugin `one` with another module body, and returns what was found. */
+type Save = (body: string, edit?: (source: string) => string) => Promise<Discovered>
+
+/** A plugin `one` whose manifest was made once, under a watcher that keeps processes. */
+async function watched(
+  t: Test,
+  body: string,
+  options: Partial<DiscoveryOptions> = {}
+): Promise<{ readonly first: Discovered; readonly save: Save }> {
+  const root = folder(t, attacker('one', body))
+  const finder = discovery(t, root, { spares: 2, ...options })
+  const file = join(root, 'all/one/src/plugin.ts')
+  return {
+    first: await finder.discover([join(root, 'all')]),
+    save: (next, edit = source => source) => {
+      write(root, { 'all/one/src/plugin.ts': edit(pluginSource('one', '', next)) })
+      return finder.rediscover(new Set([file]))
+    }
+  }
+}
+
+const PRINT_PID = 'console.log(process.pid)'
+const pidIn = ({ output }: Discovered): number => Number(output.at(-1)?.line)
+
+t.test('saves that declare the same are described by one process', async t => {
+  const { first, save } = await watched(t, PRINT_PID)
+  const second = await save(`console.log('two')\n${PRINT_PID}`)
+  const third = await save(`console.log('three')\n${PRINT_PID}`)
+  t.same([pidIn(second), pidIn(third)], [pidIn(first), pidIn(first)])
+})
+
+t.test('without spares each manifest is made in a new process', async t => {
+  const { first, save } = await watched(t, PRINT_PID, { spares: 0 })
+  t.not(pidIn(await save(`console.log('two')\n${PRINT_PID}`)), pidIn(first))
+})
+
+t.test('a changed manifest comes from a new process, so that one description cannot change the next', async t => {
+  const count = 'const all = globalThis as { runs?: number }\nall.runs = (all.runs ?? 0) + 1\n'
+  const declare = (text: string): string => text.replace('definePlugin({', "definePlugin({ summary: 'run ' + all.runs,")
+  const { save } = await watched(t, PRINT_PID)
+  const first = await save(count + PRINT_PID, declare)
+  t.equal(source(first, 'one').manifest?.summary, 'run 1')
+  const second = await save(`${count}console.log('two')\n${PRINT_PID}`, declare)
+  t.equal(source(second, 'one').manifest?.summary, 'run 1')
+  t.not(pidIn(second), pidIn(first))
+})
+
+t.test('an error comes from a new process, so that one description cannot fail the next', async t => {
+  const once = 'const all = globalThis as { ran?: boolean }\nif (all.ran) throw new Error("again")\nall.ran = true\n'
+  const { first, save } = await watched(t, once + PRINT_PID)
+  const second = await save(`${once}console.log('two')\n${PRINT_PID}`)
+  t.equal(source(second, 'one').problem, null)
+  t.not(pidIn(second), pidIn(first))
+})
+
+t.test('a saved module body that loops is ended once, and the next save is described', async t => {
+  const { save } = await watched(t, PRINT_PID, { describeTimeoutMs: 400 })
+  const looping = await save("console.log('ran')\nfor (;;) {}")
+  t.same(
+    looping.output.map(({ line }) => line),
+    ['ran']
+  )
+  const healed = await save(PRINT_PID, text => text.replace('definePlugin({', "definePlugin({ summary: 'healed',"))
+  t.equal(source(healed, 'one').manifest?.summary, 'healed')
+})
+
+const LOOP_LATER = `
+const { port1, port2 } = new MessageChannel()
+port1.onmessage = () => { for (;;) {} }
+port2.postMessage('go')
+`
+
+t.test('a kept process that is busy or gone is replaced', async t => {
+  const { first, save } = await watched(t, LOOP_LATER + PRINT_PID, { describeTimeoutMs: 2_000 })
+  const second = await save(PRINT_PID)
+  t.equal(source(second, 'one').problem, null)
+  t.not(pidIn(second), pidIn(first), 'the first one is busy')
+  process.kill(pidIn(second), 'SIGKILL')
+  const third = await save(`console.log('three')\n${PRINT_PID}`)
+  t.equal(source(third, 'one').problem, null)
+  t.not(pidIn(third), pidIn(second), 'the second one is gone')
 })
