@@ -1,8 +1,9 @@
 /**
- * What adapters cost: tokens per second of processor time on one thread, of four sequences that are computed together and of
- * one alone, for a random model of 88 million weights with 0, 1 and 2 adapters of rank 16 on every projection in use.
+ * Cost of adapters: tokens per second of CPU time on one thread, for batches of four sequences and of one. The model has 88
+ * million random weights, with 0, 1 and 2 adapters in use, of rank 16 on every projection.
  *
- * All cases run on one loaded model and take turns; the median of all rounds counts. `merged` is the same before the first adapter came: what was loaded is not changed by adapters.
+ * All cases alternate on one loaded model; the median of all rounds is reported. `merged` is the loaded model, which adapters
+ * do not change.
  *
  *   node --import tsx --conditions=svc-source bench/adapters.ts [--rounds N] [--quantization none|q8|q4]
  */
@@ -25,7 +26,7 @@ const { values } = parseArgs({
 const runDirectory = join(scratch, 'models', 'random-88M-adapters')
 if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, bundledModel)
 
-/** An adapter as PEFT saves it, on every projection of every layer. */
+/** Writes an adapter in the format of PEFT, on every projection of every layer. */
 async function writeAdapter(name: string, seed: number): Promise<string> {
   const folder = join(scratch, 'models', `adapter-88M-${name}`)
   const { hidden, intermediate, heads, keyValueHeads, headSize, layers } = smallShape
@@ -68,7 +69,7 @@ async function writeAdapter(name: string, seed: number): Promise<string> {
   return folder
 }
 
-/** Milliseconds of processor time that all sequences take together. */
+/** Measures the CPU time of all sequences together, in milliseconds. */
 async function measure(model: LoadedModel, adapters: readonly (string | undefined)[], count: number): Promise<number> {
   const began = process.cpuUsage()
   await Promise.all(
@@ -94,7 +95,7 @@ const cases: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '4 sequences, none in use (as merged)': [undefined, undefined, undefined, undefined],
   '4 sequences, 1 adapter in use': ['a', 'a', 'a', 'a'],
   '4 sequences, 2 adapters in use': ['a', 'b', 'a', 'b'],
-  '4 sequences, 1 adapter beside what was loaded': ['a', undefined, 'a', undefined],
+  '4 sequences, 2 of them with an adapter': ['a', undefined, 'a', undefined],
   '1 sequence, none in use (as merged)': [undefined],
   '1 sequence, 1 adapter in use': ['a']
 }
@@ -104,7 +105,7 @@ for (let round = 0; round <= Number(values.rounds); round++) {
   for (const [name, adapters] of Object.entries(cases)) {
     const first = await measure(model, adapters, 1)
     const whole = await measure(model, adapters, 1 + TOKENS)
-    // The first round makes memory.
+    // The first round allocates memory.
     if (round > 0) times.set(name, [...(times.get(name) ?? []), whole - first])
   }
 }

@@ -4,21 +4,21 @@ declare module 'autocannon' {
     readonly method?: string
     readonly body?: string
     readonly headers?: Readonly<Record<string, string>>
-    /** Requests in all; without it `duration` counts. */
+    /** Total number of requests; default: as many as fit into `duration`. */
     readonly amount?: number
     /** Seconds. */
     readonly duration?: number
     readonly connections: number
-    /** Requests that take turns. */
+    /** Requests that are sent in rotation. */
     readonly requests?: readonly object[]
   }
 
   interface Result {
     readonly errors: number
     readonly non2xx: number
-    /** `average` is a second. */
+    /** `average`: requests per second. */
     readonly requests: { readonly total: number; readonly average: number }
-    /** Seconds that it took. */
+    /** Duration in seconds. */
     readonly duration: number
     readonly statusCodeStats: Readonly<Record<string, unknown>>
   }

@@ -1,9 +1,9 @@
 /**
- * Tokens per second of eight clients together over HTTP: the model server beside llama.cpp on the same weights (the shape of
- * Qwen2.5-0.5B at random), whose sequences node-llama-cpp computes in one batch, behind a bare node:http server.
+ * Tokens per second of eight concurrent clients over HTTP: the model server against llama.cpp on the same random weights (the
+ * shape of Qwen2.5-0.5B). node-llama-cpp computes the sequences in one batch, behind a bare node:http server.
  *
- * Each server runs in a process of its own, and they take turns; the same program asks both. A round is eight prompts at
- * once, read and answered; the median of all rounds is reported, with its range.
+ * Each server runs in a separate process, with the same client. Rounds alternate between the servers. A round is eight
+ * concurrent prompts and answers. The median of all rounds is reported, with its range.
  *
  *   node --import tsx --conditions=svc-source bench/clients.ts [--json] [--rounds N] [--threads N]
  */
@@ -28,7 +28,7 @@ export interface ClientsResult {
   readonly clients: number
   readonly promptTokens: number
   readonly answerTokens: number
-  /** Tokens of all answers per second, reading of the prompts included. */
+  /** Tokens of all answers per second, with the time to read the prompts. */
   readonly servers: readonly { readonly name: string; readonly speed: Figure }[]
 }
 

@@ -1,9 +1,9 @@
 /**
- * What a constraint adds to each token: the time for a mask over a vocabulary of 151,936 tokens (the size of Qwen's,
- * synthesised with pieces of words, Chinese characters, runs of spaces and punctuation that crosses the borders of strings),
- * and for applying it.
+ * Cost of a constraint for each token: the time to compute and to apply a mask over a vocabulary of 151,936 tokens, the size
+ * of Qwen's. The vocabulary is synthetic: parts of words, Chinese characters, runs of spaces and punctuation that crosses
+ * the borders of strings.
  *
- * A text is written again and again with tokens by chance; the first ones work masks out, later ones find most of them.
+ * The same text is generated repeatedly with random tokens. The first texts compute masks, later ones find most in a cache.
  *
  *   node --import tsx --conditions=svc-source bench/constraints.ts [--json]
  */
@@ -77,7 +77,7 @@ const cases: Readonly<Record<string, OutputConstraint>> = {
   'a regular expression': { type: 'regex', pattern: '\\w+(?: \\w+){3,30}\\.' }
 }
 
-/** Milliseconds for the mask of each token of one text. */
+/** Generates a text and returns the milliseconds for the mask of each token. */
 async function write(constraints: OutputConstraints, vocabulary: ConstraintVocabulary, constraint: OutputConstraint) {
   const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
   const times: number[] = []
@@ -138,7 +138,7 @@ if (values.json) {
   console.log(
     `preparing the vocabulary, once: ${prepare.toFixed(0)} ms; applying a mask: ${share(applied, 0.5).toFixed(3)} ms`
   )
-  console.log(`${'mask, ms a token'.padEnd(24)}  1st text     later    median      99 %       max`)
+  console.log(`${'mask, ms/token'.padEnd(24)}  1st text     later    median      99 %       max`)
   for (const each of results) {
     const figures = [each.first, each.mean, each.p50, each.p99, each.max].map(figure).join(' ')
     console.log(`${each.constraint.padEnd(24)}${figures}`)

@@ -1,9 +1,9 @@
 /**
- * Calls of a tool over the gateway: `POST /v1/tools/call` with a token and a rate limit, against a bare Fastify that checks the
- * same token and the same rate before a handler that answers the same.
+ * Tool calls over the gateway: `POST /v1/tools/call` with a token and a rate limit. The peer is a bare Fastify that checks the
+ * same token and the same rate, with a handler that returns the same answer.
  *
- * Each server runs in a process of its own and reports the CPU time that it used; the load generator's does not count. Rounds
- * alternate between the servers, over several lives of each. Reported are medians with their range.
+ * Each server runs in a separate process and reports its CPU time, without that of the load generator. Rounds alternate
+ * between the servers, over several processes of each. Medians are reported with their range.
  *
  *   node --import tsx --conditions=svc-source bench/gateway.ts [--json] [--lives N] [--rounds N] [--requests N]
  */

@@ -1,5 +1,5 @@
 /**
- * What a reload leaves on the heap: a thousand reloads of a plugin that forgets a timer, a listener and a server.
+ * Heap growth of a reload: a thousand reloads of a plugin that leaks a timer, a listener and a server.
  *
  *   node --import tsx --conditions=svc-source bench/heap.ts [--json] [--reloads N]
  */
@@ -10,4 +10,4 @@ const { values } = parseArgs({ options: { json: { type: 'boolean' }, reloads: { 
 const { reloads, perReload } = await soak(Number(values.reloads))
 const results = { bytes_per_reload: perReload, reloads }
 if (values.json) console.log(JSON.stringify({ benchmark: 'heap', node: process.version, results }))
-else console.log(`${perReload.toFixed(0)} bytes a reload over ${reloads} reloads`)
+else console.log(`${perReload.toFixed(0)} bytes per reload over ${reloads} reloads`)

@@ -1,7 +1,7 @@
 /**
- * What hooks cost: calls of a trivial operation while nothing taps its hooks, and while one plugin does.
+ * Cost of hooks: calls of a trivial operation whose hooks no plugin taps, and one plugin taps.
  *
- * Rounds alternate between the two, and the median of each is printed with its range.
+ * Rounds alternate between the two. The median of each is printed with its range.
  *
  *   node --import tsx --conditions=svc-source bench/hooks.ts [--json] [--rounds N] [--calls N]
  */
@@ -40,7 +40,7 @@ const tapping = definePlugin({
 
 const call = { surface: 'http', principal: { id: 'bench', role: 'user', scopes: [] } } as const
 
-/** Nanoseconds a call. */
+/** Measures nanoseconds per call. */
 async function measure(plugins: readonly Plugin[]): Promise<number> {
   const { kernel, close } = await openTestKernel({ plugins })
   for (let index = 0; index < calls / 5; index++) await kernel.invoke('bench.ping', {}, call)
@@ -51,7 +51,7 @@ async function measure(plugins: readonly Plugin[]): Promise<number> {
   return ns
 }
 
-/** Nanoseconds of one look at a hook that nothing taps. */
+/** Measures nanoseconds per check of a hook that no plugin taps. */
 async function look(): Promise<number> {
   const { close } = await openTestKernel({ plugins: [answering] })
   const started = process.hrtime.bigint()

@@ -1,9 +1,9 @@
 /**
  * Server CPU per HTTP request: this server against a bare node:http server and plain Fastify with the same 100 routes.
  *
- * Each server runs in a process of its own and reports the CPU time that it used; the load generator's does not count.
- * Rounds alternate between the servers, over several lives of each: V8 optimises a server differently in each process. The
- * median of all rounds counts, and its range is reported.
+ * Each server runs in a separate process and reports its CPU time, without that of the load generator. Rounds alternate
+ * between the servers, over several processes of each, since V8 optimises each process differently. The median of all rounds
+ * is reported with its range.
  *
  *   node --import tsx --conditions=svc-source bench/http.ts [--json] [--lives N] [--rounds N] [--requests N]
  */
@@ -39,19 +39,19 @@ const CASES = {
   'POST JSON': { method: 'POST', path: '/v1/p5/write5', body: '{"title":"abc","tags":["a","b"],"count":20}' }
 } as const
 
-/** A third of the routes of each kind. */
+/** Yields the routes, one third of each kind. */
 function* routes() {
   const kinds = ['ping', 'read', 'write'] as const
   for (let plugin = 0; plugin < PLUGINS; plugin++) {
     for (let at = 0; at < OPERATIONS; at++) {
-      // Three kinds for every number, until the plugin has its operations.
+      // Every number has all three kinds, up to the number of operations of the plugin.
       yield { plugin, at, kind: kinds[at % 3] as (typeof kinds)[number] }
     }
   }
 }
 
 function pathOf(kind: string, plugin: number, at: number): string {
-  // The measured routes have the number 5 whatever their kind.
+  // The measured routes have the number 5, whatever their kind.
   const shown = plugin === 5 && at >= 3 && at <= 5 ? 5 : at
   return `/v1/p${plugin}/${kind}${shown}${kind === 'read' ? '/:id' : ''}`
 }
@@ -144,7 +144,7 @@ function operationsPlugin(number: number): Plugin {
   })
 }
 
-/** The server's side: says where it listens, then how much CPU it has used whenever it is asked. */
+/** Server process: reports its port, then its CPU time on every request of the parent. */
 async function serve(name: string): Promise<void> {
   const { port, stop } = await (SERVERS[name] as Start)()
   process.on('message', async message => {
@@ -166,7 +166,7 @@ interface Result {
   readonly toBare: Figure
 }
 
-/** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
+/** Compiles the servers, since a development loader adds costs to every function. */
 async function compile(): Promise<string> {
   const outfile = join(import.meta.dirname, '../node_modules/.cache/svc-bench-http.mjs')
   await build({
@@ -184,7 +184,7 @@ async function compile(): Promise<string> {
   return outfile
 }
 
-/** Starts every server in a process of its own, measures in alternating rounds, and notes every sample. */
+/** Starts every server in a separate process, measures in alternating rounds, and records every sample. */
 async function measureLife(compiled: string, rounds: number, requests: number, samples: Samples): Promise<void> {
   const servers = await Promise.all(
     Object.keys(SERVERS).map(async name => {
@@ -214,7 +214,7 @@ async function measureLife(compiled: string, rounds: number, requests: number, s
   for (const { child } of servers) child.send('stop')
 }
 
-/** Case to server to the microseconds of each round. */
+/** Microseconds of each round, by case and server. */
 type Samples = Record<string, Record<string, readonly number[]>>
 
 async function load(
@@ -233,7 +233,7 @@ async function load(
 async function measure(lives: number, rounds: number, requests: number): Promise<Result[]> {
   const compiled = await compile()
   const samples: Samples = {}
-  // How well V8 optimises a server differs from one process to the next.
+  // V8 optimises each process differently.
   for (let life = 0; life < lives; life++) await measureLife(compiled, rounds, requests, samples)
   rmSync(compiled)
   return Object.entries(samples).map(([name, servers]) => {

@@ -1,11 +1,10 @@
 /**
- * Tokens per second on CPU: this engine against transformers.js, the same weights in F32 and the same operators. As exports
- * for it do, the peer's graph computes logits of every position; this engine's those of the last alone.
+ * Tokens per second on the CPU: this engine against transformers.js, with the same F32 weights and operators. The graph of
+ * the peer computes logits of every position, as its exports do; this engine only those of the last.
  *
- * Each engine runs in a process of its own, and they take turns. The time to the first token is reading the prompt, what
- * further tokens take is decoding; the median of all rounds counts. Before
- * each measurement all threads come to rest: the peer's go on for tens of milliseconds after an answer, and would take the
- * cores from the engine whose turn is next.
+ * Each engine runs in a separate process, and rounds alternate between them. The time to the first token is reading the
+ * prompt, the time of further tokens is decoding. The median of all rounds is reported. Each measurement waits until all
+ * threads are idle: threads of the peer spin for tens of milliseconds after an answer, and would slow the other engine.
  *
  *   node --import tsx --conditions=svc-source bench/inference.ts [--json] [--rounds N] [--threads N] [--only vox-tiny]
  */
@@ -24,9 +23,9 @@ import { promptTokens } from './inference/prompt.ts'
 import { writeRandomModel } from './inference/random-model.ts'
 import { isSmoke } from './smoke-mode.ts'
 
-/** Milliseconds before a measurement: threads of the peer spin for up to 50 ms after an answer. */
-const REST = isSmoke ? 0 : 150
-/** Ids below it are tokens of both models. */
+/** Wait before a measurement: threads of the peer spin for up to 50 ms after an answer. */
+const REST_MS = isSmoke ? 0 : 150
+/** Upper bound of the token ids that both models have. */
 const VOCABULARY = 1910
 
 const cases = [
@@ -39,7 +38,7 @@ export interface Result {
   readonly promptTokens: number
   readonly promptPerSecond: Readonly<Record<string, Figure>>
   readonly decodePerSecond: Readonly<Record<string, Figure>>
-  /** This engine over the peer, round by round. Null without a peer. */
+  /** Ratio of this engine to the peer in each round; null without a peer. */
   readonly promptRatio: Figure | null
   readonly decodeRatio: Figure | null
   /** Whether both generated the same tokens. */
@@ -69,7 +68,7 @@ async function compare(
   const prompt = promptTokens(model.prompt, 0, VOCABULARY)
   for (let round = 0; round < rounds; round++) {
     for (const { engine, samples } of contestants) {
-      await pause(REST)
+      await pause(REST_MS)
       const { firstMs, tokenMs, tokens } = await engine.measure(prompt, 1 + model.decoded)
       samples.prompt.push((model.prompt / firstMs) * 1000)
       samples.token.push(1000 / tokenMs)

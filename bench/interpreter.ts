@@ -1,7 +1,7 @@
 /**
- * How fast programs run: fib(27) and a loop of a million turns in the interpreter, against the same in JavaScript on QuickJS
- * compiled to WebAssembly, in one process. The two take turns; the median of all rounds counts. Above 1.0 the interpreter is the
- * quicker one.
+ * Speed of the interpreter: fib(27) and a loop of a million iterations. The peer is the same in JavaScript on QuickJS, compiled
+ * to WebAssembly, in the same process. Rounds alternate between both; the median is reported. Above 1.0 the interpreter is
+ * faster.
  *
  *   node --import tsx --conditions=svc-source bench/interpreter.ts [--json] [--rounds 9]
  */
@@ -20,7 +20,7 @@ import { SILENT_HOST } from './silent-host.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const PEER = 'quickjs-emscripten@0.31.0'
-/** In a folder that is not in version control; the peer is no dependency. */
+/** Folder outside of version control for the peer, which is no dependency. */
 const scratch = join(import.meta.dirname, '..', '.vox', 'bench', 'quickjs')
 const LIMITS = { steps: 1e12, milliseconds: 1e9, bytes: 2 ** 31, depth: 1000 }
 
@@ -38,7 +38,7 @@ fn main() to int { fib(27) }
     script: 'function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }\nfib(27)'
   },
   {
-    task: 'loop of 1,000,000 turns',
+    task: 'loop of 1,000,000 iterations',
     source: `fn main() to int {
     let mut i = 0
     let mut sum = 0
@@ -83,7 +83,7 @@ function milliseconds(run: () => void): number {
 
 const context = isSmoke ? null : (await quickJs()).newContext()
 
-/** Uses the forms of the language in many ways first: a process that serves has run other programs before. */
+/** Warm-up that uses many forms of the language, since a serving process has run other programs before. */
 const USED = `fn main() {
     let mut total = 0.5
     for x, i in [1, 2, 3] { total += x * 0.5 - i }

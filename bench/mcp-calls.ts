@@ -1,9 +1,9 @@
 /**
- * Calls of a tool over MCP: this server over standard streams and Streamable HTTP, against a bare server of the official SDK with
- * the one tool, whose handler answers the same.
+ * Tool calls over MCP, on standard streams and Streamable HTTP. The peer is a bare server of the official SDK with only that
+ * tool, whose handler returns the same answer.
  *
- * Each server runs in a process of its own and reports the CPU time that it used; the client's does not count. Rounds
- * alternate between the servers, over several lives of each. Reported are medians with their range.
+ * Each server runs in a separate process and reports its CPU time, without that of the client. Rounds alternate between the
+ * servers, over several processes of each. Medians are reported with their range.
  *
  *   node --import tsx --conditions=svc-source bench/mcp-calls.ts [--json] [--lives N] [--rounds N] [--requests N]
  */

@@ -1,6 +1,6 @@
 /**
- * The model server on the CPU beside llama.cpp and transformers.js, as one table with its goals: runs the benchmarks of
- * engines, of eight clients and of serving, one after the other, with two threads. Needs `npm run build`.
+ * The model server on the CPU against llama.cpp and transformers.js, as one table with goals. Runs the benchmarks of engines,
+ * of eight clients and of serving, one after the other, with two threads. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/model-server.ts [--json] [--rounds N]
  */
@@ -16,7 +16,7 @@ interface Row {
   readonly ours: string
   readonly theirs: string
   readonly ratio: Figure
-  /** Bound of the median ratio; null where it is reported without a goal. */
+  /** Bound of the median ratio; null without a goal. */
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null
 }
 
@@ -43,7 +43,7 @@ interface Named {
   readonly figure: Figure
 }
 
-/** Those of the engines with one of these names that were measured, without the name of the engine. */
+/** Returns the measured configurations of an engine that have one of these names, without the name of the engine. */
 function named(engine: string, quantity: Quantity, names: readonly string[]): Named[] {
   return names.flatMap(name => {
     const speed = engines.engines.find(each => each.name === `${engine} ${name}`)
@@ -55,7 +55,7 @@ function named(engine: string, quantity: Quantity, names: readonly string[]): Na
 const show = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0))
 const cell = withRange
 
-/** The fastest of ours beside the fastest of theirs, in tokens per second. */
+/** Compares our fastest configuration with their fastest, in tokens per second. */
 function faster(what: string, ours: readonly Named[], theirs: readonly Named[], goal: Row['goal']): Row {
   const fastest = (all: readonly Named[]) => {
     const figure = highest(all.map(each => each.figure))
@@ -77,7 +77,7 @@ function servers(engine: string, ...names: readonly string[]): Named[] {
   })
 }
 
-/** Beside the lesser of theirs, with the file mapped and without. */
+/** Compares with the smaller memory of the peer, with the file mapped and not mapped. */
 function memory(what: string, name: string, peer: string): Row {
   const megabytes = (wanted: string) => engines.engines.find(each => each.name === wanted)?.megabytes ?? Number.NaN
   const mine = megabytes(`svc ${name}`)
@@ -104,7 +104,7 @@ function stream(cost: StreamCost): Row[] {
       goal: threads === 1 ? { atMost: 1.03 } : null
     },
     {
-      what: `processor time of the server's process for it : of the loop's, ${on}`,
+      what: `CPU time of the server's process for it : of the loop's, ${on}`,
       ours: `${show(httpProcessor)} ms`,
       theirs: `${show(engineProcessor)} ms`,
       ratio: figureOf([httpProcessor / engineProcessor]),
@@ -142,7 +142,7 @@ const rows: Row[] = [
   ),
   ...serving.streams.flatMap(stream),
   {
-    what: `first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens) : nothing kept`,
+    what: `first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens) : empty cache`,
     ours: cell(serving.nextTurn, ' ms'),
     theirs: cell(serving.cold, ' ms'),
     ratio: ratio(serving.nextTurn, serving.cold),

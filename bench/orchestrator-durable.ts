@@ -1,25 +1,26 @@
 /**
- * Tasks a second from submit over dispatch to completion, each step kept before the next, against BullMQ on Redis with an
- * append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. All are driven by this process
- * in turn, with the same tasks and as many of them under way; then each is given half of what it did, and the time between a
- * task's moment and its begin is taken.
+ * Tasks per second from submit over dispatch to completion, with every step durable. The peers are BullMQ on Redis, with an
+ * append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. This process drives all
+ * queues in rotation, with the same tasks and concurrency. Then each queue gets half of its throughput, and the latency from
+ * submit to begin is measured.
  *
- * None acknowledges what the disk has not: `svc` is measured with `synchronous = full`, which is more than the default of
- * [database], since the others sync each commit. Each is set up as its documentation advises for many small tasks, and gets those
- * that are due in one turn of the event loop at once where it has a call for that; `svc` gets one call a task. Only `svc` routes
- * tasks, asks gates, and writes lineage.
+ * Every acknowledgement follows a sync to disk. `svc` is measured with `synchronous = full`, which is stricter than the
+ * default of [database], since the peers sync each commit. Each peer is configured as its documentation advises for many small
+ * tasks, and gets tasks of the same turn of the event loop in one bulk call, if it has one. `svc` gets one call per task. Only
+ * `svc` routes tasks, asks gates, and writes lineage.
  *
  *   node --import tsx --conditions=svc-source bench/orchestrator-durable.ts [--json] [--rounds 5] [--seconds 3]
  *     [--concurrency 256] [--peers FOLDER] [--only NAME,NAME]
  *
- * Peers need redis-server and PostgreSQL of Debian, or SVC_BENCH_REDIS and SVC_BENCH_POSTGRES; without them they are left out,
- * and the result says so. Packages are installed into FOLDER, or into a temporary one.
+ * Peers need redis-server and PostgreSQL of Debian, or SVC_BENCH_REDIS and SVC_BENCH_POSTGRES. Missing peers are skipped, and
+ * the result lists them. Packages are installed into FOLDER, or into a temporary folder.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { errorMessage } from '@svc/plugin-sdk'
 import { median } from './figures.ts'
 import { isSmoke } from './smoke-mode.ts'
 import { openBullmq } from './task-queues/bullmq.ts'
@@ -54,10 +55,10 @@ const rounds = Number(values.rounds)
 const milliseconds = Number(values.seconds) * 1_000
 const concurrency = Number(values.concurrency)
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-queues-'))
-// The database is run by another user.
+// Another user runs the database.
 chmodSync(folder, 0o755)
 
-/** Tells whoever waits for it what became of a task. */
+/** Notifies waiting callers of the progress of tasks. */
 class Progress implements TaskProgress {
   readonly onStarted = new Map<number, () => void>()
   readonly onCompleted = new Map<number, () => void>()
@@ -86,7 +87,7 @@ const nextTask = (): BenchTask => {
   }
 }
 
-/** Tasks a second with always so many under way. Those that are due in one turn of the event loop are submitted together. */
+/** Measures tasks per second at a fixed concurrency. Tasks of the same turn of the event loop are submitted in bulk. */
 async function throughput(queue: TaskQueue, progress: Progress): Promise<number> {
   let completed = 0
   let due: BenchTask[] = []
@@ -105,7 +106,7 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
     })
   }
   const halves = new Set<number>()
-  /** Both that it was submitted and that it was done must have been told. */
+  /** Counts half a task: both the submit and the completion must be acknowledged. */
   const half = (id: number): void => {
     if (!halves.delete(id)) return void halves.add(id)
     completed += 1
@@ -125,7 +126,7 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
   return completed / ((performance.now() - begin) / 1_000)
 }
 
-/** Milliseconds between the moment that a task is due and its begin, at so many a second. */
+/** Measures milliseconds between the due time of a task and its begin, at `rate` tasks per second. */
 async function latency(queue: TaskQueue, progress: Progress, rate: number): Promise<{ p50: number; p99: number }> {
   const taken: number[] = []
   const submits: Promise<void>[] = []
@@ -160,13 +161,13 @@ async function latency(queue: TaskQueue, progress: Progress, rate: number): Prom
 
 const leftOut: string[] = []
 
-/** Null where the peer cannot be had here; the reason is part of the result. */
+/** Returns null if the peer is unavailable; the reason becomes part of the result. */
 async function unlessAbsent<A>(what: string, open: () => A | Promise<A>): Promise<A | null> {
   if (isSmoke) return null
   try {
     return await open()
   } catch (error) {
-    leftOut.push(`${what}: ${error instanceof Error ? error.message : error}`)
+    leftOut.push(`${what}: ${errorMessage(error)}`)
     return null
   }
 }

@@ -10,8 +10,8 @@ import { defaultSettings } from '../plugins/orchestrator/test/default-settings.t
 import { median } from './figures.ts'
 
 /**
- * The orchestrator without a database, at 8 agents: how many tasks it takes a second, how many go all the way, and what a task
- * that waits costs.
+ * The orchestrator without a database, with 8 agents: submitted tasks per second, completed tasks per second, and the heap of
+ * a queued task.
  *
  *   node --import tsx --conditions=svc-source bench/orchestrator-memory.ts [--json] [--rounds 5] [--tasks 100000]
  */
@@ -68,7 +68,7 @@ function liveHeap(): number {
 
 interface Rate {
   readonly perSecond: number
-  /** For each second that the process was on a processor, which tells more on a busy machine. */
+  /** Rate per second of CPU time, which is more accurate on a busy machine. */
   readonly perCpuSecond: number
 }
 
@@ -94,7 +94,7 @@ async function submitRate(): Promise<Rate> {
   )
 }
 
-/** Tasks that are submitted, taken up and completed. */
+/** Measures the rate of tasks that are submitted, dispatched and completed. */
 async function roundTripRate(): Promise<Rate> {
   const tasks = QUEUED / 4
   return withOrchestrator(({ service }) =>
@@ -108,7 +108,7 @@ async function roundTripRate(): Promise<Rate> {
   )
 }
 
-/** Bytes of heap of one task that waits. */
+/** Measures the heap of one queued task in bytes. */
 async function bytesPerTask(): Promise<number> {
   return withOrchestrator(async ({ service }) => {
     for (let index = 0; index < 1_000; index++) await service.submit(request(index))
@@ -143,10 +143,10 @@ if (values.json) console.log(JSON.stringify(result))
 else {
   const { submits: taken, roundTrips: done, bytesPerQueuedTask } = result
   console.log(
-    `submits a second             ${taken.perSecond.toLocaleString('en')} (a CPU second: ${taken.perCpuSecond})`
+    `submits per second           ${taken.perSecond.toLocaleString('en')} (per CPU second: ${taken.perCpuSecond})`
   )
   console.log(
-    `submitted to completed       ${done.perSecond.toLocaleString('en')} (a CPU second: ${done.perCpuSecond})`
+    `submitted to completed       ${done.perSecond.toLocaleString('en')} (per CPU second: ${done.perCpuSecond})`
   )
   console.log(`bytes of a queued task       ${bytesPerQueuedTask.toLocaleString('en')}`)
 }

@@ -32,7 +32,7 @@ interface Memory {
   readonly bytesPerQueuedTask: number
 }
 
-/** One line of the table. */
+/** Row of the table. */
 interface Row {
   readonly what: string
   readonly measured: string
@@ -43,7 +43,7 @@ interface Row {
 const QUEUES = ['svc', 'bullmq-bulk', 'bullmq', 'pg-boss', 'graphile-worker']
 const KINDS = ['files_us', 'least_loaded_us', 'required_us', 'every_agent_us'] as const
 
-/** Runs the benchmarks of the orchestrator and of the ways to it. Returns the lines of a table. */
+/** Runs the benchmarks of the orchestrator and of its surfaces. Returns the lines of a table. */
 export async function measureOrchestrator(): Promise<string[]> {
   const durable = await runBenchmark<{ concurrency: number; results: readonly Queue[]; left_out: readonly string[] }>(
     'orchestrator-durable',
@@ -62,28 +62,28 @@ export async function measureOrchestrator(): Promise<string[]> {
     best === undefined
       ? {
           what: 'submit, dispatch and completion, each durable',
-          measured: `${own.tasks_per_second} tasks a second`,
+          measured: `${own.tasks_per_second} tasks per second`,
           goal: 'no peer was measured',
           isReached: false
         }
       : {
           ...ratioRow(`submit, dispatch and completion, each durable, over ${best.name}`, ratio(own, best), 1),
-          measured: `${withRange(ratio(own, best), 'x')}, ${own.tasks_per_second} tasks a second`
+          measured: `${withRange(ratio(own, best), 'x')}, ${own.tasks_per_second} tasks per second`
         },
     {
-      what: 'from the moment that a task is due to its begin, at half of that: p99 above p50',
+      what: 'from the due time of a task to its begin, at half of that rate: p99 above p50',
       measured: `${tail.toFixed(1)} ms (p50 ${own.latency_p50_ms.toFixed(1)} ms)`,
       goal: '≤ 10 ms',
       isReached: tail <= 10
     },
     {
-      what: `submits without a database, ${memory.agents} agents, a second`,
+      what: `submits per second without a database, ${memory.agents} agents`,
       measured: memory.submits.perSecond.toLocaleString('en'),
       goal: '≥ 50,000',
       isReached: memory.submits.perSecond >= 50_000
     },
     {
-      what: `heap of a task that waits, ${memory.queued.toLocaleString('en')} of them`,
+      what: `heap of a queued task, with ${memory.queued.toLocaleString('en')} of them`,
       measured: `${(memory.bytesPerQueuedTask / 1024).toFixed(2)} KB`,
       goal: '≤ 2 KB',
       isReached: memory.bytesPerQueuedTask <= 2_048
@@ -94,7 +94,7 @@ export async function measureOrchestrator(): Promise<string[]> {
       goal: `< ${most.agents / least.agents}x`,
       isReached: growth < most.agents / least.agents
     },
-    ratioRow('tool call over Streamable HTTP, calls a CPU second, over the bare SDK', mcp.HTTP.cpu, 0.9),
+    ratioRow('tool calls over Streamable HTTP per CPU second, over the bare SDK', mcp.HTTP.cpu, 0.9),
     ratioRow('the same over standard streams', mcp.stdio.cpu, 0.9),
     ratioRow(
       'tool call over the gateway, with its token and rate limit, over Fastify with the same checks',
@@ -104,7 +104,7 @@ export async function measureOrchestrator(): Promise<string[]> {
   ]
   return [
     '',
-    'Ratios of speed, ours over theirs, unless something else is told (`bench/orchestrator-durable.ts`,',
+    'Ratios of speed, ours over theirs, unless another unit is given (`bench/orchestrator-durable.ts`,',
     '`orchestrator-memory.ts`, `routing.ts`, `mcp-calls.ts`, `gateway.ts`).',
     '',
     '| what | measured | goal | |',
@@ -113,10 +113,10 @@ export async function measureOrchestrator(): Promise<string[]> {
       each => `| ${each.what} | ${each.measured} | ${each.goal} | ${each.isReached ? 'reached' : 'missed'} |`
     ),
     '',
-    `Queues that lose nothing of what they acknowledged, ${durable.concurrency} tasks under way, driven in turn by one process that shares`,
-    'the cores with the servers of the others:',
+    `Durable queues with ${durable.concurrency} concurrent tasks, driven in rotation by one process that shares the cores with the`,
+    'servers of the peers:',
     '',
-    '| queue | tasks a second | at half of it: p50, p99 until the begin | |',
+    '| queue | tasks per second | at half of that rate: p50, p99 until the begin | |',
     '|---|---|---|---|',
     ...durable.results.map(
       each =>
@@ -125,8 +125,7 @@ export async function measureOrchestrator(): Promise<string[]> {
     '',
     ...durable.left_out.map(reason => `Left out: ${reason}.`),
     ...(durable.left_out.length === 0 ? [] : ['']),
-    'Microseconds to say which agent has a task: by its files, by load alone, by a device that it requires, and where every agent',
-    'has a score.',
+    'Microseconds to route a task: by its files, only by load, by a required device, and with a score for every agent.',
     '',
     '| agents | queued tasks | files | least loaded | required | every agent |',
     '|---|---|---|---|---|---|',

@@ -2,11 +2,11 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A PocketBase that serves a collection `books` to everybody. */
+/** PocketBase with a public collection `books`. */
 export interface PocketBase {
   readonly port: number
   readonly version: string
-  /** Of the rows that it begins with. */
+  /** Ids of the initial rows. */
   readonly ids: readonly string[]
   stop(): Promise<void>
 }
@@ -25,10 +25,10 @@ const COLLECTION = {
   ]
 }
 
-/** Starts the program of that path (https://pocketbase.io) on a free port, with so many rows. */
+/** Starts a PocketBase program (https://pocketbase.io) on a free port, with `rows` rows. */
 export async function openPocketBase(program: string, folder: string, rows: number): Promise<PocketBase> {
   const told = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().split(' ').at(-1) ?? ''
-  // One that was not built for a release does not know its version.
+  // A build without a release does not report its version.
   const version = process.env.SVC_BENCH_POCKETBASE_VERSION ?? told
   execFileSync(program, ['superuser', 'upsert', USER.email, USER.password, '--dir', folder], { stdio: 'ignore' })
   const port = await freePort()

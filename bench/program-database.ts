@@ -1,7 +1,7 @@
 /**
- * What the language adds to its database: inserts through `db.T.insert` in a loop in one transaction, queries for one row by
- * `db.T.get`, and lists of `db.T.filter`, against prepared statements of libsql in JavaScript on the same kind of file. All take
- * turns in one process; the median of all rounds counts. Above 1.0 the program is the quicker one.
+ * Cost of the language over its database: inserts with `db.T.insert` in one transaction, queries for one row with `db.T.get`,
+ * and lists with `db.T.filter`. The peer is prepared statements of libsql in JavaScript on the same kind of file. Rounds
+ * alternate in one process; the median is reported. Above 1.0 the program is faster.
  *
  *   npm run build && node --import tsx --conditions=svc-source bench/program-database.ts [--json] [--rounds 15]
  */
@@ -102,7 +102,7 @@ const list = peer.prepare('SELECT _id, title, amount, price, done, shelf FROM it
 const TASKS = [
   {
     task: `${ROWS} inserts in one transaction`,
-    // From the first number again.
+    // Ids start from 1 again.
     before() {
       for (const table of ['item', 'sqlite_sequence']) {
         connection.execute(`DELETE FROM ${table}`)

@@ -1,11 +1,11 @@
 /**
- * Requests a second to a program that is served: a point query through a declared `@query` over a hand-written Fastify route
- * on the libsql binding, and a `@mutation` of one insert, each reaching the disk, over bare transactions of that binding and
- * over a Fastify route that makes them.
+ * Requests per second to a served program. A point query with a declared `@query` is compared with a hand-written Fastify
+ * route on the libsql binding. A `@mutation` of one durable insert is compared with bare transactions of that binding, and
+ * with a Fastify route for them.
  *
- * Server and peers are processes of their own, and take turns. Needs `npm run build`. With `SVC_BENCH_POCKETBASE`, the path of
- * that program, it is measured as well: records of a collection by their id, and new ones. `SVC_BENCH_POCKETBASE_VERSION` says
- * which it is, where it does not know.
+ * Server and peers run in separate processes, and rounds alternate between them. Needs `npm run build`. With the path of a
+ * PocketBase program in `SVC_BENCH_POCKETBASE`, reads by id and inserts of PocketBase are measured, too.
+ * `SVC_BENCH_POCKETBASE_VERSION` is its version, if the program does not report it.
  *
  *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
  */
@@ -61,7 +61,7 @@ function openPeer(file: string): Database {
   return database
 }
 
-/** Answers as somebody would write it by hand, and counts bare transactions when it is asked to. */
+/** Serves a hand-written peer, and counts bare transactions on request. */
 async function servePeer(file: string): Promise<void> {
   const database = openPeer(file)
   const select = database.prepare('SELECT _id, title, author, year FROM book WHERE _id = ?')
@@ -98,7 +98,7 @@ async function servePeer(file: string): Promise<void> {
 
 type Kind = 'query' | 'mutation'
 
-/** Paths of a server: of its rows, and of what adds one. */
+/** Paths of a server, to read a row and to add one. */
 interface Paths {
   row(index: number): string
   readonly add: string

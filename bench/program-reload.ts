@@ -1,6 +1,6 @@
 /**
- * From saving a program to its new route answering, with the others idle. The clock starts when the file is written and stops
- * with the first answer of the new program; the client asks again as soon as it has an answer. Needs `npm run build`.
+ * Time from saving a program to the first answer of its new route, with the other programs idle. The client polls without
+ * delay from the write of the file on. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/program-reload.ts [--json] [--reloads N] [--lines N]
  */
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   }
 })
 
-/** A program of about that many lines, one of whose routes is new each time. */
+/** Returns a program of about `lines` lines, with a new route in every revision. */
 function source(revision: number, lines: number): string {
   const parts = ['@table\ntype Note {\n    text: str\n    stars: int\n}\n']
   for (let part = 0; part < lines / 12; part++) {
@@ -67,7 +67,7 @@ try {
   })
   const taken: number[] = []
   for (let revision = 1; revision <= Number(values.reloads); revision++) {
-    // Nobody saves again at once.
+    // A user does not save again at once.
     await new Promise(resolve => setTimeout(resolve, 400))
     const started = performance.now()
     writeFileSync(file, source(revision, lines))

@@ -13,7 +13,7 @@ interface Ratio {
   readonly ratio: Figure
 }
 
-/** One line of the table; ratios are ours over theirs, and 1.0 or more is at least as quick. */
+/** Row of the table. Ratios are ours over theirs; 1.0 or more is at least as fast. */
 interface Row {
   readonly what: string
   readonly measured: string
@@ -21,7 +21,7 @@ interface Row {
   readonly isReached: boolean
 }
 
-/** Runs what measures programs of the language; gives the lines of a table. */
+/** Runs the benchmarks of the language. Returns the lines of a table. */
 export async function measurePrograms(): Promise<string[]> {
   const http = await runBenchmark<{
     results: Record<string, Figure>
@@ -35,7 +35,7 @@ export async function measurePrograms(): Promise<string[]> {
   const { results, perSecond, pocketBase } = http
   const rows = [
     ratioRow(
-      `point query through a declared \`@query\`, requests a second (${perSecond.query}), over Fastify and libsql by hand`,
+      `point query with a declared \`@query\`, requests per second (${perSecond.query}), over hand-written Fastify and libsql`,
       results.query,
       0.85
     ),
@@ -43,10 +43,10 @@ export async function measurePrograms(): Promise<string[]> {
       ? []
       : [
           ratioRow(`the same over PocketBase ${pocketBase}`, results['query to PocketBase'], 1),
-          ratioRow('one record more, over the same', results['mutation to PocketBase'], 1)
+          ratioRow('insert of one record, over the same', results['mutation to PocketBase'], 1)
         ]),
     ratioRow(
-      `mutation of one insert that reaches the disk (${perSecond.mutation} a second), over bare transactions of libsql, one at a time`,
+      `mutation of one durable insert (${perSecond.mutation} per second), over sequential bare transactions of libsql`,
       results['mutation to transactions'],
       0.8
     ),
@@ -78,10 +78,10 @@ export async function measurePrograms(): Promise<string[]> {
       return `| ${what} | ${measured} | ${goal} | ${goal === '' ? '' : isReached ? 'reached' : 'missed'} |`
     }),
     '',
-    `Warm, ${Math.round(compiler.parse_lines_per_second / 1000)} thousand lines a second are lexed and parsed.`,
-    'Mutations that arrive together are made durable together (`synchronous = full`), which bare transactions one at a time are',
-    'not; PocketBase commits with `synchronous = normal`. 50 connections; server and client share the cores. The point',
-    'query is answered in the main thread, as plain lookups are; other functions have threads of their own.'
+    `Warm, the lexer and the parser read ${Math.round(compiler.parse_lines_per_second / 1000)} thousand lines per second.`,
+    'Concurrent mutations share one commit (`synchronous = full`), sequential bare transactions do not. PocketBase commits with',
+    '`synchronous = normal`. 50 connections; server and client share the cores. The main thread answers the point query, like',
+    'all plain lookups; other functions run in worker threads.'
   ]
 }
 

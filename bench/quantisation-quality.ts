@@ -1,14 +1,13 @@
 /**
- * What quantisation costs a trained model: the bundled one, on requests and answers that its training never saw
- * (`tools/bundled-model/held-out.jsonl` and `held-out-wide.jsonl`). Every token of the intended answers is predicted once
- * in F32 and once quantised, from the same text.
+ * Quality loss of quantisation, for the bundled model on held-out requests and answers
+ * (`tools/bundled-model/held-out.jsonl` and `held-out-wide.jsonl`). Every token of the expected answers is predicted from the
+ * same text, once in F32 and once quantised.
  *
  *   node --import tsx --conditions=svc-source bench/quantisation-quality.ts [--rows N] [--model DIR --text FILE]
  *
  * Prints a Markdown table. KL: mean over tokens of the Kullback-Leibler divergence of the quantised prediction from that
- * in F32, in nats, and the value that one token in a hundred exceeds. Same: the most probable token is the same. Exact: the
- * greedy answer is the intended one. `--model` and `--text` measure any other run directory on plain text, in windows of
- * 512 tokens, without the last column.
+ * in F32, in nats, and its 99th percentile. Same: the argmax is the same. Exact: the greedy answer is the expected one.
+ * `--model` and `--text` measure any other run directory on plain text, in windows of 512 tokens, without the last column.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +21,7 @@ import { bundledModel, root } from './inference/peers.ts'
 const heldOut = ['held-out.jsonl', 'held-out-wide.jsonl']
 const WINDOW = 512
 
-/** Tokens, of which those from `scored` on are predicted. */
+/** Tokens of a text. Those from `scored` on are predicted. */
 interface Row {
   readonly tokens: readonly number[]
   readonly scored: number
@@ -73,7 +72,7 @@ async function plainSet(file: string, count: number): Promise<TextSet> {
   }
 }
 
-/** Logarithms of the probabilities, in place. */
+/** Replaces logits by log probabilities, in place. */
 function logSoftmax(logits: Float32Array): Float32Array {
   let largest = Number.NEGATIVE_INFINITY
   for (const value of logits) if (value > largest) largest = value
@@ -140,7 +139,8 @@ async function score(model: LoadedModel, reference: LoadedModel, rows: readonly 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, model: { type: 'string' }, text: { type: 'string' } }
 })
-if ((values.model === undefined) !== (values.text === undefined)) throw new Error('--model and --text belong together')
+if ((values.model === undefined) !== (values.text === undefined))
+  throw new Error('--model and --text must be used together')
 const runDirectory = resolve(values.model ?? bundledModel)
 const count = Number(values.rows)
 const sets =

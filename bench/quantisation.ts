@@ -1,14 +1,14 @@
 /**
- * Speed and memory of this engine on the CPU beside llama.cpp (the binaries of node-llama-cpp) and transformers.js, all
- * with the same weights: the shape of Qwen2.5-0.5B at random, every tensor another.
+ * Speed and memory of this engine on the CPU against llama.cpp (the binaries of node-llama-cpp) and transformers.js. All use
+ * the same random weights in the shape of Qwen2.5-0.5B, in which every tensor differs.
  *
- * Each engine runs in a process of its own, and they take turns; before each measurement a quiet moment is waited for.
- * Every measurement reads a prompt of 512 tokens and writes 32 more: the time to the first token is reading, what the
- * others take is decoding, with nothing guessed ahead. The median of all rounds is reported, with its range.
+ * Each engine runs in a separate process. Rounds alternate between the engines, and each measurement waits for an idle machine.
+ * A measurement reads a prompt of 512 tokens and generates 32 tokens. The time to the first token is reading, the rest is
+ * decoding, without speculation. The median of all rounds is reported, with its range.
  *
- * The exports for transformers.js hold this engine's own graph and packed weights, with the surface that it asks for.
- * Memory is the largest resident set, mapped pages of files included, after the first prompt. llama.cpp maps its file unless
- * it is told not to, and holds most of it in another order besides.
+ * The exports for transformers.js contain the graph and packed weights of this engine, with the inputs and outputs that
+ * transformers.js requires. Memory is the peak resident set after the first prompt, mapped pages of files included. llama.cpp
+ * maps its file by default, and also keeps most of it in memory in another order.
  *
  *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--no-long]
  *     [--only NAME]...
@@ -30,12 +30,12 @@ const PROMPT = 512
 const LONG_PROMPT = 3840
 const DECODED = 32
 
-/** All but the name in tokens per second. */
+/** Result of an engine. All figures are in tokens per second. */
 export interface EngineSpeed {
   readonly name: string
   readonly decode: Figure
   readonly prompt: Figure
-  /** Null for those who do not read the long prompt. */
+  /** Null for engines that skip the long prompt. */
   readonly longPrompt: Figure | null
   readonly megabytes: number
 }
@@ -99,7 +99,7 @@ class Rounds {
     const measured = await this.#contestant.measure(promptTokens(PROMPT, round, vocabulary), 1 + DECODED)
     this.#prompt.push((PROMPT / measured.firstMs) * 1000)
     this.#decode.push(1000 / measured.tokenMs)
-    // Memory is that of ordinary use: the long prompt comes after it.
+    // Memory is measured before the long prompt.
     if (round === 0) this.#bytes = this.#contestant.peakMemory()
   }
 
@@ -139,7 +139,7 @@ await installPeers()
 const chosen = Object.entries(entries).filter(
   ([name]) => (values.only === undefined || values.only.includes(name)) && (!isSmoke || name.startsWith('svc '))
 )
-// What this engine writes at its first load must not count as memory of the load that is measured.
+// Load once first: this engine writes files at its first load, which must not count as memory of the measured load.
 for (const [name, { open }] of chosen) {
   const contestant = await open({ threads, scratch })
   if (contestant.engine === 'svc') await (await startContestant(name, contestant)).stop()

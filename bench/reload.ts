@@ -1,8 +1,7 @@
 /**
- * From saving a plugin's file to its new code answering over HTTP, with all surfaces running and the others idle.
+ * Time from saving a plugin's file to the first answer of the new code over HTTP, with all surfaces running and idle.
  *
- * The clock starts when the file is written and stops with the first answer of the new code; the client asks again as
- * soon as it has an answer. Needs `npm run build`.
+ * The client polls without delay from the write of the file on. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/reload.ts [--json] [--reloads N]
  */
@@ -85,7 +84,7 @@ try {
     writeFileSync(join(plugin, 'src', 'plugin.ts'), source(revision))
     while ((await ask(`${url}/bench/revision`)) !== revision) await new Promise(resolve => setTimeout(resolve, 1))
     taken.push(performance.now() - started)
-    // Nobody saves again at once.
+    // A user does not save again at once.
     await new Promise(resolve => setTimeout(resolve, 60))
   }
   const sorted = taken.slice(5).sort((a, b) => a - b)

@@ -1,11 +1,11 @@
 /**
- * What it costs to decide where a task goes, in microseconds, at several numbers of agents and of queued tasks. Each decision is
- * followed by the change of a load, as it is where tasks are submitted.
+ * Cost of a routing decision in microseconds, at several numbers of agents and of queued tasks. A change of load follows each
+ * decision, as on a submit.
  *
  *   node --import tsx --conditions=svc-source bench/routing.ts [--json] [--rounds N]
  *
- * Tasks name three files, mostly of their group; each queued task owns one. `least_loaded` is a task without files, `required` one
- * that asks for a GPU which no owner of its files has, `every_agent` one with reputation on, where each agent has a score.
+ * Tasks name three files, mostly of their group; each queued task owns one. `least_loaded` is a task without files, `required` a
+ * task that requires a GPU which no owner of its files has, `every_agent` a task with reputation on and a score for each agent.
  */
 import { parseArgs } from 'node:util'
 import { AffinityGroups } from '../plugins/orchestrator/src/routing/groups.ts'
@@ -18,7 +18,7 @@ const AGENTS = [10, 100, 1_000]
 const QUEUED = [100, 10_000, 100_000]
 const GROUPS = 40
 
-/** Milliseconds for which each figure is measured. */
+/** Duration of the measurement of each figure. */
 const MEASURED_MS = 150
 
 interface Result {
@@ -31,7 +31,7 @@ interface Result {
 }
 
 const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '5' } } })
-// Code that runs for the first time is not what is measured.
+// Warm-up.
 measure(10, 100, 1)
 const results: Result[] = []
 for (const agents of AGENTS) for (const queued of QUEUED) results.push(measure(agents, queued, Number(values.rounds)))
@@ -116,7 +116,7 @@ function task(files: readonly string[], over: Partial<TaskToRoute> = {}): TaskTo
   }
 }
 
-/** A thousand tasks over all that is queued; two thirds of their files belong to somebody. */
+/** Returns a thousand tasks over all queued tasks; two thirds of their files have an owner. */
 function tasks(queued: number, over: Partial<TaskToRoute> = {}): readonly TaskToRoute[] {
   return Array.from({ length: 1_000 }, (_, index) => {
     const at = Math.floor((index * queued) / 1_000)
@@ -124,7 +124,7 @@ function tasks(queued: number, over: Partial<TaskToRoute> = {}): readonly TaskTo
   })
 }
 
-/** Mean microseconds of processor time for a decision and the change of a load. */
+/** Measures the mean CPU time of a decision and a change of load, in microseconds. */
 function cost(router: Router, some: readonly TaskToRoute[]): number {
   let count = 0
   const started = process.cpuUsage()

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Runs a benchmark of this folder in a process of its own, and reads the result that it prints. */
+/** Runs a benchmark of this folder in a separate process, and parses the result that it prints. */
 export async function runBenchmark<Result>(name: string, ...options: readonly string[]): Promise<Result> {
   process.stderr.write(`${name} …\n`)
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))

@@ -3,9 +3,8 @@
  *
  *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--smoke]
  *
- * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures one section and keeps
- * the others of the document. `--smoke` shows that every benchmark runs, in seconds each, and writes nothing: its figures mean
- * nothing.
+ * N is the number of rounds of `bench/model-server.ts`, which takes the most time. `--only` measures one section and keeps the
+ * others of the document. `--smoke` runs every benchmark for seconds, to show that it works, and writes nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -25,7 +24,7 @@ interface HttpCase {
   readonly toFastify: Figure
   readonly toBare: Figure
 }
-/** Sections that are measured by themselves, in their order, with the headings that they begin with; the first has the title. */
+/** Sections with separate measurements, in their order, each with its heading. The first has the title. */
 const SECTIONS = {
   kernel: '',
   models: '## Tokens per second\n',
@@ -35,7 +34,7 @@ const SECTIONS = {
 
 type Section = keyof typeof SECTIONS
 
-/** One line of the budget table; `bound` null where the figure is reported without a budget. */
+/** Row of the budget table; `bound` is null for a figure without a budget. */
 interface Row {
   readonly what: string
   readonly value: number | Figure
@@ -71,7 +70,7 @@ else {
   process.stdout.write(text)
 }
 
-/** Below their headings; empty where there is none. */
+/** Splits the document into its sections, without their headings. A missing section is empty. */
 function sectionsOf(text: string): Readonly<Record<Section, string>> {
   const found: Record<Section, string> = { kernel: '', models: '', programs: '', orchestrator: '' }
   let rest = text
@@ -84,7 +83,7 @@ function sectionsOf(text: string): Readonly<Record<Section, string>> {
   return found
 }
 
-/** What stands before the models: the budgets and the requests a second. */
+/** Measures the first section: the budgets and the CPU time of HTTP requests. */
 async function measureKernel(): Promise<string[]> {
   const http = await runBenchmark<{ results: HttpCase[] }>('http')
   const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
@@ -96,20 +95,20 @@ async function measureKernel(): Promise<string[]> {
   const worst = (pick: (each: HttpCase) => Figure): Figure => highest(http.results.map(pick))
   const rows: Row[] = [
     {
-      what: 'HTTP JSON operation, server CPU a request, 100 routes: over plain Fastify',
+      what: 'HTTP JSON operation, server CPU per request, 100 routes: over plain Fastify',
       value: worst(each => each.toFastify),
       bound: 1,
       unit: 'x'
     },
     { what: 'the same over bare node:http', value: worst(each => each.toBare), bound: 1.15, unit: 'x' },
     {
-      what: 'a look at a hook that nothing taps',
+      what: 'check of a hook that no plugin taps',
       value: hooks.results.look_ns,
       bound: 100,
       unit: 'ns'
     },
     {
-      what: 'call of an operation whose hooks one plugin taps, over one whose hooks nothing taps',
+      what: 'call of an operation whose hooks one plugin taps, over one whose hooks no plugin taps',
       value: hooks.results.tapped_over_untapped,
       bound: null,
       unit: 'x'
@@ -117,7 +116,7 @@ async function measureKernel(): Promise<string[]> {
     { what: 'file save to new code serving, p50', value: reload.results.p50_ms, bound: 40, unit: 'ms' },
     { what: 'the same, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
     {
-      what: `heap growth a reload, ${soak.results.reloads} reloads`,
+      what: `heap growth per reload, ${soak.results.reloads} reloads`,
       value: soak.results.bytes_per_reload / 1024,
       bound: 2,
       unit: 'KB'
@@ -138,8 +137,8 @@ async function measureKernel(): Promise<string[]> {
   return [
     '# Performance',
     '',
-    'Made by `npm run bench`. Ratios are between programs that were measured in turn in one run; absolute times belong to',
-    'the machine of that run and are here only because the budget is one.',
+    'Written by `npm run bench`. Ratios compare programs that were measured in rotation in one run. Absolute times depend on the',
+    'machine of that run; they are listed only if the budget is a time.',
     '',
     `Machine: ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version.slice(1)}.`,
     '',
@@ -151,7 +150,7 @@ async function measureKernel(): Promise<string[]> {
     ),
     '',
     'That no request fails while plugins reload under load is a test: `test/e2e/swap.test.ts` counts 0 failures in at least',
-    '10,000 requests during 40 reloads, with open streams that finish on the code that they began with.',
+    '10,000 requests during 40 reloads, with open streams that finish on the code with which they began.',
     '',
     '## HTTP',
     '',
@@ -172,14 +171,14 @@ function verdict({ value, bound }: Row): string {
   return (typeof value === 'number' ? value : value.median) <= bound ? 'reached' : 'missed'
 }
 
-/** Below their heading. */
+/** Measures the section about models, without its heading. */
 async function measureModels(): Promise<string[]> {
   const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
   const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
   const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
   return [
     '',
-    `Against ${inference.peer} on the same weights in fp32, in turn, ${inference.threads} threads (\`bench/inference.ts\`); higher is faster.`,
+    `Against ${inference.peer} on the same weights in fp32, in rotation, ${inference.threads} threads (\`bench/inference.ts\`); higher is faster.`,
     '',
     '| model | prompt tokens | reading the prompt | writing the answer | same tokens |',
     '|---|---|---|---|---|',
@@ -194,25 +193,25 @@ async function measureModels(): Promise<string[]> {
     '',
     '## Model server',
     '',
-    `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, nothing guessed ahead, against`,
+    `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, no speculation, against`,
     `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
-    'Tokens per second where no unit is given: the median of rounds in which all engines are measured in turn, with the range',
-    'of the rounds in parentheses. Ratios are ours over theirs.',
+    'Figures without a unit are tokens per second: the median of rounds that measure all engines in rotation, with the range of',
+    'the rounds in parentheses. Ratios are ours over theirs.',
     '',
     ...modelServer.table,
     '',
-    '- Q4_0 is the file that `llama-quantize` makes of this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
-    '  Decoding is behind a prompt of 512 tokens.',
-    '- Clients send prompts of 64 tokens at once and get 128 back. llama.cpp computes eight sequences in one batch through',
-    '  node-llama-cpp, behind a bare node:http server; the same client asks both. Much of that time is spent around the batch, so',
-    '  it says less of llama.cpp itself.',
-    '- Streams and chats are measured in 8 bits. With the engine on two threads, client, server and engine share two cores; on',
-    '  one, the client has a core of its own.',
-    '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
-    '  llama.cpp maps its file unless it is told not to; the ratio is over the lesser of both.',
-    '- transformers.js runs exports of the graph that this engine builds, with its packed weights and the surface of exports for',
-    '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
+    '- Q4_0 is the output of `llama-quantize` for this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
+    '  Decoding follows a prompt of 512 tokens.',
+    '- Concurrent clients send prompts of 64 tokens and receive 128 tokens. llama.cpp computes eight sequences in one batch',
+    '  through node-llama-cpp, behind a bare node:http server, with the same client. Much of that time is outside of the batch,',
+    '  so it measures more than llama.cpp itself.',
+    '- Streams and chats are measured in 8 bits. With two threads, client, server and engine share two cores; with one thread,',
+    '  the client has a separate core.',
+    '- Peak memory is the peak resident set of the process after a prompt of 512 tokens, mapped pages of files included.',
+    '  llama.cpp maps its file by default; the ratio is over the smaller value of both modes.',
+    '- transformers.js runs exports of the graph of this engine, with its packed weights and the inputs and outputs of exports for',
+    '  transformers.js. q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they do not have.',
     '',
-    'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.'
+    'Quality loss of quantisation: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.'
   ]
 }

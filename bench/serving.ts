@@ -1,14 +1,14 @@
 /**
- * What serving adds to computing, and what the prefix cache saves: the shape of Qwen2.5-0.5B with random weights, served over
- * HTTP by a process of its own.
+ * Cost of serving over computing, and gain of the prefix cache: the shape of Qwen2.5-0.5B with random weights, served over HTTP
+ * by a separate process.
  *
- * 1. Streaming one answer over HTTP against the bare loop of the engine in another process, in turn: time for each token
- *    after the first, by the clock and of processor time of the process. With one thread the engine leaves a core of two to
- *    the client; with two they share the cores.
- * 2. The first token of a chat's twentieth turn, which finds the turns before it in the cache, against that of the same
- *    conversation when nothing is there to be reused.
+ * 1. Streaming one answer over HTTP, against the bare loop of the engine in another process, in alternation. Measured are wall
+ *    clock and CPU time of the process for each token after the first. With one thread the client has a separate core of two;
+ *    with two threads they share the cores.
+ * 2. The first token of the twentieth turn of a chat, whose earlier turns are cached, against the same conversation with an
+ *    empty cache.
  *
- * By the clock the median of all rounds is reported with its range, of processor time the mean.
+ * The median of all rounds is reported with its range for wall clock time, the mean for CPU time.
  *
  *   node --import tsx --conditions=svc-source bench/serving.ts [--json] [--rounds N] [--quant none|q8|q4]
  */
@@ -27,7 +27,7 @@ import { quietMoment } from './inference/quiet.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const PATIENCE_MS = 1500
-/** Between turns, in which a server's threads come to rest. */
+/** Wait between rounds, in which threads of a server become idle. */
 const REST_MS = 100
 const PROMPT = 64
 const ANSWER = 128
@@ -39,7 +39,7 @@ export interface StreamCost {
   readonly threads: number
   readonly engine: Figure
   readonly http: Figure
-  /** Processor time of the engine's process, and of the server's. */
+  /** CPU time of the engine's process, and of the server's. */
   readonly engineProcessor: number
   readonly httpProcessor: number
 }
@@ -47,7 +47,7 @@ export interface StreamCost {
 export interface ServingResult {
   readonly quantization: Quantization
   readonly streams: readonly StreamCost[]
-  /** Milliseconds to the first token of the last turn, with and without what the turns before left behind. */
+  /** Milliseconds to the first token of the last turn, with earlier turns cached, and with an empty cache. */
   readonly nextTurn: Figure
   readonly cold: Figure
   readonly turns: number
@@ -95,7 +95,7 @@ async function measureStream(
   }
 }
 
-/** Milliseconds to the first token of the last turn, over conversations that differ from their first word on. */
+/** Measures milliseconds to the first token of the last turn, in conversations that differ from the first word on. */
 async function measureTurns(url: string, rounds: number) {
   const nextTurn: number[] = []
   const cold: number[] = []
@@ -110,7 +110,7 @@ async function measureTurns(url: string, rounds: number) {
     }
     nextTurn.push(last.firstMs)
     promptTokens = last.promptTokens
-    // Other words at the beginning: nothing that the server kept fits.
+    // The first word differs, so no cached prefix matches.
     const others = messages.map(message => ({ ...message, content: `x${round} ${message.content}` }))
     cold.push((await ask(url, others, 1)).firstMs)
   }
@@ -165,9 +165,9 @@ function print({ quantization, streams, nextTurn, cold, turns, promptTokens }: S
   console.log(`weights: ${quantization}`)
   for (const { threads, engine, http, engineProcessor, httpProcessor } of streams) {
     console.log(`a token with ${threads} threads:`)
-    console.log(`  over HTTP ${ms(http)}, engine alone ${ms(engine)}: ${percent(http.median / engine.median - 1)}`)
+    console.log(`  over HTTP ${ms(http)}, engine only ${ms(engine)}: ${percent(http.median / engine.median - 1)}`)
     const processor = `${httpProcessor.toFixed(2)} ms, ${engineProcessor.toFixed(2)} ms`
-    console.log(`  processor time ${processor}: ${percent(httpProcessor / engineProcessor - 1)}`)
+    console.log(`  CPU time ${processor}: ${percent(httpProcessor / engineProcessor - 1)}`)
   }
   const share = (nextTurn.median / cold.median).toFixed(3)
   console.log(`first token of turn ${turns} (${promptTokens} tokens) ${ms(nextTurn)}, cold ${ms(cold)}: ${share}x`)

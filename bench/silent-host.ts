@@ -1,6 +1,6 @@
 import type { Host } from '../plugins/app-runtime/src/interpreter/host.ts'
 
-/** The world of a program that only calculates. */
+/** Host of a program that only calculates. */
 export const SILENT_HOST: Host = {
   print: () => undefined,
   log: () => undefined,

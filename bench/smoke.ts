@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const TIMEOUT_MS = 120_000
 
-/** Every benchmark with options that let it end in seconds. `model-server` only composes three of them. */
+/** Benchmarks with options for a run of seconds. `model-server` is missing, since it only composes three of them. */
 const BENCHMARKS: Readonly<Record<string, readonly string[]>> = {
   startup: ['--rounds', '1'],
   http: ['--lives', '1', '--rounds', '1', '--requests', '200'],
@@ -46,7 +46,7 @@ export async function runSmoke(): Promise<number> {
   return failed.length === 0 ? 0 : 1
 }
 
-/** Null when it ended with 0, else what it printed. */
+/** Returns null on exit code 0, otherwise the output. */
 async function run(name: string, options: readonly string[]): Promise<string | null> {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=svc-source', file, ...options], {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const FOLDERS = ['plugin-sdk', 'contracts', 'config', 'kernel']
 
-/** Every entry of the project's own packages with its source file, for bundles that leave other packages out. */
+/** Returns the source file of every entry of the project's packages, for bundles with external packages. */
 export function sourceAliases(): Record<string, string> {
   const aliases: Record<string, string> = {}
   for (const folder of FOLDERS) {

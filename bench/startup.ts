@@ -1,7 +1,7 @@
 /**
- * What starting costs: `svc --help` over `node -e 0`, and a kernel with 100 trivial plugins over an empty one.
+ * Startup time: `svc --help` over `node -e 0`, and a kernel with 100 trivial plugins over an empty kernel.
  *
- * Whole processes, wall clock, interleaved; medians. Needs `npm run build`.
+ * Measures the wall clock of whole processes in alternation, and reports medians. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/startup.ts [--json] [--rounds N]
  */
@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SVC = join(ROOT, 'kernel', 'bin', 'svc.mjs')
 const PLUGINS = isSmoke ? 3 : 100
 
-/** Opens the project in the working directory with nothing but its own plugins, and closes it. */
+/** Opens the project in the working directory with only its local plugins, and closes it. */
 const BOOT = `
 const { readCatalog } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/catalog.js'))})
 const { openProject } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/open-project.js'))})
@@ -50,7 +50,7 @@ function project(plugins: number): string {
     writeFileSync(
       join(root, 'src', 'plugin.ts'),
       `import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
-const run = defineOperation({ id: '${name}.run', summary: 'Does little', input: t.object({ n: t.integer({ default: 1 }) }), output: t.object({ n: t.integer() }), effect: 'read' })
+const run = defineOperation({ id: '${name}.run', summary: 'Return the input', input: t.object({ n: t.integer({ default: 1 }) }), output: t.object({ n: t.integer() }), effect: 'read' })
 export default definePlugin({ name: '${name}', operations: [run], activate: ctx => ctx.implement(run, ({ n }) => ({ n })) })
 `
     )

@@ -21,17 +21,17 @@ export interface DecoderOptions {
   readonly threads: number
   readonly slots: number
   readonly contextLength: number
-  /** Tokens that are read in one run at most. */
+  /** Maximum of tokens that one run reads. */
   readonly chunk: number
 }
 
-/** A decoder without a scheduler before it: what a run costs, and nothing else. */
+/** Decoder without a scheduler, which measures only the cost of a run. */
 export interface BareDecoder {
   readonly device: string
   readonly precision: Precision
-  /** Milliseconds for reading a prompt, its last logits on the host. */
+  /** Reads a prompt, with its last logits on the host. Returns milliseconds. */
   prefill(length: number): Promise<number>
-  /** `steps` runs that add a token to `batch` sequences of `context` tokens; the tokens are the same for every decoder. */
+  /** Adds a token to `batch` sequences of `context` tokens in each of `steps` runs. Every decoder gets the same tokens. */
   decode(batch: number, context: number, steps: number): Promise<Decoded>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface BareDecoder {
 export interface Decoded {
   /** Milliseconds of each run. */
   readonly times: readonly number[]
-  /** The most probable token of each sequence after each run. */
+  /** Argmax of each sequence after each run. */
   readonly argmax: readonly number[]
 }
 
@@ -84,7 +84,7 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
       await decoder.run({ row, spans: [{ tokens, position }], wanted: 'last' })
     }
   }
-  /** The most probable token of each sequence, found where the engine finds it for greedy requests. */
+  /** Returns the argmax of each sequence, computed where the engine computes it for greedy requests. */
   const choose = async (spans: readonly Span[]): Promise<readonly number[]> => {
     if (decoder.computesArgmax) return decoder.runForArgmax({ row: 0, spans })
     const logits = await decoder.run({ row: 0, spans, wanted: 'last' })

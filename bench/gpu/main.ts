@@ -1,10 +1,10 @@
 /**
- * What a GPU makes of decoders of known shapes with random weights: decoding at several batch sizes and reading a prompt,
- * bare and through the engine, against the memory bandwidth and against transformers on the same machine.
+ * Speed of decoders on a GPU, with known shapes and random weights: decoding at several batch sizes, and reading a prompt.
+ * Both are measured bare and through the engine, against the memory bandwidth and against transformers on the same machine.
  *
  *   node --import tsx --conditions=svc-source bench/gpu/main.ts --shape tiny --device cpu
  *
- * README.md beside this file says what to carry to a machine without a network.
+ * README.md in this folder lists what a machine without a network needs.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
     context: { type: 'string', default: '128' },
     steps: { type: 'string', default: '64' },
     rounds: { type: 'string', default: '5' },
-    /** GB/s; otherwise what is known of the model of the GPU. */
+    /** Memory bandwidth in GB/s; default: the known value of the GPU. */
     bandwidth: { type: 'string' },
     folder: { type: 'string', default: '.vox/bench/gpu' },
     /** Folder with the CUDA provider, as `svc gpu install` leaves it. */
@@ -38,14 +38,14 @@ const { values: options } = parseArgs({
     tokenizer: { type: 'string', default: 'plugins/model-server/models/vox-tiny' },
     python: { type: 'string', default: 'python3' },
     'no-peer': { type: 'boolean', default: false },
-    /** Lets PyTorch compile its steps, which takes minutes. */
+    /** Compiles the steps of PyTorch, which takes minutes. */
     'compile-peer': { type: 'boolean', default: false },
     'no-engine': { type: 'boolean', default: false },
     json: { type: 'string' }
   }
 })
 
-/** Bandwidth of a GPU's memory as its maker states it, GB/s. */
+/** Memory bandwidth by GPU model in GB/s, as stated by its vendor. */
 const BANDWIDTHS: readonly (readonly [model: RegExp, bandwidth: number])[] = [
   [/H200/, 4800],
   [/H100.*(HBM3|SXM)/, 3350],
@@ -67,14 +67,14 @@ const threads = await physicalParallelism()
 
 interface Rate {
   readonly batch: number
-  /** Median of the runs, the most probable tokens on the host; on a device they are captured and replayed, where its provider can do that. */
+  /** Median of the runs, with the argmax on the host. On a device the graph is captured and replayed, if its provider can. */
   readonly runMs: number
-  /** The same without capture; null on the CPU. */
+  /** Median without graph capture; null on the CPU. */
   readonly uncapturedMs: number | null
-  /** Share of the runs' most probable tokens that are the same with and without capture; null on the CPU. */
+  /** Share of argmax tokens that are the same with and without graph capture; null on the CPU. */
   readonly sameUncaptured: number | null
   readonly tokensPerSecond: number
-  /** Share of what the memory's bandwidth allows; null where that is not known. */
+  /** Share of the speed that the memory bandwidth allows; null if the bandwidth is unknown. */
   readonly ofBandwidth: number | null
   readonly engineTokensPerSecond: number | null
 }
@@ -85,7 +85,7 @@ function median(values: readonly number[]): number {
 
 async function measureShape(name: string, bandwidth: number | null) {
   const shape = shapes[name]
-  if (shape === undefined) throw new Error(`no shape is called ${name}; there are ${Object.keys(shapes).join(', ')}`)
+  if (shape === undefined) throw new Error(`unknown shape ${name}; known are ${Object.keys(shapes).join(', ')}`)
   const runDirectory = join(folder, name)
   if (!existsSync(join(runDirectory, 'model.safetensors'))) {
     say(`${name}: writing random weights`)
@@ -133,7 +133,7 @@ async function measureShape(name: string, bandwidth: number | null) {
     })
     const without = uncapturedMs === null ? '' : `, ${uncapturedMs.toFixed(3)} ms uncaptured`
     say(
-      `${name}: batch ${batch}: ${runMs.toFixed(3)} ms a run${without}, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`
+      `${name}: batch ${batch}: ${runMs.toFixed(3)} ms per run${without}, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`
     )
   }
   const rates = options['no-engine'] ? [] : await measureEngine(runDirectory, slots, contextLength)
@@ -170,12 +170,12 @@ function shareOfSame(some: readonly number[], others: readonly number[]): number
   return some.filter((token, index) => token === others[index]).length / some.length
 }
 
-/** Tokens per second of requests through the engine, by batch size, while all of a batch are decoded at once. */
+/** Measures tokens per second of requests through the engine by batch size, while the whole batch is decoded. */
 async function measureEngine(runDirectory: string, slots: number, maxContext: number): Promise<number[]> {
   const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory, graphs: 'on' }, threads, speculation: 0 })
   const { device } = options
   const model = await engine.load({ runDirectory, device, slots, maxContext, quantization: 'none' })
-  /** When how many tokens came. */
+  /** Sends a request and returns the arrival times of its tokens. */
   const request = async (seed: number) => {
     const tokens = Array.from({ length: context }, (_, index) => 10 + (((index + seed * 131) * 7919) % 1900))
     const settings = { maxTokens: 1 + steps, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }

@@ -1,6 +1,6 @@
 /**
- * Packs what bench/gpu needs on a machine without a network: one file of code, the packages with native parts, this Node,
- * a tokenizer and, where it is there, the CUDA provider. Written as compressed pieces, with a script that joins and runs.
+ * Packs bench/gpu for a machine without a network: one file of code, the packages with native parts, Node.js, a tokenizer
+ * and the CUDA provider, if installed. Writes compressed pieces, and a script that joins and runs them.
  *
  *   node --import tsx --conditions=svc-source bench/gpu/pack.ts --out FOLDER [--piece-mb 15] [--gpu .vox/gpu]
  */
@@ -80,7 +80,7 @@ async function fill(folder: string): Promise<void> {
       filter: path => path === gpu || provider(path.slice(gpu.length + 1))
     })
   } else {
-    process.stderr.write(`${gpu} is not there: run svc gpu install first, or carry the provider apart\n`)
+    process.stderr.write(`${gpu} does not exist: run svc gpu install first, or copy the provider separately\n`)
   }
 }
 

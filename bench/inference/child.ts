@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A program of this folder in a process of its own. */
+/** Program of this folder in a separate process. */
 export interface Child<Answer> {
   readonly processId: number
-  /** The next message from it. Throws when the process ends instead. */
+  /** Resolves to the next message. Throws if the process ends. */
   reply(): Promise<Answer>
   ask(question: object): Promise<Answer>
   /** Largest resident set so far in bytes, mapped pages of files included. */
@@ -14,7 +14,7 @@ export interface Child<Answer> {
   stop(): Promise<void>
 }
 
-/** Starts a program with `argument`, which `childArgument` gives it, and waits until it reports that it is ready. */
+/** Starts a program with `argument`, which it reads with `childArgument`, and waits until it is ready. */
 export async function startChild<Answer>(program: string, name: string, argument: object): Promise<Child<Answer>> {
   const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
   const child = fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -45,7 +45,7 @@ export async function startChild<Answer>(program: string, name: string, argument
   }
 }
 
-/** For the program: what `startChild` was given. From then on the program ends with its parent. */
+/** Called in the program: returns the argument of `startChild`, and ends the program with its parent. */
 export function childArgument<Argument>(): Argument {
   process.on('disconnect', () => process.exit())
   return JSON.parse(process.argv[2] as string) as Argument

@@ -3,12 +3,12 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { isSmoke } from '../smoke-mode.ts'
 
-/** What came over HTTP. */
+/** Measured completion over HTTP. */
 export interface Completion {
   readonly tokens: number
   /** Milliseconds from the request to the first piece of text. */
   readonly firstMs: number
-  /** For each further token: milliseconds, and processor time of the server where `processor` tells it. */
+  /** For each further token: milliseconds, and CPU time of the server if `processor` is given. */
   readonly tokenMs: number
   readonly tokenProcessorMs: number
 }
@@ -16,13 +16,13 @@ export interface Completion {
 export interface CompletionRequest {
   readonly prompt: readonly number[]
   readonly maxTokens: number
-  /** Milliseconds that the server has computed so far. */
+  /** Returns the CPU time of the server so far, in milliseconds. */
   readonly processor?: () => number
 }
 
 /**
- * Streams a completion in OpenAI's format. It shares the cores with what it measures, so it is a bare client that reads no
- * row but that with the usage. Throws when the answer has other than `maxTokens` tokens.
+ * Streams a completion in OpenAI's format. The client shares the cores with the server, so it only parses the row with the
+ * usage. Throws unless the answer has `maxTokens` tokens.
  */
 export async function complete(url: string, asked: CompletionRequest): Promise<Completion> {
   const { prompt, maxTokens, processor = () => Number.NaN } = asked

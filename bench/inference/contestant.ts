@@ -2,17 +2,17 @@ import { startChild } from './child.ts'
 import type { OpenOptions } from './engines.ts'
 import type { Measured } from './stopwatch.ts'
 
-/** An engine in a process of its own, with one model. */
+/** Engine with one model, in a separate process. */
 export interface Contestant {
   readonly name: string
-  /** Reads the prompt and writes `count` tokens. */
+  /** Reads the prompt and generates `count` tokens. */
   measure(prompt: readonly number[], count: number): Promise<Measured>
   /** Largest resident set so far in bytes, mapped pages of files included. */
   peakMemory(): number
   stop(): Promise<void>
 }
 
-/** What the process is told at its start. */
+/** Options of the process. */
 export interface ContestantOptions {
   /** Key of `engines`. */
   readonly engine: string

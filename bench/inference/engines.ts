@@ -5,7 +5,7 @@ import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
 import { llamaContext } from './llama.ts'
 import { type Measured, Stopwatch } from './stopwatch.ts'
 
-/** Writes greedily, over end tokens. */
+/** Engine that generates greedily and ignores end tokens. */
 export interface Peer {
   generate(prompt: readonly number[], count: number): Promise<Measured>
 }
@@ -14,13 +14,13 @@ export interface OpenOptions {
   /** Run directory, or its export, or a GGUF file. */
   readonly model: string
   readonly threads: number
-  /** For this engine alone; the others' files say it. Default `none`. */
+  /** Only for this engine, since the other formats contain it; default `none`. */
   readonly quantization?: Quantization
-  /** For this engine alone, which otherwise decides itself. */
+  /** Only for this engine; default: the engine decides. */
   readonly slots?: number
-  /** For llama.cpp alone; default true. */
+  /** Only for llama.cpp; default true. */
   readonly mapFile?: boolean
-  /** Folder with node_modules for what is not installed here, and with room for caches. */
+  /** Folder for caches, with node_modules of the peers. */
   readonly scratch: string
 }
 
@@ -38,7 +38,7 @@ async function openOwn({ model, threads, scratch, quantization = 'none', slots }
   }
 }
 
-/** What is used of @huggingface/transformers. */
+/** Used part of @huggingface/transformers. */
 interface Transformers {
   readonly env: { allowRemoteModels: boolean; localModelPath: string }
   readonly AutoModelForCausalLM: {

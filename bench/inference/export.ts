@@ -13,7 +13,7 @@ import { planWeights } from '../../plugins/inference-onnx/src/weights/plan.ts'
 
 const DATA = 'model.onnx_data'
 
-/** Inputs and outputs as exports for transformers.js have them: a mask, and caches that grow. */
+/** Inputs and outputs of exports for transformers.js: a mask, and caches that grow. */
 const peerSurface: DecoderSurface = {
   pastName: (layer, half) => `past_key_values.${layer}.${half}`,
   presentName: (layer, half) => `present.${layer}.${half}`,
@@ -35,8 +35,8 @@ const peerSurface: DecoderSurface = {
 }
 
 /**
- * Writes a run directory in the layout of transformers.js: the same graph with the same packed weights, adapter merged.
- * End tokens are taken out, so that both engines generate as many tokens as they are asked for.
+ * Writes a run directory in the layout of transformers.js: the same graph and packed weights, with the adapter merged.
+ * Removes end tokens, so that both engines generate the requested number of tokens.
  */
 export async function exportForPeer(
   runDirectory: string,

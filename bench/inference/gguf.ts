@@ -8,13 +8,13 @@ const types = { F32: 0, F16: 1, Q4_0: 2, Q8_0: 8 } as const
 type TensorType = keyof typeof types
 
 /**
- * What matrices become: `pure Q4_0` is one type for all of them. `Q4_0` is what llama.cpp's own `llama-quantize` makes of
- * a model whose head is its embedding: it gives that matrix Q6_K, and Q8_0 where 256 does not divide its rows, as here
+ * Type of the matrices: `pure Q4_0` uses one type for all. `Q4_0` is the output of llama.cpp's `llama-quantize` for a model
+ * whose head is its embedding: that matrix gets Q6_K, or Q8_0 if 256 does not divide its rows, as here
  * (`llama_tensor_get_type_impl` and `tensor_type_fallback` of src/llama-quant.cpp).
  */
 export type GgufType = 'Q4_0' | 'pure Q4_0' | 'Q8_0' | 'F16'
 
-/** Weights that share a scale. */
+/** Number of weights that share a scale. */
 const BLOCK = 32
 const blockBytes = { F32: 4 * BLOCK, F16: 2 * BLOCK, Q4_0: 2 + BLOCK / 2, Q8_0: 2 + BLOCK } as const
 const ALIGNMENT = 32
@@ -41,8 +41,8 @@ function ggufName(name: string): string {
 }
 
 /**
- * Writes the weights of a Qwen2 run directory as GGUF, matrices as `type`. The vocabulary is one of numbered words, since
- * only token ids are of interest.
+ * Writes the weights of a Qwen2 run directory as GGUF, with matrices of `type`. The vocabulary consists of numbered words,
+ * since only token ids are used.
  */
 export async function writeGguf(runDirectory: string, file: string, type: GgufType): Promise<void> {
   const { tensors, configuration } = await readRunDirectory(runDirectory, { adapter: false })
@@ -101,7 +101,7 @@ function byteLength({ shape }: TensorEntry, type: TensorType): number {
 
 const padded = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 
-/** Blocks of a half-precision scale and 32 numbers, as ggml's reference quantisation makes them. */
+/** Quantises to blocks of a half-precision scale and 32 numbers, like ggml's reference quantisation. */
 function encode(values: Float32Array, type: TensorType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer)
   if (type === 'F16') {
@@ -133,7 +133,7 @@ function encode(values: Float32Array, type: TensorType): Uint8Array {
 
 const word = new DataView(new ArrayBuffer(4))
 
-/** Cut off, not rounded: scales of random weights are neither tiny nor huge. */
+/** Converts to F16. Truncates and ignores subnormals and overflow, since scales of random weights are in range. */
 function halfBits(value: number): number {
   word.setFloat32(0, value)
   const bits = word.getUint32(0)

@@ -3,8 +3,8 @@ import type { LlamaOptions } from './llama.ts'
 import type { MeasuredServer } from './model-server.ts'
 
 /**
- * Starts a server that does no more than it must: a bare node:http server that streams completions in OpenAI's format from
- * llama.cpp, whose sequences are computed together.
+ * Starts a minimal server: bare node:http that streams completions in OpenAI's format from llama.cpp. All sequences are
+ * computed in one batch.
  */
 export async function startLlamaServer(options: LlamaOptions): Promise<MeasuredServer> {
   const child = await startChild<number>('llama-server-program', 'the server with llama.cpp', options)

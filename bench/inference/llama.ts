@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** What is used of node-llama-cpp. */
+/** Used part of a sequence of node-llama-cpp. */
 export interface LlamaSequence {
   clearHistory(): Promise<void>
   evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
@@ -25,14 +25,14 @@ export interface LlamaOptions {
   readonly threads: number
   /** Folder with node-llama-cpp in its node_modules. */
   readonly scratch: string
-  /** Sequences that are computed in one batch, and how long each may become. */
+  /** Number of sequences in one batch, and their maximum length. */
   readonly sequences: number
   readonly contextSize: number
-  /** Whether the file is mapped into memory, not read; default true, as llama.cpp does. */
+  /** Whether the file is mapped into memory instead of read; default true, as in llama.cpp. */
   readonly mapFile?: boolean
 }
 
-/** Opens a model with llama.cpp on the processor. */
+/** Opens a model with llama.cpp on the CPU. */
 export async function llamaContext(options: LlamaOptions): Promise<LlamaContext> {
   const { model, threads, scratch, sequences, contextSize, mapFile = true } = options
   const entry = createRequire(join(scratch, 'package.json')).resolve('node-llama-cpp')

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Quantization } from '@svc/contracts'
 import { root, scratch } from './peers.ts'
 
-/** A server in a process of its own. */
+/** Server in a separate process. */
 export interface MeasuredServer {
   readonly url: string
   readonly processId: number
@@ -22,7 +22,7 @@ export interface ModelServerOptions {
   readonly threads: number
 }
 
-/** Starts the model server as its users do, with the built bundles; the model has the name `bench`. */
+/** Starts the model server like a user, from the built bundles. The model has the name `bench`. */
 export async function startModelServer(options: ModelServerOptions): Promise<MeasuredServer> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
   await writeFile(
@@ -36,7 +36,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
       'port = 0',
       '[plugins.inference-onnx]',
       `threads = ${options.threads}`,
-      // What is guessed depends on the text, and would hide the rest.
+      // The speed of speculation depends on the text and would hide the cost of the server.
       'speculation = 0',
       `cache_directory = ${JSON.stringify(join(scratch, 'cache'))}`
     ].join('\n')
@@ -54,7 +54,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
       const address = /model-server listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
       if (address !== undefined) found(address)
     })
-    lines.on('close', () => failed(new Error('the server ended before it listened; `npm run build` first')))
+    lines.on('close', () => failed(new Error('the server ended before it listened; run `npm run build` first')))
   })
   while (!(await fetch(`${url}/ready`)).ok) await pause(200)
   return {

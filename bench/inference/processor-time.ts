@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 /** Milliseconds in a tick of /proc. */
 const TICK_MS = 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-/** Milliseconds that all threads of a process have computed, in steps of a tick. */
+/** Returns the CPU time of all threads of a process in milliseconds, in steps of a tick. */
 export function processorTime(processId: number): number {
   const stat = readFileSync(`/proc/${processId}/stat`, 'utf8')
-  // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th field after it.
+  // The name, in parentheses, may contain spaces. User and system time are the 12th and 13th field after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isSmoke } from '../smoke-mode.ts'
 
 const LOOK_MS = 100
-/** Share of all processors that other work may take. */
+/** Maximum share of all processors that other work may use. */
 const QUIET = 0.1
 
-/** Resolves when the machine does little else, at the latest after some seconds; at once where the system does not tell. */
+/** Resolves when the machine is idle, or at the time limit. Resolves at once if the system does not report its load. */
 export async function quietMoment(patienceMs: number): Promise<void> {
   if (isSmoke) return
   const until = performance.now() + patienceMs

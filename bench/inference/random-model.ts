@@ -10,11 +10,11 @@ export interface RandomShape {
   readonly headSize: number
   readonly intermediate: number
   readonly vocabulary: number
-  /** Whether the head has weights of its own; default false. */
+  /** Whether the head has separate weights; default false. */
   readonly ownHead?: boolean
 }
 
-/** 88 million weights: enough that memory, not overhead, decides. */
+/** 88 million weights, enough that memory bandwidth limits the speed, not overhead. */
 export const smallShape: RandomShape = {
   hidden: 896,
   layers: 4,
@@ -25,13 +25,13 @@ export const smallShape: RandomShape = {
   vocabulary: 32_000
 }
 
-/** That of Qwen2.5-0.5B: 494 million weights. */
+/** Shape of Qwen2.5-0.5B, with 494 million weights. */
 export const halfBillionShape: RandomShape = { ...smallShape, layers: 24, vocabulary: 151_936 }
 
 /**
- * Writes a run directory with random weights, F32 or BF16. Every tensor is different, since ONNX Runtime keeps equal ones
- * once, which would make a model look smaller than it is. Every token has a text, so that servers have something to send for
- * it, and none ends an answer, so that all answers are as long as they may be.
+ * Writes a run directory with random weights, F32 or BF16. Every tensor is different, since ONNX Runtime stores equal tensors
+ * once, which would reduce the measured memory. Every token has a text, so that servers send something for it. No token ends
+ * an answer, so that all answers have the maximum length.
  */
 export async function writeRandomModel(
   folder: string,
@@ -69,14 +69,14 @@ async function writeTokenizer(folder: string, source: string, vocabulary: number
     if (name === 'tokenizer.json') {
       const known = Object.keys(content.model.vocab).length
       for (let id = known; id < vocabulary; id++) content.model.vocab[word(id)] = id
-      // Else words would have to be merged from their letters.
+      // Otherwise the tokenizer would merge words from their letters.
       content.model.ignore_merges = true
     } else content.eos_token = null
     await writeFile(join(folder, name), JSON.stringify(content))
   }
 }
 
-/** A space, which is written Ġ, and letters; a text of such words is read as the tokens that it was written from. */
+/** Returns a space, written Ġ, and letters. A text of such words is tokenised to the tokens that generated it. */
 function word(id: number): string {
   return `Ġq${String(id).replaceAll(/\d/g, digit => 'abcdefghij'.charAt(Number(digit)))}`
 }
@@ -141,7 +141,7 @@ async function writeWeights(
   await handle.close()
 }
 
-/** The upper half of an F32 is a BF16, rounded towards zero. */
+/** Converts to BF16, the upper half of an F32, rounded towards zero. */
 function upperHalves(values: Float32Array): Uint8Array {
   const halves = new Uint16Array(values.buffer)
   const upper = new Uint16Array(values.length)

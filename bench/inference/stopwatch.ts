@@ -3,12 +3,12 @@ export interface Measured {
   readonly tokens: readonly number[]
   /** Milliseconds from the request to the first token. */
   readonly firstMs: number
-  /** Milliseconds from then on for each further token, by the clock and of processor time of this process; not a number without any. */
+  /** Milliseconds for each further token, wall clock and CPU time of this process; NaN without further tokens. */
   readonly tokenMs: number
   readonly tokenProcessorMs: number
 }
 
-/** Takes the time of an answer while its tokens come. */
+/** Measures an answer while its tokens arrive. */
 export class Stopwatch {
   readonly #tokens: number[] = []
   readonly #start = performance.now()

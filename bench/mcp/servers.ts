@@ -12,28 +12,28 @@ export type Start = () => Promise<{ readonly port: number; readonly stop: () => 
 
 export interface Measured {
   readonly name: string
-  /** Microseconds of server CPU a request, of each round. */
+  /** CPU time of the server for a request in microseconds, by round. */
   readonly microseconds: readonly number[]
   /**
-   * Requests a second of each round. The load generator for HTTP ends with the next second of its clock, so the CPU time
-   * separates servers better that are close to each other.
+   * Requests per second, by round. The load generator for HTTP ends with a full second of its clock, so the CPU time
+   * distinguishes similar servers better.
    */
   readonly perSecond: readonly number[]
 }
 
-/** A server in a process of its own. */
+/** Server in a separate process. */
 export interface Running {
   readonly name: string
   readonly child: ChildProcess
-  /** 0 where it serves its standard streams. */
+  /** 0 for a server on standard streams. */
   readonly port: number
 }
 
 export interface Plan {
-  /** The benchmark's own file, which serves when it is called with `--serve NAME`. */
+  /** File of the benchmark, which runs a server if it is started with `--serve NAME`. */
   readonly file: string
   readonly servers: readonly string[]
-  /** Sends requests and resolves when every one has its answer. */
+  /** Sends requests and resolves when all are answered. */
   load(server: Running, requests: number): Promise<void>
   readonly lives: number
   readonly rounds: number
@@ -42,7 +42,7 @@ export interface Plan {
 
 type Samples = Map<string, { readonly microseconds: number[]; readonly perSecond: number[] }>
 
-/** The server's side: says where it listens, then how much CPU it has used whenever it is asked. */
+/** Server process: reports its port, then its CPU time on every request of the parent. */
 export async function serveForBench(start: Start): Promise<void> {
   const { port, stop } = await start()
   process.on('message', async message => {
@@ -57,7 +57,7 @@ export async function serveForBench(start: Start): Promise<void> {
   process.send?.(port)
 }
 
-/** Measures the servers in alternating rounds, over several lives: V8 optimises differently in each process. */
+/** Measures in alternating rounds, over several processes of each server, since V8 optimises each process differently. */
 export async function measureServers(plan: Plan): Promise<Measured[]> {
   const compiled = await compile(plan.file)
   const samples: Samples = new Map()
@@ -105,7 +105,7 @@ export interface HttpRequest {
   readonly body: string
 }
 
-/** The same POST over and over, on 32 connections. */
+/** Returns a load generator that repeats a POST on 32 connections. */
 export function overHttp({ path, headers, body }: HttpRequest): Plan['load'] {
   return async ({ name, port }, amount) => {
     const url = `http://127.0.0.1:${port}${path}`
@@ -115,7 +115,7 @@ export function overHttp({ path, headers, body }: HttpRequest): Plan['load'] {
   }
 }
 
-/** The same request line over and over, of which 32 wait for their answer at a time. `line` writes it with its id. */
+/** Returns a load generator that repeats a request line, with 32 in flight. `line` writes the request for an id. */
 export function overStreams(line: (id: number) => string): Plan['load'] {
   return ({ child }, amount) =>
     new Promise((resolve, reject) => {
@@ -146,7 +146,7 @@ export function overStreams(line: (id: number) => string): Plan['load'] {
 
 const NEWLINE = 10
 
-/** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
+/** Compiles the servers, since a development loader adds costs to every function. */
 async function compile(file: string): Promise<string> {
   const outfile = join(import.meta.dirname, `../../node_modules/.cache/svc-bench-${basename(file, '.ts')}.mjs`)
   await build({
@@ -158,14 +158,14 @@ async function compile(file: string): Promise<string> {
     format: 'esm',
     packages: 'external',
     alias: sourceAliases(),
-    // Pages are found beside the plugin that has them.
+    // The pages of a plugin are resolved relative to its module.
     define: { 'import.meta.url': JSON.stringify(import.meta.resolve('../../plugins/mcp-gateway/src/plugin.ts')) },
     logLevel: 'error'
   })
   return outfile
 }
 
-/** Ratios of `own` to `peer`, round by round; above 1 `own` is faster. */
+/** Returns the ratios of `own` to `peer` by round; above 1 `own` is faster. */
 export function summarise(results: readonly Measured[], own: string, peer: string) {
   const find = (name: string): Measured => results.find(each => each.name === name) as Measured
   const throughput = ratioOf(find(own).perSecond, find(peer).perSecond)
@@ -178,6 +178,6 @@ export function summarise(results: readonly Measured[], own: string, peer: strin
     results,
     throughput,
     cpu,
-    text: `${list.join('; ')}; ${own} to ${peer}: ${withRange(throughput, 'x')} requests a second, ${withRange(cpu, 'x')} requests a CPU second`
+    text: `${list.join('; ')}; ${own} to ${peer}: ${withRange(throughput, 'x')} requests per second, ${withRange(cpu, 'x')} requests per CPU second`
   }
 }

@@ -2,12 +2,12 @@ import type { Peers } from './peer-packages.ts'
 import type { Server } from './servers.ts'
 import type { TaskProgress, TaskQueue } from './task-queue.ts'
 
-/** Tasks that the worker has at once: its documentation has it that high where tasks wait and do not compute. */
+/** Concurrency of the worker. Its documentation recommends high values for tasks that wait and do not compute. */
 const CONCURRENCY = 256
 
 /**
- * `bulk`: those that come together are added with `addBulk`, as the documentation advises; else each for itself, which leaves
- * the pipelining to the client.
+ * `bulk`: concurrent tasks are added with `addBulk`, as the documentation advises. Otherwise each task is added separately, and
+ * the client pipelines the commands.
  */
 export async function openBullmq(
   peers: Peers,

@@ -8,9 +8,9 @@ import { Changes } from '../../plugins/orchestrator/src/state/changes.ts'
 import type { Restorable } from '../../plugins/orchestrator/src/state/ports.ts'
 import type { BenchTask, TaskProgress, TaskQueue } from './task-queue.ts'
 
-/** Tasks in progress at once. */
+/** Maximum of concurrent tasks. */
 const WORKERS = 128
-/** Ended tasks that are kept, as by the orchestrator. */
+/** Number of ended tasks that are kept, as in the orchestrator. */
 const HISTORY = 1_000
 
 interface KeptTask extends BenchTask {
@@ -20,8 +20,8 @@ interface KeptTask extends BenchTask {
 }
 
 /**
- * What the orchestrator keeps of a task, without the orchestrator: how fast changes become durable. Records, lock and lineage of
- * a task are written as it writes them.
+ * Records of the orchestrator without the orchestrator, which measures the speed of durable changes. Writes the same records,
+ * lock and lineage of a task.
  */
 export async function openCommitted(
   file: string,
@@ -106,7 +106,7 @@ export async function openCommitted(
   }
   return {
     name: `committer, synchronous ${synchronous}`,
-    about: `records of the orchestrator in a file of libsql, ${WORKERS} tasks in progress at once`,
+    about: `records of the orchestrator in a file of libsql, ${WORKERS} concurrent tasks`,
     submit: async tasks => void (await Promise.all(tasks.map(submit))),
     async close() {
       await persistence.close()

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 /**
- * A module with all that it imports, compiled as plugins are for whoever uses them: the loader of sources gives each function a
- * name at run time, which those do not pay for.
+ * Imports a module, compiled with its imports like a published plugin. The loader of sources sets the name of each function at
+ * run time, a cost that published plugins do not have.
  */
 export async function compiled(entry: string, folder: string, name: string): Promise<unknown> {
   const file = join(folder, `${name}.cjs`)

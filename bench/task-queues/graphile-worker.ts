@@ -3,14 +3,14 @@ import type { Server } from './servers.ts'
 import type { BenchTask, TaskProgress, TaskQueue } from './task-queue.ts'
 
 const CONNECTIONS = 25
-/** As on the page about performance of its documentation, which it was also measured with. */
+/** Options of the performance page of its documentation. */
 const WORKER = {
   concurrentJobs: 24,
   localQueue: { size: 500 },
   completeJobBatchDelay: 0,
   failJobBatchDelay: 0
 }
-/** Begins the statement by which jobs are completed, whose first parameter is an id or several. */
+/** Matches the statement that completes jobs. Its first parameter is one id or several. */
 const COMPLETES = /^delete from \S+_private_jobs"? as jobs/
 
 interface Query {
@@ -19,13 +19,13 @@ interface Query {
 }
 
 /**
- * It tells that a job is complete before the database knows: what counts here is the answer to the statement that says so to
- * the database.
+ * The worker reports a job as complete before its commit. A job counts as complete here when the database has answered the
+ * statement that completes it.
  */
 export async function openGraphileWorker(peers: Peers, postgres: Server, progress: TaskProgress): Promise<TaskQueue> {
   const { run, makeWorkerUtils, Logger } = peers.load('graphile-worker')
   const { Client, Pool } = peers.load('pg')
-  /** Ids of tasks by those of their jobs. */
+  /** Task ids by job id. */
   const tasks = new Map<string, number>()
   const completed = (job: unknown): void => {
     const task = tasks.get(String(job))

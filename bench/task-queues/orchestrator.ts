@@ -10,10 +10,10 @@ type Orchestrators = typeof import('../../plugins/orchestrator/src/service/open.
 
 const SOURCE = join(import.meta.dirname, '../../plugins/orchestrator/src/service/open.ts')
 
-/** Each works on one task at a time. */
+/** Number of agents, each with one task at a time. */
 const AGENTS = 256
 
-/** The orchestrator of `svc` on a file, with its routing, gates, events and lineage. */
+/** Opens the orchestrator of `svc` on a file, with its routing, gates, events and lineage. */
 export async function openSvc(
   folder: string,
   file: string,
@@ -36,7 +36,7 @@ export async function openSvc(
   })
   const { service } = opened
   const ends: AbortController[] = []
-  /** Ids of tasks here, and of those that are compared. */
+  /** Ids of the benchmark by task id of the orchestrator. */
   const names = new Map<number, number>()
   const work = async (agent: number, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
@@ -65,7 +65,7 @@ export async function openSvc(
     submit: async tasks =>
       void (await Promise.all(
         tasks.map(async ({ id, description }) => {
-          // Without files: by those of one folder all would go to one agent.
+          // No files: tasks with files of one folder would all go to one agent.
           const { task_id } = await service.submit({ description, files: [] })
           names.set(task_id, id)
         })

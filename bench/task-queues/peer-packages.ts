@@ -10,7 +10,7 @@ export interface Peers {
   version(name: string): string
 }
 
-/** Installs what is compared with into a folder, unless it is there. */
+/** Installs the packages of the peers into a folder, unless they are installed. */
 export function installPeers(folder: string): Peers {
   mkdirSync(folder, { recursive: true })
   if (!existsSync(join(folder, 'node_modules', 'graphile-worker'))) {

@@ -7,8 +7,8 @@ const BATCH = 500
 const QUEUE = 'tasks'
 
 /**
- * Many at once with `insert`, `fetch` and `complete`, as the documentation advises for throughput. Its own worker looks twice a
- * second at most: here whoever fetches is woken by whoever inserts.
+ * Uses bulk calls of `insert`, `fetch` and `complete`, as the documentation advises for throughput. Its worker polls at most
+ * twice per second, so here an insert wakes the fetchers.
  */
 export async function openPgBoss(peers: Peers, postgres: Server, progress: TaskProgress): Promise<TaskQueue> {
   const PgBoss = peers.load('pg-boss')

@@ -14,7 +14,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Each change is on the disk before it is answered. */
+/** Starts a Redis that syncs each change to disk before its answer. */
 export async function startRedis(folder: string): Promise<Server> {
   mkdirSync(folder)
   const port = await freePort()
@@ -25,7 +25,7 @@ export async function startRedis(folder: string): Promise<Server> {
   return serving(child, port, version)
 }
 
-/** With its defaults, by which a commit is on the disk before it is answered, and more memory. */
+/** Starts a PostgreSQL with more memory. By default it syncs a commit to disk before its answer. */
 export async function startPostgres(folder: string): Promise<Server> {
   mkdirSync(folder)
   const user = otherUser()
@@ -54,7 +54,7 @@ export async function startPostgres(folder: string): Promise<Server> {
   return serving(child, port, version)
 }
 
-/** PostgreSQL refuses to be run by the superuser. */
+/** Returns another user if this process is root, since PostgreSQL refuses to run as root. */
 function otherUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const id = (what: string): number => Number(execFileSync('id', [what, 'postgres'], { encoding: 'utf8' }))

@@ -1,24 +1,24 @@
-/** A task as all that are compared are given it. */
+/** Task that every queue gets. */
 export interface BenchTask {
   readonly id: number
   readonly description: string
   readonly file: string
 }
 
-/** What a queue tells of each task. */
+/** Events of a queue for each task. */
 export interface TaskProgress {
-  /** A worker has it. */
+  /** A worker has started the task. */
   started(id: number): void
-  /** That it was done is kept: it survives the end of every process. */
+  /** The completion is durable: it survives the end of every process. */
   completed(id: number): void
 }
 
-/** One of those that are compared, with a worker that has nothing to do but to say that it is done. */
+/** Queue under test, with a worker that completes every task at once. */
 export interface TaskQueue {
   readonly name: string
-  /** Versions, and how it is set up. */
+  /** Versions and configuration. */
   readonly about: string
-  /** Resolves when all are kept. */
+  /** Resolves when all tasks are durable. */
   submit(tasks: readonly BenchTask[]): Promise<void>
   close(): Promise<void>
 }

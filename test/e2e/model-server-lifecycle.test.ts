@@ -230,7 +230,7 @@ t.test('a call refuses what the routes refuse, by code', async t => {
 t.test('an address wider than loopback without a key is warned of', async t => {
   const warned = async (settings: object) => {
     const { lines } = await open(t, { settings })
-    return lines.some(({ level, message }) => level === 'warn' && /anybody who reaches/.test(message))
+    return lines.some(({ level, message }) => level === 'warn' && /anyone who reaches/.test(message))
   }
   t.ok(await warned({ host: '0.0.0.0' }))
   t.notOk(await warned({ host: '0.0.0.0', api_key: 'k' }))

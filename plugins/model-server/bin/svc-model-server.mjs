@@ -8,13 +8,13 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --model DIR          run directory to serve (required)
   --port N             port to listen on (11435)
   --host ADDRESS       address to listen on (127.0.0.1)
-  --model-name NAME    name that clients ask for (last part of DIR)
+  --model-name NAME    name that clients send (last part of DIR)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
   --quant NAME         bits a weight: auto, none, q8, q4 (auto)
   --max-tokens N       tokens generated at most by default (512)
   --temperature N      temperature by default, 0 is greedy (0.7)
 
-It ends with an error when the model cannot be loaded.
+The process exits with an error if the model cannot be loaded.
 
 The same server from svc.toml, on a machine that only serves a model:
 
@@ -27,7 +27,7 @@ Every other setting comes from svc.toml and the environment, as for svc itself.
 `
 
 const OPTIONS = ['model', 'port', 'host', 'model-name', 'device', 'quant', 'max-tokens', 'temperature']
-/** Those whose setting has another name. */
+/** Setting of each option whose setting has another name. */
 const SETTINGS = { quant: 'quantization' }
 const NUMBERS = ['port', 'max-tokens', 'temperature']
 const QUANTIZATIONS = ['auto', 'none', 'q8', 'q4']
@@ -50,9 +50,9 @@ async function run(argv) {
     const toml = NUMBERS.includes(name) ? value : JSON.stringify(value)
     return ['--set', `plugins.model-server.${SETTINGS[name] ?? name.replaceAll('-', '_')}=${toml}`]
   })
-  // Without its model this process is of no use: it ends with the error of the load.
+  // This process serves only the model, so it exits if the model cannot be loaded.
   set.push('--set', 'plugins.model-server.must_load=true', '--set', 'plugins.model-server.uncaught="abort-process"')
-  // biome-ignore lint/style/noRestrictedImports: this is a program of its own, not the plugin, which knows no kernel
+  // biome-ignore lint/style/noRestrictedImports: this is a separate program, not the plugin, which does not import the kernel
   const { main } = await import('@svc/kernel/cli')
   return main(['serve', '--profile', 'model-server', ...set])
 }
@@ -70,9 +70,9 @@ function parse(argv) {
   }
 }
 
-/** What is wrong with the arguments; undefined when nothing is. */
+/** Returns the problem of the arguments; undefined if they are valid. */
 function check(values, positionals) {
-  if (positionals.length !== 1 || positionals[0] !== 'serve') return 'which command? There is one: serve'
+  if (positionals.length !== 1 || positionals[0] !== 'serve') return 'expected the command serve'
   if (values.model === undefined) return '--model DIR is missing'
   const number = NUMBERS.find(name => values[name] !== undefined && !/^\d+(\.\d+)?$/.test(values[name]))
   if (number !== undefined) return `--${number} must be a number, got '${values[number]}'`

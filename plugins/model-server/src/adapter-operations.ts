@@ -15,20 +15,20 @@ const {
   MSV_MODEL_LOADING
 } = errors.specs
 const STATE_ERRORS = { MSV_ADAPTER_UNSUPPORTED, MSV_MODEL_FAILED, MSV_MODEL_LOADING }
-/** The first adapter makes the engine prepare the base model. */
+/** High, since the engine prepares the base model for the first adapter. */
 const ADD_TIMEOUT_MS = 600_000
 
 const name = t.string({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$',
-  description: 'Name of the adapter; clients ask for MODEL:NAME.'
+  description: 'Name of the adapter; clients request MODEL:NAME.'
 })
 const adapter = t.object({
   name,
-  model: t.string({ description: 'Name that clients ask for.' }),
+  model: t.string({ description: 'Name of the model that clients send.' }),
   directory: t.string(),
   rank: t.integer(),
   alpha: t.number(),
-  targets: t.array(t.string(), { description: 'Kinds of projection that it changes.' }),
+  targets: t.array(t.string(), { description: 'Projections that it changes.' }),
   bytes: t.integer({ description: 'Memory of its factors.' })
 })
 const columns = ['name', 'model', 'rank', 'alpha', 'bytes', 'directory'] as const
@@ -49,7 +49,7 @@ export const adaptersList = defineOperation({
 
 export const adaptersAdd = defineOperation({
   id: 'model.adapters.add',
-  summary: 'Add an adapter to the served model while it serves',
+  summary: 'Add an adapter to the served model without a reload',
   input: t.object({
     name,
     directory: t.string({
@@ -70,7 +70,7 @@ export const adaptersAdd = defineOperation({
 
 export const adaptersRemove = defineOperation({
   id: 'model.adapters.remove',
-  summary: 'Remove an adapter; running answers still finish with it',
+  summary: 'Remove an adapter; running requests finish with it',
   input: t.object({ name }),
   output: t.object({ name, removed: t.boolean() }),
   errors: { ...STATE_ERRORS, MSV_ADAPTER_UNKNOWN },
@@ -127,7 +127,7 @@ function adaptersOf(served: ServedModel, { adapters }: LoadedModel): ModelAdapte
 
 function unsupported(served: ServedModel): Error {
   return errors.create('MSV_ADAPTER_UNSUPPORTED', `the engine cannot add adapters to the model '${served.name}'`, {
-    hint: 'Graphs that were exported take none: serve the weights themselves.'
+    hint: 'Exported graphs take no adapters. Serve the weights instead.'
   })
 }
 
@@ -141,7 +141,7 @@ const codes = {
   INF_ADAPTER_UNKNOWN: 'MSV_ADAPTER_UNKNOWN'
 } as const
 
-/** The engine's refusals in this server's words; anything else passes as it is. */
+/** Maps errors of the engine to errors of this server; returns any other error unchanged. */
 function fromEngine(error: unknown): unknown {
   if (!isSvcError(error) || !Object.hasOwn(codes, error.code)) return error
   return errors.create(codes[error.code as keyof typeof codes], error.message, { cause: error })

@@ -2,22 +2,22 @@ import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { errors } from './errors.ts'
 
-/** Where the folders of adapters that callers name may be. */
+/** Folders in which callers may name adapters. */
 export class AdapterRoots {
   readonly #projectRoot: string
   readonly #further: readonly string[]
 
-  /** The project's folder is one; `further` are others, relative to it. */
+  /** The project's folder is always a root; `further` are more roots, relative to it. */
   constructor(projectRoot: string, further: readonly string[]) {
     this.#projectRoot = projectRoot
     this.#further = further
   }
 
   /**
-   * Absolute path of a folder that a caller named relative to the project, links followed.
+   * Returns the absolute path of a folder that a caller named relative to the project. Links are followed.
    *
-   * Throws `MSV_ADAPTER_DIRECTORY` unless it lies in one of the roots; whether it is there is told to nobody who names
-   * one outside.
+   * Throws `MSV_ADAPTER_DIRECTORY` unless it lies in one of the roots. The error is the same whether or not a folder
+   * outside of the roots exists.
    */
   async resolve(directory: string): Promise<string> {
     const asked = resolve(this.#projectRoot, directory)
@@ -25,9 +25,9 @@ export class AdapterRoots {
     const roots = [this.#projectRoot, ...this.#further.map(root => resolve(this.#projectRoot, root))]
     const real = await Promise.all(roots.map(root => realpath(root).catch(() => root)))
     if (real.some(root => found === root || found.startsWith(root.endsWith(sep) ? root : root + sep))) return found
-    throw errors.create('MSV_ADAPTER_DIRECTORY', `'${directory}' is outside of the folders that adapters may be in`, {
+    throw errors.create('MSV_ADAPTER_DIRECTORY', `'${directory}' is outside of the allowed adapter folders`, {
       data: { directory },
-      hint: 'Name a folder of the project, or let the setting plugins.model-server.adapter_roots name its parent.'
+      hint: 'Use a folder of the project, or add its parent to the setting plugins.model-server.adapter_roots.'
     })
   }
 }

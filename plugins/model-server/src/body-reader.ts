@@ -2,7 +2,7 @@ import type { Infer, JsonSchema } from '@svc/plugin-sdk'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { errors } from './errors.ts'
 
-/** What is wrong with a body: where, what was expected there and what was found. */
+/** Problem of a body: its path, what was expected there and what was found. */
 export interface BodyProblem {
   /** Keys and indices from the body's root; empty when the body itself is wrong. */
   readonly path: readonly string[]
@@ -11,9 +11,9 @@ export interface BodyProblem {
 }
 
 /**
- * Makes a function that returns a body of the schema's type, without the nulls in its first level: many clients write
- * null for "not given". It throws `MSV_REQUEST_INVALID`, whose `data.param` names the field. The schema is compiled at the
- * first body: most processes that load this code never see one.
+ * Returns a function that checks a body and removes the nulls of its first level: many clients write null for "not
+ * given". It throws `MSV_REQUEST_INVALID`, whose `data.param` names the field. The schema is compiled at the first
+ * body, since most processes that load this code never receive one.
  */
 export function bodyReader<S extends JsonSchema>(
   schema: S,
@@ -28,7 +28,7 @@ export function bodyReader<S extends JsonSchema>(
     const value = withoutNulls(body)
     validate ??= ajv.compile(schema)
     if (validate(value)) return value as Infer<S>
-    // The last error is the outermost: for a union the one that names all its branches.
+    // The last error is the outermost. For a union it names all branches.
     const problem = toProblem(validate.errors?.at(-1) as ErrorObject)
     throw invalid(phrase(problem), fieldName(problem.path))
   }

@@ -6,7 +6,7 @@ import type { Completion, CompletionRequest, Completions } from './completions.t
 import type { Prompt } from './prompt.ts'
 import type { ServedModel } from './served-model.ts'
 
-/** A chat request after its wire format has been taken off. */
+/** Chat request, independent of the wire format. */
 export interface ChatRequest {
   readonly intent: ChatIntent
   readonly options: Omit<CompletionRequest, 'prompt' | 'constraint'>
@@ -14,12 +14,12 @@ export interface ChatRequest {
 
 export interface ChatAnswer {
   readonly promptTokens: readonly number[]
-  /** Tokens of the answer, as far as its events have been read. */
+  /** Tokens of the answer whose events were read. */
   readonly answerTokens: readonly number[]
   readonly events: AsyncIterable<AnswerEvent>
 }
 
-/** Lets the model answer a conversation. Throws as {@link planChat} and {@link Completions.start} do. */
+/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}. */
 export async function startChat(
   served: ServedModel,
   completions: Completions,
@@ -37,14 +37,14 @@ export async function startChat(
     if (maxTokens !== 'rest' && maxTokens <= 0) return null
     const { stop, ...rest } = options
     const next = { ...rest, prompt: extended(model, prompt, raw), begun, maxTokens, admitted: true }
-    // A stop string would cut the arguments of a call.
+    // A stop string could end the answer inside the arguments of a call.
     const stops = stop === undefined || rule?.field === 'tools' ? {} : { stop }
     return completions.start({ ...next, ...stops, ...(rule === undefined ? {} : { constraint: rule }) }, signal)
   }
   return chatAnswer(completion, reading, model, proceed)
 }
 
-/** Lets the model go on with a prompt that is no conversation. Throws as {@link Completions.start} does. */
+/** Starts the completion of a prompt that is no conversation. Throws like {@link Completions.start}. */
 export async function startText(
   served: ServedModel,
   completions: Completions,
@@ -55,7 +55,7 @@ export async function startText(
   return chatAnswer(completion, PLAIN, served.ready().model, async () => null)
 }
 
-/** The prompt with the beginning of its answer. */
+/** Returns the prompt, extended by the beginning of its answer. */
 function extended(model: LoadedModel, prompt: Prompt, raw: string): Prompt {
   if (prompt.kind === 'text') return { kind: 'text', text: prompt.text + raw }
   return { kind: 'tokens', tokens: [...prompt.tokens, ...model.tokenize(raw, { special: true })] }
@@ -73,7 +73,7 @@ function chatAnswer(completion: Completion, reading: AnswerReading, model: Loade
     }
   })
   const proceedNoted: Proceed = async (continuation, generated) => {
-    // The parts are read again as one text, of which the tokens are those of the whole.
+    // The parts are tokenised as one text, since the tokens can differ where the parts meet.
     answerTokens.splice(0, answerTokens.length, ...model.tokenize(continuation.raw, { special: true }))
     const part = await proceed(continuation, generated)
     return part === null ? null : noted(part)

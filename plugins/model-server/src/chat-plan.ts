@@ -8,24 +8,24 @@ import { type RequestTemplate, renderContinuation, renderConversation } from './
 import type { Prompt } from './prompt.ts'
 import { beyondModel, unsupported } from './unsupported-fields.ts'
 
-/** What a chat request asks for, whatever its wire format. */
+/** Chat request, independent of the wire format. */
 export interface ChatIntent {
   readonly messages: readonly ChatMessage[]
-  /** Functions that the model may call, or has to. */
+  /** Functions that the model may or must call. */
   readonly tools?: ToolIntent
-  /** Whether the model is to think first; without it as its template has it. */
+  /** Whether the model thinks before it answers; default: that of its template. */
   readonly thinking?: boolean
-  /** Field of the request that asks for thoughts. */
+  /** Field of the request that requests thoughts. */
   readonly thinkingField: string
   readonly template?: RequestTemplate
   readonly constraint?: FieldConstraint
-  /** Tokens of an earlier prompt and its answer, which the messages go on from. */
+  /** Tokens of an earlier prompt and its answer, which the messages continue. */
   readonly context?: readonly number[]
 }
 
 export interface ToolIntent {
   readonly functions: readonly ChatTool[]
-  /** Functions of which one has to be called; empty where the model chooses. */
+  /** Functions of which one must be called; empty if the model chooses. */
   readonly forced: readonly ChatTool[]
   /** Whether one answer may hold several calls. */
   readonly several: boolean
@@ -40,10 +40,10 @@ export interface ChatPlan {
 }
 
 /**
- * Turns a conversation into a prompt, and says how to read the answer to it.
+ * Turns a conversation into a prompt, and returns how to read the answer.
  *
- * Throws `MSV_UNSUPPORTED` for what the model's template cannot express or what does not go together,
- * `MSV_CONTEXT_EXCEEDED` and `MSV_REQUEST_INVALID` as {@link renderConversation} does.
+ * Throws `MSV_UNSUPPORTED` for a request that the model's template cannot express, or whose fields exclude each other.
+ * Throws `MSV_CONTEXT_EXCEEDED` and `MSV_REQUEST_INVALID` like {@link renderConversation}.
  */
 export async function planChat(
   model: LoadedModel,
@@ -58,11 +58,11 @@ export async function planChat(
   const format = toolFormat(template)
   const call =
     tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)
-  // Where the model chooses between a call and text, a form is one of the text.
+  // If the model chooses between a call and text, the constraint applies only to text.
   const bound = tools === undefined ? constraint : undefined
   const rule = call === undefined ? bound : { field: 'tools', value: call.constraint }
   const marks = thinkingMarks(template)
-  // Where the answer has to have a form, thoughts come before it if they are asked for, and not at all otherwise.
+  // A constrained answer has thoughts only if the request enables them.
   const thinks = marks !== null && (rule === undefined || intent.thinking === true)
   const { text, tokens } = await renderPrompt(
     model,
@@ -98,7 +98,7 @@ function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): An
 
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
   const { tools, thinking, thinkingField, template } = intent
-  // A template of the request may express more than the model's own.
+  // A template in the request may support more than that of the model.
   if (template === undefined && tools !== undefined && !model.chatAbilities.tools) {
     throw beyondModel('tools', name, 'tools')
   }
@@ -107,7 +107,7 @@ function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): 
   }
 }
 
-/** The text of the new turns, and the tokens that come before it where the request brings some. */
+/** Renders the new turns, and adds the tokens of an earlier answer if the request has them. */
 async function renderPrompt(
   model: LoadedModel,
   intent: ChatIntent,
@@ -124,7 +124,8 @@ async function renderPrompt(
   }
   if (context.length === 0) return { text: await renderConversation(model, conversation, limit), tokens: [] }
   const strange = context.find(token => token >= model.info.vocabularySize)
-  if (strange !== undefined) throw invalid(`'context' holds ${strange}, which is no token of this model`, 'context')
+  if (strange !== undefined)
+    throw invalid(`'context' contains ${strange}, which is not a token of this model`, 'context')
   const text = await renderContinuation(model, conversation, limit)
   if (text === null) throw unsupported('context', `the model's chat template does not show where an answer ends`)
   return { text, tokens: context }

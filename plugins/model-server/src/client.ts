@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { isLoopback } from './guard.ts'
 
 /**
- * Who asks, for a queue that is fair between clients: the address. Programs of one machine share theirs, so there the
- * key that a program sends tells it from others; from farther away anybody could make up keys to get more turns.
+ * Identifies the client for fair queueing: by its address. On loopback all programs share an address, so there the API
+ * key identifies the client. For other addresses a client could invent keys to get more slots.
  */
 export function clientOf({ socket, headers }: Pick<FastifyRequest, 'socket' | 'headers'>): string {
   const address = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')

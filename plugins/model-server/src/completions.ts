@@ -7,10 +7,10 @@ import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
 import type { ServedModel } from './served-model.ts'
 
-/** A request after its wire format has been taken off. */
+/** Completion request, independent of the wire format. */
 export interface CompletionRequest {
   readonly prompt: Prompt
-  /** `rest`: until the context is full. Absent: the server's default. */
+  /** `rest`: until the context is full; default: that of the server. */
   readonly maxTokens?: number | 'rest'
   /** Upper bound on the context for this request, in tokens. */
   readonly contextLimit?: number
@@ -19,15 +19,15 @@ export interface CompletionRequest {
   readonly logprobs?: number
   readonly constraint?: FieldConstraint
   readonly adapter?: string | null
-  /** Who asks, for a fair queue. */
+  /** Identity of the client, for fair queueing. */
   readonly client?: string
-  /** Part of a request that has been let in already: it waits however long the queue is. */
+  /** True for a further part of an admitted request, which is queued even if the queue is full. */
   readonly admitted?: boolean
-  /** When the request began, by `performance.now()`, for the time that it may take; default now. */
+  /** Start of the request by `performance.now()`, from which its timeout counts; default: now. */
   readonly begun?: number
 }
 
-/** What the answer must look like, and the field of the request that says so. */
+/** Constraint on the answer, and the field of the request that sets it. */
 export interface FieldConstraint {
   readonly field: string
   readonly value: OutputConstraint
@@ -41,7 +41,7 @@ export type CompletionEvent =
 /** An answer that has begun. */
 export interface Completion extends AsyncIterable<CompletionEvent> {
   readonly promptTokens: readonly number[]
-  /** Ends the answer here, as if the model had: what follows is the end with its usage. */
+  /** Ends the answer as if the model had ended it. The last event, with the usage, still follows. */
   finish(): void
 }
 
@@ -54,7 +54,7 @@ export interface Limits {
   readonly timeoutMs: number
 }
 
-/** Runs completions on the served model: bounds them, admits them, and ends them with the unit. */
+/** Runs completions on the served model: applies limits, admits requests, and ends them with the unit. */
 export class Completions {
   readonly #served: ServedModel
   readonly #limits: () => Limits
@@ -73,9 +73,9 @@ export class Completions {
   }
 
   /**
-   * Starts a completion and returns once its first event is there, so that whatever can be refused is refused before
-   * an answer begins. The completion holds a slot until the events are read to the end or `signal` is aborted: abort
-   * it in every case.
+   * Starts a completion and resolves at its first event, so that every refusal comes before the answer begins. The
+   * completion holds a slot until its events are read to the end or `signal` is aborted. Always abort the signal in
+   * the end.
    *
    * Throws `MSV_MODEL_LOADING`, `MSV_MODEL_FAILED`, `MSV_CONTEXT_EXCEEDED`, `MSV_REQUEST_INVALID`, `MSV_BUSY`,
    * `MSV_CONSTRAINT_UNSUPPORTED`, `MSV_TIMEOUT`, `MSV_STOPPED`; the events throw `MSV_TIMEOUT`, `MSV_STOPPED` or what
@@ -113,7 +113,7 @@ export class Completions {
     }
   }
 
-  /** Ends every completion; those who still listen get `MSV_STOPPED`. */
+  /** Ends every completion; their readers get `MSV_STOPPED`. */
   stop(): void {
     for (const ending of this.#running) ending.end('gone')
   }
@@ -141,9 +141,9 @@ export class Completions {
         yield { type: 'done', finishReason, usage }
       }
     } catch (error) {
-      const told = ending.why === 'gone' ? stopped() : this.#fromEngine(error, request.adapter, field)
-      outcome = outcomeOf(told)
-      throw told
+      const failure = ending.why === 'gone' ? stopped() : this.#fromEngine(error, request.adapter, field)
+      outcome = outcomeOf(failure)
+      throw failure
     } finally {
       record.end(outcome)
       this.#running.delete(ending)
@@ -152,13 +152,13 @@ export class Completions {
   }
 
   #fromEngine(error: unknown, adapter: string | null | undefined, field: string | undefined): unknown {
-    // It was there when the name was looked up.
+    // The adapter was removed after the name was resolved.
     if (isSvcError(error, 'INF_ADAPTER_UNKNOWN')) return this.#served.unknown(`${this.#served.name}:${adapter}`)
     return fromEngine(error, this.#limits(), field)
   }
 }
 
-/** Events of a generator that has run up to its first one; the abort ends it even when nobody reads on. */
+/** Yields the events of a generator whose first event was read. The abort ends it even if no one reads on. */
 function startedWith(
   first: IteratorResult<CompletionEvent, void>,
   rest: AsyncGenerator<CompletionEvent, void>,
@@ -186,7 +186,7 @@ function refuseUnknownBias({ info }: LoadedModel, { logitBias = new Map() }: Sam
   }
 }
 
-/** The completion of a request that only wants its prompt to be read. */
+/** Returns the completion of a request that generates no tokens. */
 function nothing(promptTokens: readonly number[], record: CompletionRecord): Completion {
   const usage = {
     promptTokens: promptTokens.length,
@@ -207,7 +207,7 @@ function nothing(promptTokens: readonly number[], record: CompletionRecord): Com
   }
 }
 
-/** What metrics call the adapter: the one asked for, or the one that is part of the served model. */
+/** Returns the metric label of the adapter: the requested one, or the one merged into the model. */
 function adapterLabel({ info }: LoadedModel, asked: string | null | undefined): string {
   return asked ?? (asked === undefined && info.adapter !== null ? 'merged' : 'none')
 }
@@ -220,12 +220,12 @@ function outcomeOf(error: unknown): string {
 }
 
 function busy({ slots, queue }: Limits): Error {
-  return errors.create('MSV_BUSY', `server busy: ${slots} answers are being generated and ${queue} requests wait`, {
-    hint: 'Try again in a second; the setting plugins.model-server.queue makes the queue longer.'
+  return errors.create('MSV_BUSY', `server busy: all ${slots} slots are in use and ${queue} requests wait`, {
+    hint: 'Retry in a second, or raise the setting plugins.model-server.queue.'
   })
 }
 
-/** The engine's refusals in this server's words; anything else passes as it is. */
+/** Maps errors of the engine to errors of this server; returns any other error unchanged. */
 function fromEngine(error: unknown, limits: Limits, field: string | undefined): unknown {
   if (isSvcError(error, 'INF_BUSY')) return busy(limits)
   if (isSvcError(error, 'INF_CONTEXT_EXCEEDED')) {

@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import type { LoadedModel } from '@svc/contracts'
 import { errors } from './errors.ts'
 
-/** Names of adapters of one loaded model that the settings asked for; kept as long as the model is. */
+/** Names of adapters of one loaded model that come from the settings; kept as long as the model. */
 export type ConfiguredNames = Set<string>
 
-/** The adapters that the settings name. */
+/** Adapters in the settings. */
 export class ConfiguredAdapters {
   readonly #folders: ReadonlyMap<string, string>
 
@@ -13,12 +13,12 @@ export class ConfiguredAdapters {
     this.#folders = new Map(Object.entries(adapters).map(([name, folder]) => [name, resolve(projectRoot, folder)]))
   }
 
-  /** Adds those that the model does not have. Throws what the engine says of the first one that it cannot add. */
+  /** Adds the adapters that the model does not have. Throws the engine's error for the first one that fails. */
   async add({ adapters }: LoadedModel, names: ConfiguredNames): Promise<void> {
     if (adapters === undefined) {
       if (this.#folders.size === 0) return
       throw errors.create('MSV_ADAPTER_UNSUPPORTED', 'the engine cannot add adapters to this model', {
-        hint: 'Remove the setting plugins.model-server.adapters, or serve a model that takes them.'
+        hint: 'Remove the setting plugins.model-server.adapters, or serve a model that supports adapters.'
       })
     }
     for (const [name, directory] of this.#folders) {
@@ -31,7 +31,7 @@ export class ConfiguredAdapters {
     }
   }
 
-  /** Removes those that earlier settings named and these do not. */
+  /** Removes the adapters of earlier settings that these settings do not contain. */
   async removeOthers({ adapters }: LoadedModel, names: ConfiguredNames): Promise<void> {
     for (const name of names) {
       if (this.#folders.has(name)) continue

@@ -1,10 +1,10 @@
 import type { ChatMessage, ChatTool, ChatToolCall, LoadedModel } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { errors } from './errors.ts'
 import { refuseHopelessLength } from './prompt.ts'
 import { neutraliseSpecialTokens } from './special-tokens.ts'
 
-/** What a model's chat template is given. */
+/** Input of a chat template. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly ChatTool[]
@@ -12,16 +12,16 @@ export interface Conversation {
   readonly template?: RequestTemplate
 }
 
-/** What takes the place of the model's own template: Jinja source, or a function of the messages. */
+/** Replacement of the model's template: Jinja source, or a function of the messages. */
 export type RequestTemplate = string | ((messages: readonly ChatMessage[]) => string)
 
 const CHATML_START = '<|im_start|>'
 const CHATML_END = '<|im_end|>'
 
 /**
- * The text that ends where the assistant's answer begins.
+ * Renders a conversation up to the point where the assistant's answer begins.
  *
- * Throws `MSV_CONTEXT_EXCEEDED` for a conversation that cannot fit, `MSV_REQUEST_INVALID` when the template refuses it.
+ * Throws `MSV_CONTEXT_EXCEEDED` if the conversation cannot fit, `MSV_REQUEST_INVALID` if the template rejects it.
  */
 export async function renderConversation(
   model: LoadedModel,
@@ -32,7 +32,7 @@ export async function renderConversation(
   refuseHopelessLength(model, messages.map(message => message.content).join('\n'), contextLength)
   const only = messages.length === 1 ? messages[0] : undefined
   const plain = tools === undefined && thinking === undefined && template === undefined
-  // Strict clients render ChatML themselves and send the whole of it as one user message.
+  // Some clients render ChatML themselves and send it as one user message.
   if (plain && only?.role === 'user' && only.content.trimStart().startsWith(CHATML_START) && knowsChatml(model)) {
     const text = only.content.trimStart()
     return text.trimEnd().endsWith(CHATML_END) ? `${text.trimEnd()}\n${CHATML_START}assistant\n` : text
@@ -50,8 +50,8 @@ export async function renderConversation(
   } catch (cause) {
     if (isSvcError(cause) && cause.code !== 'INF_CHAT_TEMPLATE_FAILED') throw cause
     const param = template === undefined ? 'messages' : 'template'
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const message = isSvcError(cause) ? reason : `the model's chat template refuses these messages: ${reason}`
+    const reason = errorMessage(cause)
+    const message = isSvcError(cause) ? reason : `the model's chat template rejects these messages: ${reason}`
     throw errors.create('MSV_REQUEST_INVALID', message, { cause, data: { param } })
   }
 }
@@ -60,8 +60,8 @@ const FORMER_QUESTION = 'svc-former-question'
 const FORMER_ANSWER = 'svc-former-answer'
 
 /**
- * What the model's template puts between the end of an answer and the next one: the end of the old turn and the turns
- * of `messages`. Null when the template does not show an answer as it was given.
+ * Renders the text between one answer and the next: the end of the old turn and the turns of `messages`.
+ * Returns null if the template changes the text of earlier answers.
  */
 export async function renderContinuation(
   model: LoadedModel,
@@ -90,7 +90,7 @@ function harmlessMessage(message: ChatMessage, harmless: (text: string) => strin
   }
 }
 
-/** The same value with every text in it changed; keys stay. */
+/** Returns a copy with every string value changed; keys stay. */
 function mapStrings<A>(value: A, change: (text: string) => string): A {
   if (typeof value === 'string') return change(value) as A
   if (Array.isArray(value)) return value.map(each => mapStrings(each, change)) as A

@@ -1,11 +1,11 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 60e3, h: 3_600e3 }
 
-/** Pattern of durations: whole seconds, or parts such as `1h30m`, with a sign before them. */
+/** Pattern of durations: whole seconds, or parts such as `1h30m`, with an optional sign. */
 export const DURATION = '^[+-]?(\\d+|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|ms|s|m|h))+)$'
 
 const pattern = new RegExp(DURATION)
 
-/** Milliseconds of a duration; those of a negative one never end. Undefined for a text that is none. */
+/** Returns milliseconds: infinity for a negative duration, undefined for text that is no duration. */
 export function durationMs(text: string): number | undefined {
   if (!pattern.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)([nuµm]?s|m|h)/g)]

@@ -1,9 +1,9 @@
 import { errors } from './errors.ts'
 
-/** Why a completion is made to end. */
+/** Reason to end a completion early. */
 type End = 'gone' | 'finish' | 'timeout'
 
-/** Everything that can end one completion early: its client, the server, the clock, or that it has said enough. */
+/** Ends one completion early: on disconnect, server stop, timeout or a complete answer. */
 export class Ending {
   readonly #controller = new AbortController()
   readonly #signal: AbortSignal
@@ -32,7 +32,7 @@ export class Ending {
     this.#controller.abort()
   }
 
-  /** How a sequence that was cut off has ended; throws when its answer is not whole. */
+  /** Returns the finish reason of an aborted sequence. Throws if its answer is incomplete. */
   reason(): 'stop' {
     if (this.why === 'finish') return 'stop'
     if (this.why === 'timeout') throw timedOut(this.#milliseconds)
@@ -46,15 +46,11 @@ export class Ending {
 }
 
 export function stopped(): Error {
-  return errors.create('MSV_STOPPED', 'the answer was cut off, since the server is stopping or its client went away')
+  return errors.create('MSV_STOPPED', 'the answer was aborted, since the server is stopping or the client disconnected')
 }
 
 function timedOut(milliseconds: number): Error {
-  return errors.create(
-    'MSV_TIMEOUT',
-    `the answer took longer than the ${milliseconds / 1000} s that a request may take`,
-    {
-      hint: 'Ask for fewer tokens; the setting plugins.model-server.request_timeout_seconds gives more time.'
-    }
-  )
+  return errors.create('MSV_TIMEOUT', `the answer took longer than the limit of ${milliseconds / 1000} s`, {
+    hint: 'Request fewer tokens, or raise the setting plugins.model-server.request_timeout_seconds.'
+  })
 }

@@ -1,21 +1,21 @@
 import type { LoadedModel } from '@svc/contracts'
 import { beyondModel } from './unsupported-fields.ts'
 
-/** Special tokens that say what is before a gap, what behind it, and that the gap is to be filled. */
+/** Special tokens of each model family: prefix, suffix and middle. */
 const KNOWN = [
   ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>'],
   ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'],
   ['<\uff5cfim\u2581begin\uff5c>', '<\uff5cfim\u2581hole\uff5c>', '<\uff5cfim\u2581end\uff5c>']
 ] as const
 
-/** Whether the model's vocabulary has the tokens for it. */
+/** True if the model's vocabulary has the tokens for fill-in-the-middle. */
 export function fillsInTheMiddle(model: LoadedModel): boolean {
   return markersOf(model) !== undefined
 }
 
 /**
- * A prompt for the text between a prefix and a suffix, in which neither can smuggle in a special token.
- * Throws `MSV_UNSUPPORTED` for a model that cannot do that.
+ * Returns a prompt for the text between a prefix and a suffix. Special tokens in both are escaped.
+ * Throws `MSV_UNSUPPORTED` if the model cannot fill in the middle.
  */
 export function fillInTheMiddle(model: LoadedModel, name: string, prefix: string, suffix: string): readonly number[] {
   const markers = markersOf(model)

@@ -5,7 +5,7 @@ import { unsupported } from './unsupported-fields.ts'
 
 const open = { additionalProperties: true }
 
-/** A function as both APIs declare it. */
+/** Function tool in the form of both APIs. */
 export const functionTool = t.object(
   {
     type: t.optional(t.string()),
@@ -26,20 +26,20 @@ export const functionTool = t.object(
 
 export type FunctionTool = Infer<typeof functionTool>
 
-/** What a function takes whose declaration names no parameters. */
+/** Parameters of a function that is declared without any. */
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 
-/** Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the place. */
+/** Converts declared tools. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
 export function functionTools(tools: readonly FunctionTool[]): readonly ChatTool[] {
   const names = new Set<string>()
   return tools.map((tool, at) => {
     const field = `tools[${at}]`
     const { type = 'function', function: declared } = tool
     if (type !== 'function')
-      throw unsupported(`${field}.type`, `tools of type '${type}' are not supported, functions are`)
+      throw unsupported(`${field}.type`, `tools of type '${type}' are not supported, only functions`)
     if (declared === undefined) throw invalid(`'${field}.function' must be an object, got nothing`, `${field}.function`)
     const { name, description, parameters } = declared
-    if (names.has(name)) throw invalid(`'${field}.function.name' is '${name}', as that of an earlier tool`, field)
+    if (names.has(name)) throw invalid(`'${field}.function.name' is '${name}', the name of an earlier tool`, field)
     names.add(name)
     return {
       name,
@@ -49,7 +49,7 @@ export function functionTools(tools: readonly FunctionTool[]): readonly ChatTool
   })
 }
 
-/** Names of the functions whose arguments must follow their schema. */
+/** Returns the names of functions whose arguments must follow their schema. */
 export function strictNames(tools: readonly FunctionTool[]): ReadonlySet<string> {
   return new Set(tools.flatMap(tool => (tool.function?.strict === true ? [tool.function.name] : [])))
 }

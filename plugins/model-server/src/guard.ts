@@ -11,12 +11,12 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_HOST.test(host)
 }
 
-/** From one address. */
+/** Limit for one address. */
 const MAX_WRONG_KEYS_PER_MINUTE = 60
 
 /**
- * Lets only requests with the key pass. Digests of equal length are compared, so the time taken tells nothing about
- * the key. Throws `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
+ * Requires the API key. Compares digests of equal length, so the time taken does not depend on the key.
+ * Throws `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
  */
 export function requireBearer(key: string): Check {
   const expected = digest(key)
@@ -39,14 +39,14 @@ export function requireBearer(key: string): Check {
 }
 
 /**
- * For a server that only this machine should reach: refuses requests by another host name, which is how a page that
- * rebinds its own name to 127.0.0.1 would look. Throws `MSV_HOST`.
+ * Rejects requests with another host name on a loopback address, which prevents DNS rebinding by web pages.
+ * Throws `MSV_HOST`.
  */
 export async function requireLoopbackHost(request: FastifyRequest): Promise<void> {
   const name = (request.headers.host ?? 'localhost').replace(/:\d+$/, '')
   if (isLoopback(name)) return
-  throw errors.create('MSV_HOST', `this server answers to localhost and 127.0.0.1, not to '${name}'`, {
-    hint: 'Bind it wider with the setting plugins.model-server.host.'
+  throw errors.create('MSV_HOST', `this server accepts the host names localhost and 127.0.0.1, not '${name}'`, {
+    hint: 'Bind another address with the setting plugins.model-server.host.'
   })
 }
 

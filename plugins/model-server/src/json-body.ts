@@ -5,10 +5,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errors } from './errors.ts'
 
 /**
- * Reads every body of a scope as JSON whatever its content type: command-line users of the Ollama API send forms.
+ * Parses every body of a scope as JSON, whatever its content type: curl sends bodies for the Ollama API as forms.
  *
- * A body past the limit is read to its end and thrown away, since a client that is still writing would see a reset
- * instead of the answer; beyond {@link DISCARD_LIMIT} times the limit the answer comes at once.
+ * A body over the limit is read to its end and discarded, since a client that is still writing would see a reset
+ * instead of the answer. Beyond {@link DISCARD_LIMIT} times the limit the answer is sent at once.
  */
 export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void {
   scope.removeAllContentTypeParsers()
@@ -24,7 +24,7 @@ export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void
 
 const DISCARD_LIMIT = 16
 
-/** A page of another origin may send text without asking first; it may not send JSON. */
+/** Throws for a body that a page of another origin can send without a CORS preflight. */
 function refuseSimpleBrowserRequest(request: FastifyRequest): void {
   const type = request.headers['content-type'] ?? ''
   if (request.headers.origin === undefined || /^application\/(.*\+)?json\b/i.test(type)) return
@@ -36,7 +36,7 @@ function translate(error: unknown, maxBytes: number): unknown {
     const { length } = error.data as { readonly length: number }
     const message = `the request body has ${length} bytes or more, the limit is ${maxBytes}`
     return errors.create('MSV_BODY_TOO_LARGE', message, {
-      hint: 'Send less, or raise the setting plugins.model-server.max_body_bytes.'
+      hint: 'Send a smaller body, or raise the setting plugins.model-server.max_body_bytes.'
     })
   }
   return isSvcError(error) ? errors.create('MSV_REQUEST_INVALID', error.message, { cause: error }) : error

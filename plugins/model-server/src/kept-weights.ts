@@ -1,4 +1,5 @@
 import type { LoadedModel, NamedAdapter } from '@svc/contracts'
+import { MAX_TIMER_MS, raceAbort } from '@svc/plugin-sdk'
 import type { ConfiguredNames } from './configured-adapters.ts'
 import { errors } from './errors.ts'
 
@@ -8,61 +9,59 @@ export interface Loaded {
   readonly modifiedAt: Date
 }
 
-/** A model that stays loaded until it is let go of. */
+/** A use of the model, which stays loaded until it is released. */
 export interface ModelUse extends Loaded {
-  /** Nanoseconds that were waited for it to be loaded. */
+  /** Nanoseconds that the use waited for a load. */
   readonly loadNs: number
   /** May be called again; aborting the signal does the same. */
   release(): void
 }
 
-/** Told at once of every change, so that nobody takes a model that is gone for one that is there. */
+/** Synchronous callbacks for every change, so that no request gets an unloaded model. */
 export interface WeightsWatcher {
   loaded(loaded: Loaded): void
-  /** The model can still be asked for what it is; it is closed next. */
+  /** Called before the model is closed. Its facts can still be read. */
   unloaded(loaded: Loaded, closed: Promise<void>): void
 }
 
-/** The longest time that a timer takes. */
-const LONGEST_MS = 2 ** 31 - 1
-/** The last moment that a date can hold. */
-const LAST_DATE_MS = 8.64e15
+/** Latest time that a `Date` can hold. */
+const MAX_DATE_MS = 8.64e15
 
 /**
- * The weights of one model, which come when somebody uses them and go when nobody has for long enough. This is what
- * outlives a reload of the plugin: both instances use the same, each with its own way to load them.
+ * Weights of one model, loaded on first use and unloaded after an idle time. They outlive a reload of the plugin: both
+ * instances share them, each with its own load function.
  *
- * 1. {@link use} counts a user, and loads the model unless it is there; those who come meanwhile wait for the same load.
- * 2. When the last user is gone the time to stay begins; the next user ends it.
- * 3. When it is over, the model is let go of in one step, before it is closed. A use that comes later waits until it is
- *    closed, so that memory is never needed twice, and loads it again.
+ * 1. {@link use} counts a user and loads the model if necessary. Concurrent users share one load.
+ * 2. When the last user releases the model, the idle time begins. The next use ends it.
+ * 3. After the idle time the model is dropped, then closed. A later use waits for the close before it loads the model
+ *    again, so that two copies are never in memory.
  */
 export class KeptWeights {
-  /** Names of adapters of the loaded model that the settings asked for. */
+  /** Names of adapters of the loaded model that come from the settings. */
   readonly configured: ConfiguredNames = new Set()
   readonly #watchers = new Set<WeightsWatcher>()
   #loaded: Loaded | undefined
   #loading: Promise<Loaded> | undefined
   #closing: Promise<void> = Promise.resolve()
-  #parted: readonly NamedAdapter[] = []
+  #droppedAdapters: readonly NamedAdapter[] = []
   #users = 0
   #defaultMs = Number.POSITIVE_INFINITY
-  /** What a request wanted, until the model is unloaded. */
-  #wantedMs: number | undefined
+  /** Idle time that a request has set; it counts until the model is unloaded. */
+  #requestedMs: number | undefined
   #timer: NodeJS.Timeout | undefined
-  /** When the model goes, by `Date.now()`. */
+  /** Time of the next unload, by `Date.now()`. */
   #until = Number.POSITIVE_INFINITY
   #shut = false
 
-  /** Adapters that callers had added to what was unloaded last. */
-  get parted(): readonly NamedAdapter[] {
-    return this.#parted
+  /** Adapters that callers had added to the model before its last unload. */
+  get droppedAdapters(): readonly NamedAdapter[] {
+    return this.#droppedAdapters
   }
 
-  /** When the model will be unloaded unless somebody uses it; null for never. */
+  /** Time at which the model is unloaded if no one uses it; null for never. */
   get expiresAt(): Date | null {
     const until = this.#users > 0 ? Date.now() + this.#keepMs : this.#until
-    return until <= LAST_DATE_MS ? new Date(until) : null
+    return until <= MAX_DATE_MS ? new Date(until) : null
   }
 
   watch(watcher: WeightsWatcher): () => void {
@@ -70,16 +69,16 @@ export class KeptWeights {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Milliseconds that the model stays where no request has said how long. */
-  stayFor(milliseconds: number): void {
+  /** Sets the idle time, in milliseconds, that counts if no request has set one. */
+  setDefaultKeepAlive(milliseconds: number): void {
     if (milliseconds === this.#defaultMs) return
     this.#defaultMs = milliseconds
-    this.#rest()
+    this.#startIdleTime()
   }
 
   /**
-   * `load` is called if the model is not there and nobody loads it; `keepMs`: milliseconds that it is to stay from now on.
-   * Throws what a load throws, or the reason of the signal.
+   * Calls `load` if the model is neither loaded nor being loaded. `keepMs` sets the idle time from now on.
+   * Throws the error of the load, or the reason of the signal.
    */
   async use(load: () => Promise<Loaded>, signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
     signal.throwIfAborted()
@@ -91,30 +90,30 @@ export class KeptWeights {
       if (!held) return
       held = false
       this.#users -= 1
-      this.#rest()
+      this.#startIdleTime()
     }
     signal.addEventListener('abort', release)
     try {
       const startedNs = process.hrtime.bigint()
-      const there = this.#loaded
-      const loaded = there ?? (await unlessAborted(this.#load(load), signal))
-      this.#wantedMs = keepMs ?? this.#wantedMs
-      return { ...loaded, release, loadNs: there === undefined ? Number(process.hrtime.bigint() - startedNs) : 0 }
+      const current = this.#loaded
+      const loaded = current ?? (await raceAbort(signal, this.#load(load)))
+      this.#requestedMs = keepMs ?? this.#requestedMs
+      return { ...loaded, release, loadNs: current === undefined ? Number(process.hrtime.bigint() - startedNs) : 0 }
     } catch (error) {
       release()
       throw error
     }
   }
 
-  /** Lets go of the model as soon as nobody uses it. Resolves when that has been done, or at once when others use it. */
+  /** Unloads the model once no one uses it. Resolves after the unload, or at once if the model is in use. */
   async unload(): Promise<void> {
-    if (this.#loaded !== undefined || this.#loading !== undefined) this.#wantedMs = 0
+    if (this.#loaded !== undefined || this.#loading !== undefined) this.#requestedMs = 0
     if (this.#users === 0) await this.#loading?.catch(() => undefined)
-    this.#rest()
+    this.#startIdleTime()
     await this.#closing
   }
 
-  /** Ends everything, uses included. */
+  /** Closes the model, even while it is in use, and refuses later uses. */
   async close(): Promise<void> {
     this.#shut = true
     clearTimeout(this.#timer)
@@ -126,7 +125,7 @@ export class KeptWeights {
   }
 
   get #keepMs(): number {
-    return this.#wantedMs ?? this.#defaultMs
+    return this.#requestedMs ?? this.#defaultMs
   }
 
   #load(load: () => Promise<Loaded>): Promise<Loaded> {
@@ -142,48 +141,35 @@ export class KeptWeights {
     const loaded = await load()
     this.#loaded = loaded
     for (const watcher of this.#watchers) watcher.loaded(loaded)
-    this.#rest()
+    this.#startIdleTime()
     return loaded
   }
 
-  /** Begins the time to stay, if nobody uses the model. */
-  #rest(): void {
+  /** Starts the idle time if no one uses the model. */
+  #startIdleTime(): void {
     clearTimeout(this.#timer)
     if (this.#users > 0 || this.#loaded === undefined || this.#shut) return
     this.#until = Date.now() + this.#keepMs
-    if (this.#keepMs === 0) this.#part(this.#loaded)
+    if (this.#keepMs === 0) this.#drop(this.#loaded)
     else this.#wait(performance.now() + this.#keepMs)
   }
 
   #wait(until: number): void {
     if (until === Number.POSITIVE_INFINITY) return
     const left = until - performance.now()
-    const over = () => (left > LONGEST_MS ? this.#wait(until) : this.#loaded && this.#part(this.#loaded))
-    this.#timer = setTimeout(over, Math.min(left, LONGEST_MS)).unref()
+    const over = () => (left > MAX_TIMER_MS ? this.#wait(until) : this.#loaded && this.#drop(this.#loaded))
+    this.#timer = setTimeout(over, Math.min(left, MAX_TIMER_MS)).unref()
   }
 
-  #part(loaded: Loaded): void {
+  #drop(loaded: Loaded): void {
     const { model } = loaded
-    this.#parted = (model.adapters?.list() ?? []).filter(({ name }) => !this.configured.has(name))
+    this.#droppedAdapters = (model.adapters?.list() ?? []).filter(({ name }) => !this.configured.has(name))
     this.configured.clear()
     this.#loaded = undefined
-    this.#wantedMs = undefined
+    this.#requestedMs = undefined
     this.#closing = Promise.resolve().then(() => model.close())
-    // Whoever watches says what went wrong; what comes next only waits for it.
+    // The watchers report a failed close; the next load only waits for it.
     this.#closing.catch(() => undefined)
     for (const watcher of this.#watchers) watcher.unloaded(loaded, this.#closing)
-  }
-}
-
-async function unlessAborted<A>(work: Promise<A>, signal: AbortSignal): Promise<A> {
-  let abort: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort as () => void)
   }
 }

@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events'
 
-/** Makes one of several answers; `admitted`: the request that it belongs to has been let in already. */
+/** Generates one of several answers; `admitted`: its request was admitted before. */
 export type Job<A> = (admitted: boolean, signal: AbortSignal) => Promise<AsyncIterable<A>>
 
 export interface LaneEvent<A> {
-  /** Which job it comes from. */
+  /** Index of the job. */
   readonly index: number
   readonly event: A
 }
 
 /**
- * Runs jobs side by side, `width` at once, and merges what they yield in the order in which it comes. Returns once the
- * first job has begun, so that whatever is refused is refused before an answer begins. When one fails, all end.
+ * Runs up to `width` jobs concurrently, and merges their events in order of arrival. Resolves once the first job has
+ * begun, so that a refusal comes before the answer begins. If one job fails, all end.
  */
 export async function runInLanes<A>(
   jobs: readonly [Job<A>, ...Job<A>[]],
@@ -21,7 +21,7 @@ export async function runInLanes<A>(
   const [first] = jobs
   if (jobs.length === 1) return numbered(await first(false, signal), 0)
   const controller = new AbortController()
-  // All jobs listen to it, which of more than ten would be taken for a leak.
+  // Every job adds a listener. Node.js warns of a leak at more than ten.
   setMaxListeners(0, controller.signal)
   const abort = () => controller.abort()
   if (signal.aborted) abort()
@@ -51,7 +51,7 @@ async function* merge<A>(
     lanes.set(index, arrival(index, iterator))
   }
   let next = 1
-  // Nobody waits here for a job to begin: what is not read meanwhile would keep the slot that the job waits for.
+  // Never wait for a job to begin: it may wait for a slot that a job holds whose events are not read meanwhile.
   const begin = () => {
     const index = next++
     const job = jobs[index] as Job<A>

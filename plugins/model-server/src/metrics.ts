@@ -1,12 +1,12 @@
 import type { GenerateUsage, LoadedModel } from '@svc/contracts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Notes of one completion. */
+/** Measurements of one completion. */
 export interface CompletionRecord {
-  /** A piece of text has come. */
+  /** Records a piece of text. */
   text(tokens: number): void
   usage(usage: GenerateUsage): void
-  /** `stop`, `length`, `cancelled`, `timeout`, `busy`, `refused` or `failed`; only the first call counts. */
+  /** Records the end: `stop`, `length`, `cancelled`, `timeout`, `busy`, `refused` or `failed`. Only the first call counts. */
   end(outcome: string): void
 }
 
@@ -24,25 +24,32 @@ const REQUEST_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 
 
 const LABELS = ['model', 'adapter'] as const
 
-/** What is measured of every completion. It is kept across reloads, so counters go on. */
+/** Prometheus metrics of completions, kept across reloads. */
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
-    'From the request to its first text.',
+    'Time from the request to its first text.',
     FIRST_TOKEN_SECONDS
   )
-  readonly #interToken = this.#histogram('inter_token_seconds', 'Between two tokens of an answer.', INTER_TOKEN_SECONDS)
-  readonly #queued = this.#histogram('queue_seconds', 'Waiting for a slot.', FIRST_TOKEN_SECONDS)
-  readonly #duration = this.#histogram('request_seconds', 'From the request to its end.', REQUEST_SECONDS)
+  readonly #interToken = this.#histogram(
+    'inter_token_seconds',
+    'Time between two tokens of an answer.',
+    INTER_TOKEN_SECONDS
+  )
+  readonly #queued = this.#histogram('queue_seconds', 'Time that requests wait for a slot.', FIRST_TOKEN_SECONDS)
+  readonly #duration = this.#histogram('request_seconds', 'Time from the request to its end.', REQUEST_SECONDS)
   readonly #requests = new Counter({
     name: 'svc_model_requests_total',
-    help: 'Completions by how they ended.',
+    help: 'Completions by outcome.',
     labelNames: [...LABELS, 'outcome'],
     registers: [this.#registry]
   })
   readonly #promptTokens = this.#counter('prompt_tokens_total', 'Tokens of prompts.')
-  readonly #cachedTokens = this.#counter('cached_prompt_tokens_total', 'Tokens of prompts that a kept prefix saved.')
+  readonly #cachedTokens = this.#counter(
+    'cached_prompt_tokens_total',
+    'Tokens of prompts that were read from the prefix cache.'
+  )
   readonly #completionTokens = this.#counter('completion_tokens_total', 'Tokens generated.')
 
   begin(model: string, adapter: string): CompletionRecord {
@@ -75,7 +82,7 @@ export class PrometheusMetrics implements Metrics {
     }
   }
 
-  /** Prometheus text, with the state of the model where one is loaded. */
+  /** Returns Prometheus text, with the state of the model if it is loaded. */
   async render(name: string, model: LoadedModel | undefined): Promise<string> {
     const measured = await this.#registry.metrics()
     return model === undefined ? measured : `${measured}\n${await stateOf(name, model)}`
@@ -90,7 +97,7 @@ export class PrometheusMetrics implements Metrics {
   }
 }
 
-/** Numbers that the engine keeps itself. They begin anew with every load, as counters may. */
+/** Returns metrics that the engine keeps itself. They are reset by every load. */
 function stateOf(name: string, model: LoadedModel): Promise<string> {
   const registry = new Registry()
   const add = (Kind: typeof Counter | typeof Gauge, key: string, help: string, value: number): void => {
@@ -100,17 +107,17 @@ function stateOf(name: string, model: LoadedModel): Promise<string> {
   const { slots, active, waiting } = model.capacity()
   const statistics = model.statistics()
   const { decodeRuns, decodedSequences } = statistics
-  add(Gauge, 'slots', 'Answers that can be generated at once.', slots)
+  add(Gauge, 'slots', 'Answers that can be generated concurrently.', slots)
   add(Gauge, 'active_sequences', 'Answers that are being generated.', active)
   add(Gauge, 'queue_length', 'Requests that wait for a slot.', waiting)
   add(Gauge, 'cache_positions', 'Positions of all slots.', statistics.cachePositions)
   add(Gauge, 'cache_positions_used', 'Positions that hold a token.', statistics.cachePositionsUsed)
   add(Gauge, 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)
   add(Gauge, 'cache_bytes', 'Memory of the caches.', statistics.cacheBytes)
-  add(Gauge, 'batch_size', 'Mean of the sequences in a run.', decodeRuns === 0 ? 0 : decodedSequences / decodeRuns)
+  add(Gauge, 'batch_size', 'Mean number of sequences in a run.', decodeRuns === 0 ? 0 : decodedSequences / decodeRuns)
   add(Counter, 'decode_runs_total', 'Runs of the decoder for completions.', decodeRuns)
-  add(Counter, 'decoded_sequences_total', 'Sequences that these runs advanced.', decodedSequences)
-  add(Counter, 'drafted_tokens_total', 'Tokens that were guessed from the text so far.', statistics.draftedTokens)
-  add(Counter, 'accepted_tokens_total', 'Guessed tokens that were right.', statistics.acceptedTokens)
+  add(Counter, 'decoded_sequences_total', 'Sequences in these runs, summed over the runs.', decodedSequences)
+  add(Counter, 'drafted_tokens_total', 'Tokens that were drafted from the text so far.', statistics.draftedTokens)
+  add(Counter, 'accepted_tokens_total', 'Drafted tokens that were accepted.', statistics.acceptedTokens)
   return registry.metrics()
 }

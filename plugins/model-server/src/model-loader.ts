@@ -15,14 +15,14 @@ export type LoaderContext = Pick<
   'config' | 'keep' | 'effect' | 'log' | 'projectRoot' | 'signal' | 'background'
 >
 
-/** How long a generation waits for a model at boot, when everything else waits with it. */
+/** Time that a generation waits for a model at boot, where it delays everything else. */
 const BOOT_WAIT_MS = 1_000
-/** How long it waits when an older instance serves meanwhile. */
+/** Time that a generation waits on a reload, while the older instance serves. */
 const RELOAD_WAIT_MS = 60_000
 
 /**
- * Loads the served model when something first wants it: routes that are about to serve, or a call. A process that only
- * lists or starts something else never loads any weights. What was unloaded is loaded again by whoever uses it.
+ * Loads the served model on first use: by routes that are about to serve, or by a call. Other processes never load any
+ * weights. An unloaded model is loaded again by its next use.
  */
 export class ModelLoader implements ServedWeights {
   readonly #ctx: LoaderContext
@@ -33,7 +33,7 @@ export class ModelLoader implements ServedWeights {
   #weights: KeptWeights | undefined
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
-  /** Whether the settings of this instance count: those of a reload may still be refused. */
+  /** Whether the settings of this instance apply: a reload may still be refused. */
   #inCharge: boolean
 
   /** `replaces`: whether an older instance serves until this one is ready. */
@@ -46,7 +46,7 @@ export class ModelLoader implements ServedWeights {
     this.#adapters = new ConfiguredAdapters(ctx.config.adapters, ctx.projectRoot)
   }
 
-  /** Starts to load, unless that has been done. */
+  /** Starts the first load, once. */
   begin(): void {
     if (this.#loading !== undefined) return
     const loading = this.#load()
@@ -56,7 +56,7 @@ export class ModelLoader implements ServedWeights {
       const { state } = this.#served
       if (!this.#ctx.config.must_load || this.#replaces || state.status !== 'failed') return
       const error = this.#served.notReady()
-      // Outside of the background work, which only logs its errors: the plugin's policy for uncaught ones decides.
+      // Thrown outside of the background work, which only logs errors, so that the plugin's policy for uncaught errors applies.
       setImmediate(() => {
         throw error
       })
@@ -64,9 +64,9 @@ export class ModelLoader implements ServedWeights {
   }
 
   /**
-   * Resolves when the generation may begin to serve. At boot that is soon, whatever becomes of the model: the routes
-   * answer 503 with the reason. On a reload it is when the model is ready; throws `MSV_MODEL_FAILED` when it cannot
-   * be, so that the older instance goes on. Without anything that serves it, the model is not waited for.
+   * Resolves when the generation may begin to serve. At boot that is soon, even if the load fails: the routes answer 503
+   * with the reason. On a reload it is when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the
+   * older instance stays. Resolves at once if nothing serves the model.
    */
   beforeServing(): Promise<void> {
     if (this.#loading === undefined) return Promise.resolve()
@@ -74,32 +74,32 @@ export class ModelLoader implements ServedWeights {
     return this.#serving
   }
 
-  /** Told when this instance has begun to serve: now nothing needs what only its predecessor's settings named. */
+  /** Called when this instance has begun to serve. Removes the adapters that only its predecessor's settings named. */
   serving(): void {
     this.#inCharge = true
     this.stayAsConfigured()
     if (this.#served.state.status !== 'ready') return
     this.#removeOthers().catch((error: unknown) => {
-      this.#ctx.log.error('adapters of earlier settings could not be removed', { error })
+      this.#ctx.log.error('cannot remove adapters of earlier settings', { error })
     })
   }
 
-  /** Resolves when what has been begun is over: to false when nothing has, or the signal is aborted before. */
+  /** Resolves when the first load has ended. Resolves to false if none has begun, or the signal is aborted. */
   async begun(signal: AbortSignal): Promise<boolean> {
     return this.#loading !== undefined && (await first(this.#loading, signal))
   }
 
-  /** Loads, and resolves when that has been done once or has failed. Rejects with the signal's reason if that comes first. */
+  /** Starts the first load if necessary. Resolves when it has ended or failed; rejects with the reason of the signal. */
   async settled(signal: AbortSignal): Promise<void> {
     this.begin()
     if (!(await first(this.#loading, signal))) throw signal.reason
   }
 
-  /** Waits for the first load as well. Throws `MSV_MODEL_FAILED`, or the reason of the signal. */
+  /** Uses the model, after its first load. Throws `MSV_MODEL_FAILED`, or the reason of the signal. */
   async use(signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
     if (this.#served.state.status !== 'ready') await this.settled(signal)
     const weights = this.#weights
-    // What has never been there needs other settings or other files.
+    // If the first load failed, only other settings or files can help.
     if (weights === undefined || this.#served.known === undefined) throw this.#served.notReady()
     try {
       return await weights.use(() => this.#open(weights), signal, keepMs)
@@ -117,9 +117,9 @@ export class ModelLoader implements ServedWeights {
     return this.#weights?.expiresAt ?? null
   }
 
-  /** Told when the settings have another time to stay. */
+  /** Applies a changed setting `keep_alive`. */
   stayAsConfigured(): void {
-    if (this.#inCharge) this.#weights?.stayFor(durationMs(this.#ctx.config.keep_alive) as number)
+    if (this.#inCharge) this.#weights?.setDefaultKeepAlive(durationMs(this.#ctx.config.keep_alive) as number)
   }
 
   async #waitToServe(loading: Promise<void>): Promise<void> {
@@ -138,7 +138,7 @@ export class ModelLoader implements ServedWeights {
     }
   }
 
-  /** Never rejects: a failure is the model's state. */
+  /** Never rejects: a failure becomes the model's state. */
   async #load(): Promise<void> {
     const { signal } = this.#ctx
     try {
@@ -159,7 +159,7 @@ export class ModelLoader implements ServedWeights {
     }
   }
 
-  /** Takes over a model that another instance has loaded. */
+  /** Uses a model that another instance has loaded. */
   async #adopt({ model, modifiedAt }: Loaded, { configured }: KeptWeights): Promise<void> {
     this.#progress(1, 'adding the adapters')
     await this.#adapters.add(model, configured)
@@ -167,7 +167,7 @@ export class ModelLoader implements ServedWeights {
     this.#ctx.log.info(`${this.#served.describe()}, kept from before`)
   }
 
-  /** What is kept across reloads for as long as the engine, the files and the settings that shape the weights stay. */
+  /** Keeps the weights across reloads, as long as the engine, the files and the settings of the weights are the same. */
   async #keep(): Promise<KeptWeights> {
     const { config } = this.#ctx
     const { directory } = this.#served
@@ -198,13 +198,13 @@ export class ModelLoader implements ServedWeights {
         served.state = { status: 'unloaded', known: remembered(loaded) }
         closed.then(
           () => log.info(served.describe()),
-          (error: unknown) => log.error(`model '${served.name}' could not be unloaded`, { error })
+          (error: unknown) => log.error(`cannot unload the model '${served.name}'`, { error })
         )
       }
     }
   }
 
-  /** Loads the model with all its adapters. Throws what the engine does. */
+  /** Loads the model with all its adapters. Throws the errors of the engine. */
   async #open(weights: KeptWeights): Promise<Loaded> {
     const { config, log } = this.#ctx
     const { name, directory } = this.#served
@@ -226,7 +226,7 @@ export class ModelLoader implements ServedWeights {
       try {
         this.#progress(1, 'adding the adapters')
         await this.#adapters.add(model, weights.configured)
-        await this.#addAgain(model, weights.parted)
+        await this.#addAgain(model, weights.droppedAdapters)
       } catch (error) {
         await model.close()
         throw error
@@ -241,20 +241,22 @@ export class ModelLoader implements ServedWeights {
     }
   }
 
-  /** Adapters of callers come back with the model; what has become of their folders must not keep it away. */
-  async #addAgain({ adapters }: LoadedModel, parted: readonly NamedAdapter[]): Promise<void> {
-    for (const { name, directory } of parted) {
+  /** Adds the adapters of callers again. Skips an adapter that cannot be read, so that the model still loads. */
+  async #addAgain({ adapters }: LoadedModel, dropped: readonly NamedAdapter[]): Promise<void> {
+    for (const { name, directory } of dropped) {
       if (adapters?.list().some(adapter => adapter.name === name)) continue
       try {
         await adapters?.add({ name, directory })
       } catch (error) {
-        this.#ctx.log.warn(`the adapter '${name}' from ${directory} is gone, since it cannot be read again`, { error })
+        this.#ctx.log.warn(`the adapter '${name}' from ${directory} is dropped, since it cannot be read again`, {
+          error
+        })
       }
     }
   }
 
   #fail(cause: unknown): void {
-    // A unit that is disposed while it loads has nobody left to tell.
+    // A unit that was disposed during the load reports nothing.
     if (this.#ctx.signal.aborted) return
     const served = this.#served
     served.state = { status: 'failed', error: cause, ...alreadyKnown(served) }
@@ -265,7 +267,7 @@ export class ModelLoader implements ServedWeights {
     this.#served.state = { status: 'loading', fraction, step, ...alreadyKnown(this.#served) }
   }
 
-  /** Shows every step to clients and readiness checks; logs each step once. */
+  /** Returns a callback that shows every step to clients and readiness checks, and logs each step once. */
   #progressReporter(): (fraction: number, step: string) => void {
     const served = this.#served
     let last: string | undefined
@@ -282,7 +284,7 @@ function alreadyKnown({ known }: ServedModel): { readonly known?: KnownModel } {
   return known === undefined ? {} : { known }
 }
 
-/** True when the work settled first; false when the signal was aborted or the time was over before that. */
+/** Resolves to false if the signal is aborted, or the limit reached, before the work settles. */
 function first(work: Promise<void> | undefined, signal: AbortSignal, milliseconds?: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds, false)

@@ -1,7 +1,7 @@
 import { invalid } from './body-reader.ts'
 
 /**
- * The name of a grammar in `{"type": "grammar", "grammar": {"name": "vox"}}`, this server's addition to both APIs.
+ * Returns the name of the grammar in `{"type": "grammar", "grammar": {"name": "vox"}}`, an extension of both APIs.
  * Throws `MSV_REQUEST_INVALID`.
  */
 export function grammarName(format: object, field: string): string {
@@ -11,7 +11,7 @@ export function grammarName(format: object, field: string): string {
   throw invalid(`'${field}.grammar.name' must be the name of a grammar`, `${field}.grammar.name`)
 }
 
-/** The pattern in `{"type": "regex", "pattern": "[a-z]+"}`, likewise an addition. Throws `MSV_REQUEST_INVALID`. */
+/** Returns the pattern of `{"type": "regex", "pattern": "[a-z]+"}`, an extension too. Throws `MSV_REQUEST_INVALID`. */
 export function regexPattern(format: object, field: string): string {
   const { pattern } = format as { pattern?: unknown }
   if (typeof pattern !== 'string' || pattern === '') {

@@ -7,15 +7,15 @@ import type { ModelLoader } from './model-loader.ts'
 import { adapterOf, type ServedModel } from './served-model.ts'
 
 const modelSummary = t.object({
-  name: t.string({ description: 'Name that clients ask for.' }),
+  name: t.string({ description: 'Name of the model that clients send.' }),
   status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
-  detail: t.string({ description: 'One sentence on how it is.' }),
+  detail: t.string({ description: 'State of the model in one sentence.' }),
   directory: t.string({ description: 'Run directory.' }),
   device: t.optional(t.string()),
   family: t.optional(t.string()),
   parameters: t.optional(t.integer({ description: 'Number of weights.' })),
   precision: t.optional(t.string()),
-  context: t.optional(t.integer({ description: 'Tokens that prompt and answer may have together.' })),
+  context: t.optional(t.integer({ description: 'Limit of prompt and answer together, in tokens.' })),
   adapter: t.optional(t.boolean({ description: 'Whether a LoRA adapter is merged into the weights.' })),
   digest: t.optional(t.string())
 })
@@ -65,15 +65,17 @@ export const modelGenerate = defineOperation({
   id: 'model.generate',
   summary: 'Generate an answer with the served model',
   input: t.object({
-    prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
-    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
-    model: t.optional(t.string({ description: 'Name of the model; without it the served one.' })),
-    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens to generate at most.' })),
+    prompt: t.string({ minLength: 1, description: 'Prompt for the model.' }),
+    system: t.optional(t.string({ description: 'System prompt: instructions for the model.' })),
+    model: t.optional(t.string({ description: 'Name of the model; default: the served model.' })),
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum number of tokens to generate.' })),
     temperature: t.optional(
       t.number({ minimum: 0, maximum: 5, description: '0 always takes the most probable token.' })
     ),
     seed: t.optional(t.integer({ description: 'Same seed, same request, same model: same text.' })),
-    stop: t.optional(t.array(t.string({ minLength: 1 }), { description: 'The answer ends before any of these.' }))
+    stop: t.optional(
+      t.array(t.string({ minLength: 1 }), { description: 'Strings at which the answer ends; they are not part of it.' })
+    )
   }),
   output: t.object({
     text: t.string(),

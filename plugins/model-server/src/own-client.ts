@@ -11,12 +11,12 @@ export interface Listening {
 
 const WILDCARDS: readonly string[] = ['0.0.0.0', '::']
 
-/** The client that runs in this very process, if one does: it may ask this server for a model that is not here. */
+/** Client in the same process, if there is one. It may request a model that this server does not have. */
 export class OwnClient {
   readonly #client: Ref<InferenceClient> | undefined
   readonly #served: ServedModel
   readonly #listening: Listening
-  #told: string | null = null
+  #reported: string | null = null
 
   constructor(client: Ref<InferenceClient> | undefined, served: ServedModel, listening: Listening) {
     this.#client = client
@@ -24,14 +24,14 @@ export class OwnClient {
     this.#listening = listening
   }
 
-  /** What is wrong; null when it asks another server, when nobody has chosen a model, or when the model is here. */
+  /** Returns the problem; null if the client uses another server, has no model set, or the model is served here. */
   problem(): string | null {
     const target = this.#target()
     const url = target?.urls.find(each => reaches(new URL(each), this.#listening))
     const model = target?.model ?? null
     if (model === null || url === undefined || this.#served.has(model)) return null
     return (
-      `INFER_MODEL asks for ${shownName(model)}, but the model server of this process at ${url} has ` +
+      `INFER_MODEL is ${shownName(model)}, but the model server of this process at ${url} has ` +
       `${quoted(this.#served.names())}: set INFER_MODEL to one of these, or plugins.model-server.model_name to that name`
     )
   }
@@ -41,25 +41,25 @@ export class OwnClient {
     return problem === null ? { status: 'ok' } : { status: 'degraded', detail: problem }
   }
 
-  /** Tells the log what is wrong, unless that was the last thing it told. */
-  tell(log: Logger): void {
+  /** Logs the problem, unless it is the same as last time. */
+  report(log: Logger): void {
     const problem = this.problem()
-    if (problem !== null && problem !== this.#told) log.warn(problem)
-    this.#told = problem
+    if (problem !== null && problem !== this.#reported) log.warn(problem)
+    this.#reported = problem
   }
 
   #target() {
     try {
       return this.#client?.current.target()
     } catch (error) {
-      // It is off, or its own settings are wrong, which it says itself.
+      // The client is disabled, or its settings are invalid, which it reports itself.
       if (isSvcError(error)) return undefined
       throw error
     }
   }
 }
 
-/** An address that is bound everywhere is reached by this machine's own. */
+/** True if the URL reaches the listener: a wildcard address is reachable by any address of this machine. */
 function reaches(url: URL, { host, port }: Listening): boolean {
   const asked = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const name = url.hostname.replace(/^\[(.*)\]$/, '$1')

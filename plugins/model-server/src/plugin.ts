@@ -41,7 +41,7 @@ export default definePlugin({
   name: 'model-server',
   summary: 'Serves a language model in the formats of OpenAI and Ollama',
   requires: { engine: inferenceEngine },
-  // By reference: the model does not hang on what is changed about the client.
+  // A reference, so that a change of the client does not reload the model.
   optional: { client: ref(inferenceClient) },
   // It drains before http, which carries its requests.
   after: ['http'],
@@ -74,7 +74,7 @@ export default definePlugin({
 
     if (api_key === undefined && !isLoopback(host)) {
       ctx.log.warn(
-        `anybody who reaches ${host}:${port} can use the model: set plugins.model-server.api_key or a loopback host`
+        `anyone who reaches ${host}:${port} can use the model: set plugins.model-server.api_key or a loopback host`
       )
     }
     ctx.contribute(httpListeners, { name: LISTENER, host, port, setting: 'plugins.model-server.port', guard: 'own' })
@@ -102,7 +102,7 @@ export default definePlugin({
     const serve = (): void => {
       loader.serving()
       ctx.background('compare the client of this process', async signal => {
-        if (await loader.begun(signal)) ownClient.tell(ctx.log)
+        if (await loader.begun(signal)) ownClient.report(ctx.log)
       })
     }
     ctx.onServe('model', serve, { prepare: () => loader.beforeServing() })
@@ -111,7 +111,7 @@ export default definePlugin({
     })
     ctx.contribute(readiness, {
       name: 'model-server',
-      // What has been loaded once is loaded again by whoever asks.
+      // A model that was loaded once is loaded again by the next request.
       check: () => ({
         ok: served.state.status !== 'failed' && served.known !== undefined,
         detail: served.describe()
@@ -129,7 +129,7 @@ export default definePlugin({
   }
 })
 
-/** Whether an instance of this plugin serves while the new one is activated: then that one has opened this. */
+/** Resolves to true if an older instance of this plugin serves during the activation. */
 async function hasPredecessor(ctx: Pick<PluginContext, 'keep'>): Promise<boolean> {
   let opened = false
   const open = () => {

@@ -3,16 +3,16 @@ import { invalid } from './body-reader.ts'
 import { errors } from './errors.ts'
 
 /**
- * What is to be continued: a text in which names of special tokens are those tokens, or the tokens themselves. `begin`:
- * whether the model is to see the text as one that begins here, which chat templates write themselves.
+ * Text or tokens that the model continues. Names of special tokens in the text are those tokens. `begin`: whether the
+ * model's begin-of-text token is added, which chat templates write themselves.
  */
 export type Prompt =
   | { readonly kind: 'text'; readonly text: string; readonly begin?: boolean }
   | { readonly kind: 'tokens'; readonly tokens: readonly number[] }
 
 /**
- * Token ids of a prompt. Throws `MSV_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) when fewer than one token
- * would be left for the answer, and `MSV_REQUEST_INVALID` when nothing is there to continue.
+ * Returns the token ids of a prompt. Throws `MSV_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if no token is
+ * left for the answer, and `MSV_REQUEST_INVALID` for an empty prompt.
  */
 export function promptTokens(model: LoadedModel, prompt: Prompt, contextLength: number): readonly number[] {
   if (prompt.kind === 'text') refuseHopelessLength(model, prompt.text, contextLength)
@@ -33,11 +33,11 @@ export function contextExceeded(promptTokens: number, contextLength: number, atL
   )
 }
 
-/** Far more characters for one token than any vocabulary packs into it on average. */
+/** Upper bound on the mean number of characters in a token, for any vocabulary. */
 const CHARACTERS_PER_TOKEN = 32
 
 /**
- * Tokenising megabytes would hold up everybody: the first part of such a text tells as much.
+ * Rejects a text that is far too long by its first part, since tokenising megabytes would block the event loop.
  * Throws `MSV_CONTEXT_EXCEEDED`.
  */
 export function refuseHopelessLength(model: LoadedModel, text: string, contextLength: number): void {

@@ -6,17 +6,17 @@ import { ollamaRoutes } from './ollama/routes.ts'
 import { openAiRoutes } from './openai/routes.ts'
 import type { WireServices } from './wire-services.ts'
 
-/** Everything that {@link modelServerRoutes} adds. */
+/** Routes that {@link modelServerRoutes} adds. */
 export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
-  { method: 'GET', path: '/', summary: 'Says that the model server runs' },
+  { method: 'GET', path: '/', summary: 'Show that the model server runs' },
   { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the format of OpenAI' },
   { method: 'POST', path: '/v1/completions', summary: 'Completion in the format of OpenAI' },
   { method: 'POST', path: '/v1/embeddings', summary: 'Answers 501' },
   { method: 'GET', path: '/v1/models', summary: 'The served model in the format of OpenAI' },
   { method: 'GET', path: '/v1/models/:id', summary: 'The served model in the format of OpenAI' },
-  { method: 'GET', path: '/v1/*', summary: 'Says what is not there' },
-  { method: 'POST', path: '/v1/*', summary: 'Says what is not there' },
-  { method: 'DELETE', path: '/v1/*', summary: 'Says what is not there' },
+  { method: 'GET', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
+  { method: 'POST', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
+  { method: 'DELETE', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
   { method: 'POST', path: '/api/chat', summary: 'Chat in the format of Ollama' },
   { method: 'POST', path: '/api/generate', summary: 'Completion in the format of Ollama' },
   { method: 'GET', path: '/api/tags', summary: 'The served model in the format of Ollama' },
@@ -26,12 +26,12 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'POST', path: '/api/embeddings', summary: 'Answers 501' },
   { method: 'POST', path: '/api/embed', summary: 'Answers 501' },
   ...ROUTES_ELSEWHERE.map(route => ({ ...route, summary: 'Answers 501' })),
-  { method: 'GET', path: '/api/*', summary: 'Says what is not there' },
-  { method: 'POST', path: '/api/*', summary: 'Says what is not there' },
-  { method: 'DELETE', path: '/api/*', summary: 'Says what is not there' }
+  { method: 'GET', path: '/api/*', summary: 'Answer 404 for an unknown route' },
+  { method: 'POST', path: '/api/*', summary: 'Answer 404 for an unknown route' },
+  { method: 'DELETE', path: '/api/*', summary: 'Answer 404 for an unknown route' }
 ]
 
-/** Adds all routes, those of each API in a scope of its own with that API's errors. */
+/** Adds all routes. Each API has its own scope and its own error format. */
 export async function modelServerRoutes(app: FastifyInstance, services: WireServices): Promise<void> {
   app.get('/', async (_request, reply) => reply.type('text/plain; charset=utf-8').send('svc model server is running'))
   for (const routes of [openAiRoutes, ollamaRoutes]) {

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errors } from './errors.ts'
 
-/** What tells one state of a run directory from another without reading its weights. */
+/** Identity of the content of a run directory, determined without reading the weights. */
 export interface RunDirectoryState {
   /** SHA-256 over the names, sizes and times of the files, hex. */
   readonly fingerprint: string
@@ -11,7 +11,7 @@ export interface RunDirectoryState {
   readonly modifiedAt: Date
 }
 
-/** Throws `MSV_RUN_DIRECTORY` when the path is not a directory that can be read. */
+/** Reads the state. Throws `MSV_RUN_DIRECTORY` unless the path is a readable directory. */
 export async function runDirectoryState(directory: string): Promise<RunDirectoryState> {
   const hash = createHash('sha256')
   let newest = 0
@@ -28,7 +28,7 @@ export async function runDirectoryState(directory: string): Promise<RunDirectory
     throw errors.create('MSV_RUN_DIRECTORY', `run directory ${directory} cannot be read: it ${reason}`, {
       cause,
       at: { path: 'plugins.model-server.model' },
-      hint: 'Point the setting plugins.model-server.model, or --model, at a run directory.'
+      hint: 'Set plugins.model-server.model, or --model, to a run directory.'
     })
   }
   return { fingerprint: hash.digest('hex'), modifiedAt: new Date(newest) }

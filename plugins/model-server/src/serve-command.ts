@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 
-/** `svc model serve`: a model server in a process of its own, which loads nothing else. */
+/** Command `svc model serve`: runs a model server in a separate process, which loads nothing else. */
 export const serveCommand: CommandDescriptor = {
   command: 'model serve',
   summary: 'Serve a run directory in a separate process',
@@ -12,17 +12,17 @@ export const serveCommand: CommandDescriptor = {
     model: t.string({ minLength: 1, description: 'Run directory of the model.' }),
     port: t.optional(t.integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; default 11435.' })),
     host: t.optional(t.string({ description: 'Address to listen on; default 127.0.0.1.' })),
-    model_name: t.optional(t.string({ description: 'Name that clients ask for.' })),
+    model_name: t.optional(t.string({ description: 'Name of the model that clients send.' })),
     device: t.optional(t.string({ description: 'Device that computes: auto, cpu, cuda, cuda:N, metal, webgpu.' })),
     quant: t.optional(t.enum(['auto', 'none', 'q8', 'q4'], { description: 'Bits a weight; default auto.' })),
-    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens generated at most by default.' })),
-    temperature: t.optional(t.number({ minimum: 0, description: 'Temperature by default.' }))
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Default maximum of generated tokens.' })),
+    temperature: t.optional(t.number({ minimum: 0, description: 'Default temperature.' }))
   })
 }
 
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Exit codes: the server's own, 128 + n when signal n ended it, 1 when it could not be started. */
+/** Exit codes: that of the server, 128 + n if signal n ended it, 1 if it could not be started. */
 export function runServeCommand(packageRoot: string): CommandHandler {
   return async (input, io) => {
     const program = join(packageRoot, 'bin', 'svc-model-server.mjs')
@@ -37,7 +37,7 @@ export function runServeCommand(packageRoot: string): CommandHandler {
   }
 }
 
-/** The child gets a process group of its own, or Ctrl-C would reach it twice: from the terminal and from here. */
+/** Runs the child in a separate process group, so that Ctrl-C does not reach it twice. */
 function runToItsEnd(argv: readonly string[]): Promise<number> {
   return new Promise((settle, reject) => {
     const child = spawn(process.execPath, argv, { stdio: 'inherit', detached: true })

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { LoadedModel, NamedAdapter } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { errors } from './errors.ts'
 import { fillsInTheMiddle } from './fill-in-the-middle.ts'
 import type { Loaded } from './kept-weights.ts'
 import { shownName } from './shown-name.ts'
 
-/** `known`: what was loaded before, where something was; then requests wait for the next load, or begin it. */
+/** `known`: facts of the last loaded model, if any; then requests start the next load, or wait for it. */
 export type ModelState =
   | { readonly status: 'idle' }
   | { readonly status: 'loading'; readonly fraction: number; readonly step: string; readonly known?: KnownModel }
@@ -13,18 +14,18 @@ export type ModelState =
   | { readonly status: 'unloaded'; readonly known: KnownModel }
   | { readonly status: 'failed'; readonly error: unknown; readonly known?: KnownModel }
 
-/** What can be told of a model whether or not its weights are in memory. */
+/** Facts about a model that are known even while its weights are unloaded. */
 export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatAbilities'>, Pick<Loaded, 'modifiedAt'> {
-  /** Whether it can fill a gap in a text. */
+  /** True if the model can fill in the middle of a text. */
   infills(): boolean
-  /** Null where the engine can add none. */
+  /** Null if the engine cannot add adapters. */
   readonly adapters: readonly NamedAdapter[] | null
 }
 
-/** One of the names that clients may ask for: the model as it was loaded, or its base with an adapter. */
+/** A model name that clients may request: the model as it was loaded, or its base with an adapter. */
 export interface ServedVariant extends KnownModel {
   readonly name: string
-  /** Name of the model that it is made from; null for that itself. */
+  /** Name of the base model; null for the base model itself. */
   readonly parent: string | null
   readonly adapter: NamedAdapter | null
 }
@@ -34,7 +35,7 @@ function knownOf({ model, modifiedAt }: Loaded): KnownModel {
   return { info, chatAbilities, modifiedAt, adapters: adapters?.list() ?? null, infills: () => fillsInTheMiddle(model) }
 }
 
-/** What is still known when the model is gone. */
+/** Returns the facts that remain known after the model is unloaded. */
 export function remembered(loaded: Loaded): KnownModel {
   const infills = fillsInTheMiddle(loaded.model)
   return { ...knownOf(loaded), infills: () => infills }
@@ -45,9 +46,9 @@ export interface UnknownModel {
   readonly data: { readonly asked: string; readonly served: readonly string[] }
 }
 
-/** The one model of this server and how far it has come: nobody wanted it yet, loading, ready, unloaded or failed. */
+/** The model of this server and its state: idle, loading, ready, unloaded or failed. */
 export class ServedModel {
-  /** Name that clients ask for. */
+  /** Name of the model that clients send. */
   readonly name: string
   /** Absolute path of the run directory. */
   readonly directory: string
@@ -58,27 +59,27 @@ export class ServedModel {
     this.directory = directory
   }
 
-  /** What is known of the model since it was loaded for the first time. */
+  /** Facts about the model; undefined before its first load. */
   get known(): KnownModel | undefined {
     const { state } = this
     if (state.status === 'ready') return knownOf(state)
     return state.status === 'idle' ? undefined : state.known
   }
 
-  /** The loaded model. Throws `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
+  /** Returns the loaded model. Throws `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
   ready(): Loaded {
     const { state } = this
     if (state.status === 'ready') return state
     throw this.notReady()
   }
 
-  /** Why nothing can be asked of the model: `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
+  /** Returns the error for a model that is not ready: `MSV_MODEL_LOADING`, or `MSV_MODEL_FAILED` with the reason. */
   notReady(): Error {
     const { state } = this
     return state.status === 'failed' ? this.failure(state.error) : errors.create('MSV_MODEL_LOADING', this.describe())
   }
 
-  /** What a request is told when the model could not be loaded for it. */
+  /** Returns the error of a request for which the model could not be loaded. */
   failure(error: unknown): Error {
     return errors.create('MSV_MODEL_FAILED', this.#failureText(error), {
       cause: error,
@@ -86,14 +87,14 @@ export class ServedModel {
     })
   }
 
-  /** One sentence for people. */
+  /** Returns the state in one sentence. */
   describe(): string {
     const { state } = this
     if (state.status === 'idle') return `model '${this.name}' is loaded when it is first used`
     if (state.status === 'loading') {
       return `model '${this.name}' is loading: ${state.step}, ${Math.floor(state.fraction * 100)} %`
     }
-    if (state.status === 'unloaded') return `model '${this.name}' is unloaded until somebody asks for it`
+    if (state.status === 'unloaded') return `model '${this.name}' is unloaded until the next request`
     if (state.status === 'failed') {
       return this.#failureText(state.error)
     }
@@ -102,11 +103,10 @@ export class ServedModel {
   }
 
   #failureText(error: unknown): string {
-    const why = error instanceof Error ? error.message : String(error)
-    return `model '${this.name}' could not be loaded from ${this.directory}: ${why}`
+    return `model '${this.name}' could not be loaded from ${this.directory}: ${errorMessage(error)}`
   }
 
-  /** What can be asked for. Throws as {@link ready} does until the model has been loaded once. */
+  /** Returns the models that clients can request. Throws like {@link ready} until the model was loaded once. */
   variants(): readonly [ServedVariant, ...ServedVariant[]] {
     const { known } = this
     if (known === undefined) throw this.notReady()
@@ -117,27 +117,27 @@ export class ServedModel {
     ]
   }
 
-  /** Names that can be asked for, as far as they are known. */
+  /** Returns the known names that clients can request. */
   names(): readonly [string, ...string[]] {
     const { known, name } = this
     return [name, ...(known?.adapters ?? []).map(adapter => `${name}:${adapter.name}`)]
   }
 
-  /** Whether a name stands for something here, or may once the model is loaded. */
+  /** True if the name is served, or may be served once the model is loaded. */
   has(asked: string): boolean {
     if (this.known === undefined) return mayStandFor(this.name, asked)
     return isLoaded(this.name, asked) || this.names().includes(asked)
   }
 
   /**
-   * Throws `MSV_MODEL_UNKNOWN` for a name that can never be meant: one that is neither absent, empty nor the served one,
-   * with or without the tag `:latest` or that of an adapter.
+   * Throws `MSV_MODEL_UNKNOWN` for a name that can never be served. Valid are an absent or empty name, and the served
+   * name, with or without the tag `:latest` or that of an adapter.
    */
   check(asked: string | undefined): void {
     if (!mayStandFor(this.name, asked)) throw this.unknown(asked)
   }
 
-  /** What a name stands for. Throws `MSV_MODEL_UNKNOWN`, and as {@link variants} does. */
+  /** Returns the model of a name. Throws `MSV_MODEL_UNKNOWN`, and like {@link variants}. */
   find(asked: string | undefined): ServedVariant {
     this.check(asked)
     const [loaded, ...adapted] = this.variants()
@@ -147,7 +147,7 @@ export class ServedModel {
     return found
   }
 
-  /** The error for a name that stands for nothing. */
+  /** Returns the error for an unknown name. */
   unknown(asked = ''): Error {
     const served = this.names()
     const message = `model ${shownName(asked)} not found, this server has ${quoted(served)}`
@@ -155,7 +155,7 @@ export class ServedModel {
   }
 }
 
-/** Names of this server's own settings, for people. */
+/** Returns names in quotes for messages. They come from the settings, so they need no sanitizing. */
 export function quoted(names: readonly string[]): string {
   return names.map(name => `'${name}'`).join(', ')
 }
@@ -168,12 +168,12 @@ function isLoaded(name: string, asked: string | undefined): boolean {
   return asked === undefined || asked === '' || asked === name || asked === `${name}:latest`
 }
 
-/** How a request for a variant names its adapter. */
+/** Returns the option of a completion request that selects the adapter of a variant. */
 export function adapterOf({ adapter }: ServedVariant): { readonly adapter?: string } {
   return adapter === null ? {} : { adapter: adapter.name }
 }
 
-/** Identity of the weights: the model's digest, or one that is made from it and what is known of the adapter. */
+/** Returns the identity of the weights: the digest of the model, or one of the model and the adapter. */
 export function variantDigest({ info, adapter }: ServedVariant): string {
   if (adapter === null) return info.digest
   return createHash('sha256')

@@ -1,6 +1,6 @@
 const SHOWN_CHARACTERS = 64
 
-/** A name that somebody outside chose, fit for a log and a terminal: bounded, without characters that steer either. */
+/** Returns a name from outside in a form that is safe for a log and a terminal: bounded, without control characters. */
 export function shownName(name: string): string {
   const characters = [...name.slice(0, 2 * SHOWN_CHARACTERS)]
   const cut = characters.slice(0, SHOWN_CHARACTERS).join('')

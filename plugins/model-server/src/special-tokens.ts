@@ -1,9 +1,8 @@
 import type { LoadedModel } from '@svc/contracts'
 
 /**
- * Takes the power out of names of special tokens in somebody's text, so that a message cannot end itself and begin
- * another in a different role: `<|im_end|>` becomes `[im_end]`, `</s>` becomes `[/s]`, `[INST]` becomes `(INST)`.
- * Only what this model's tokenizer takes for one special token is touched.
+ * Escapes names of special tokens in text from outside, so that a message cannot end and begin another in a different
+ * role: `<|im_end|>` becomes `[im_end]`, `</s>` becomes `[/s]`, `[INST]` becomes `(INST)`. Other text stays.
  */
 export function neutraliseSpecialTokens(model: LoadedModel, text: string): string {
   return text.replace(CANDIDATE, name => (isSpecial(model, name) ? inBrackets(name) : name))
@@ -22,7 +21,7 @@ function isSpecial(model: LoadedModel, name: string): boolean {
   }
   const known = names.get(name)
   if (known !== undefined) return known
-  // A name may be one token by itself; it is special when it is one only as long as special names are looked for.
+  // A name is special if it is one token only while special tokens are recognised; ordinary text can be one token too.
   const special = model.tokenize(name, { special: true })
   const plain = model.tokenize(name, { special: false })
   const verdict = special.length !== plain.length || special.some((token, at) => token !== plain[at])

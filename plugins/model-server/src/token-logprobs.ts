@@ -1,6 +1,6 @@
 import type { GenerateEvent, TokenLogprob } from '@svc/contracts'
 
-/** One token's probability as both APIs write it. */
+/** Log probability of a token in the form of both APIs. */
 export interface LogprobEntry {
   readonly token: string
   readonly logprob: number
@@ -9,7 +9,7 @@ export interface LogprobEntry {
   readonly top_logprobs: readonly Omit<LogprobEntry, 'top_logprobs'>[]
 }
 
-/** Undefined when the engine reports none. */
+/** Converts log probabilities. Returns undefined if the engine reports none. */
 export function logprobEntries(
   event: Pick<Extract<GenerateEvent, { type: 'text' }>, 'logprobs'>
 ): readonly LogprobEntry[] | undefined {

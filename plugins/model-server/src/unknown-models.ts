@@ -3,13 +3,13 @@ import { quoted, type UnknownModel } from './served-model.ts'
 import { shownName } from './shown-name.ts'
 
 const AGAIN_MS = 600_000
-const MOST_NAMES = 100
+const MAX_NAMES = 100
 
-/** Tells the log of names that clients ask for in vain: each once in a while, and never more than a few at a time. */
+/** Logs unknown names that clients request. Limits how often a name is logged, and how many names. */
 export class UnknownModels {
   readonly #log: Logger
   readonly #now: () => number
-  /** Asked name to when it was logged, the oldest first. */
+  /** Requested name to the time of its log entry, the oldest first. */
   readonly #logged = new Map<string, number>()
 
   /** `now`: a clock in milliseconds that never goes back. */
@@ -25,11 +25,11 @@ export class UnknownModels {
       this.#logged.delete(name)
     }
     const shown = shownName(asked)
-    if (this.#logged.has(shown) || this.#logged.size >= MOST_NAMES) return
+    if (this.#logged.has(shown) || this.#logged.size >= MAX_NAMES) return
     this.#logged.set(shown, now)
     this.#log.warn(
-      `a client asks for the model ${shown}, and this server has ${quoted(served)}: set INFER_MODEL, or what the client ` +
-        'calls it, to one of these, or plugins.model-server.model_name to what it asks for'
+      `a client requested the model ${shown}, but this server has ${quoted(served)}: set INFER_MODEL, or the model of the ` +
+        'client, to one of these, or plugins.model-server.model_name to the requested name'
     )
   }
 }

@@ -1,12 +1,12 @@
 import { errors } from './errors.ts'
 
 /**
- * Fields that a format defines, that would change the answer, and that are not there. Each has a test for the values
- * that ask for nothing, which clients send by habit; absent and null always pass.
+ * Unsupported fields of a format that would change the answer. Each has a test for values without effect, which clients
+ * send by default. Absent and null are always accepted.
  */
 export type UnsupportedFields = Readonly<Record<string, (value: unknown) => boolean>>
 
-/** Throws `MSV_UNSUPPORTED`, naming the field. `within` is where the object lies in the body. */
+/** Throws `MSV_UNSUPPORTED`, naming the field. `within` is the path of the object in the body. */
 export function refuseUnsupported(object: object, fields: UnsupportedFields, within = ''): void {
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined || value === null || !Object.hasOwn(fields, name)) continue
@@ -18,16 +18,16 @@ export function refuseUnsupported(object: object, fields: UnsupportedFields, wit
 export function unsupported(field: string, because = 'this server does not support it'): Error {
   return errors.create('MSV_UNSUPPORTED', `'${field}': ${because}`, {
     data: { param: field },
-    hint: 'Leave the field out.'
+    hint: 'Omit the field.'
   })
 }
 
-/** For a field that asks for what this model cannot do, in the words that clients of Ollama look for. */
+/** Returns the error for an ability that the model lacks. Clients of Ollama search for these words. */
 export function beyondModel(field: string, model: string, ability: 'tools' | 'thinking' | 'insert'): Error {
   return errors.create('MSV_UNSUPPORTED', `${model} does not support ${ability}`, { data: { param: field } })
 }
 
-/** For fields that mean nothing when they hold one value. */
+/** Accepts values that have no effect. */
 export function only(...values: readonly unknown[]): (value: unknown) => boolean {
   return value => values.includes(value)
 }
@@ -36,7 +36,7 @@ export function emptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** For fields that are refused whatever they hold. */
+/** Rejects every value. */
 export function never(): boolean {
   return false
 }

@@ -3,19 +3,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UnknownModel } from './served-model.ts'
 import type { WireServices } from './wire-services.ts'
 
-/** An error as every API needs it, before it takes the API's shape. */
+/** Error that each API converts to its own format. */
 export interface WireError {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Field that is wrong. */
+  /** Invalid field. */
   readonly param: string | null
 }
 
 const BUSY_RETRY_SECONDS = 1
 const LOADING_RETRY_SECONDS = 2
 
-/** Errors of this server and of the engine say what they say; others above 499 are logged and kept back. */
+/** Converts an error. Errors of this server and the engine keep their message; other 5xx errors are logged and hidden. */
 export function toWireError(error: unknown, log: Logger): WireError {
   const thrown = (error ?? {}) as { [K in keyof SvcError]?: unknown } & { statusCode?: unknown }
   const { data } = thrown
@@ -29,7 +29,7 @@ export function toWireError(error: unknown, log: Logger): WireError {
   return { status: 500, code: 'internal_error', message: 'internal error, see the log of the server', param: null }
 }
 
-/** An error handler that answers in the shape of one API. */
+/** Returns an error handler that answers in the format of one API. */
 export function errorHandler(
   shape: (error: WireError) => unknown,
   { log, unknownModels }: Pick<WireServices, 'log' | 'unknownModels'>

@@ -8,17 +8,17 @@ import type { UnknownModels } from './unknown-models.ts'
 /** The weights of the served model, as requests need them. */
 export interface ServedWeights {
   /**
-   * Has the model loaded, and stay so until the signal is aborted. `keepMs`: milliseconds that it is to stay afterwards.
+   * Loads the model if necessary, and keeps it until the signal is aborted. `keepMs`: idle time after that.
    * Throws `MSV_MODEL_FAILED`, or the reason of the signal.
    */
   use(signal: AbortSignal, keepMs?: number): Promise<ModelUse>
-  /** Lets go of the model as soon as nobody uses it. */
+  /** Unloads the model once no one uses it. */
   unload(): Promise<void>
-  /** When it will be unloaded; null for never. */
+  /** Time of the unload; null for never. */
   readonly expiresAt: Date | null
 }
 
-/** What the routes of every API stand on. */
+/** Services that the routes of every API use. */
 export interface WireServices {
   readonly served: ServedModel
   readonly weights: ServedWeights
@@ -28,7 +28,7 @@ export interface WireServices {
   readonly unknownModels: UnknownModels
   /** Version of this plugin, shown by `/api/version`. */
   readonly version: string
-  /** Address that the listener is bound to. */
+  /** Address of the listener. */
   readonly host: string
   readonly apiKey: string | undefined
   readonly maxBodyBytes: number

@@ -60,7 +60,7 @@ t.test('adapters of the settings are listed, and requests choose one by the name
   t.match(metrics, 'svc_model_requests_total{model="tiny",adapter="merged",outcome="length"}')
 })
 
-t.test('an unknown adapter is a 404 in the shape of each API', async t => {
+t.test('an unknown adapter is a 404 in the format of each API', async t => {
   const { json } = await open(t, { adapters: { one: join(PEFT, 'patterns') } })
   const message = "model 'tiny:nope' not found, this server has 'tiny', 'tiny:one'"
   const messages = [{ role: 'user', content: 'a' }]
@@ -80,7 +80,7 @@ t.test('an unknown adapter is a 404 in the shape of each API', async t => {
   }
 })
 
-t.test('adapters come and go by calls while the model answers', async t => {
+t.test('operations add and remove adapters while the model answers', async t => {
   const { json, generate, call, url } = await open(t)
   t.same((await call('model.adapters.list', {})) as object, { adapters: [] })
   const before = await generate('tiny')
@@ -119,7 +119,7 @@ t.test('folders outside of the project and the roots are refused, also behind a 
   t.match(await freely('model.adapters.add', { name: 'a', directory: outside }), { name: 'a' })
 })
 
-t.test('an adapter of the settings that does not fit is the reason why the model is not served', async t => {
+t.test('an invalid adapter in the settings keeps the model from being served, with the reason', async t => {
   const model = join(FIXTURES, 'llama-tiny-bf16')
   const { kernel } = await openServer(t, [engine], { model, adapters: { bad: 'nowhere' } })
   await t.rejects(kernel.callById('model.generate', { prompt: 'a' }), {
@@ -128,7 +128,7 @@ t.test('an adapter of the settings that does not fit is the reason why the model
   })
 })
 
-t.test('adapters that came by calls outlive a reload of the plugin, with the model', async t => {
+t.test('adapters added by operations outlive a reload of the plugin, with the model', async t => {
   const { call, generate, replace } = await open(t, { adapters: { one: join(PEFT, 'all-linear') } })
   await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
   const before = await Promise.all(['tiny:one', 'tiny:hot'].map(generate))
@@ -141,7 +141,7 @@ t.test('adapters that came by calls outlive a reload of the plugin, with the mod
   t.same(await Promise.all(['tiny:one', 'tiny:hot'].map(generate)), before)
 })
 
-t.test('adapters come back with a model that was unloaded, those of callers too unless they are gone', async t => {
+t.test('a reload after an unload adds all adapters again, unless their folder is missing', async t => {
   const { json, call, generate, project } = await open(t, { adapters: { one: join(PEFT, 'all-linear') } })
   await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
   await call('model.adapters.add', { name: 'lost', directory: 'adapters/all-linear' })
@@ -162,7 +162,7 @@ t.test('adapters come back with a model that was unloaded, those of callers too 
   t.same(await tags(), ['tiny', 'tiny:one'])
 })
 
-t.test('changed settings add, replace and remove their own adapters, and leave those of callers alone', async t => {
+t.test('changed settings add, replace and remove configured adapters, and keep those of callers', async t => {
   const there = new Map([['caller', '/somewhere']])
   const done: string[] = []
   const adapters = {

@@ -5,7 +5,7 @@ import { until } from './until.ts'
 
 const CHATS = ['/v1/chat/completions', '/v1/completions', '/api/chat', '/api/generate']
 
-/** The message of an error in the shape of the API that the path belongs to; fails the test on any other shape. */
+/** Returns the message of an error in the format of the path's API. Fails the test on any other format. */
 async function errorOf(t: Test, path: string, reply: Response): Promise<string> {
   t.match(reply.headers.get('content-type'), /^application\/json/)
   const body = (await reply.json()) as { error: any }
@@ -24,7 +24,7 @@ function questionFor(path: string): object {
 }
 
 for (const path of CHATS) {
-  t.test(`${path} refuses bodies that are not what it defines`, async t => {
+  t.test(`${path} rejects invalid bodies`, async t => {
     const serving = await serve(t)
     const refuse = async (body: unknown, status: number, message: RegExp, headers?: Record<string, string>) => {
       const reply = await serving.post(path, body, headers)
@@ -51,7 +51,7 @@ for (const path of CHATS) {
     await healthy.text()
   })
 
-  t.test(`${path} reads JSON whatever it is called`, async t => {
+  t.test(`${path} parses JSON with any content type`, async t => {
     const serving = await serve(t)
     const body = questionFor(path)
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/octet-stream']) {
@@ -61,7 +61,7 @@ for (const path of CHATS) {
     }
   })
 
-  t.test(`${path} answers a body of 10 MB, announced or not, and serves on`, async t => {
+  t.test(`${path} answers a body of 10 MB, with or without its length, and continues to serve`, async t => {
     const serving = await serve(t, { maxBodyBytes: 1_048_576 })
     const body = JSON.stringify({ prompt: 'x'.repeat(10_000_000) })
     const announced = await serving.post(path, body)
@@ -87,7 +87,7 @@ for (const path of CHATS) {
     t.match(reply, /99999999 bytes/)
   })
 
-  t.test(`${path} survives a client that leaves in the middle of its body`, async t => {
+  t.test(`${path} survives a disconnect in the middle of a body`, async t => {
     const serving = await serve(t)
     const socket = connect(serving.port, '127.0.0.1')
     await new Promise(resolve => socket.once('connect', resolve))
@@ -98,7 +98,7 @@ for (const path of CHATS) {
   })
 }
 
-t.test('the OpenAI route names what is wrong in a message', async t => {
+t.test('the OpenAI route names the invalid part of a message', async t => {
   const { post } = await serve(t)
   const cases: [object, RegExp, string | null][] = [
     [{}, /'messages' must be a list of at least 1, got nothing/, 'messages'],
@@ -123,7 +123,7 @@ t.test('the OpenAI route names what is wrong in a message', async t => {
           { role: 'system', content: 'b' }
         ]
       },
-      /chat template refuses these messages: system message must come first/,
+      /chat template rejects these messages: system message must come first/,
       'messages'
     ]
   ]
@@ -134,7 +134,7 @@ t.test('the OpenAI route names what is wrong in a message', async t => {
   }
 })
 
-t.test('the OpenAI route names what is wrong in a field', async t => {
+t.test('the OpenAI route names an invalid field', async t => {
   const { post } = await serve(t)
   const cases: [object, RegExp][] = [
     [{ temperature: 'hot' }, /'temperature' must be a number from 0 to 2, got "hot"/],
@@ -168,7 +168,7 @@ t.test('the OpenAI route names what is wrong in a field', async t => {
   }
 })
 
-t.test('fields that would change the answer are refused by name', async t => {
+t.test('unsupported fields that would change the answer are rejected by name', async t => {
   const { post } = await serve(t)
   const fields = {
     functions: [{}],
@@ -193,7 +193,7 @@ t.test('fields that would change the answer are refused by name', async t => {
   }
 })
 
-t.test('a model that is loading or broken leaves the routes up, saying so', async t => {
+t.test('the routes report a model that is loading or has failed', async t => {
   const loading = await serve(t, { state: { status: 'loading', fraction: 0.428, step: 'reading weights' } })
   const failed = await serve(t, { state: { status: 'failed', error: new Error('model.safetensors is cut off') } })
   const requests: [string, object | null][] = [
@@ -223,7 +223,7 @@ t.test('a model that is loading or broken leaves the routes up, saying so', asyn
   }
 })
 
-t.test('paths that are not there are answered in the shape of their API', async t => {
+t.test('unknown paths get a 404 in the format of their API', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['GET', '/v1/files'],
@@ -239,7 +239,7 @@ t.test('paths that are not there are answered in the shape of their API', async 
   }
 })
 
-t.test('routes that make no sense here say what to do instead', async t => {
+t.test('unsupported routes say what to do instead', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['POST', '/api/pull'],
@@ -258,7 +258,7 @@ t.test('routes that make no sense here say what to do instead', async t => {
   }
 })
 
-t.test('a key is asked for in the shape of each API', async t => {
+t.test('a missing key is an error in the format of each API', async t => {
   const { url, post } = await serve(t, { apiKey: 'sesame' })
   for (const path of ['/v1/models', '/api/tags', '/api/version']) {
     for (const authorization of [undefined, 'Bearer wrong', 'Basic sesame', 'Bearer sesame2', 'sesame']) {
@@ -273,9 +273,12 @@ t.test('a key is asked for in the shape of each API', async t => {
   t.equal((await fetch(url)).status, 200, 'the greeting needs none')
 })
 
-t.test('another host name is refused on a loopback address, and taken on a wider one', async t => {
+t.test('another host name is rejected on a loopback address, and accepted on other addresses', async t => {
   const request = 'GET /api/tags HTTP/1.1\r\nHost: rebound.example:80\r\nConnection: close\r\n\r\n'
-  t.match(await rawExchange(await serve(t), request), /^HTTP\/1\.1 403 .*"error":"this server answers to localhost/s)
+  t.match(
+    await rawExchange(await serve(t), request),
+    /^HTTP\/1\.1 403 .*"error":"this server accepts the host names localhost/s
+  )
   t.match(await rawExchange(await serve(t, { host: '0.0.0.0' }), request), /^HTTP\/1\.1 200 /)
   for (const host of ['localhost', 'localhost:1', '127.0.0.1:11435', '[::1]:11435']) {
     const named = request.replace('rebound.example:80', host)
@@ -283,7 +286,7 @@ t.test('another host name is refused on a loopback address, and taken on a wider
   }
 })
 
-t.test('a stopping server tells those who still listen', async t => {
+t.test('a stopping server ends open streams with an error', async t => {
   const serving = await serve(t, { contextLength: 100_000, maxTokens: 90_000 })
   const [sse, ndjson] = await Promise.all(
     [
@@ -295,12 +298,12 @@ t.test('a stopping server tells those who still listen', async t => {
       return reply
     })
   )
-  t.match(await sse?.text(), /data: \{"error":\{"message":"the answer was cut off.*\n\n$/)
+  t.match(await sse?.text(), /data: \{"error":\{"message":"the answer was aborted.*\n\n$/)
   t.equal(ndjson?.status, 503)
-  t.match(await ndjson?.json(), { error: /the answer was cut off/ })
+  t.match(await ndjson?.json(), { error: /the answer was aborted/ })
 })
 
-/** Everything that a server says to some bytes. */
+/** Sends bytes and returns everything that the server sends back. */
 function rawExchange({ port }: Serving, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))

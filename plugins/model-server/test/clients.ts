@@ -13,7 +13,7 @@ export function clientsOf(url: string, apiKey = 'none'): Clients {
   return { openai: new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 }), ollama: new Ollama({ host: url }) }
 }
 
-/** The routes over the toy engine with the clients, until the test ends. */
+/** Serves the routes with the toy engine, and opens both clients, until the test ends. */
 export async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & Clients> {
   const serving = await serve(t, options)
   return { ...serving, ...clientsOf(serving.url, options.apiKey) }
@@ -21,7 +21,7 @@ export async function connect(t: Test, options: ServeOptions = {}): Promise<Serv
 
 export const say = (content: string) => [{ role: 'user' as const, content }]
 
-/** What a client throws when the server refuses; null when it does not. */
+/** Returns the error that a client throws; null if it throws none. */
 export const refusal = (request: Promise<unknown>): Promise<any> =>
   request.then(
     () => null,

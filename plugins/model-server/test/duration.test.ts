@@ -8,12 +8,12 @@ t.test('durations are seconds, or parts with units', async t => {
   }
 })
 
-t.test('a negative one never ends, and zero has no sign', async t => {
+t.test('a negative duration is infinite, and zero has no sign', async t => {
   for (const text of ['-1', '-5m', '-1ns']) t.equal(durationMs(text), Number.POSITIVE_INFINITY, text)
   for (const text of ['-0', '-0s']) t.ok(durationMs(text) === 0, text)
 })
 
-t.test('any other text is none', async t => {
+t.test('any other text is no duration', async t => {
   for (const text of ['', '-', 'm', '5x', '5 m', '1h5', '1.5', 'soon', '5m\n', '1e3']) {
     t.equal(durationMs(text), undefined, JSON.stringify(text))
   }

@@ -15,7 +15,7 @@ function grammarsWithVox(defaultName?: string): Grammars {
   return grammars
 }
 
-t.test('answers that are to be JSON parse', async t => {
+t.test('answers in a JSON format are valid JSON', async t => {
   const { openai: client, ollama, model } = await connect(t)
   const object = await client.chat.completions.create({
     model: 'toy',
@@ -48,7 +48,7 @@ t.test('answers that are to be JSON parse', async t => {
   t.same(JSON.parse((text as OpenAI.Completion).choices[0]?.text ?? ''), { toy: true })
 })
 
-t.test('the parsing helper of the client gets what its schema says', async t => {
+t.test('the parsing helper of the client gets an object of its schema', async t => {
   const { openai: client } = await connect(t)
   const person = z.object({ name: z.string(), age: z.number() })
   const answer = await client.chat.completions.parse({
@@ -59,7 +59,7 @@ t.test('the parsing helper of the client gets what its schema says', async t => 
   t.same(answer.choices[0]?.message.parsed, { name: 'text', age: 7 })
 })
 
-t.test('a grammar that a plugin offers is named by requests of both APIs', async t => {
+t.test('requests of both APIs can name a grammar of a plugin', async t => {
   const { openai: client, ollama, url, post } = await connect(t, { grammars: grammarsWithVox() })
   const format = { type: 'grammar', grammar: { name: 'vox' } }
   const answer = await client.chat.completions.create({
@@ -77,12 +77,12 @@ t.test('a grammar that a plugin offers is named by requests of both APIs', async
   const reply = await post('/v1/chat/completions', unknown)
   t.match(
     [reply.status, await reply.json()],
-    [400, { error: { message: `there is no grammar 'cobol': there are 'vox'`, param: 'response_format.grammar.name' } }]
+    [400, { error: { message: `there is no grammar 'cobol': known are 'vox'`, param: 'response_format.grammar.name' } }]
   )
   t.ok(url)
 })
 
-t.test('a grammar in the settings holds for requests that say nothing else', async t => {
+t.test('a grammar in the settings is the default of requests without a format', async t => {
   const {
     openai: client,
     ollama,
@@ -106,27 +106,30 @@ t.test('a grammar in the settings holds for requests that say nothing else', asy
   })
 })
 
-t.test('what the engine cannot enforce is refused in the shape of each API, naming the field', async t => {
-  const { openai: client, ollama } = await connect(t)
-  const strange = { type: 'object', properties: { a: { not: {} } } }
-  const json_schema = { name: 'x', schema: strange }
-  const create = (response_format: object) =>
-    refusal(client.chat.completions.create({ model: 'toy', messages: say('hi'), response_format } as never))
-  t.match(await create({ type: 'json_schema', json_schema }), {
-    status: 400,
-    param: 'response_format',
-    code: 'unsupported_value',
-    type: 'invalid_request_error',
-    message: /the keyword 'not' is not supported/
-  })
-  t.match(await create({ type: 'regex', pattern: '[a-z]+' }), { status: 400, message: /patterns are not supported/ })
-  t.match(await refusal(ollama.chat({ model: 'toy', messages: say('hi'), format: strange })), {
-    status_code: 400,
-    error: `'format': the keyword 'not' is not supported`
-  })
-})
+t.test(
+  'a constraint that the engine cannot enforce is rejected in the format of each API, naming the field',
+  async t => {
+    const { openai: client, ollama } = await connect(t)
+    const strange = { type: 'object', properties: { a: { not: {} } } }
+    const json_schema = { name: 'x', schema: strange }
+    const create = (response_format: object) =>
+      refusal(client.chat.completions.create({ model: 'toy', messages: say('hi'), response_format } as never))
+    t.match(await create({ type: 'json_schema', json_schema }), {
+      status: 400,
+      param: 'response_format',
+      code: 'unsupported_value',
+      type: 'invalid_request_error',
+      message: /the keyword 'not' is not supported/
+    })
+    t.match(await create({ type: 'regex', pattern: '[a-z]+' }), { status: 400, message: /patterns are not supported/ })
+    t.match(await refusal(ollama.chat({ model: 'toy', messages: say('hi'), format: strange })), {
+      status_code: 400,
+      error: `'format': the keyword 'not' is not supported`
+    })
+  }
+)
 
-t.test('what is wrong with a format is named', async t => {
+t.test('an error names the invalid part of a format', async t => {
   const { post } = await connect(t)
   const cases: [unknown, RegExp][] = [
     ['json', /'response_format' must be an object, got "json"/],
@@ -148,7 +151,7 @@ t.test('what is wrong with a format is named', async t => {
 const THOUGHT = '<think>\nhm, well\n</think>\n\nthe answer'
 const THINKS: ServeOptions = { chatTemplate: '<think> enable_thinking', abilities: { thinking: true }, maxTokens: 200 }
 
-t.test('thoughts come apart from the answer, streamed and not', async t => {
+t.test('thoughts are separate from the answer, streamed and not', async t => {
   const { openai: client, ollama } = await connect(t, THINKS)
   const messages = say(THOUGHT)
   const answer = await client.chat.completions.create({ model: 'toy', messages, logprobs: true })
@@ -184,7 +187,7 @@ t.test('thoughts come apart from the answer, streamed and not', async t => {
   t.same([thinking, content], ['hm, well', 'the answer'], 'the template has opened the thought')
 })
 
-t.test('thinking is switched in the words of each API', async t => {
+t.test('each API enables and disables thoughts with its own field', async t => {
   const { openai: client, ollama, model } = await connect(t, THINKS)
   const switched = () => model.rendered.at(-1)?.options.thinking
   const create = (fields: object) => client.chat.completions.create({ model: 'toy', messages: say('hi'), ...fields })
@@ -205,14 +208,14 @@ t.test('thinking is switched in the words of each API', async t => {
     t.equal(switched(), expected)
   }
   await create({ response_format: { type: 'json_object' } })
-  t.equal(switched(), false, 'an answer with a form has none unless they are asked for')
+  t.equal(switched(), false, 'a constrained answer has no thoughts unless the request enables them')
   t.match(await refusal(create({ chat_template_kwargs: { other: 1 } })), {
     status: 400,
     message: /'chat_template_kwargs' must be an object with 'enable_thinking' and nothing else/
   })
 })
 
-t.test('an answer with a form comes behind thoughts that are asked for', async t => {
+t.test('a constrained answer follows requested thoughts', async t => {
   const { openai: client, ollama, model } = await connect(t, THINKS)
   const answer = await client.chat.completions.create({
     model: 'toy',
@@ -230,7 +233,7 @@ t.test('an answer with a form comes behind thoughts that are asked for', async t
   t.match(short.message, { thinking: 'hm', content: '{"toy": true}' }, 'a thought without an end is ended')
 })
 
-t.test('what the assistant thought before reaches the template', async t => {
+t.test('earlier thoughts of the assistant reach the template', async t => {
   const { openai: client, ollama, model } = await connect(t, THINKS)
   const before = (message: object) => [
     ...say('a'),

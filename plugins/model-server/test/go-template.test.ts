@@ -22,7 +22,7 @@ t.test('fields and conditions are rendered up to the place of the response', asy
   }
 })
 
-t.test('anything else is refused and quoted', async t => {
+t.test('any other action is rejected and quoted', async t => {
   for (const template of [
     '{{ range .Messages }}{{ end }}',
     '{{ .Tools }}',
@@ -37,7 +37,7 @@ t.test('anything else is refused and quoted', async t => {
   }
 })
 
-t.test('templates of Go are told from those of Jinja', async t => {
+t.test('Go templates are distinguished from Jinja templates', async t => {
   for (const go of ['{{ .Prompt }}', '{{- if .System }}', '{{ range $i, $_ := .Messages }}']) t.ok(isGoTemplate(go), go)
   for (const jinja of [
     '{{ messages[0].content }}',
@@ -49,8 +49,8 @@ t.test('templates of Go are told from those of Jinja', async t => {
   }
 })
 
-t.test('a hostile template is read in linear time and with bounded depth and text', async t => {
-  // Quadratic readers take minutes for these, and this file ends at its time limit.
+t.test('a hostile template is parsed in linear time, with limits for depth and text', async t => {
+  // A quadratic parser takes minutes for these, longer than the time limit of this file.
   for (const text of ['{', '{{', '{{-', '{{ ', '{{ .P', ' {{ "', '}}', '{{ a.']) {
     t.notOk(isGoTemplate(text.repeat(1_000_000)), text)
     t.type(goTemplate(text.repeat(1_000_000).replaceAll('}}', '')), 'function', text)

@@ -1,7 +1,7 @@
 import { inferenceGrammars, type TextGrammar, type TextGrammarState } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 
-/** A plugin that offers a grammar, as the compiler of a language does: pairs of brackets around a letter, to any depth. */
+/** Plugin with a grammar, like the compiler of a language: pairs of brackets around a letter, to any depth. */
 export function grammarPlugin(name = 'bracket-language', grammar = 'brackets'): Plugin {
   return definePlugin({
     name,

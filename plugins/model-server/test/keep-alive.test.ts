@@ -28,7 +28,7 @@ t.test('an empty request unloads the model, and one after it loads it again', as
   t.match(
     await client.chat({ model: 'toy', messages: [], ...NOW }),
     { done_reason: 'unload' },
-    'once more does no harm'
+    'a second unload has no effect'
   )
   t.equal(engine.models.length, 1)
   const rows = []
@@ -42,7 +42,7 @@ t.test('an empty request unloads the model, and one after it loads it again', as
   t.equal(engine.models.length, 3)
 })
 
-t.test('what is unloaded is still offered, shown and ready', async t => {
+t.test('an unloaded model is still listed, shown and ready', async t => {
   const { client, generate, json, url, kernel, engine } = await openToy(t)
   const told = async () => ({
     tags: (await json('/api/tags')).body,
@@ -58,10 +58,10 @@ t.test('what is unloaded is still offered, shown and ready', async t => {
   t.equal((await json('/api/generate', { model: 'other', ...NOW })).status, 404)
   t.equal((await fetch(`${url}/ready`)).status, 200)
   t.match(await kernel.callById('model.list', {}), { models: [{ status: 'unloaded', device: 'cpu', context: 512 }] })
-  t.equal(engine.models.length, 1, 'all of that loads nothing')
+  t.equal(engine.models.length, 1, 'none of these requests loads the model')
 })
 
-t.test('one load serves all who wait for it, and every one of them is told how long it took', async t => {
+t.test('concurrent requests share one load, and each reports its duration', async t => {
   const gate: (() => void)[] = []
   const waits = { count: 0 }
   const beforeLoaded = () => (waits.count++ === 0 ? undefined : new Promise<void>(resolve => void gate.push(resolve)))
@@ -80,7 +80,7 @@ t.test('one load serves all who wait for it, and every one of them is told how l
   t.equal((await generate('five')).load_duration, 0)
 })
 
-t.test('after its time without a request the model goes by itself', async t => {
+t.test('the model is unloaded after its idle time', async t => {
   const { generate, loaded, open, client } = await openToy(t, { keep_alive: '1h' })
   const left = async () => new Date((await client.ps()).models[0]?.expires_at ?? 0).getTime() - Date.now()
   t.ok(Math.abs((await left()) - 3_600_000) < 60_000, 'the setting')
@@ -95,7 +95,7 @@ t.test('after its time without a request the model goes by itself', async t => {
   await until(() => open() === 0)
 })
 
-t.test('an answer under way is finished, whoever lets go of the model', async t => {
+t.test('a running answer is finished even if another request unloads the model', async t => {
   let go: () => void = () => undefined
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -115,7 +115,7 @@ t.test('an answer under way is finished, whoever lets go of the model', async t 
   await until(() => open() === 0)
 })
 
-t.test('an answer whose client goes away lets go of the model as well', async t => {
+t.test('a disconnect releases the model', async t => {
   const beforeToken = (_: number, signal: AbortSignal | undefined) =>
     new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
   const { url, open, engine } = await openToy(t, { keep_alive: '0' }, { beforeToken })
@@ -132,7 +132,7 @@ t.test('an answer whose client goes away lets go of the model as well', async t 
   await until(() => open() === 0)
 })
 
-t.test('the time that a request may take goes on while the model is loaded', async t => {
+t.test('the request timeout includes the load of the model', async t => {
   const beforeLoaded = () => new Promise<void>(resolve => setTimeout(resolve, 40))
   const { generate, json } = await openToy(t, { request_timeout_seconds: 0.02 }, { beforeLoaded })
   await generate('', NOW)
@@ -142,7 +142,7 @@ t.test('the time that a request may take goes on while the model is loaded', asy
   t.equal((await json('/v1/chat/completions', chat)).status, 504)
 })
 
-t.test('a load that fails is told to those who wait, and the next request tries again', async t => {
+t.test('waiting requests get the error of a failed load, and the next request retries', async t => {
   let broken = false
   const beforeLoaded = () => {
     if (broken) throw new Error('no memory')
@@ -164,7 +164,7 @@ t.test('a load that fails is told to those who wait, and the next request tries 
   t.equal((await fetch(`${url}/ready`)).status, 200)
 })
 
-t.test('a reload of the plugin keeps what is loaded, and loads what is not', async t => {
+t.test('a reload of the plugin keeps a loaded model, and loads an unloaded one', async t => {
   const { generate, engine, kernel, open } = await openToy(t)
   await kernel.replace((await import('../src/plugin.ts')).default)
   t.equal((await generate('hello')).response, 'hello')
@@ -177,7 +177,7 @@ t.test('a reload of the plugin keeps what is loaded, and loads what is not', asy
   t.equal(open(), 0)
 })
 
-t.test('requests that race with unloading all get their right answer', async t => {
+t.test('requests that race with unloads all get the right answer', async t => {
   const { generate, client, open, engine, json } = await openToy(t, { slots: 3, queue: 1000, keep_alive: '1ms' })
   const ask = async (at: number): Promise<void> => {
     const prompt = `question ${at}`
@@ -200,11 +200,11 @@ t.test('requests that race with unloading all get their right answer', async t =
     for (let round = 0; round < 15; round++) await ask(lane + 8 * round)
   })
   await Promise.all(lanes)
-  t.ok(engine.models.length > 1, 'it was unloaded in between')
+  t.ok(engine.models.length > 1, 'the model was unloaded in between')
   t.equal(
     engine.models.flatMap(({ ended }) => ended).every(outcome => outcome === 'stop'),
     true,
-    'none was cut'
+    'no answer was cut'
   )
   await generate('', NOW)
   await until(() => open() === 0)

@@ -5,7 +5,7 @@ import { KeptWeights, type Loaded } from '../src/kept-weights.ts'
 import { ToyModel } from './toy-engine.ts'
 import { until } from './until.ts'
 
-/** Weights whose loads and closes take some turns of the event loop, and that notice when two are there at once. */
+/** Opens weights whose loads and closes take some turns of the event loop, and counts the models in memory. */
 function open(turns: () => number = () => 1) {
   const weights = new KeptWeights()
   const models: SlowModel[] = []
@@ -30,9 +30,9 @@ function open(turns: () => number = () => 1) {
 
 const never = new AbortController().signal
 
-t.test('the model is loaded once for all who want it, and stays while one of them has it', async t => {
+t.test('the model is loaded once for all users, and stays while one of them uses it', async t => {
   const { weights, models, load } = open()
-  weights.stayFor(0)
+  weights.setDefaultKeepAlive(0)
   const uses = await Promise.all([1, 2, 3].map(() => weights.use(load, never)))
   t.equal(models.length, 1)
   t.ok(uses.every(({ loadNs }) => loadNs > 0))
@@ -40,7 +40,7 @@ t.test('the model is loaded once for all who want it, and stays while one of the
   t.equal(late.loadNs, 0)
   for (const { release } of uses) release()
   for (const { release } of uses) release()
-  t.notOk(models[0]?.closed, 'a second release of the same use counts for nothing')
+  t.notOk(models[0]?.closed, 'a second release of the same use has no effect')
   late.release()
   await until(() => models[0]?.closed === true)
   const again = await weights.use(load, never)
@@ -49,7 +49,7 @@ t.test('the model is loaded once for all who want it, and stays while one of the
   again.release()
 })
 
-t.test('the time to stay is that of the last request that had one, until the model is gone', async t => {
+t.test('the idle time is that of the last request that set one, until the model is unloaded', async t => {
   const { weights, models, load } = open()
   const use = async (keepMs?: number) => (await weights.use(load, never, keepMs)).release()
   await use()
@@ -64,13 +64,13 @@ t.test('the time to stay is that of the last request that had one, until the mod
   await use(1)
   await until(() => models[0]?.closed === true)
   await use()
-  t.equal(weights.expiresAt, null, 'the default counts again')
-  weights.stayFor(1)
+  t.equal(weights.expiresAt, null, 'the default applies again')
+  weights.setDefaultKeepAlive(1)
   await until(() => models[1]?.closed === true)
   await weights.close()
 })
 
-t.test('what is let go of while it is used, or loaded, goes when it is free', async t => {
+t.test('an unload during a use or a load happens after the last release', async t => {
   const { weights, models, load } = open()
   await weights.unload()
   const loading = weights.use(load, never)
@@ -84,10 +84,10 @@ t.test('what is let go of while it is used, or loaded, goes when it is free', as
   const { release } = await weights.use(load, never)
   release()
   await turn()
-  t.notOk(models[1]?.closed, 'the wish is over with what it was for')
+  t.notOk(models[1]?.closed, 'the requested unload does not apply to the next load')
 })
 
-t.test('a load that nobody waits for any more is kept, and one that failed is tried again', async t => {
+t.test('a load without waiting users is kept, and a failed load is retried', async t => {
   const { weights, models, load } = open()
   const controller = new AbortController()
   const waiting = weights.use(load, controller.signal)
@@ -103,7 +103,7 @@ t.test('a load that nobody waits for any more is kept, and one that failed is tr
   t.equal((await weights.use(load, never)).model, models[1])
 })
 
-t.test('a model that cannot be closed is told of and keeps nobody from the next', async t => {
+t.test('a failed close is reported and does not block the next load', async t => {
   const { weights, load } = open()
   const told: unknown[] = []
   weights.watch({ loaded: () => undefined, unloaded: (_, closed) => void closed.catch(error => told.push(error)) })
@@ -114,7 +114,7 @@ t.test('a model that cannot be closed is told of and keeps nobody from the next'
   t.ok((await weights.use(load, never)).model)
 })
 
-t.test('the end waits for what is being loaded, and nothing is loaded after it', async t => {
+t.test('a close waits for a running load, and nothing is loaded after it', async t => {
   const { weights, models, load } = open()
   const waiting = weights.use(load, never)
   await turn()
@@ -124,7 +124,7 @@ t.test('the end waits for what is being loaded, and nothing is loaded after it',
   await t.rejects(weights.use(load, never), { code: 'MSV_STOPPED' })
 })
 
-t.test('users that come and go while others let go of the model always have one that is open', async t => {
+t.test('users always have an open model while others unload it', async t => {
   const step = fc.record({
     wait: fc.nat(4),
     hold: fc.nat(4),
@@ -137,7 +137,7 @@ t.test('users that come and go while others let go of the model always have one 
     fc.constantFrom(0, 1, Number.POSITIVE_INFINITY),
     async (users, delays, defaultMs) => {
       const { weights, models, load, most } = open(() => delays.next().value as number)
-      weights.stayFor(defaultMs)
+      weights.setDefaultKeepAlive(defaultMs)
       const run = async (steps: (typeof users)[number]) => {
         for (const { wait, hold, keepMs, leaves } of steps) {
           for (let left = wait; left > 0; left--) await turn()

@@ -9,7 +9,7 @@ async function all<A>(events: AsyncIterable<LaneEvent<A>>): Promise<LaneEvent<A>
 
 const { signal } = new AbortController()
 
-t.test('no more jobs run at once than there are lanes, and each keeps its order', async t => {
+t.test('no more jobs run concurrently than the limit, and each keeps its order', async t => {
   let running = 0
   let most = 0
   const job = (length: number): Job<number> => {
@@ -35,7 +35,7 @@ t.test('no more jobs run at once than there are lanes, and each keeps its order'
   }
 })
 
-t.test('a job that has to wait holds up no other', async t => {
+t.test('a job that waits does not block the others', async t => {
   let free = (_: unknown) => {}
   const slot = new Promise(resolve => {
     free = resolve
@@ -56,7 +56,7 @@ t.test('a job that has to wait holds up no other', async t => {
   t.same(events.map(each => each.event).join(''), 'abc')
 })
 
-t.test('what the first job refuses is refused before anything begins; a later refusal ends all', async t => {
+t.test('an error of the first job rejects before any event; an error of a later job ends all', async t => {
   const refuse: Job<number> = async () => {
     throw new Error('refused')
   }
@@ -81,10 +81,10 @@ t.test('what the first job refuses is refused before anything begins; a later re
     return (async function* () {})()
   }
   await all(await runInLanes([note, note], 1, signal))
-  t.same(told, [false, true], 'all but the first belong to a request that has been let in')
+  t.same(told, [false, true], 'all jobs but the first are marked as admitted')
 })
 
-t.test('a reader that leaves ends all jobs', async t => {
+t.test('a reader that stops ends all jobs', async t => {
   const controller = new AbortController()
   let ended = 0
   const endless: Job<number> = async (_admitted, own) =>

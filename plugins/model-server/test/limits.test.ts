@@ -5,7 +5,7 @@ import { serve } from './serve.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 
-/** A toy that stops in the middle of its answer until its request is given up. */
+/** Toy model that stops in the middle of its answer until its request is aborted. */
 const stuck = {
   beforeToken: (generated: number, signal: AbortSignal | undefined) =>
     generated < 2 || signal?.aborted === true
@@ -13,13 +13,13 @@ const stuck = {
       : new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-t.test('an answer that takes too long ends with the error of each API, before and within a stream', async t => {
+t.test('a timeout is an error in the format of each API, before and within a stream', async t => {
   const { openai: client, ollama, model } = await connect(t, { ...stuck, timeoutMs: 40 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages })), {
     status: 504,
     code: 'timeout',
     type: 'server_error',
-    message: /took longer than the 0.04 s that a request may take/
+    message: /took longer than the limit of 0.04 s/
   })
   t.match(await refusal(ollama.chat({ model: 'toy', messages })), { status_code: 504, error: /took longer/ })
   let text = ''
@@ -34,21 +34,21 @@ t.test('an answer that takes too long ends with the error of each API, before an
   t.equal(model.capacity().active, 0)
 })
 
-t.test('waiting counts as well', async t => {
+t.test('the timeout includes the time in the queue', async t => {
   const { openai: client, model } = await connect(t, { ...stuck, timeoutMs: 60 })
   const both = await Promise.all([1, 2].map(() => refusal(client.chat.completions.create({ model: 'toy', messages }))))
   for (const error of both) t.match(error, { status: 504 })
   t.equal(model.capacity().waiting, 0)
 })
 
-t.test('all answers to one request share its time', async t => {
+t.test('all answers to one request share its timeout', async t => {
   const pause = () => new Promise<void>(resolve => setTimeout(resolve, 15))
   const { openai: client, model } = await connect(t, { beforeToken: pause, timeoutMs: 200 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages, n: 12 })), { status: 504 })
   t.ok(model.ended.length < 12)
 })
 
-t.test('the engine is told who asks', async t => {
+t.test('the engine receives the identity of the client', async t => {
   const { url, model } = await serve(t)
   const ask = async (authorization?: string) => {
     await fetch(`${url}/api/generate`, {
@@ -65,14 +65,14 @@ t.test('the engine is told who asks', async t => {
   t.equal(await ask('Bearer ann'), ann)
 })
 
-t.test('from farther away a made-up key wins no turns', async t => {
+t.test('beyond loopback an invented key gets no additional slots', async t => {
   const from = (remoteAddress: string, authorization?: string) =>
     clientOf({ socket: { remoteAddress }, headers: { authorization } } as never)
   t.equal(from('10.0.0.7', 'Bearer a'), '10.0.0.7')
   t.equal(from('::ffff:10.0.0.7'), '10.0.0.7')
 })
 
-t.test('a request for many answers is not taken for a leak', async t => {
+t.test('a request for many answers causes no warning of a leak', async t => {
   const warnings: Error[] = []
   const listen = (warning: Error) => void warnings.push(warning)
   process.on('warning', listen)

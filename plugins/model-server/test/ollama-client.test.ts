@@ -27,7 +27,7 @@ t.test('chats in one object', async t => {
   })
 })
 
-t.test('chats in a stream whose last row alone has the counts', async t => {
+t.test('chats in a stream in which only the last row has the counts', async t => {
   const { ollama: client } = await connect(t)
   const rows: ChatResponse[] = []
   for await (const row of await client.chat({ model: 'toy', messages: say('Grüße 🦊'), stream: true })) rows.push(row)
@@ -61,7 +61,7 @@ t.test('continues a raw prompt as it is', async t => {
   t.match(answer, { response: 'b\nab', done_reason: 'length', prompt_eval_count: 4 })
 })
 
-t.test('streams unless it is told otherwise', async t => {
+t.test('streams by default', async t => {
   const { post } = await connect(t)
   const reply = await post('/api/generate', { prompt: 'ab' })
   t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
@@ -163,7 +163,7 @@ t.test('describes the model', async t => {
   t.equal((await client.version()).version, '1.2.3')
 })
 
-t.test('says of a model that was exported that it is ONNX', async t => {
+t.test('shows the format ONNX for an exported model', async t => {
   const { ollama: client } = await connect(t, { format: 'onnx' })
   const { models } = await client.list()
   t.match(models, [{ details: { format: 'onnx' } }])
@@ -177,7 +177,7 @@ t.test('names cuda in its version when the model computes there, and only then',
   t.notMatch(await version('cpu'), /cuda|rocm|metal/)
 })
 
-t.test('refuses in the shape that the client knows', async t => {
+t.test('reports errors in the format of the API', async t => {
   const { ollama: client } = await connect(t, { contextLength: 60 })
   const chat = (body: object) => refusal(client.chat({ model: 'toy', messages: say('hi'), ...body } as never))
   const generate = (body: object) => refusal(client.generate({ model: 'toy', prompt: 'hi', ...body } as never))
@@ -210,7 +210,7 @@ t.test('refuses in the shape that the client knows', async t => {
   t.match(await generate({ suffix: 'x' }), { status_code: 400, error: 'toy does not support insert' })
   t.match(await generate({ template: '{{ range .Messages }}{{ end }}' }), {
     status_code: 400,
-    error: /^'template': '\{\{ range \.Messages \}\}' is not rendered/
+    error: /^'template': '\{\{ range \.Messages \}\}' is not supported/
   })
   for (const fields of [{ system: 'x' }, { template: 'x' }, { context: [1] }]) {
     t.match(await generate({ raw: true, ...fields }), {
@@ -227,7 +227,7 @@ t.test('refuses in the shape that the client knows', async t => {
   })
 })
 
-t.test('ends a stream with a row of its error', async t => {
+t.test('ends a failed stream with a row for the error', async t => {
   const { ollama: client, errors } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('broken')
@@ -254,7 +254,7 @@ t.test('ends an aborted stream', async t => {
   t.ok(model.generated < 90_000)
 })
 
-t.test('gives up a client that stops reading', async t => {
+t.test('disconnects a client that stops reading', async t => {
   const { url, model } = await connect(t, { contextLength: 400_000, maxTokens: 390_000, stallMs: 50 })
   const reply = await fetch(`${url}/api/generate`, {
     method: 'POST',

@@ -3,7 +3,7 @@ import { fillInTheMiddle, fillsInTheMiddle } from '../src/fill-in-the-middle.ts'
 import { connect, refusal, say } from './clients.ts'
 import { ToyModel } from './toy-engine.ts'
 
-t.test('a conversation goes on from the context of the answer before', async t => {
+t.test('a conversation continues from the context of the last answer', async t => {
   const { ollama: client, model } = await connect(t)
   const first = await client.generate({ model: 'toy', prompt: 'one', system: 'be brief' })
   const begun = '<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\none'
@@ -18,16 +18,16 @@ t.test('a conversation goes on from the context of the answer before', async t =
   t.ok(Array.isArray(rows.pop()?.context))
   t.notOk(
     rows.some(row => 'context' in row),
-    'the last row alone has it'
+    'only the last row has it'
   )
   t.notOk('context' in (await client.generate({ model: 'toy', prompt: 'x', raw: true, options: { num_predict: 2 } })))
   t.match(await refusal(client.generate({ model: 'toy', prompt: 'x', context: [5000] })), {
     status_code: 400,
-    error: /'context' holds 5000, which is no token of this model/
+    error: /'context' contains 5000, which is not a token of this model/
   })
 })
 
-t.test('a template of the request takes the place of that of the model', async t => {
+t.test('a template in the request replaces that of the model', async t => {
   const { ollama: client, model } = await connect(t)
   const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
   await client.generate({ model: 'toy', prompt: 'hi', template })
@@ -39,14 +39,14 @@ t.test('a template of the request takes the place of that of the model', async t
   t.equal(model.detokenize(model.requests.at(-1)?.tokens ?? []), asked)
 })
 
-t.test('a raw prompt cannot ask for thoughts', async t => {
+t.test('a raw prompt cannot enable thoughts', async t => {
   const { ollama: client } = await connect(t, { abilities: { thinking: true } })
   const error = await refusal(client.generate({ model: 'toy', prompt: 'x', raw: true, think: true }))
   t.match(error, { status_code: 400, error: /^'think': a raw prompt has no template/ })
   t.ok(await client.generate({ model: 'toy', prompt: 'x', raw: true, think: false, options: { num_predict: 1 } }))
 })
 
-t.test('how long the model is to stay is checked', async t => {
+t.test('an invalid keep_alive is rejected', async t => {
   const { ollama: client } = await connect(t)
   for (const keep_alive of ['5m', '1h30m', '-1', -1, 60, '1.5h', '300']) {
     t.ok(await client.generate({ model: 'toy', prompt: '', keep_alive }), String(keep_alive))
@@ -63,57 +63,60 @@ t.test('how long the model is to stay is checked', async t => {
   }
 })
 
-t.test('every option that changes the answer reaches the engine, and those of other engines do not matter', async t => {
-  const { ollama: client, model } = await connect(t)
-  const options = {
-    seed: 3,
-    num_predict: 4,
-    top_k: 5,
-    top_p: 0.6,
-    min_p: 0.1,
-    typical_p: 0.7,
-    repeat_last_n: 8,
-    temperature: 0.9,
-    repeat_penalty: 1.1,
-    presence_penalty: 0.2,
-    frequency_penalty: 0.3,
-    stop: ['x'],
-    num_ctx: 256
-  }
-  const withoutEffect = {
-    num_keep: 4,
-    num_batch: 8,
-    num_gpu: 1,
-    main_gpu: 0,
-    num_thread: 2,
-    use_mmap: true,
-    numa: false
-  }
-  await client.generate({ model: 'toy', prompt: 'hi', options: { ...options, ...withoutEffect } })
-  t.match(model.requests.at(-1), {
-    maxTokens: 4,
-    stop: ['x'],
-    sampling: {
+t.test(
+  'every option that changes the answer reaches the engine, and options of other engines have no effect',
+  async t => {
+    const { ollama: client, model } = await connect(t)
+    const options = {
       seed: 3,
-      topK: 5,
-      topP: 0.6,
-      minP: 0.1,
-      typicalP: 0.7,
-      repeatLastN: 8,
+      num_predict: 4,
+      top_k: 5,
+      top_p: 0.6,
+      min_p: 0.1,
+      typical_p: 0.7,
+      repeat_last_n: 8,
       temperature: 0.9,
-      repeatPenalty: 1.1,
-      presencePenalty: 0.2,
-      frequencyPenalty: 0.3
+      repeat_penalty: 1.1,
+      presence_penalty: 0.2,
+      frequency_penalty: 0.3,
+      stop: ['x'],
+      num_ctx: 256
     }
-  })
-  for (const strange of [{ mirostat: 1 }, { tfs_z: 0.5 }, { penalize_newline: false }]) {
-    const [name = ''] = Object.keys(strange)
-    const error = await refusal(client.generate({ model: 'toy', prompt: 'hi', options: strange as never }))
-    t.match(error, { status_code: 400, error: new RegExp(`^'options\\.${name}': `) })
+    const withoutEffect = {
+      num_keep: 4,
+      num_batch: 8,
+      num_gpu: 1,
+      main_gpu: 0,
+      num_thread: 2,
+      use_mmap: true,
+      numa: false
+    }
+    await client.generate({ model: 'toy', prompt: 'hi', options: { ...options, ...withoutEffect } })
+    t.match(model.requests.at(-1), {
+      maxTokens: 4,
+      stop: ['x'],
+      sampling: {
+        seed: 3,
+        topK: 5,
+        topP: 0.6,
+        minP: 0.1,
+        typicalP: 0.7,
+        repeatLastN: 8,
+        temperature: 0.9,
+        repeatPenalty: 1.1,
+        presencePenalty: 0.2,
+        frequencyPenalty: 0.3
+      }
+    })
+    for (const strange of [{ mirostat: 1 }, { tfs_z: 0.5 }, { penalize_newline: false }]) {
+      const [name = ''] = Object.keys(strange)
+      const error = await refusal(client.generate({ model: 'toy', prompt: 'hi', options: strange as never }))
+      t.match(error, { status_code: 400, error: new RegExp(`^'options\\.${name}': `) })
+    }
   }
-})
+)
 
-t.test('the model is shown in the words of the format', async t => {
+t.test('the model is shown in the format of the API', async t => {
   const chatTemplate = '<tool_call> enable_thinking'
   const { ollama: client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
   const shown = await client.show({ model: 'toy' })
@@ -145,7 +148,7 @@ t.test('a gap is filled with the tokens that the vocabulary has for it', async t
   t.equal(fillInTheMiddle(filling, 'toy', '<|fim_suffix|>', '').filter(token => token >= 300).length, 3)
 })
 
-t.test('bodies have the fields of the format and no others', async t => {
+t.test('bodies have only the fields of the format', async t => {
   const { post } = await connect(t, { abilities: { tools: true }, chatTemplate: '<tool_call>' })
   const rowsOf = async (path: string, body: object) =>
     (await (await post(path, body)).text())

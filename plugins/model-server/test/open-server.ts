@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import http from '../../http/src/plugin.ts'
 import modelServer from '../src/plugin.ts'
 
-/** The plugin over the engine of another one, with its listener on a real socket, until the test ends. */
+/** Starts the plugin with the engine of another plugin, on a real socket, until the test ends. */
 export async function openServer(
   t: Test,
   plugins: readonly [engine: Plugin, ...others: Plugin[]],
@@ -25,7 +25,7 @@ export async function openServer(
   })
   t.teardown(() => kernel.close())
   const url = found?.addresses[0]?.url ?? ''
-  /** `GET`, or `POST` where there is a body. */
+  /** Sends `GET`, or `POST` if there is a body. */
   const json = async (path: string, body?: object) => {
     const options = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
     const response = await fetch(`${url}${path}`, options)

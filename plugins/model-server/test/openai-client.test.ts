@@ -4,7 +4,7 @@ import t from 'tap'
 import { connect, refusal, say } from './clients.ts'
 import { until } from './until.ts'
 
-t.test('answers with text, usage and the reason for the end', async t => {
+t.test('answers with text, usage and the finish reason', async t => {
   const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({ model: 'toy', messages: say('hello there') })
   t.match(answer, {
@@ -18,7 +18,7 @@ t.test('answers with text, usage and the reason for the end', async t => {
   t.match(answer.usage, { prompt_tokens: prompt, completion_tokens: 12, total_tokens: prompt + 12 })
 })
 
-t.test('streams the role first, then text, then the reason for the end in an empty delta', async t => {
+t.test('streams the role first, then text, then the finish reason in an empty delta', async t => {
   const { openai: client } = await connect(t)
   const stream = await client.chat.completions.create({ model: 'toy', messages: say('abc'), stream: true })
   const chunks = []
@@ -35,7 +35,7 @@ t.test('streams the role first, then text, then the reason for the end in an emp
   t.notOk(chunks.some(chunk => 'usage' in chunk))
 })
 
-t.test('ends a stream with the usage in a chunk without choices when asked to', async t => {
+t.test('ends a stream with the usage in a chunk without choices, if requested', async t => {
   const { openai: client } = await connect(t)
   const stream = await client.chat.completions.create({
     messages: say('abc'),
@@ -86,7 +86,7 @@ t.test('stops at the limit of tokens and says so', async t => {
   t.match(both.choices[0], { message: { content: '012' }, finish_reason: 'length' })
 })
 
-t.test('gives the same text for the same seed and another for another', async t => {
+t.test('generates the same text for the same seed, and another text for another seed', async t => {
   const { openai: client } = await connect(t)
   const ask = async (seed: number) => {
     const answer = await client.chat.completions.create({
@@ -128,7 +128,7 @@ t.test('reports probabilities of tokens', async t => {
   const entries = answer.choices[0]?.logprobs?.content ?? []
   t.equal(entries.length, 3, 'one for every byte')
   t.match(entries[0], { token: 'a', bytes: [97] })
-  t.equal(entries[1]?.bytes, null, 'a part of a character has no text of its own')
+  t.equal(entries[1]?.bytes, null, 'a part of a character has no text')
   t.ok(entries.every(entry => entry.logprob < 0 && entry.top_logprobs.length === 2))
 
   const stream = await client.chat.completions.create({
@@ -148,7 +148,7 @@ t.test('reports probabilities of tokens', async t => {
   )
 })
 
-t.test('takes developer messages, content parts and fields that mean nothing', async t => {
+t.test('accepts developer messages, content parts and fields without effect', async t => {
   const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({
     model: 'toy:latest',
@@ -184,7 +184,7 @@ t.test('lists the model', async t => {
   t.match(await refusal(client.models.retrieve('other/one')), { status: 404, code: 'model_not_found' })
 })
 
-t.test('refuses in the shape that the client knows', async t => {
+t.test('reports errors in the format of the API', async t => {
   const { openai: client } = await connect(t, { contextLength: 40 })
   const create = (body: object) =>
     client.chat.completions.create({ model: 'toy', messages: say('hi'), ...body } as never)
@@ -208,11 +208,11 @@ t.test('refuses in the shape that the client knows', async t => {
   })
   t.match(await refusal(client.responses.create({ model: 'toy', input: 'hi' })), {
     status: 404,
-    message: /this server speaks chat completions/
+    message: /this server supports chat completions/
   })
 })
 
-t.test('asks for its key', async t => {
+t.test('requires its key', async t => {
   const { openai: client, url } = await connect(t, { apiKey: 'right' })
   t.ok(await client.models.list())
   const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 })
@@ -220,14 +220,14 @@ t.test('asks for its key', async t => {
   t.match(await refusal(stranger.chat.completions.create({ model: 'toy', messages: say('hi') })), { status: 401 })
 })
 
-t.test('ends an answer within one token once its client is gone, streamed or not', async t => {
+t.test('ends an answer within one token after a disconnect, streamed or not', async t => {
   for (const stream of [true, false]) {
     let reached = () => {}
     const underWay = new Promise<void>(resolve => {
       reached = resolve
     })
     const { openai: client, model } = await connect(t, {
-      // The sixth token is being computed when the client leaves.
+      // The sixth token is being computed when the client disconnects.
       beforeToken: async (generated, signal) => {
         if (generated !== 5) return
         reached()
@@ -271,7 +271,7 @@ t.test('ends an aborted request that is not streamed, and one that waits', async
   t.equal(after.choices[0]?.message.content, 'still there')
 })
 
-t.test('tells of an error in the middle of a stream', async t => {
+t.test('reports an error in the middle of a stream', async t => {
   const { openai: client, errors } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('the secret of the machine')
@@ -293,7 +293,7 @@ t.test('tells of an error in the middle of a stream', async t => {
   })
 })
 
-t.test('says when it is full and when to come back', async t => {
+t.test('answers 503 with Retry-After when the queue is full', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve

@@ -18,7 +18,7 @@ t.test('a text is continued as it is', async t => {
   t.match(stopped.choices[0], { text: 'one ', finish_reason: 'stop' })
 })
 
-t.test('prompts are texts, tokens, or lists of either, with answers in their order', async t => {
+t.test('prompts are texts, tokens, or lists of either, answered in order', async t => {
   const { openai: client } = await connect(t, { slots: 2 })
   const texts = async (prompt: string | string[] | number[] | number[][], n = 1) => {
     const answer = await client.completions.create({ model: 'toy', prompt, max_tokens: 2, n })
@@ -41,7 +41,7 @@ t.test('prompts are texts, tokens, or lists of either, with answers in their ord
   t.same(await texts(['ab\n', 'cd\n'], 2), ['ab', 'ab', 'cd', 'cd', 6])
 })
 
-t.test('the prompt is repeated when it is asked for', async t => {
+t.test('the prompt is repeated if requested', async t => {
   const { openai: client, model } = await connect(t)
   const create = (fields: object) => client.completions.create({ model: 'toy', prompt: 'ab\n', echo: true, ...fields })
   t.equal((await create({ max_tokens: 2 })).choices[0]?.text, 'ab\nab')
@@ -61,7 +61,7 @@ t.test('the prompt is repeated when it is asked for', async t => {
   t.equal(streamed, 'ab\nab')
 })
 
-t.test('probabilities are lists, with where each token begins', async t => {
+t.test('log probabilities are lists, with the offset of each token', async t => {
   const { openai: client } = await connect(t)
   const request = { model: 'toy', prompt: 'ab\n', max_tokens: 2, logprobs: 2 }
   const { choices } = await client.completions.create(request)
@@ -74,7 +74,7 @@ t.test('probabilities are lists, with where each token begins', async t => {
   t.same(offsets, [0, 1])
 })
 
-t.test('a stream ends with its reason, and with the usage when it is asked for', async t => {
+t.test('a stream ends with its finish reason, and with the usage if requested', async t => {
   const { openai: client } = await connect(t)
   const chunks = []
   const stream = await client.completions.create({
@@ -108,17 +108,17 @@ t.test('the most probable of several answers are returned', async t => {
     chosen.choices.map(({ text, index, logprobs }) => [text, index, logprobs]),
     best.map(({ text }, index) => [text, index, null])
   )
-  t.equal(chosen.usage?.completion_tokens, model.generated - before, 'all that was generated counts')
+  t.equal(chosen.usage?.completion_tokens, model.generated - before, 'all generated tokens count')
 })
 
-t.test('what does not go together, or is not there, is refused by name', async t => {
+t.test('unsupported fields and combinations are rejected by name', async t => {
   const { openai: client, post } = await connect(t)
   const create = (fields: object) =>
     refusal(client.completions.create({ model: 'toy', prompt: 'ab\n', ...fields } as never))
   t.match(await create({ prompt: '' }), { status: 400, message: /'prompt' must not be empty/, param: 'prompt' })
   t.match(await create({ prompt: [] }), { status: 400, param: 'prompt' })
   t.match(await create({ prompt: [-1] }), { status: 400, param: /^prompt/ })
-  t.match(await create({ prompt: [9999] }), { status: 400, message: /'prompt' holds 9999/ })
+  t.match(await create({ prompt: [9999] }), { status: 400, message: /'prompt' contains 9999/ })
   t.match(await create({ prompt: [['a']] }), { status: 400, param: /^prompt/ })
   t.match(await create({ best_of: 2, stream: true }), { status: 400, param: 'best_of' })
   t.match(await create({ best_of: 1, n: 2 }), {
@@ -133,7 +133,7 @@ t.test('what does not go together, or is not there, is refused by name', async t
   t.equal((await post('/v1/completions', { prompt: 'ab\n', suffix: '', user: 'me', best_of: 1, n: 1 })).status, 200)
 })
 
-t.test('several answers to one conversation draw different numbers, again the same for the same seed', async t => {
+t.test('several answers to one conversation differ, and repeat for the same seed', async t => {
   for (const slots of [1, 3]) {
     const { openai: client, model } = await connect(t, { slots, queue: 0 })
     const request = { model: 'toy', messages: say('aaaaaaaa'), temperature: 2, seed: 5, n: 3, max_tokens: 8 }
@@ -159,11 +159,11 @@ t.test('several answers to one conversation draw different numbers, again the sa
     t.same(streamed, first)
     t.equal(reasons.length, 3)
     t.equal(usage?.completion_tokens, model.requests.slice(-3).length * 8)
-    t.equal(usage?.prompt_tokens, model.requests.at(-1)?.tokens.length, 'the prompt counts once')
+    t.equal(usage?.prompt_tokens, model.requests.at(-1)?.tokens.length, 'the tokens of the prompt count once')
   }
 })
 
-t.test('one answer that fails ends all', async t => {
+t.test('one failed answer ends all', async t => {
   let begun = 0
   const { openai: client, model } = await connect(t, {
     slots: 2,
@@ -186,13 +186,13 @@ t.test('one answer that fails ends all', async t => {
   t.equal(model.capacity().active, 0)
 })
 
-t.test('tokens that were there already are told', async t => {
+t.test('cached tokens are reported', async t => {
   const { openai: client } = await connect(t, { cachedTokens: 5 })
   const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi') })
   t.match(answer.usage, { prompt_tokens_details: { cached_tokens: 5 } })
 })
 
-t.test('bodies have the fields of the format and no others', async t => {
+t.test('bodies have only the fields of the format', async t => {
   const { post } = await connect(t)
   const chat = (await (await post('/v1/chat/completions', { messages: say('a') })).json()) as any
   t.same(Object.keys(chat), ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'])

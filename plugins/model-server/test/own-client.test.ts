@@ -21,11 +21,11 @@ function problem(target: InferenceTarget, ...others: [typeof HERE?, ServedModel?
   return ownClient(() => target, ...others).problem()
 }
 
-t.test('a client that asks this server for a model that is not here is told of with both names', async t => {
+t.test('a client that requests an unknown model from this server is reported with both names', async t => {
   const asking = { model: 'llama3', urls: DEFAULTS }
   t.equal(
     problem(asking),
-    "INFER_MODEL asks for 'llama3', but the model server of this process at http://127.0.0.1:11435 has 'toy': " +
+    "INFER_MODEL is 'llama3', but the model server of this process at http://127.0.0.1:11435 has 'toy': " +
       'set INFER_MODEL to one of these, or plugins.model-server.model_name to that name'
   )
   for (const [url, host] of [
@@ -39,7 +39,7 @@ t.test('a client that asks this server for a model that is not here is told of w
   t.type(problem({ model: 'llama3', urls: ['http://localhost'] }, { host: 'localhost', port: 80 }), 'string')
 })
 
-t.test('a client that asks for what is here, for nothing, or elsewhere is none', async t => {
+t.test('a client with a served model, without a model, or with another server is no problem', async t => {
   t.equal(problem({ model: null, urls: DEFAULTS }), null)
   for (const model of ['toy', 'toy:latest', 'toy:adapter']) t.equal(problem({ model, urls: DEFAULTS }), null, model)
   for (const url of ['http://127.0.0.1:1', 'http://gpu:11435', 'https://localhost']) {
@@ -48,11 +48,11 @@ t.test('a client that asks for what is here, for nothing, or elsewhere is none',
   t.equal(new OwnClient(undefined, new ServedModel('toy', '/'), HERE).problem(), null)
 })
 
-t.test('it is told of again only when something else is wrong, and its health says it all the time', async t => {
+t.test('the problem is logged again only if it changes, and the health reports it all the time', async t => {
   let model = 'llama3'
   const client = ownClient(() => ({ model, urls: DEFAULTS }))
   const lines: string[] = []
-  const tell = () => client.tell({ warn: line => void lines.push(line) } as Logger)
+  const tell = () => client.report({ warn: line => void lines.push(line) } as Logger)
   tell()
   tell()
   t.match(lines.splice(0), [/'llama3'/])
@@ -66,7 +66,7 @@ t.test('it is told of again only when something else is wrong, and its health sa
   t.same(client.health(), { status: 'ok' })
 })
 
-t.test("a client that is off, or whose own settings are wrong, is not this server's business", async t => {
+t.test('a disabled client, or one with invalid settings, is not reported', async t => {
   const failing = ownClient(() => {
     throw new SvcError('ICL_ADDRESS_INVALID', 'no address', { status: 400 })
   })
@@ -77,13 +77,13 @@ t.test("a client that is off, or whose own settings are wrong, is not this serve
   t.throws(() => broken.problem(), TypeError)
 })
 
-t.test('once the model is loaded, so are the names of its adapters known', async t => {
+t.test('the names of adapters are known once the model is loaded', async t => {
   const served = new ServedModel('toy', '/models/toy')
   served.state = { status: 'ready', model: new ToyModel({}), modifiedAt: new Date() }
-  t.match(problem({ model: 'toy:adapter', urls: DEFAULTS }, HERE, served), /asks for 'toy:adapter'/)
+  t.match(problem({ model: 'toy:adapter', urls: DEFAULTS }, HERE, served), /INFER_MODEL is 'toy:adapter'/)
 })
 
-t.test('a process whose own client asks in vain says so when it starts, and once', async t => {
+t.test('a process whose client requests an unknown model reports it at the start, once', async t => {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
   const port = await freePort()
   const url = `http://localhost:${port}`
@@ -93,7 +93,7 @@ t.test('a process whose own client asks in vain says so when it starts, and once
     { model, port },
     { 'inference-client': { url, model: 'llama3' } }
   )
-  const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL asks for'))
+  const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL is'))
   await until(() => told().length > 0)
   t.match(told(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
   await kernel.replace(inferenceClient)

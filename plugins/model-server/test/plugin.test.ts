@@ -15,17 +15,17 @@ async function open(t: Test, settings: object = {}, plugins: readonly Plugin[] =
   return { ...kernel, generate, metrics }
 }
 
-t.test('a grammar of another plugin is there while that plugin is', async t => {
+t.test('a grammar of another plugin is available while that plugin is active', async t => {
   const { generate, replace } = await open(t, {}, [grammarPlugin()])
   const format = { type: 'grammar', grammar: { name: 'brackets' } }
   t.match((await generate({ format, prompt: '((x))' })).response, /^\((.*)\)$/)
   t.equal((await generate({ format, prompt: '((x))' })).response, '((x))')
-  t.match((await generate({ format: { ...format, grammar: { name: 'vox' } } })).error, /there are 'brackets'/)
+  t.match((await generate({ format: { ...format, grammar: { name: 'vox' } } })).error, /known are 'brackets'/)
   await replace(grammarPlugin('bracket-language', 'parentheses'))
-  t.match((await generate({ format })).error, /there is no grammar 'brackets': there are 'parentheses'/)
+  t.match((await generate({ format })).error, /there is no grammar 'brackets': known are 'parentheses'/)
 })
 
-t.test('the setting grammar holds every answer to it', async t => {
+t.test('the setting grammar constrains every answer', async t => {
   const { generate } = await open(t, { grammar: 'brackets' }, [grammarPlugin()])
   t.match((await generate({ prompt: '(x)' })).response, '(x)')
   t.match((await generate({ format: 'json' })).response, '{"toy": true}')
@@ -38,7 +38,7 @@ t.test('two plugins with a grammar of one name are a conflict that names both', 
   })
 })
 
-t.test('completions are measured by model and adapter, and the counts outlive a reload', async t => {
+t.test('completions are counted by model and adapter, and the counts outlive a reload', async t => {
   const { generate, metrics, replace } = await open(t, { queue: 3 }, [], { cachedTokens: 2 })
   await generate({})
   await generate({ options: { num_predict: 2 } })

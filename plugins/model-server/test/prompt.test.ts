@@ -34,7 +34,7 @@ t.test('no message can end itself and begin another', async t => {
   }
 })
 
-t.test('whatever a message holds, the number of turns is that of the messages', async t => {
+t.test('the number of turns is that of the messages, whatever the messages contain', async t => {
   const piece = fc.oneof(
     fc.string(),
     fc.constantFrom('<|im_start|>', '<|im_end|>', '<|', '|>', '<', 'im_start', '[', ']')
@@ -52,7 +52,7 @@ t.test('whatever a message holds, the number of turns is that of the messages', 
   t.pass()
 })
 
-t.test('names of tokens that the model does not know stay as they are', async t => {
+t.test('names of unknown tokens stay unchanged', async t => {
   const text = 'List<T>, <br>, </s>, [INST], <|fim_prefix|>, a <| b |> c, [1], <|endoftext|>'
   t.equal(neutraliseSpecialTokens(model, text), text.replace('<|endoftext|>', '[endoftext]'))
 })
@@ -71,7 +71,7 @@ t.test('one user message that is ChatML already is not wrapped again', async t =
   t.match(await renderConversation(model, conversation, 512), '[im_start]system', 'tools need the template')
 })
 
-t.test('a raw prompt reaches the model as it is, special tokens too', async t => {
+t.test('a raw prompt reaches the model unchanged, with its special tokens', async t => {
   const text = '<|im_start|>user\nhi'
   t.equal(model.detokenize(promptTokens(model, { kind: 'text', text }, 512)), text)
 })

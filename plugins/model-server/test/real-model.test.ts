@@ -11,7 +11,7 @@ import { openServer } from './open-server.ts'
 const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
 const TEMPLATES = new URL('../../inference-onnx/test/fixtures/templates/', import.meta.url)
 
-/** The bundled model behind the engine, with the template of a public model in the place of its own. */
+/** Opens the bundled model with the template of a public model. */
 async function open(t: Test, template: string, change: (directory: string) => void = () => undefined) {
   const directory = t.testdir()
   cpSync(BUNDLED, directory, { recursive: true })
@@ -43,7 +43,7 @@ const WEATHER = {
   }
 }
 
-t.test('the engine holds the bundled model to every format', async t => {
+t.test('the engine constrains the bundled model to every format', async t => {
   const { client, ollama } = await open(t, 'qwen2.5.jinja')
   const parsed = await client.chat.completions.parse({
     model,
@@ -68,7 +68,7 @@ t.test('the engine holds the bundled model to every format', async t => {
 })
 
 for (const template of ['qwen2.5.jinja', 'llama3.1.jinja', 'mistral.jinja', 'qwen3.jinja', 'phi4-mini.jinja']) {
-  t.test(`a call that is asked for is one that parses, with the template ${template}`, async t => {
+  t.test(`a forced call is valid, with the template ${template}`, async t => {
     const { client } = await open(t, template)
     const ask = {
       model,
@@ -100,11 +100,11 @@ for (const template of ['qwen2.5.jinja', 'llama3.1.jinja', 'mistral.jinja', 'qwe
         ...calls.map(call => ({ role: 'tool' as const, tool_call_id: call.id, content: 'rain' }))
       ]
     })
-    t.equal(again.choices[0]?.finish_reason, 'tool_calls', 'the template takes the calls and their answers')
+    t.equal(again.choices[0]?.finish_reason, 'tool_calls', 'the template accepts the calls and their results')
   })
 }
 
-t.test('references inside the schema of a function lead where they did', async t => {
+t.test('references inside the schema of a function keep their targets', async t => {
   const { client } = await open(t, 'mistral.jinja')
   const place = {
     type: 'object',
@@ -135,7 +135,7 @@ t.test('references inside the schema of a function lead where they did', async t
   }
 })
 
-t.test('a strict function of the helper of the client is called with arguments that parse', async t => {
+t.test('a strict function of the client helper gets valid arguments', async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const tool = zodFunction({
     name: 'person',
@@ -152,7 +152,7 @@ t.test('a strict function of the helper of the client is called with arguments t
   t.match(call?.function.parsed_arguments, { age: Number, kind: /^[ab]$/ })
 })
 
-t.test('a directory that holds an exported decoder is served as that and called ONNX', async t => {
+t.test('an exported decoder is served, and shown with the format ONNX', async t => {
   const model = fileURLToPath(new URL('../../inference-onnx/test/fixtures/exported/genai', import.meta.url))
   const { json, ready } = await openServer(t, [engine], { model })
   await ready()
@@ -160,7 +160,7 @@ t.test('a directory that holds an exported decoder is served as that and called 
   t.type((await json('/api/generate', { prompt: 'a', raw: true, stream: false })).body.response, 'string')
 })
 
-t.test('several answers to one question share their prompt', async t => {
+t.test('several answers to one prompt share its cache', async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const answer = await client.chat.completions.create({
     model,
@@ -172,10 +172,10 @@ t.test('several answers to one question share their prompt', async t => {
   })
   t.equal(new Set(answer.choices.map(choice => choice.message.content)).size > 1, true)
   const second = await client.chat.completions.create({ model, messages, max_tokens: 4 })
-  t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was there already')
+  t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was cached')
 })
 
-t.test('a template of a request that takes too many steps is refused, and the server goes on', async t => {
+t.test('a template of a request that takes too many steps is rejected, and the server continues', async t => {
   const { ollama } = await open(t, 'qwen2.5.jinja')
   const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
   const doubled = `{% set x = ['a'] %}${'{% set x = [x, x] %}'.repeat(40)}`
@@ -199,7 +199,7 @@ t.test('a template of a request that takes too many steps is refused, and the se
   t.ok((await ollama.generate({ model, prompt: 'hi', template: fine, options: { num_predict: 1 } })).done)
 })
 
-t.test('a model whose logits overflow answers 500 in the shape of each API', async t => {
+t.test('a model whose logits overflow answers 500 in the format of each API', async t => {
   const { ollama, client, url } = await open(t, 'qwen2.5.jinja', hugeWeights)
   const failed = { status: 500, type: 'server_error', message: /the model computed NaN/ }
   const params = { model, messages, max_tokens: 4 }

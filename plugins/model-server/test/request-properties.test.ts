@@ -37,7 +37,7 @@ const body = fc.oneof(
   )
 )
 
-t.test('readers of bodies return a request or refuse it by a code with a status below 500', async t => {
+t.test('body parsers return a request, or throw a code with a status below 500', async t => {
   for (const read of [readChatRequest, readCompletionRequest, readOllamaChat, readGenerateRequest]) {
     fc.assert(
       fc.property(body, value => {

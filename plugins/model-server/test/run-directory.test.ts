@@ -2,7 +2,7 @@ import { renameSync, utimesSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { runDirectoryState } from '../src/run-directory.ts'
 
-t.test('the fingerprint changes with names, sizes and times of files, and with nothing else', async t => {
+t.test('the fingerprint changes only with names, sizes and times of files', async t => {
   const directory = t.testdir({ 'config.json': '{}', 'model.safetensors': 'abc' })
   const then = new Date('2026-01-02T03:04:05Z')
   const config = `${directory}/config.json`
@@ -32,7 +32,7 @@ t.test('the fingerprint changes with names, sizes and times of files, and with n
   t.not((await runDirectoryState(directory)).fingerprint, first.fingerprint)
 })
 
-t.test('what is not a directory is named, with the setting that chose it', async t => {
+t.test('an error names a path that is no directory, and its setting', async t => {
   const directory = t.testdir({ file: '' })
   await t.rejects(runDirectoryState(`${directory}/file`), {
     code: 'MSV_RUN_DIRECTORY',

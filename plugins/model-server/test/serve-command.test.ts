@@ -50,7 +50,7 @@ t.test('the command starts the server with its flags and ends with its exit code
   ])
 })
 
-t.test('a signal goes on to the server, and the command ends when the server does', async t => {
+t.test('a signal is passed to the server, and the command ends with the server', async t => {
   const folder = packageWith(
     t,
     `import { writeFileSync } from 'node:fs'
@@ -71,19 +71,19 @@ t.test('a signal goes on to the server, and the command ends when the server doe
   t.equal(process.listenerCount('SIGTERM'), listeners)
 })
 
-t.test('a server that a signal ended has the exit code that shells give it', async t => {
+t.test('a server that was ended by a signal has the exit code of shells, 128 + n', async t => {
   const folder = packageWith(t, `process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)`)
   t.equal(await runServeCommand(folder)({ model: '.' }, terminal()), 128 + 9)
 })
 
-t.test('a server that is not installed is said to be missing', async t => {
+t.test('an error reports a server that is not installed', async t => {
   const io = terminal()
   t.equal(await runServeCommand(t.testdir({}))({ model: '.' }, io), 1)
   io.stderr.end()
   t.match(await text(io.stderr), /svc-model-server\.mjs is missing; install @svc\/plugin-model-server again/)
 })
 
-t.test('the program refuses arguments that it cannot use, with exit code 2', async t => {
+t.test('the program rejects invalid arguments with exit code 2', async t => {
   const refuse = (argv: string[], message: RegExp) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8' })
     t.equal(status, 2)
@@ -91,8 +91,8 @@ t.test('the program refuses arguments that it cannot use, with exit code 2', asy
     t.match(stderr, message)
   }
   const directory = t.testdir({ file: '' })
-  refuse([], /which command\? There is one: serve/)
-  refuse(['train'], /which command\?/)
+  refuse([], /expected the command serve/)
+  refuse(['train'], /expected the command serve/)
   refuse(['serve'], /--model DIR is missing/)
   refuse(['serve', '--model', `${directory}/none`], new RegExp(`run directory ${directory}/none does not exist`))
   refuse(['serve', '--model', `${directory}/file`], /file is not a directory/)
@@ -101,7 +101,7 @@ t.test('the program refuses arguments that it cannot use, with exit code 2', asy
   refuse(['serve', '--modle', directory], /--modle/)
 })
 
-t.test('the program explains itself', async t => {
+t.test('the program prints its usage', async t => {
   const child = spawn(process.execPath, [BIN, '--help'])
   t.match(await text(child.stdout), /svc-model-server serve --model DIR.*svc serve --profile model-server/s)
 })

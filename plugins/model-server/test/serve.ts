@@ -12,7 +12,7 @@ import { ToyModel, type ToyOptions } from './toy-engine.ts'
 
 export interface ServeOptions extends ToyOptions, Partial<Limits>, Partial<Omit<WireServices, 'stallMs'>> {
   readonly stallMs?: number
-  /** The model's state when requests come; default ready. */
+  /** State of the model; default: ready. */
   readonly state?: ServedModel['state']
 }
 
@@ -28,7 +28,7 @@ export interface Serving {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
-/** The routes on a real socket over the toy engine, until the test ends. */
+/** Serves the routes on a real socket with the toy engine, until the test ends. */
 export async function serve(t: Test, options: ServeOptions = {}): Promise<Serving> {
   const { slots = 1, queue = 8, maxTokens = 64, temperature = 0, timeoutMs = 0, stallMs = 60_000, ...rest } = options
   const model = new ToyModel(options, { slots })

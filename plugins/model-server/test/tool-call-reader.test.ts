@@ -16,7 +16,7 @@ interface Read {
   readonly calls: readonly (readonly [name: string, text: string, complete: boolean])[]
 }
 
-/** Everything that a reader makes of an answer that comes in these pieces. */
+/** Returns everything that a reader emits for an answer in these chunks. */
 function read(format: FormatName, chunks: readonly string[], forced = false): Read & { pieces: ToolCallPiece[] } {
   const reader = new ToolCallReader({ format: FORMATS[format], names: ['f', 'g'], offset: 0, forced })
   const pieces = [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.finish()]
@@ -106,7 +106,7 @@ const CASES: readonly (readonly [FormatName, string, Read])[] = [
 ]
 
 for (const [format, answer, expected] of CASES) {
-  t.test(`${format}: ${JSON.stringify(answer)} is read the same however it is cut`, async t => {
+  t.test(`${format}: ${JSON.stringify(answer)} gives the same result however it is chunked`, async t => {
     const plain = ({ text, calls }: Read) => ({ text, calls })
     t.same(plain(read(format, [answer])), expected)
     t.same(plain(read(format, [...answer])), expected)
@@ -137,7 +137,7 @@ t.test('the pieces of the arguments, put together, are the arguments', async t =
   }
 })
 
-t.test('a call is told as soon as its name is known, and its arguments while they are written', async t => {
+t.test('a call is emitted as soon as its name is known, and its arguments while they are generated', async t => {
   const reader = new ToolCallReader({ format: FORMATS.tagged, names: ['f'], offset: 0 })
   t.same(reader.push('<tool_call>\n{"name": "f'), [])
   t.match(reader.push('", "arg'), [{ type: 'call', index: 0, id: /^call_\w{24}$/, name: 'f' }])
@@ -154,17 +154,17 @@ t.test('text is held back only as long as it may be the beginning of a call', as
   t.match(reader.push('s>'), [{ text: ' <tools>' }])
 })
 
-t.test('an answer that was begun for the model starts inside a call', async t => {
+t.test('an answer with a prefilled call starts inside the call', async t => {
   t.match(read('tagged', ['{"name":"f","arguments":{}}'], true), { text: '', calls: [['f', '{}', true]] })
   t.match(read('list', ['[{"name":"f","arguments":{}}]'], true), { text: '', calls: [['f', '{}', true]] })
 })
 
-t.test('identifiers have the form that the template takes', async t => {
+t.test('ids have the form that the template accepts', async t => {
   t.match(FORMATS.list.newId(), /^[A-Za-z0-9]{9}$/)
   t.not(FORMATS.bare.newId(), FORMATS.bare.newId())
 })
 
-t.test('nothing of an answer without calls is lost, whatever it holds', async t => {
+t.test('an answer without calls loses no text', async t => {
   const piece = fc.oneof(
     fc.string(),
     fc.constantFrom('<tool_call>', '</tool_call>', '{', '}', '[TOOL_CALLS]', '[', ' ', '\n', '"name":', '<', '"x"', ',')

@@ -9,7 +9,7 @@ const parameters = {
 const tool = { name: 'f', parameters }
 const other = { name: 'g', parameters: { type: 'object' } }
 
-/** What a reference in a schema leads to. */
+/** Resolves a reference in a schema. */
 function follow(schema: unknown, reference: string): unknown {
   return reference
     .split('/')
@@ -22,7 +22,7 @@ for (const [template, field] of [
   ['[TOOL_CALLS]', 'arguments'],
   ['', 'parameters']
 ] as const) {
-  t.test(`the schema of a call by a template with '${template}' keeps what its functions refer to`, async t => {
+  t.test(`the schema of a call by a template with '${template}' keeps the references of its functions`, async t => {
     for (const [at, tools] of [[tool], [tool, other], [other, tool]].entries()) {
       const { constraint } = forcedCall(toolFormat(template), tools, true)
       t.equal(constraint.type, 'json-schema')
@@ -32,7 +32,7 @@ for (const [template, field] of [
       const moved = (own as { properties: Record<string, any> }).properties[field]
       t.same(follow(schema, moved.properties.from.$ref), { type: 'string' })
       t.equal(follow(schema, moved.properties.self.$ref), moved)
-      t.same(moved.properties.data.const, { $ref: '#/$defs/place' }, 'data is not touched')
+      t.same(moved.properties.data.const, { $ref: '#/$defs/place' }, 'data is unchanged')
     }
   })
 }

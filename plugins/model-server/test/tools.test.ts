@@ -7,14 +7,14 @@ import type { ServeOptions, Serving } from './serve.ts'
 const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const WEATHER: ChatCompletionTool = {
   type: 'function',
-  function: { name: 'weather', description: 'Tells the weather', parameters: PARAMETERS }
+  function: { name: 'weather', description: 'Shows the weather', parameters: PARAMETERS }
 }
 const TIME: ChatCompletionTool = { type: 'function', function: { name: 'time' } }
 const TAGGED = '… <tool_call> …'
 const LIST = '… [TOOL_CALLS] …'
 const BARE = '{{ tools }}'
 
-/** The toy repeats what it is told, calls too. */
+/** Serves the toy model, which repeats its prompt, calls included. */
 function connectTo(t: Test, chatTemplate: string, options: ServeOptions = {}): Promise<Serving & Clients> {
   return connect(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
 }
@@ -76,7 +76,7 @@ t.test('the streaming helpers of the client put calls together again', async t =
   t.match(choices[0]?.message.tool_calls, [{ function: { name: 'weather', arguments: '{"city": "Bonn"}' } }])
 })
 
-t.test('several calls in one answer are told apart, unless one is all that is wanted', async t => {
+t.test('several calls in one answer are separated, unless only one is allowed', async t => {
   const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const call = (city: string) => `<tool_call>{"name":"weather","arguments":{"city":"${city}"}}</tool_call>\n`
   const messages = say(call('Bonn') + call('Rom'))
@@ -91,7 +91,7 @@ t.test('several calls in one answer are told apart, unless one is all that is wa
   const before = model.generated
   const one = await ask(false)
   t.match(one.choices[0], { finish_reason: 'tool_calls', message: { tool_calls: { length: 1 } } })
-  t.ok(model.generated - before < messages[0]!.content.length, 'the model was stopped behind the first')
+  t.ok(model.generated - before < messages[0]!.content.length, 'the model was stopped after the first call')
   t.equal(one.usage?.completion_tokens, model.generated - before)
 
   const rows = []
@@ -109,7 +109,7 @@ for (const [template, name] of [
   [LIST, 'arguments'],
   [BARE, 'parameters']
 ] as const) {
-  t.test(`a template with ${template} is held to a call that is asked for`, async t => {
+  t.test(`a template with ${template} can be forced to call a function`, async t => {
     const { openai: client, model } = await connectTo(t, template)
     const ask = (tool_choice: object | string) =>
       client.chat.completions.create({
@@ -136,7 +136,7 @@ for (const [template, name] of [
   })
 }
 
-t.test('tools that may not be used are not shown to the model, and nothing is read as a call', async t => {
+t.test('disabled tools are not shown to the model, and nothing is parsed as a call', async t => {
   const { openai: client, model } = await connectTo(t, TAGGED)
   const messages = say(ANSWERS[TAGGED])
   const answer = await client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], tool_choice: 'none' })
@@ -144,7 +144,7 @@ t.test('tools that may not be used are not shown to the model, and nothing is re
   t.notOk(Object.hasOwn(model.rendered.at(-1)?.options ?? {}, 'tools'))
 })
 
-t.test('a strict function gets arguments that follow its schema, whatever the model was about to write', async t => {
+t.test('a strict function gets arguments that follow its schema', async t => {
   const { openai: client, model } = await connectTo(t, TAGGED)
   const strict = { ...WEATHER, function: { ...WEATHER.function, strict: true } } as ChatCompletionTool
   const wrong = 'Well. <tool_call>\n{"name": "weather", "arguments": {"town": 3}}\n</tool_call>'
@@ -159,7 +159,7 @@ t.test('a strict function gets arguments that follow its schema, whatever the mo
   t.ok(prompts[1]?.endsWith('assistant\nWell. <tool_call>\n{"name": "weather", "arguments": '), String(prompts[1]))
   t.same(model.requests[1]?.constraint, { type: 'json-schema', schema: PARAMETERS })
   t.ok(prompts[2]?.endsWith('{"name": "weather", "arguments": {"city":"text"}}'), String(prompts[2]))
-  t.equal(model.requests[2]?.constraint, undefined, 'behind the call the model is free again')
+  t.equal(model.requests[2]?.constraint, undefined, 'the model is unconstrained after the call')
   t.equal(answer.usage?.completion_tokens, model.generated)
 
   const streamed = await client.chat.completions
@@ -171,7 +171,7 @@ t.test('a strict function gets arguments that follow its schema, whatever the mo
   t.ok((short.usage?.completion_tokens ?? 0) <= 60)
 })
 
-t.test('beside tools a format is one of the text: the model calls, or answers in it', async t => {
+t.test('with tools a format applies only to text: the model calls a function, or answers in the format', async t => {
   const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const response_format = { type: 'json_object' as const }
   const create = (content: string, fields: object = {}) =>
@@ -186,7 +186,7 @@ t.test('beside tools a format is one of the text: the model calls, or answers in
   t.match((await create(call)).choices[0]?.message, { content: null, tool_calls: [{ function: { name: 'weather' } }] })
   const text = await create('no call')
   t.match(text.choices[0], { finish_reason: 'stop', message: { content: '{"toy": true}' } })
-  t.equal((await create('')).choices[0]?.message.content, '{"toy": true}', 'also where the model says nothing')
+  t.equal((await create('')).choices[0]?.message.content, '{"toy": true}', 'even if the model writes nothing')
   t.match((await create('x', { tool_choice: 'required' })).choices[0]?.finish_reason, 'tool_calls')
   const entries = (await create('no call', { logprobs: true })).choices[0]?.logprobs?.content ?? []
   t.equal(entries.map(each => each.token).join(''), '{"toy": true}')
@@ -200,11 +200,11 @@ t.test('beside tools a format is one of the text: the model calls, or answers in
     tools: [WEATHER],
     response_format
   })
-  t.equal(answer.choices[0]?.message.content, '{"toy": true}', 'an object that is no call is text')
+  t.equal(answer.choices[0]?.message.content, '{"toy": true}', 'an object that is not a call is text')
   t.ok(model.generated > 0)
 })
 
-t.test('conversations with calls and their answers reach the template whole', async t => {
+t.test('conversations with calls and their results reach the template unchanged', async t => {
   const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const calls = [{ name: 'weather', arguments: { city: 'Bonn <|im_end|>' } }]
   await client.chat.completions.create({
@@ -226,7 +226,7 @@ t.test('conversations with calls and their answers reach the template whole', as
   })
   const harmless = { name: 'weather', arguments: { city: 'Bonn [im_end]' } }
   t.match(model.rendered.at(-1), {
-    options: { tools: [{ name: 'weather', description: 'Tells the weather', parameters: PARAMETERS }] },
+    options: { tools: [{ name: 'weather', description: 'Shows the weather', parameters: PARAMETERS }] },
     messages: [
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: '', toolCalls: [{ id: 'c1', ...harmless }] },
@@ -258,7 +258,7 @@ t.test('conversations with calls and their answers reach the template whole', as
   ])
 })
 
-t.test('what is wrong with tools is named', async t => {
+t.test('errors name the invalid part of tools', async t => {
   const { post } = await connectTo(t, TAGGED)
   const cases: [object, RegExp][] = [
     [{ tools: [{ type: 'custom', custom: {} }] }, /'tools\[0\]\.type': tools of type 'custom' are not supported/],
@@ -267,7 +267,7 @@ t.test('what is wrong with tools is named', async t => {
       { tools: [{ type: 'function', function: {} }] },
       /'tools\[0\]\.function\.name' must be a string that is not empty/
     ],
-    [{ tools: [WEATHER, WEATHER] }, /'tools\[1\]\.function\.name' is 'weather', as that of an earlier tool/],
+    [{ tools: [WEATHER, WEATHER] }, /'tools\[1\]\.function\.name' is 'weather', the name of an earlier tool/],
     [
       { tools: [{ ...WEATHER, function: { name: 'f', parameters: [] } }] },
       /parameters' must be a JSON Schema, got an empty/
@@ -306,7 +306,7 @@ t.test('what is wrong with tools is named', async t => {
   }
 })
 
-t.test('a call that breaks off is no call: its text is kept where the format wants an object', async t => {
+t.test('an incomplete call stays text in formats that need an object', async t => {
   const { openai: client, ollama } = await connectTo(t, TAGGED)
   const messages = say('<tool_call>{"name": "weather", "arguments": {"city": "Bonn"}}</tool_call>')
   const reply = await ollama.chat({ model: 'toy', messages, tools: [WEATHER] as never, options: { num_predict: 50 } })

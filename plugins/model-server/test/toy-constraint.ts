@@ -2,7 +2,7 @@ import type { OutputConstraint, TextGrammar, TextGrammarState } from '@svc/contr
 import { SvcError } from '@svc/plugin-sdk'
 import { IM_END } from './toy-tokenizer.ts'
 
-/** A language of one text. */
+/** Grammar that accepts only one text. */
 export function literalGrammar(text: string): TextGrammar {
   const bytes = Buffer.from(text)
   const at = (position: number): TextGrammarState => ({
@@ -13,7 +13,7 @@ export function literalGrammar(text: string): TextGrammar {
   return { start: () => at(0) }
 }
 
-/** Holds the toy to a constraint: of everything that a schema allows it knows one value, which is enough to parse. */
+/** Constraint mask of the toy model. For a schema it accepts only one value, which is enough for valid JSON. */
 export class ToyMask {
   #state: TextGrammarState
 

@@ -19,18 +19,18 @@ export interface ToyOptions {
   readonly contextLength?: number
   readonly device?: string
   readonly format?: ModelInfo['format']
-  /** What the model says of its template, which is ChatML whatever this names. */
+  /** Template that the model reports; it always renders ChatML. */
   readonly chatTemplate?: string
   readonly abilities?: Partial<ChatAbilities>
-  /** Tokens of every prompt that were there already. */
+  /** Cached tokens of every prompt. */
   readonly cachedTokens?: number
-  /** Runs before every token: a place to wait or to throw. `generated` counts from 0; `signal` is the request's. */
+  /** Called before every token; may wait or throw. `generated` counts from 0; `signal` is that of the request. */
   beforeToken?(generated: number, signal: AbortSignal | undefined): void | Promise<void>
-  /** Runs before a load is over: a place to wait or to throw. */
+  /** Called before a load ends; may wait or throw. */
   beforeLoaded?(options: LoadOptions): void | Promise<void>
 }
 
-/** A whole engine over {@link echoModel}: small, deterministic, and true to the contract. */
+/** Complete, small and deterministic engine with {@link echoModel}. */
 export class ToyEngine implements InferenceEngine {
   readonly name = 'toy 1.0.0'
   readonly models: ToyModel[] = []
@@ -56,14 +56,14 @@ export class ToyEngine implements InferenceEngine {
 export class ToyModel implements LoadedModel {
   readonly info: ModelInfo
   readonly chatAbilities: ChatAbilities
-  /** What it was asked to generate, and to render. */
+  /** Requests that were generated, and conversations that were rendered. */
   readonly requests: GenerateRequest[] = []
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
   /** Templates of requests. */
   readonly templates: string[] = []
   /** Tokens generated so far, over all sequences. */
   generated = 0
-  /** Sequences that ended, by how. */
+  /** Finish reasons of the sequences. */
   readonly ended: string[] = []
   closed = false
   readonly #options: ToyOptions
@@ -91,7 +91,7 @@ export class ToyModel implements LoadedModel {
     }
   }
 
-  /** A thought that the request wants or that the name of the template begins is opened in the answer. */
+  /** Opens a thought in the answer if the request or the name of the template enables thoughts. */
   renderChat(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
     this.rendered.push({ messages, options })
     if (messages.some(({ role }, at) => role === 'system' && at > 0)) throw new Error('system message must come first')
@@ -184,7 +184,7 @@ export class ToyModel implements LoadedModel {
     try {
       while (generated.length < Math.min(request.maxTokens ?? room, room)) {
         await this.#options.beforeToken?.(generated.length, signal)
-        // Real engines compute off the event loop; without this nobody else would ever run.
+        // Real engines compute off the event loop. Without this wait no other task would run.
         await new Promise(setImmediate)
         if (signal?.aborted || this.closed) {
           finishReason = 'cancelled'
@@ -236,7 +236,7 @@ export class ToyModel implements LoadedModel {
     }
   }
 
-  /** Waits for a slot; false when the wait was given up. */
+  /** Waits for a slot. Resolves to false if the request was aborted. */
   async #enter(signal: AbortSignal | undefined): Promise<boolean> {
     if (this.#active < this.#slots) {
       this.#active += 1
@@ -253,7 +253,7 @@ export class ToyModel implements LoadedModel {
     })
   }
 
-  /** A slot goes straight to the next in line. */
+  /** Passes the slot to the next waiting request. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#active -= 1
@@ -261,7 +261,7 @@ export class ToyModel implements LoadedModel {
   }
 }
 
-/** Characters at the end of a text that could be the beginning of a stop string. */
+/** Returns the number of characters at the end of a text that could begin a stop string. */
 function heldBack(text: string, stop: readonly string[]): number {
   let longest = 0
   for (const string of stop) {

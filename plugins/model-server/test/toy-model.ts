@@ -3,9 +3,8 @@ import { IM_END, IM_START, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
 const STRONG = 8
 
 /**
- * A language model over bytes that likes to repeat: in a conversation what the user said last, and then it ends its
- * turn; in any other text the first line, for ever. `next(generated)` are the logits of the token after the prompt and
- * what has been generated.
+ * Language model over bytes that repeats: in a conversation the last user message, once; in other text the first line,
+ * without end. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
  */
 export function echoModel(prompt: readonly number[]): { next(generated: readonly number[]): Float32Array } {
   const answer = lastTurn(prompt, 'assistant')
@@ -27,7 +26,7 @@ export function echoModel(prompt: readonly number[]): { next(generated: readonly
   }
 }
 
-/** Tokens of the last turn of a role, up to its end or that of the text. */
+/** Returns the tokens of the last turn of a role, up to its end or the end of the text. */
 function lastTurn(tokens: readonly number[], role: string): readonly number[] | null {
   const header = [IM_START, ...tokenize(`${role}\n`, false)]
   for (let at = tokens.length - header.length; at >= 0; at--) {

@@ -2,7 +2,7 @@ import { inferenceEngine } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { ToyEngine } from './toy-engine.ts'
 
-/** Provides the toy to the plugins of a test. */
+/** Plugin that provides the toy engine in a test. */
 export function toyPlugin(engine = new ToyEngine()): Plugin {
   return definePlugin({
     name: 'toy-engine',

@@ -19,9 +19,9 @@ function open() {
   return { ask, clock }
 }
 
-t.test('every name is logged once in ten minutes, with what is served and the variable to set', async t => {
+t.test('every name is logged once in ten minutes, with the served models and the variable to set', async t => {
   const { ask, clock } = open()
-  t.match(ask('llama3'), [/asks for the model 'llama3'.*has 'toy', 'toy:one': set INFER_MODEL/])
+  t.match(ask('llama3'), [/requested the model 'llama3'.*has 'toy', 'toy:one': set INFER_MODEL/])
   t.same(ask('llama3'), [])
   clock.now = 5 * MINUTE
   t.match(ask('other'), [/'other'/])
@@ -30,7 +30,7 @@ t.test('every name is logged once in ten minutes, with what is served and the va
   t.same(ask('other'), [], 'its time is not over')
 })
 
-t.test('names that never end are neither all remembered nor all logged', async t => {
+t.test('the number of remembered and logged names is limited', async t => {
   const { ask, clock } = open()
   const logged = Array.from({ length: 5000 }, (_, each) => ask(`name ${each}`).length)
   t.equal(
@@ -41,7 +41,7 @@ t.test('names that never end are neither all remembered nor all logged', async t
   t.equal(ask('afterwards').length, 1)
 })
 
-t.test('a name of somebody outside is cut, and steers neither a log nor a terminal', async t => {
+t.test('a name from outside is truncated, and its control characters are escaped', async t => {
   t.equal(shownName('llama3:8b'), "'llama3:8b'")
   t.equal(shownName('a\r\nb\u001b[31m\u009b\u202e\u2028'), String.raw`'a\u{d}\u{a}b\u{1b}[31m\u{9b}\u{202e}\u{2028}'`)
   t.equal(shownName('x'.repeat(64)), `'${'x'.repeat(64)}'`)
@@ -49,7 +49,7 @@ t.test('a name of somebody outside is cut, and steers neither a log nor a termin
   t.equal(shownName('𝔸'.repeat(65)), `'${'𝔸'.repeat(64)}…'`, 'no character is cut in two')
 })
 
-t.test('routes of both APIs refuse an unknown model with both names, and the log hears of it once', async t => {
+t.test('routes of both APIs reject an unknown model with both names, and log it once', async t => {
   const { post, warnings, url } = await serve(t)
   const asked = 'llama3\u001b[2J'
   const message = String.raw`model 'llama3\u{1b}[2J' not found, this server has 'toy'`
@@ -65,6 +65,6 @@ t.test('routes of both APIs refuse an unknown model with both names, and the log
     t.same([response.status, await response.json()], [404, { error }], path)
   }
   t.equal((await fetch(`${url}/v1/models/${encodeURIComponent(asked)}`)).status, 404)
-  t.match(warnings, [String.raw`asks for the model 'llama3\u{1b}[2J', and this server has 'toy': set INFER_MODEL`])
+  t.match(warnings, [String.raw`requested the model 'llama3\u{1b}[2J', but this server has 'toy': set INFER_MODEL`])
   t.equal(warnings.length, 1)
 })

@@ -1,4 +1,4 @@
-/** Waits until something holds; the runner's time-out is the limit. */
+/** Waits until a condition is true; the timeout of the test runner is the limit. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
 }

@@ -8,29 +8,29 @@ import type { ToolFormat } from './tool-format.ts'
 
 type TextEvent = Extract<CompletionEvent, { type: 'text' }>
 
-/** What to look for in an answer. */
+/** Parts to recognise in an answer, and their constraints. */
 export interface AnswerReading {
-  /** `inside`: the prompt has begun the thought. */
+  /** `inside`: the prompt has opened the thought. */
   readonly thinking: { readonly marks: ThinkingMarks; readonly inside: boolean } | null
-  /** What must follow the thought; its beginning is written for the model. */
+  /** Constraint on the text after the thought. `prefill` is its beginning, which the model does not generate. */
   readonly afterThought?: { readonly prefill: string; readonly constraint: FieldConstraint }
-  /** What text must follow that is written in the place of a call. */
+  /** Constraint on text that the model writes instead of a call. */
   readonly textRule?: FieldConstraint
   readonly tools: {
     readonly format: ToolFormat
     readonly names: readonly string[]
-    /** The answer behind any thought is a call, whose beginning is written for the model. */
+    /** The answer after any thought is a call, whose beginning is prefilled. */
     readonly forced: boolean
     /** Whether one answer may hold several calls. */
     readonly several: boolean
-    /** Schemas of the arguments of functions whose calls must follow them, by name. */
+    /** Constraints on the arguments of strict functions, by function name. */
     readonly strict: ReadonlyMap<string, FieldConstraint>
   } | null
 }
 
 export const PLAIN: AnswerReading = { thinking: null, tools: null }
 
-/** A call whose arguments are generated apart. */
+/** A call whose arguments are generated separately, under their schema. */
 interface StrictCall {
   readonly index: number
   readonly id: string
@@ -38,7 +38,7 @@ interface StrictCall {
   arguments: string
 }
 
-/** Makes events of the text of an answer, and says where the model has to pause. */
+/** Turns the text of an answer into events, and reports where generation must pause. */
 export class AnswerReader {
   readonly #reading: AnswerReading
   readonly #marks: SpecialMarks
@@ -47,11 +47,11 @@ export class AnswerReader {
   /** The answer as the model sees it. */
   #raw = ''
   #hasContent = false
-  /** Probabilities of tokens whose text has not been handed out, by where it ends. */
+  /** Log probabilities of tokens whose text was not emitted yet; `end` is where it ends in the raw text. */
   #logprobs: { readonly end: number; readonly entries: NonNullable<TextEvent['logprobs']> }[] = []
   #strict: StrictCall | undefined
   #continuation: Continuation | undefined
-  /** Everything from here on is text under a rule. */
+  /** Everything from here on is text under a constraint. */
   #bound = false
   #over = false
   #called = false
@@ -69,12 +69,12 @@ export class AnswerReader {
     this.#thinking = thinking === null ? null : new ThinkingReader(thinking.marks, thinking.inside)
   }
 
-  /** Nothing more of this part is wanted: it is over, or goes on under another rule. */
+  /** True if this part must end: the answer is complete, or continues under another constraint. */
   get pausing(): boolean {
     return this.#over || this.#continuation !== undefined
   }
 
-  /** Whether there are calls, and all of them are complete. */
+  /** True if there are calls, and all of them are complete. */
   get calledWhole(): boolean {
     return this.#called && !this.#brokenOff
   }
@@ -94,14 +94,14 @@ export class AnswerReader {
     return events
   }
 
-  /** The last events of a part, and how the answer goes on when it does. */
+  /** Returns the last events of a part, and the continuation if the answer continues. */
   endPart(finishReason: 'stop' | 'length'): { readonly events: AnswerEvent[]; readonly continuation?: Continuation } {
     const continuation = this.#takeContinuation()
     if (continuation !== undefined) return { events: [], continuation }
     if (this.#over) return { events: [] }
     if (this.#strict !== undefined) return this.#endArguments(this.#strict, finishReason === 'stop')
     const thoughts = this.#hasContent ? [] : this.#thoughts(this.#thinking?.finish() ?? [])
-    // A model that ends its turn in the middle of a thought still owes its answer.
+    // If the model ends its turn inside a thought, the answer is still missing.
     if (finishReason === 'stop' && !this.#hasContent) this.#answerAfter(`${this.#raw}${this.#closeMark}`)
     const pieces = this.#bound ? [] : (this.#toolCalls?.finish() ?? [])
     const events = [...thoughts, ...this.#events(pieces)]
@@ -127,7 +127,7 @@ export class AnswerReader {
     return events
   }
 
-  /** Where something must follow the thought, the model goes on behind it under that rule. */
+  /** Continues after the thought under its constraint, if there is one. */
   #answerAfter(thought: string): void {
     const { afterThought } = this.#reading
     if (afterThought === undefined) return
@@ -144,7 +144,7 @@ export class AnswerReader {
     return continuation
   }
 
-  /** `start`: where the text begins in the raw answer. */
+  /** Emits text; `start` is where it begins in the raw answer. */
   #content(text: string, start = this.#raw.length - text.length): AnswerEvent[] {
     this.#hasContent = true
     const { tools } = this.#reading
@@ -171,7 +171,7 @@ export class AnswerReader {
     return events
   }
 
-  /** Where text has a rule and no call has been made, the model begins that text again under it. */
+  /** Restarts the text under its constraint, if it has one and no call was made. */
   #beginBoundText(start: number): boolean {
     const { textRule } = this.#reading
     if (textRule === undefined || this.#bound || this.#called || this.#continuation !== undefined) return false
@@ -186,7 +186,7 @@ export class AnswerReader {
     const { tools } = this.#reading
     const constraint = tools?.strict.get(name)
     if (tools === null || tools.forced || constraint === undefined) return
-    // What the model has written beyond the name is written for it, so that its arguments begin behind it.
+    // Everything up to the arguments is prefilled, so the model generates only the arguments.
     const beginning = `{"name": ${JSON.stringify(name)}, "${tools.format.argumentsField}": `
     this.#raw = this.#raw.slice(0, start) + beginning
     this.#strict = { index, id, name, arguments: '' }
@@ -219,7 +219,7 @@ export class AnswerReader {
     return { events, continuation: { raw } }
   }
 
-  /** Probabilities of the tokens that end within a part of the raw text; those before it belong to no text. */
+  /** Removes and returns log probabilities of tokens that end within a part of the raw text. Drops earlier ones. */
   #takeLogprobs(start: number, end: number): TextEvent['logprobs'] {
     if (this.#logprobs.length === 0) return undefined
     const taken = this.#logprobs.filter(each => each.end > start && each.end <= end)

@@ -6,7 +6,7 @@ import type { ToolCallPiece } from './tool-call-reader.ts'
 type TextEvent = Extract<CompletionEvent, { type: 'text' }>
 type EndEvent = Extract<CompletionEvent, { type: 'done' }>
 
-/** What an answer is made of, whatever the wire format. */
+/** Part of an answer, independent of the wire format. */
 export type AnswerEvent =
   | { readonly type: 'text'; readonly text: string; readonly logprobs?: NonNullable<TextEvent['logprobs']> }
   | { readonly type: 'thinking'; readonly text: string }
@@ -17,24 +17,24 @@ export interface AnswerEnd {
   readonly type: 'done'
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
   readonly usage: GenerateUsage
-  /** Tokens of what the model thought; among those of the completion. */
+  /** Tokens of the thoughts, which are included in those of the completion. */
   readonly thinkingTokens: number
 }
 
-/** From where an answer goes on under another rule. */
+/** Point from which an answer continues under another constraint. */
 export interface Continuation {
-  /** The answer so far, as the model is to see it. */
+  /** The answer so far, as the model sees it. */
   readonly raw: string
-  /** What must follow; anything when it is absent. */
+  /** Constraint on the rest of the answer; absent: none. */
   readonly constraint?: FieldConstraint
 }
 
-/** Goes on with an answer of which so many tokens have been generated; null when it may have no more. */
+/** Continues an answer of `generated` tokens. Resolves to null at its token limit. */
 export type Proceed = (continuation: Continuation, generated: number) => Promise<Completion | null>
 
 /**
- * Parts an answer into thoughts, text and calls while it is written. Where a rule begins in the middle of it, behind the
- * thoughts or at the arguments of a strict function, the model is stopped there and goes on under the rule.
+ * Splits an answer into thoughts, text and calls while it is generated. A constraint may begin inside the answer: after
+ * the thoughts, or at the arguments of a strict function. There generation stops and continues under the constraint.
  */
 export async function* readAnswer(
   first: Completion,
@@ -75,7 +75,7 @@ async function* readPart(reader: AnswerReader, completion: Completion): AsyncGen
   throw new Error('a completion ended without its last event')
 }
 
-/** Usage of an answer that was generated in parts: its prompt is that of the first. */
+/** Adds the usage of two parts of an answer. The prompt is that of the first part. */
 function sumOf(first: GenerateUsage, next: GenerateUsage): GenerateUsage {
   return {
     promptTokens: first.promptTokens,

@@ -1,15 +1,15 @@
 /**
- * Reads one JSON object with a function's name and arguments, character by character, and tells what is certain so far:
- * `{"name": "f", "arguments": {…}}`. Models also write `parameters`, or the name under `function`.
+ * Incremental parser of one call, `{"name": "f", "arguments": {…}}`. It reads character by character and exposes the
+ * name and the arguments as soon as they are certain. Models also write `parameters`, or the name under `function`.
  */
 export class CallObject {
   /** Everything read so far. */
   raw = ''
-  /** Known once its text has ended. */
+  /** Set once the string of the name has ended. */
   name: string | undefined
-  /** JSON text of the arguments as far as it has come; undefined until it is certain that they are an object. */
+  /** JSON text of the arguments so far; undefined until it is certain that they are an object. */
   argumentsText: string | undefined
-  /** `broken`: it is not such an object. */
+  /** `broken`: the text is not a call. */
   state: 'reading' | 'complete' | 'broken' = 'reading'
   #step: 'open' | 'key' | 'in-key' | 'colon' | 'value-start' | 'value' | 'after' = 'open'
   #key = ''
@@ -19,7 +19,7 @@ export class CallObject {
   #escaped = false
   readonly #alone: boolean
 
-  /** `name`: what has been read of the call already, where the arguments alone are an object. */
+  /** `name`: function name that was read before, if only the arguments are an object. */
   constructor(name?: string) {
     this.#alone = name !== undefined
     if (name === undefined) return

@@ -1,4 +1,4 @@
-/** Length of the longest end of a text that one of the marks begins with, and that is not the whole mark. */
+/** Returns the length of the longest suffix of the text that is a proper prefix of one of the marks. */
 export function possibleMark(text: string, marks: readonly string[]): number {
   let longest = 0
   for (const mark of marks) {

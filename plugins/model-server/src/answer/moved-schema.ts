@@ -1,9 +1,9 @@
-/** Keywords that hold data, in which a `$ref` is none. */
+/** Keywords that hold data, in which `$ref` is not a reference. */
 const DATA = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
- * A schema that has become part of another: its references to itself lead to where it is now.
- * `pointer` is that place, for example `#/properties/arguments`.
+ * Rewrites the local references of a schema that is embedded in another schema.
+ * `pointer` is its place in the outer schema, for example `#/properties/arguments`.
  */
 export function movedSchema<A>(schema: A, pointer: string): A {
   if (Array.isArray(schema)) return schema.map(each => movedSchema(each, pointer)) as A

@@ -3,8 +3,8 @@ import type { GenerateEvent, LoadedModel } from '@svc/contracts'
 type TextEvent = Extract<GenerateEvent, { type: 'text' }>
 
 /**
- * Puts marks back into text from which the engine left them out, since the tokenizer calls them special tokens. Where a
- * mark is ordinary text, or no token of its own, nothing is to be done.
+ * Puts marks back into the text of an answer. The engine omits them if the tokenizer defines them as special tokens.
+ * Marks that are ordinary text, or more than one token, need no change.
  */
 export class SpecialMarks {
   readonly #model: LoadedModel

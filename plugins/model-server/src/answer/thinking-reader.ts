@@ -1,6 +1,6 @@
 import { possibleMark } from './held-text.ts'
 
-/** Marks around what a model thinks before it answers. */
+/** Marks around the thoughts of a model. */
 export interface ThinkingMarks {
   readonly open: string
   readonly close: string
@@ -11,7 +11,7 @@ const KNOWN: readonly ThinkingMarks[] = [
   { open: '[THINK]', close: '[/THINK]' }
 ]
 
-/** The marks that a chat template names; null when its model does not think aloud. */
+/** Returns the marks that a chat template contains; null if the model writes no thoughts. */
 export function thinkingMarks(template: string): ThinkingMarks | null {
   return KNOWN.find(({ open, close }) => template.includes(open) || template.includes(close)) ?? null
 }
@@ -23,7 +23,7 @@ export interface ThinkingPiece {
   readonly end: number
 }
 
-/** Parts what a model thought from what it answers. White space around the thought is dropped, with the marks. */
+/** Separates the thoughts of a model from its answer. Drops the marks, and white space around the thoughts. */
 export class ThinkingReader {
   readonly #marks: ThinkingMarks
   #state: 'before' | 'inside' | 'behind' | 'content'
@@ -31,7 +31,7 @@ export class ThinkingReader {
   /** Where the buffer begins in the raw text. */
   #offset = 0
   #shown = false
-  /** Where the thought ended in the raw text, its mark included; 0 when there was none. */
+  /** End of the thought in the raw text, its mark included; 0 if there was no thought. */
   closedAt: number | undefined
 
   /** `inside`: the prompt has opened the thought already. */

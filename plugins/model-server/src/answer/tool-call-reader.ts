@@ -20,12 +20,12 @@ export type ToolCallPiece =
       readonly name: string
       readonly start: number
     }
-  /** More of its arguments. */
+  /** More text of the arguments. */
   | { readonly type: 'arguments'; readonly index: number; readonly text: string }
-  /** It has ended; `complete` is false when the answer broke off inside. `raw`: all that the model wrote of it. */
+  /** The call has ended; `complete` is false if the answer ended inside it. `raw`: text of the whole call. */
   | { readonly type: 'called'; readonly call: ToolCall; readonly complete: boolean; readonly raw: string }
 
-/** Newer models of Mistral write `name[ARGS]{…}`. */
+/** Form of newer Mistral models: `name[ARGS]{…}`. */
 const NAMED_CALL = /^([\w.-]{1,64})(?:\[ARGS\])?(?=\{)/
 const MAYBE_NAMED_CALL = /^[\w.-]{1,64}(\[A?R?G?S?\]?)?$/
 
@@ -35,7 +35,7 @@ interface OpenCall {
   readonly start: number
   /** Set once the call has been announced. */
   id: string | undefined
-  /** Characters of the arguments that have been handed out. */
+  /** Characters of the arguments that were emitted. */
   sent: number
 }
 
@@ -45,15 +45,15 @@ export interface ToolCallReaderOptions {
   readonly names: readonly string[]
   /** Where the text begins in the raw answer. */
   readonly offset: number
-  /** The answer was begun for the model: it starts inside a call. */
+  /** The beginning of the answer was prefilled: it starts inside a call. */
   readonly forced?: boolean
 }
 
 /**
- * Finds calls in an answer while it is written. What turns out not to be a call is text after all, and nothing of it is
- * lost; white space around calls is dropped.
+ * Finds calls in an answer while it is generated. Text that only looked like a call is emitted as text, without loss.
+ * White space around calls is dropped.
  *
- * A call is announced as soon as its name is known, its arguments follow as they are written.
+ * A call is announced as soon as its name is known. Its arguments follow while they are generated.
  */
 export class ToolCallReader {
   readonly #format: ToolFormat
@@ -62,12 +62,12 @@ export class ToolCallReader {
   #buffer = ''
   /** Where the buffer begins in the raw text. */
   #offset: number
-  /** What has been taken from the buffer since the mark, in case that it is text after all. */
+  /** Text taken from the buffer since the mark; emitted as text if there is no call. */
   #region = ''
   #call: OpenCall | undefined
   #calls = 0
   #inList = false
-  /** A call has ended, and nothing but white space came since. */
+  /** A call has ended, and only white space followed. */
   #behindCall = false
   #textShown = false
 
@@ -87,7 +87,7 @@ export class ToolCallReader {
     return this.#advance(true)
   }
 
-  /** The call that was begun last has been read by somebody else; what follows begins at `offset`. */
+  /** Continues at `offset`, after the caller has read the rest of the last call itself. */
   resume(offset: number): void {
     this.#buffer = ''
     this.#region = ''
@@ -130,14 +130,14 @@ export class ToolCallReader {
     return this.#textPiece(this.#buffer.slice(0, this.#buffer.length - possible).trimEnd().length)
   }
 
-  /** Where an answer that is nothing but a call begins. */
+  /** Finds the begin of a call in an answer that consists only of a call. */
   #bareCall(): readonly [number, number] {
     const { name } = this.#format
     const begins = name === 'bare' && !this.#textShown && this.#buffer.trimStart().startsWith('{')
     return begins ? [this.#buffer.indexOf('{'), 0] : [-1, 0]
   }
 
-  /** Before a call, between two, or behind the last one. */
+  /** Reads text before a call, between two calls, or after the last call. */
   #readBetween(final: boolean): ToolCallPiece[] {
     const { name, close } = this.#format
     const taken = this.#separator.exec(this.#buffer)?.[0] ?? ''
@@ -166,7 +166,7 @@ export class ToolCallReader {
     return this.#behindCall ? this.#leave() : this.#asText()
   }
 
-  /** What may stand before a call of the format and is no part of it. */
+  /** Matches text of the format that may precede a call without being part of it. */
   get #separator(): RegExp {
     const { name } = this.#format
     if (name === 'tagged') return /^\s+/
@@ -204,7 +204,7 @@ export class ToolCallReader {
     return pieces
   }
 
-  /** What can be told of a call now that could not be told before. */
+  /** Returns events for the parts of a call that have become certain. */
   #news(open: OpenCall): ToolCallPiece[] {
     const { object, index, start } = open
     if (object.name === undefined) return []
@@ -230,7 +230,7 @@ export class ToolCallReader {
     return []
   }
 
-  /** What looked like a call and is none. */
+  /** Returns text that looked like a call, but is none. */
   #asText(): ToolCallPiece[] {
     const text = this.#region
     this.#call = undefined
@@ -240,7 +240,7 @@ export class ToolCallReader {
   }
 
   #textPiece(length: number): ToolCallPiece[] {
-    // White space that follows a call, and nothing else, belongs to no text.
+    // White space is dropped if it is all that follows a call.
     if (this.#calls > 0 && !this.#textShown) {
       const space = this.#buffer.length - this.#buffer.trimStart().length
       const before = Math.min(space, length)

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import type { ChatTool, OutputConstraint } from '@svc/contracts'
 import { movedSchema } from './moved-schema.ts'
 
-/** How a family of models writes the calls that it makes. */
+/** Text format in which a family of models writes its calls. */
 export interface ToolFormat {
   readonly name: 'tagged' | 'list' | 'bare'
-  /** Texts that begin calls. */
+  /** Marks that begin a call. */
   readonly opens: readonly string[]
-  /** Text that ends one call; empty where its JSON does. */
+  /** Mark that ends a call; empty if a call ends with its JSON. */
   readonly close: string
   /** Name of the field with the arguments. */
   readonly argumentsField: 'arguments' | 'parameters'
-  /** Identifier of a new call, in the form that the family's template accepts. */
+  /** Returns an id for a new call, in the form that the family's template accepts. */
   newId(): string
 }
 
@@ -51,19 +51,19 @@ const BARE: ToolFormat = {
   newId: () => `call_${randomText(24)}`
 }
 
-/** The format that a chat template teaches its model. What names none of the marks is read as Llama's. */
+/** Returns the format whose marks a chat template contains. The default is the format of Llama. */
 export function toolFormat(template: string): ToolFormat {
   const format = [TAGGED, LIST].find(({ opens }) => opens.some(mark => template.includes(mark)))
   return format ?? (template.includes('<|tool|>') ? FUNCTOOLS : BARE)
 }
 
-/** The beginning of an answer that has to be a call, and what must follow it. */
+/** Prefilled beginning of an answer that must be a call, and the constraint on the rest. */
 export interface ForcedCall {
   readonly prefill: string
   readonly constraint: OutputConstraint
 }
 
-/** Makes the answer a call of one of the tools; `several`: of one or more of them, where the format can say so. */
+/** Forces a call of one of the tools; `several` allows more calls, if the format supports that. */
 export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], several: boolean): ForcedCall {
   const isList = format.name === 'list'
   const calls = tools.map(({ name, parameters }, at) => {
@@ -84,7 +84,7 @@ export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], sever
   return { prefill: String(format.opens[0]), constraint: { type: 'json-schema', schema } }
 }
 
-/** A function without parameters may be declared with an empty schema. */
+/** Adds the type `object`: a function without parameters may be declared with an empty schema. */
 function withObjectType(parameters: ChatTool['parameters']): object {
   return 'type' in parameters || 'anyOf' in parameters || '$ref' in parameters
     ? parameters

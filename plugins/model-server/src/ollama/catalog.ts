@@ -1,7 +1,7 @@
 import type { Limits } from '../completions.ts'
 import { type KnownModel, type ServedModel, type ServedVariant, variantDigest } from '../served-model.ts'
 
-/** The model as `/api/tags` lists it. */
+/** Returns the entry of the model in `/api/tags`. */
 export function tagsEntry(variant: ServedVariant): object {
   const { name, modifiedAt } = variant
   return {
@@ -14,10 +14,10 @@ export function tagsEntry(variant: ServedVariant): object {
   }
 }
 
-/** How the format writes that a model is never unloaded. */
+/** Expiry date of a model that is never unloaded. */
 const NEVER = '9999-12-31T23:59:59Z'
 
-/** The model as `/api/ps` lists it. */
+/** Returns the entry of the model in `/api/ps`. */
 export function runningEntry(variant: ServedVariant, expiresAt: Date | null): object {
   const { name, info } = variant
   const size = sizeOf(variant)
@@ -33,7 +33,7 @@ export function runningEntry(variant: ServedVariant, expiresAt: Date | null): ob
   }
 }
 
-/** Facts about the model for `/api/show`. */
+/** Returns the facts about the model for `/api/show`. */
 export function showReply(variant: ServedVariant, limits: Limits): object {
   const { name, info, modifiedAt } = variant
   const adapter = variant.adapter ?? info.adapter
@@ -69,7 +69,7 @@ function capabilitiesOf({ chatAbilities, infills }: KnownModel): readonly string
   ]
 }
 
-/** The model in the words of that file format; its template is Jinja. */
+/** Returns a Modelfile of the model; its template is Jinja. */
 function modelfile(name: string, template: string, parameters: Readonly<Record<string, number>>): string {
   return [
     `# Made by svc from the run directory that is served as ${name}`,
@@ -80,7 +80,7 @@ function modelfile(name: string, template: string, parameters: Readonly<Record<s
   ].join('\n')
 }
 
-/** Probes search this text for the name of an accelerator, so it names the device and nothing else. */
+/** Returns the version and the device. Clients search this text for an accelerator, so it contains nothing else. */
 export function versionReply(version: string, served: ServedModel): object {
   const { known } = served
   return { version, ...(known === undefined ? {} : { device: known.info.device }) }

@@ -6,9 +6,9 @@ import { grammarName, regexPattern } from '../named-format.ts'
 const FIELD = 'format'
 
 /**
- * What `format` makes of the answer: `json` any object, a JSON Schema what it describes, and, as additions,
+ * Returns the constraint that `format` sets: `json` for any object, or a JSON Schema. Extensions are
  * `{"type": "grammar", "grammar": {"name": …}}` and `{"type": "regex", "pattern": …}`, whose types no schema has.
- * Undefined for text. Throws `MSV_REQUEST_INVALID`.
+ * Returns undefined for text. Throws `MSV_REQUEST_INVALID`.
  */
 export function formatConstraint(format: unknown, grammars: Grammars): FieldConstraint | undefined {
   if (format === undefined || format === null) return grammars.byDefault()

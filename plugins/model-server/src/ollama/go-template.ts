@@ -1,7 +1,7 @@
 import { invalid } from '../body-reader.ts'
 import { unsupported } from '../unsupported-fields.ts'
 
-/** What a template of the format can show of a request to `/api/generate`. */
+/** Values of a request to `/api/generate` that a template can show. */
 export interface TemplateValues {
   readonly System: string
   readonly Prompt: string
@@ -17,15 +17,15 @@ const MAX_TEXT_LENGTH = 16 * 1024 * 1024
 interface Action {
   readonly start: number
   readonly end: number
-  /** With the braces. */
+  /** Text of the action, with the braces. */
   readonly whole: string
-  /** What stands between the braces, without the marks that trim blanks. */
+  /** Text between the braces, without the marks that trim blanks. */
   readonly body: string
   readonly trimsBefore: boolean
   readonly trimsAfter: boolean
 }
 
-/** The actions of a template, in linear time: the text comes from clients. */
+/** Yields the actions of a template, in linear time, since the text comes from clients. */
 function* actionsOf(template: string): Generator<Action> {
   let end = 0
   for (;;) {
@@ -41,7 +41,7 @@ function* actionsOf(template: string): Generator<Action> {
   }
 }
 
-/** Whether a template is one of Go's text/template, in which fields begin with a dot, and not of Jinja. */
+/** True for a template of Go's text/template, in which fields begin with a dot; false for Jinja. */
 export function isGoTemplate(template: string): boolean {
   if (template.includes('{%')) return false
   for (const { whole } of actionsOf(template))
@@ -50,10 +50,10 @@ export function isGoTemplate(template: string): boolean {
 }
 
 /**
- * Reads a template of Go over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`, which is what nearly all
- * of them consist of. The prompt ends where the response would stand.
+ * Parses a Go template over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`. Nearly all templates use
+ * only these. The prompt ends where the response begins.
  *
- * Throws `MSV_UNSUPPORTED`, quoting the first action that is none of these.
+ * Throws `MSV_UNSUPPORTED`, quoting the first other action.
  */
 export function goTemplate(template: string): (values: TemplateValues) => string {
   const root: Node[] = []
@@ -99,7 +99,7 @@ export function goTemplate(template: string): (values: TemplateValues) => string
   }
 }
 
-/** False once the place of the response has been reached. */
+/** Renders nodes to `pieces`. Returns false once the place of the response is reached. */
 function render(nodes: readonly Node[], values: TemplateValues, pieces: string[]): boolean {
   for (const node of nodes) {
     if (typeof node === 'string') pieces.push(node)
@@ -121,6 +121,6 @@ function fieldOf(word: string, action: string): Field {
 function notRendered(action: string): Error {
   return unsupported(
     'template',
-    `'${action}' is not rendered: templates of Go may have .System, .Prompt, .Response, if, else and end; for more, send a Jinja template over 'messages'`
+    `'${action}' is not supported: Go templates may use .System, .Prompt, .Response, if, else and end; for more, send a Jinja template over 'messages'`
   )
 }

@@ -4,8 +4,8 @@ import { durationMs } from '../duration.ts'
 const FIELD = 'keep_alive'
 
 /**
- * Milliseconds that the model is to stay loaded after the request: a number of seconds, or a duration such as `5m`. 0
- * unloads it at once, a negative one keeps it for ever. Undefined where the request does not say.
+ * Returns the milliseconds that the model stays loaded after the request. The field is a number of seconds, or a duration
+ * such as `5m`: 0 unloads the model at once, a negative one never. Returns undefined if the field is absent.
  *
  * Throws `MSV_REQUEST_INVALID`.
  */

@@ -30,8 +30,8 @@ export type OllamaMessage = Infer<typeof ollamaMessage>
 const UNSUPPORTED: UnsupportedFields = { images: emptyList }
 
 /**
- * Messages with an id for every call and its answer, which templates ask for and the format leaves out: an answer
- * without one belongs to the first open call, of its name where it has one. Throws `MSV_UNSUPPORTED`.
+ * Adds ids to calls and their results, which templates need and the format omits. A result without an id belongs to the
+ * first open call, of its name if it has one. Throws `MSV_UNSUPPORTED`.
  */
 export function ollamaMessages(messages: readonly OllamaMessage[]): readonly ChatMessage[] {
   const unanswered: ChatToolCall[] = []
@@ -64,7 +64,7 @@ export function ollamaMessages(messages: readonly OllamaMessage[]): readonly Cha
   })
 }
 
-/** Nine letters and digits, which is what the strictest template takes. */
+/** Returns an id of nine letters and digits, which the strictest template requires. */
 function callId(count: number): string {
   return `call${String(count).padStart(5, '0')}`
 }

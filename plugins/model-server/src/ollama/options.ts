@@ -8,8 +8,8 @@ const MAX_STOP_STRINGS = 64
 const stopString = t.string({ minLength: 1 })
 
 /**
- * The `options` that are understood. Those that tune how another engine computes, and not what, are accepted without
- * effect; so are names that nobody knows, as the format wants it.
+ * Supported `options`. Options that tune another engine, and unknown options, are accepted without effect, as the format
+ * requires.
  */
 const options = t.object(
   {
@@ -38,7 +38,7 @@ const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) =>
   return `invalid option "${path[0]}": must be ${expected}, got ${got}`
 })
 
-/** Ways of sampling that there are not; each with the values that switch it off. */
+/** Unsupported ways of sampling, each with the values that disable it. */
 const UNSUPPORTED: UnsupportedFields = {
   mirostat: only(0),
   tfs_z: only(1),
@@ -59,7 +59,7 @@ export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'c
     ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
     ...(min_p === undefined ? {} : { minP: min_p }),
     ...(typical_p === undefined ? {} : { typicalP: typical_p }),
-    // A negative seed asks for a new one every time.
+    // A negative seed means a random seed for every request.
     ...(seed === undefined || seed < 0 ? {} : { seed }),
     ...(repeat_penalty === undefined ? {} : { repeatPenalty: repeat_penalty }),
     ...(repeat_last_n === undefined ? {} : { repeatLastN: repeat_last_n }),
@@ -74,7 +74,7 @@ export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'c
   }
 }
 
-/** -1 (no end) and -2 (until the context is full) both mean the rest of the context; less than one token is one. */
+/** Returns `rest` for -1 (no limit) and -2 (until the context is full), otherwise at least 1. */
 function maxTokensOf(numPredict: number): number | 'rest' {
   return numPredict === -1 || numPredict === -2 ? 'rest' : Math.max(1, numPredict)
 }

@@ -5,7 +5,7 @@ import type { ChatAnswer } from '../chat-answer.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { toWireError } from '../wire-error.ts'
 
-/** Which route answers: they differ in the field that holds the text. */
+/** Route that answers. The routes differ in the field that holds the text. */
 export type ReplyKind = 'chat' | 'generate'
 
 export interface ReplyHead {
@@ -13,13 +13,13 @@ export interface ReplyHead {
   readonly model: string
   /** `process.hrtime.bigint()` when the request came in. */
   readonly startedNs: bigint
-  /** Nanoseconds that the request waited for the model to be loaded. */
+  /** Nanoseconds that the request waited for a load of the model. */
   readonly loadNs: number
-  /** Whether the last row tells the tokens of the whole, for a request that goes on from here. */
+  /** Whether the last row has the tokens of prompt and answer, for a request that continues them. */
   readonly context: boolean
 }
 
-/** What a row says. */
+/** Content of a row. */
 interface Said {
   readonly text: string
   readonly thinking?: string
@@ -28,12 +28,12 @@ interface Said {
 
 const NOTHING: Said = { text: '' }
 
-/** The answer to a request that only wants the model to be loaded, or unloaded. */
+/** Returns the reply to a request that only loads or unloads the model. */
 export function emptyReply(head: Pick<ReplyHead, 'kind' | 'model'>, reason: 'load' | 'unload'): object {
   return { ...row(head, NOTHING), done: true, done_reason: reason }
 }
 
-/** The whole answer as one object. */
+/** Resolves to the whole answer as one object. */
 export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<object> {
   let text = ''
   let thinking = ''
@@ -54,7 +54,7 @@ export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<
   return { ...row(head, said), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
 }
 
-/** The answer as lines of JSON, the last one with the counts. An error in between is the last line. */
+/** Yields the answer as lines of JSON, the last one with the counts. An error after the start is the last line. */
 export async function* replyRows(head: ReplyHead, answer: ChatAnswer, log: Logger): AsyncGenerator<string, void> {
   try {
     for await (const event of answer.events) {
@@ -76,7 +76,7 @@ export function line(value: object): string {
   return `${JSON.stringify(value)}\n`
 }
 
-/** A call is told when it is whole, since the format has its arguments as an object; what is none is text. */
+/** Converts an event. A call is emitted when it is complete, since its arguments are an object; a broken call is text. */
 function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): Said {
   if (event.type === 'text') return { text: event.text }
   if (event.type === 'thinking') return { text: '', thinking: event.text }
@@ -102,7 +102,7 @@ function row({ kind, model }: Pick<ReplyHead, 'kind' | 'model'>, { text, thinkin
     : { model, created_at, response: text, ...thought, ...called }
 }
 
-/** Durations are nanoseconds. */
+/** Returns the fields of the last row. Durations are nanoseconds. */
 function endOf(head: ReplyHead, { finishReason, usage }: AnswerEnd, answer: ChatAnswer): object {
   return {
     done: true,

@@ -17,15 +17,15 @@ import { readOptions } from './options.ts'
 export interface OllamaRequest {
   readonly model: string | undefined
   readonly stream: boolean
-  /** Milliseconds that the model is to stay loaded; undefined where the request does not say. */
+  /** Milliseconds that the model stays loaded after the request; undefined if the request does not set it. */
   readonly keepMs: number | undefined
-  /** Null when there is nothing to answer: the request only wants the model to be loaded, or unloaded. */
+  /** Null if the request only loads or unloads the model. */
   readonly question: OllamaQuestion | null
 }
 
 type Options = ChatRequest['options']
 
-/** A conversation, a text that the model sees as it is, or one with a gap to fill. */
+/** A conversation, a raw text, or a text with a gap to fill. */
 export type OllamaQuestion =
   | { readonly kind: 'chat'; readonly chat: ChatRequest }
   | { readonly kind: 'raw'; readonly text: string; readonly options: Options; readonly constraint?: FieldConstraint }
@@ -97,7 +97,7 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
     return { ...head, question: { kind: 'insert', prefix: prompt, suffix, options, ...bound } }
   }
   if (body.raw === true && body.think !== undefined && body.think !== false) {
-    throw unsupported('think', 'a raw prompt has no template that could ask for thoughts')
+    throw unsupported('think', 'a raw prompt has no template that could enable thoughts')
   }
   if (body.raw === true) return { ...head, question: { kind: 'raw', text: prompt, options, ...bound } }
   const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
@@ -149,7 +149,7 @@ function commonOf(body: Common, grammars: Grammars, hasTools = false) {
   return { head: { model, stream, keepMs }, options, constraint }
 }
 
-/** Templates know thinking or no thinking, so every level is the same. */
+/** Reads `think`. Templates only enable or disable thoughts, so all levels are the same. */
 function thinkingOf({ think }: Common): Pick<ChatIntent, 'thinking' | 'thinkingField'> {
   return { thinkingField: 'think', ...(think === undefined ? {} : { thinking: think !== false }) }
 }
@@ -158,14 +158,13 @@ function refuseBesideSuffix(body: Infer<typeof generateBody>): void {
   const { raw, system, template, context = [], think } = body
   const besides = { raw, system, template, context: context.length > 0, think }
   const field = Object.entries(besides).find(([, value]) => value)?.[0]
-  if (field !== undefined)
-    throw unsupported(field, `it does not go together with 'suffix', which no template takes part in`)
+  if (field !== undefined) throw unsupported(field, `it cannot be combined with 'suffix', which uses no template`)
 }
 
-/** The model's own template is Jinja; what takes its place may be that too, or a simple template of Go. */
+/** Reads `template`: Jinja, like the model's template, or a simple Go template. */
 function templateOf(template: string, think: Common['think']): RequestTemplate {
   if (!isGoTemplate(template)) return template
-  if (think !== undefined && think !== false) throw unsupported('think', 'a template of Go has no switch for thoughts')
+  if (think !== undefined && think !== false) throw unsupported('think', 'a Go template has no switch for thoughts')
   const render = goTemplate(template)
   return messages => {
     const contentOf = (role: ChatMessage['role']) => messages.find(message => message.role === role)?.content ?? ''

@@ -25,7 +25,7 @@ const readShowBody = bodyReader(
   t.object({ model: t.optional(t.string()), name: t.optional(t.string()) }, { additionalProperties: true })
 )
 
-/** Routes in the format of Ollama, with its error shape for everything below `/api`. */
+/** Adds routes in the format of Ollama, with its error format for everything below `/api`. */
 export function ollamaRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served } = services
   scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
@@ -87,7 +87,7 @@ async function answer(
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
 
-/** `asker`: what every kind of request passes on; `name`: what the model is called in a refusal. */
+/** Starts an answer. `asker`: fields that every kind of request passes on; `name`: model name in errors. */
 function start(
   question: OllamaQuestion,
   model: LoadedModel,

@@ -31,13 +31,13 @@ const message = t.object(
     ),
     tool_call_id: t.optional(t.nullable(t.string(), { description: 'a string' })),
     refusal: t.optional(t.nullable(t.string(), { description: 'a string' })),
-    // What servers of thinking models call it; not of the format.
+    // Common extension of servers for thinking models.
     reasoning_content: t.optional(t.nullable(t.string(), { description: 'a string' }))
   },
   open
 )
 
-/** The body of `POST /v1/chat/completions`, as far as it is read. Fields that nobody knows are passed over. */
+/** Body of `POST /v1/chat/completions`. Unknown fields are ignored. */
 export const chatBody = t.object(
   {
     ...samplingFields,
@@ -59,7 +59,7 @@ export const chatBody = t.object(
     parallel_tool_calls: t.optional(t.boolean()),
     response_format: t.optional(t.object({ type: t.string() }, open)),
     reasoning_effort: t.optional(t.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])),
-    // What other servers take for the model's template.
+    // Common extension: arguments of the model's template.
     chat_template_kwargs: t.optional(
       t.object(
         { enable_thinking: t.optional(t.boolean()) },

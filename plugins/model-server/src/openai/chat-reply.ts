@@ -17,7 +17,7 @@ interface Choice {
   finishReason: string
 }
 
-/** The whole answer as one `chat.completion`. `wantsLogprobs`: whether the request asked for probabilities. */
+/** Resolves to the whole answer as one `chat.completion`. `wantsLogprobs`: whether log probabilities are reported. */
 export async function chatCompletion(
   head: ReplyHead,
   events: Events,
@@ -69,8 +69,8 @@ function messageOf({ content, thinking, calls }: Choice): object {
 }
 
 /**
- * The answer as server-sent events: for every choice a chunk with the role, one for every piece, one with the reason for
- * the end; then one with the usage when it was asked for, then `[DONE]`. An error in between is the last event.
+ * Yields the answer as server-sent events. Every choice has a chunk with the role, one for every piece and one with the
+ * finish reason. The usage, if requested, and `[DONE]` follow. An error after the start is the last event.
  */
 export async function* chatCompletionChunks(
   head: ReplyHead,

@@ -13,7 +13,7 @@ export interface OpenAiChatRequest {
   readonly model: string | undefined
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** One for each answer that is asked for. */
+  /** One request for each of `n` answers. */
   readonly choices: readonly [ChatRequest, ...ChatRequest[]]
 }
 
@@ -64,7 +64,7 @@ function constraintOf(body: ChatBody, hasTools: boolean, grammars: Grammars): Fi
   return hasTools ? undefined : grammars.byDefault()
 }
 
-/** Templates know thinking or no thinking, so every effort but none is the same. */
+/** Reads the effort. Templates only enable or disable thoughts, so every effort but none is the same. */
 function thinkingOf(body: ChatBody): { readonly thinkingField: string; readonly thinking?: boolean } {
   const switched = body.chat_template_kwargs?.enable_thinking
   if (switched !== undefined) return { thinkingField: 'chat_template_kwargs.enable_thinking', thinking: switched }

@@ -10,9 +10,9 @@ import { UsageTotal } from './usage.ts'
 type Events = AsyncIterable<LaneEvent<CompletionEvent>>
 
 export interface CompletionShape {
-  /** Text that each prompt's answers begin with, by prompt. */
+  /** Text that is repeated before the answers, by prompt. */
   readonly echoes: readonly string[]
-  /** Answers that are given to each prompt, and generated. */
+  /** Answers that are returned for each prompt, and answers that are generated. */
   readonly n: number
   readonly bestOf: number
   /** Whether probabilities are reported. */
@@ -25,7 +25,7 @@ interface Choice {
   finishReason: string
 }
 
-/** The whole answer as one `text_completion`. */
+/** Resolves to the whole answer as one `text_completion`. */
 export async function textCompletion(head: ReplyHead, events: Events, shape: CompletionShape): Promise<object> {
   const { echoes, n, bestOf } = shape
   const usage = new UsageTotal()
@@ -61,7 +61,7 @@ export async function textCompletion(head: ReplyHead, events: Events, shape: Com
   }
 }
 
-/** The answer as server-sent events, then `[DONE]`. An error in between is the last event. */
+/** Yields the answer as server-sent events, then `[DONE]`. An error after the start is the last event. */
 export async function* textCompletionChunks(
   head: ReplyHead,
   events: Events,
@@ -102,12 +102,12 @@ function rowOf({ id, created, model, system_fingerprint }: ReplyHead): object {
   return { id, object: 'text_completion', created, model, system_fingerprint }
 }
 
-/** Mean logarithm of the probabilities of an answer's tokens. */
+/** Returns the mean log probability of the tokens of an answer. */
 function likelihood({ logprobs }: Choice): number {
   return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / Math.max(1, logprobs.length)
 }
 
-/** The format's lists, one entry for each token; `offset` is where the first one begins in the text. */
+/** Returns the lists of the format, one entry for each token; `offset` is the begin of the first token in the text. */
 function logprobsReport(
   entries: readonly LogprobEntry[],
   offset: number

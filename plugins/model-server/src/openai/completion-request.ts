@@ -13,16 +13,16 @@ export interface OpenAiCompletionRequest {
   readonly includeUsage: boolean
   /** Whether the prompt is repeated before the answer. */
   readonly echo: boolean
-  /** Alternatives that are reported per token; absent when no probabilities are. */
+  /** Alternatives that are reported for each token; undefined: no log probabilities. */
   readonly logprobs: number | undefined
   readonly prompts: readonly TextPrompt[]
-  /** Answers that are given to each prompt, and generated, of which the most probable are returned. */
+  /** Answers that are returned for each prompt: the most probable of `bestOf` generated answers. */
   readonly n: number
   readonly bestOf: number
   options(choice: number): Omit<CompletionRequest, 'prompt'>
 }
 
-/** A prompt, and the text that must follow the answer. */
+/** A prompt, and the text that follows the answer. */
 export interface TextPrompt {
   readonly prompt: string | readonly number[]
   readonly suffix?: string
@@ -31,7 +31,7 @@ export interface TextPrompt {
 const MAX_ALTERNATIVES = 20
 const MAX_CHOICES = 128
 const MAX_PROMPTS = 256
-/** What the format says where a request names no number. */
+/** Default of the format. */
 const DEFAULT_MAX_TOKENS = 16
 const open = { additionalProperties: true }
 const tokens = t.array(t.integer({ minimum: 0 }), { minItems: 1 })
@@ -82,9 +82,12 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
   if (bestOf > n && stream) throw invalid(`'best_of' above 'n' is not allowed when 'stream' is true`, 'best_of')
   if (max_tokens === 0 && !echo) throw invalid(`'max_tokens' of 0 is only allowed when 'echo' is true`, 'max_tokens')
   if (echo && logprobs !== undefined) {
-    throw unsupported('echo', `probabilities of the prompt's tokens, which 'logprobs' adds to it, are not reported`)
+    throw unsupported(
+      'echo',
+      `it cannot be combined with 'logprobs', since log probabilities of the prompt are not reported`
+    )
   }
-  if (echo && suffix !== '') throw unsupported('echo', `it does not go together with 'suffix'`)
+  if (echo && suffix !== '') throw unsupported('echo', `it cannot be combined with 'suffix'`)
   const constraint = constraintOf(body.response_format, grammars)
   return {
     model: body.model,
@@ -99,7 +102,7 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
       sampling: samplingOf(body, choice),
       maxTokens: max_tokens,
       ...(stop === undefined ? {} : { stop: [stop].flat() }),
-      // Several answers are ranked by their probabilities.
+      // The answers are ranked by their log probabilities.
       ...(logprobs === undefined && bestOf === n ? {} : { logprobs: logprobs ?? 0 }),
       ...(constraint === undefined ? {} : { constraint })
     })

@@ -9,7 +9,7 @@ export interface OpenAiError {
   }
 }
 
-/** Codes that clients of the API look for. */
+/** Error codes of the API that its clients expect. */
 const CODES: Readonly<Record<string, string>> = {
   MSV_UNSUPPORTED: 'unsupported_parameter',
   MSV_CONSTRAINT_UNSUPPORTED: 'unsupported_value',

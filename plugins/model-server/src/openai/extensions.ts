@@ -1,6 +1,6 @@
 import { emptyList, never, only, type UnsupportedFields } from '../unsupported-fields.ts'
 
-/** Fields that other servers of the format have added, that would change the answer, and that are not there. */
+/** Unsupported extensions of other servers that would change the answer. */
 export const UNSUPPORTED_EXTENSIONS: UnsupportedFields = {
   grammar: only(''),
   json_schema: never,

@@ -3,7 +3,7 @@ import { invalid } from '../body-reader.ts'
 import { refuseUnsupported, unsupported } from '../unsupported-fields.ts'
 import { type ChatBodyMessage, UNSUPPORTED_IN_MESSAGES } from './chat-body.ts'
 
-/** Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the place. */
+/** Converts messages. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
 export function chatMessages(messages: readonly ChatBodyMessage[]): readonly ChatMessage[] {
   const names = new Map(messages.flatMap(each => each.tool_calls ?? []).map(call => [call.id, call.function.name]))
   return messages.map((message, at) => toChatMessage(message, `messages[${at}]`, names))

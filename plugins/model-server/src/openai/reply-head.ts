@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ServedVariant, variantDigest } from '../served-model.ts'
 
-/** What is the same in every chunk of one answer. */
+/** Fields that all chunks of one answer share. */
 export interface ReplyHead {
   readonly id: string
   /** Seconds since the epoch. */
@@ -20,10 +20,10 @@ export function replyHead(prefix: 'chatcmpl' | 'cmpl', variant: ServedVariant): 
   }
 }
 
-/** One server-sent event. */
+/** Returns a value as a server-sent event. */
 export function serverSentEvent(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }
 
-/** The last event of a stream that came to its end. */
+/** Last event of a complete stream. */
 export const STREAM_END = 'data: [DONE]\n\n'

@@ -22,7 +22,7 @@ import { readCompletionRequest, type TextPrompt } from './completion-request.ts'
 import { openAiError } from './error-shape.ts'
 import { replyHead } from './reply-head.ts'
 
-/** Routes in the format of OpenAI's completions, with its error shape for everything below `/v1`. */
+/** Adds routes in the format of OpenAI's completions, with its error format for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served, completions, weights, log } = services
   scope.setErrorHandler(errorHandler(openAiError, services))
@@ -92,7 +92,7 @@ function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
     object: 'model',
     created: Math.floor(modifiedAt.getTime() / 1000),
     owned_by: 'svc',
-    // What other servers of the format tell, and clients use to fit their prompts.
+    // Common extension, which clients use to fit their prompts.
     max_model_len: info.contextLength,
     ...(parent === null ? {} : { parent })
   }
@@ -100,7 +100,7 @@ function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
 
 async function unknownRoute(request: { method: string; url: string }): Promise<never> {
   const path = request.url.split('?')[0]
-  const hint = path?.startsWith('/v1/responses') === true ? ', this server speaks chat completions' : ''
+  const hint = path?.startsWith('/v1/responses') === true ? ', this server supports chat completions' : ''
   throw errors.create(
     'MSV_ROUTE_UNKNOWN',
     `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions, POST /v1/completions or GET /v1/models`
@@ -110,7 +110,7 @@ async function unknownRoute(request: { method: string; url: string }): Promise<n
 function promptOf(model: LoadedModel, name: string, { prompt, suffix }: TextPrompt): Prompt {
   const tokens = typeof prompt === 'string' ? undefined : prompt
   const strange = tokens?.find(token => token >= model.info.vocabularySize)
-  if (strange !== undefined) throw invalid(`'prompt' holds ${strange}, which is no token of this model`, 'prompt')
+  if (strange !== undefined) throw invalid(`'prompt' contains ${strange}, which is not a token of this model`, 'prompt')
   if (suffix !== undefined) {
     return { kind: 'tokens', tokens: fillInTheMiddle(model, name, textOf(model, prompt), suffix) }
   }

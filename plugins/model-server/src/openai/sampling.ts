@@ -5,7 +5,7 @@ import { invalid } from '../body-reader.ts'
 const MAX_STOP_STRINGS = 4
 const stopString = t.string({ minLength: 1 })
 
-/** Fields of both completion routes that shape how tokens are drawn and where the answer ends. */
+/** Fields of both completion routes for sampling and stop strings. */
 export const samplingFields = {
   temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
   top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
@@ -18,7 +18,7 @@ export const samplingFields = {
     })
   ),
   logit_bias: t.optional(t.record(t.number({ minimum: -100, maximum: 100 }))),
-  // Not of the format, but what other servers of it understand.
+  // Common extensions of other servers.
   top_k: t.optional(t.integer({ minimum: -1 })),
   min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
   typical_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
@@ -29,7 +29,7 @@ const samplingBody = t.object(samplingFields)
 
 export type SamplingFields = Infer<typeof samplingBody>
 
-/** `choice` counts the answers to one request: with a seed each draws its own numbers. */
+/** Returns sampling options. `choice` is the index of the answer: with a seed each answer has its own seed. */
 export function samplingOf(body: SamplingFields, choice = 0): SamplingOptions {
   const { temperature, top_p, top_k, min_p, typical_p, presence_penalty, frequency_penalty, seed } = body
   return {

@@ -8,8 +8,8 @@ import type { ChatBody } from './chat-body.ts'
 const FIELD = 'tool_choice'
 
 /**
- * Which functions the model may call, and whether it has to. Undefined where it may call none.
- * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the place.
+ * Returns the functions that the model may call, and whether it must call one. Returns undefined if it may call none.
+ * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field.
  */
 export function toolIntent(body: ChatBody): ToolIntent | undefined {
   const { tools = [], tool_choice: choice = 'auto' } = body
@@ -30,7 +30,7 @@ export function toolIntent(body: ChatBody): ToolIntent | undefined {
     const { mode, allowed } = allowedTools(chosen.allowed_tools, functions)
     return { functions: allowed, forced: mode === 'required' ? allowed : [], several, strict }
   }
-  throw unsupported(FIELD, `a choice of type '${chosen.type}' is not supported, 'function' and 'allowed_tools' are`)
+  throw unsupported(FIELD, `a choice of type '${chosen.type}' is not supported, only 'function' and 'allowed_tools'`)
 }
 
 function allowedTools(value: unknown, functions: readonly ChatTool[]) {

@@ -1,6 +1,6 @@
 import type { GenerateUsage } from '@svc/contracts'
 
-/** What one or more answers to one prompt took. */
+/** Sum of the usage of one or more answers. */
 export class UsageTotal {
   #promptTokens = 0
   #cachedTokens = 0
@@ -8,7 +8,7 @@ export class UsageTotal {
   #thinkingTokens = 0
   readonly #prompts = new Set<unknown>()
 
-  /** `prompt`: identifies the prompt, which counts once however many answers it gets. */
+  /** Adds an answer. `prompt` identifies its prompt, whose tokens count once. */
   add(usage: GenerateUsage, thinkingTokens = 0, prompt: unknown = null): void {
     if (!this.#prompts.has(prompt)) {
       this.#prompts.add(prompt)
@@ -19,7 +19,7 @@ export class UsageTotal {
     this.#thinkingTokens += thinkingTokens
   }
 
-  /** As the format writes it. */
+  /** Returns the usage in the format of the API. */
   report(): object {
     return {
       prompt_tokens: this.#promptTokens,
