@@ -21,11 +21,14 @@ export class ContributedTerms {
     this.#report = report
   }
 
+  /** Whether no plugin contributes a term. */
+  get isEmpty(): boolean {
+    return this.#terms().length === 0
+  }
+
   /** Terms that concern the task. */
   for(task: RoutingQuestion): readonly RoutingTerm[] {
-    const terms = this.#terms()
-    if (terms.length === 0) return NO_TERMS
-    return terms.filter(term => {
+    return this.#terms().filter(term => {
       try {
         return term.applies?.(task) ?? true
       } catch (error) {

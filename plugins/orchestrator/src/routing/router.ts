@@ -9,7 +9,7 @@ import type {
   TaskToRoute,
   Transferable
 } from '../state/ports.ts'
-import { type ContributedTerms, NO_TERMS } from './contributed-terms.ts'
+import type { ContributedTerms } from './contributed-terms.ts'
 import { penaltyOf, signatureOf } from './fitness.ts'
 import type { AffinityGroups } from './groups.ts'
 import { type AgentEntry, LoadHeap } from './load-heap.ts'
@@ -41,6 +41,13 @@ interface Route {
   readonly group: string | null
 }
 
+/** Contributed terms that concern a task. */
+interface Contributed {
+  readonly scorer: ContributedTerms
+  readonly terms: readonly RoutingTerm[]
+  readonly task: TaskToRoute
+}
+
 /**
  * Decides which agent has a task.
  *
@@ -66,9 +73,8 @@ export class Router implements RouterPort, Transferable {
   #decision = 0
   /** Agents that something leads to from the files of the task that is being routed. */
   #linked: AgentEntry[] = []
-  /** Task that is being routed, and the contributed terms that concern it. */
-  #task: TaskToRoute | null = null
-  #terms: readonly RoutingTerm[] = NO_TERMS
+  /** Contributed terms for the task that is being routed; null without any, which keeps the usual decision fast. */
+  #contributed: Contributed | null = null
 
   constructor(deps: RouterDependencies) {
     this.#deps = deps
@@ -157,10 +163,9 @@ export class Router implements RouterPort, Transferable {
   route(task: TaskToRoute): RouteDecision {
     const { traits, group } = this.#begin(task)
     if (task.agent_name !== undefined) return this.#named(task.agent_name, group)
-    const isScored = task.files.length > 0 || this.#terms.length > 0
-    const scored = isScored ? this.#byScore(traits, group) : null
+    if (task.files.length > 0) return this.#byScore(traits, group) ?? this.#unscored(traits, group)
+    const scored = this.#contributed === null ? null : this.#byScore(traits, group)
     if (scored !== null) return scored
-    if (task.files.length > 0) return this.#unscored(traits, group)
     const best = this.#leastLoaded(traits)
     return best === null ? spawn('spawn_default', 'default', group) : choose('least_loaded', best, group)
   }
@@ -175,7 +180,7 @@ export class Router implements RouterPort, Transferable {
     compared.sort((a, b) => (isBetter(a, b) ? -1 : 1))
     return compared.slice(0, limit).map(entry => {
       const terms: Term[] = []
-      const score = scoreOf(traits, entry, this.#context, terms) + this.#contributed(entry, terms)
+      const score = scoreOf(traits, entry, this.#context, terms) + this.#contributedScore(entry, terms)
       if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'it is paused, so that others come first' })
       return { agent_id: entry.id, agent_name: entry.name, score, terms }
     })
@@ -254,19 +259,20 @@ export class Router implements RouterPort, Transferable {
     this.#note(entry)
     entry.penalty = traits.requirements === null ? 0 : penaltyOf(traits.requirements, entry.capabilities)
     entry.score = scoreOf(traits, entry, this.#context)
-    if (this.#terms.length > 0) entry.score += this.#contributed(entry)
+    if (this.#contributed !== null) entry.score += this.#contributedScore(entry)
   }
 
-  #contributed(entry: AgentEntry, explained?: Term[]): number {
-    if (this.#task === null || this.#terms.length === 0) return 0
-    return this.#deps.terms?.score(this.#terms, this.#task, entry, explained) ?? 0
+  #contributedScore(entry: AgentEntry, explained?: Term[]): number {
+    if (this.#contributed === null) return 0
+    const { scorer, terms, task } = this.#contributed
+    return scorer.score(terms, task, entry, explained)
   }
 
   /** Notes at the agents how they stand to the files of a task. */
   #begin(task: TaskToRoute): Route {
     this.#decision++
     this.#linked = []
-    const { world, groups, mesh = NO_MESH, remoteNodes } = this.#deps
+    const { world, groups, mesh = NO_MESH, remoteNodes, terms: scorer } = this.#deps
     let first: string | null = null
     let last: string | null = null
     for (const { path } of task.files) {
@@ -281,10 +287,9 @@ export class Router implements RouterPort, Transferable {
       this.#linkGroup(group)
     }
     const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
-    this.#task = task
-    this.#terms = this.#deps.terms?.for(task) ?? NO_TERMS
+    this.#contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
     const traits = traitsOf(task, this.#settings, mesh, nodes)
-    if (this.#terms.length === 0) return { traits, group: first }
+    if (this.#contributed === null) return { traits, group: first }
     // A term may give any agent points, so that all are compared.
     return { traits: { ...traits, everyAgentScores: true }, group: first }
   }
@@ -310,6 +315,11 @@ export class Router implements RouterPort, Transferable {
     entry.isNamedAsGroup = false
     return entry
   }
+}
+
+function contributedTo(task: TaskToRoute, scorer: ContributedTerms): Contributed | null {
+  const terms = scorer.for(task)
+  return terms.length === 0 ? null : { scorer, terms, task }
 }
 
 /** Whether an agent is better than another for the task that both were ranked for. */
