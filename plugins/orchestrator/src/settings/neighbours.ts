@@ -30,7 +30,7 @@ export const neighbours = {
   planning_shadow_mode: planning(
     false,
     'PLANNING_SHADOW_MODE',
-    'Whether the answer is only told of, and the goal submitted.'
+    'Whether the answer is only reported, and the goal submitted.'
   ),
   planning_auto_mode_enabled: planning(
     false,
@@ -41,7 +41,11 @@ export const neighbours = {
     env: 'PLANNING_ROLLOUT_PERCENT',
     live: true
   }),
-  plan_adequacy_shadow: planning(true, 'PLAN_ADEQUACY_SHADOW', 'Whether plans are scored, and the score only told of.'),
+  plan_adequacy_shadow: planning(
+    true,
+    'PLAN_ADEQUACY_SHADOW',
+    'Whether plans are scored, and the score only reported.'
+  ),
   plan_adequacy_enforce: planning(false, 'PLAN_ADEQUACY_ENFORCE', 'Whether thin plans are refused.'),
   planning_depth: t.enum(['minimal', 'standard', 'deep'], {
     default: 'standard',

@@ -26,7 +26,7 @@ const capabilities = t.object({
 
 /** Agents, queues, locks and where tasks go. */
 export const scheduling = {
-  enabled: flag(true, 'Whether tasks are taken; where not, every submit is refused.', { env: 'ENABLED', live: true }),
+  enabled: flag(true, 'Whether tasks are accepted; if not, each submit is refused.', { env: 'ENABLED', live: true }),
   max_agents: integer(8, [1, 100_000], 'The most agents that there may be.', { env: 'MAX_AGENTS', live: true }),
   min_agents: integer(1, [0, 100_000], 'Agents below which none is retired for being idle.', { env: 'MIN_AGENTS' }),
   default_priority: t.enum(['background', 'normal', 'urgent'], {
@@ -67,7 +67,7 @@ export const scheduling = {
   scope_enforcement: t.enum(['strict', 'warn', 'disabled'], {
     default: 'warn',
     'x-reload': 'live',
-    description: 'What happens where a task writes outside of the files of its agent: refused, told of, nothing.'
+    description: 'Effect of a task that writes outside the files of its agent: refused, reported or ignored.'
   }),
   default_agent_capabilities: t.optional(capabilities),
   ...hostSettings,
