@@ -1,5 +1,5 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { Concealed } from '../core/concealed.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
 
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
@@ -7,17 +7,17 @@ const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }
 
 /** Log lines of a single command: sentences for a person, or JSON lines; a server's log has times and more. */
 export function consoleLog(level: string, json: boolean, write: (line: string) => void): KernelLogger {
-  const concealed = new Concealed()
+  const secrets = new MaskedSecrets()
   let least = RANK[level] ?? 0
   const line = (plugin: string | undefined, name: string, message: string, fields: Record<string, unknown>): void => {
     if ((RANK[name] ?? 0) < least) return
     if (json)
       write(
-        concealed.hide(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
+        secrets.mask(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
       )
     else
       write(
-        concealed.hide(
+        secrets.mask(
           `${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields, message)}\n`
         )
       )
@@ -35,7 +35,7 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
       least = RANK[next] ?? 0
     },
     flush: () => {},
-    concealed
+    secrets
   }
 }
 

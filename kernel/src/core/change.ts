@@ -19,12 +19,12 @@ export interface ChangeRequest extends Wanted {
   readonly stale?: readonly string[]
   /** Plugins whose live settings changed. They are notified last, and again with the old values if the change fails. */
   readonly live?: readonly string[]
-  /** Plugins whose failures are forgotten, if all goes well: they are tried also in quarantine. Stale ones are as well. */
-  readonly pardoned?: readonly string[]
-  /** Plugins that are tried again; their failures still count. */
-  readonly retried?: readonly string[]
-  /** Plugins whose failure refuses the change. So does that of one that runs; any other is left out, by its policy. */
-  readonly insisted?: readonly string[]
+  /** Plugins to retry, also in quarantine. If the change succeeds, their failures are cleared. Includes stale ones. */
+  readonly clearFailures?: readonly string[]
+  /** Plugins to retry; their failures still count. */
+  readonly retry?: readonly string[]
+  /** Plugins whose failure refuses the change, as that of a running one does. Others are left out, by their policy. */
+  readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
 }
 
@@ -52,19 +52,19 @@ export interface ChangeHost {
 export class Change {
   readonly #request: ChangeRequest
   readonly #host: ChangeHost
-  /** Tried although they failed before. */
-  readonly #tried: Set<string>
-  readonly #pardoned: Set<string>
-  readonly #insisted: ReadonlySet<string>
+  /** Retried although they failed before. */
+  readonly #retry: Set<string>
+  readonly #clearFailures: Set<string>
+  readonly #mustSucceed: ReadonlySet<string>
   readonly #begun = new Map<string, Unit>()
   #plan: Plan | undefined
 
   constructor(request: ChangeRequest, host: ChangeHost) {
     this.#request = request
     this.#host = host
-    this.#pardoned = new Set([...(request.stale ?? []), ...(request.pardoned ?? [])])
-    this.#tried = new Set([...this.#pardoned, ...(request.retried ?? [])])
-    this.#insisted = new Set(request.insisted)
+    this.#clearFailures = new Set([...(request.stale ?? []), ...(request.clearFailures ?? [])])
+    this.#retry = new Set([...this.#clearFailures, ...(request.retry ?? [])])
+    this.#mustSucceed = new Set(request.mustSucceed)
   }
 
   async run(): Promise<ChangeReport> {
@@ -72,8 +72,8 @@ export class Change {
     const { dryRun } = this.#request
     const adoption = inventory.adopt(this.#request)
     for (const name of adoption.changed) {
-      this.#pardoned.add(name)
-      this.#tried.add(name)
+      this.#clearFailures.add(name)
+      this.#retry.add(name)
     }
     try {
       const problems = await this.#readCode()
@@ -93,11 +93,11 @@ export class Change {
   /** Throws what cannot be read where it matters; other plugins are left out. */
   async #readCode(): Promise<ReadonlyMap<string, unknown>> {
     const { inventory, failures } = this.#host
-    const problems = await inventory.prepareCode(new Set(this.#request.stale), this.#tried)
+    const problems = await inventory.prepareCode(new Set(this.#request.stale), this.#retry)
     for (const [name, error] of problems) {
       const record = inventory.records.get(name)
       if (record === undefined) continue
-      if (record.unit !== null || this.#insisted.has(name)) throw activationError(name, error)
+      if (record.unit !== null || this.#mustSucceed.has(name)) throw activationError(name, error)
       if (this.#request.dryRun !== true) failures.unreadable(record, error)
     }
     return problems
@@ -105,7 +105,7 @@ export class Change {
 
   #next(problems: ReadonlyMap<string, unknown>): { desired: Desired; plan: Plan } {
     const { inventory, current } = this.#host
-    const desired = inventory.desired(this.#tried)
+    const desired = inventory.desired(this.#retry)
     const forced = new Set(this.#request.forced)
     const plan = planChange(inventory.running(current), desired.units, desired.graph, forced)
     this.#plan = plan
@@ -123,15 +123,15 @@ export class Change {
       const { desired, plan } = this.#next(problems)
       try {
         const shadow = await this.#build(desired, plan)
-        await this.#tellLive(shadow, plan)
+        await this.#applyLiveSettings(shadow, plan)
         this.#settleRecords(plan)
         this.#host.flip(shadow, desired)
         return { applied: true, generation: this.#host.current.id, ...plan }
       } catch (error) {
         const left = this.#host.failures.leftOut(error, plan, this.#request)
         if (left === undefined) throw error
-        this.#tried.delete(left)
-        this.#pardoned.delete(left)
+        this.#retry.delete(left)
+        this.#clearFailures.delete(left)
         // Others may hold what it provides.
         if (this.#begun.has(left)) await this.#discardBegun()
       }
@@ -162,7 +162,7 @@ export class Change {
   }
 
   /** Last before the flip, since it touches units that serve. */
-  async #tellLive(shadow: Shadow | undefined, plan: Plan): Promise<void> {
+  async #applyLiveSettings(shadow: Shadow | undefined, plan: Plan): Promise<void> {
     const { current } = this.#host
     const services = shadow?.generation.services ?? current.services
     const undo: (() => Promise<void>)[] = []
@@ -171,7 +171,7 @@ export class Change {
         const unit = current.units.get(name)
         // One that is away gets its settings when it is back.
         if (unit === undefined || !plan.keep.includes(name) || !SERVING.has(unit.state)) continue
-        undo.push(await this.#tell(unit, services))
+        undo.push(await this.#applySettings(unit, services))
       }
       for (const unit of shadow?.fresh ?? []) assertAlive(unit)
     } catch (error) {
@@ -180,7 +180,7 @@ export class Change {
     }
   }
 
-  async #tell(unit: Unit, services: ServiceContainer): Promise<() => Promise<void>> {
+  async #applySettings(unit: Unit, services: ServiceContainer): Promise<() => Promise<void>> {
     const { inventory, factory } = this.#host
     try {
       const record = inventory.records.get(unit.name)
@@ -201,8 +201,8 @@ export class Change {
     const { records } = this.#host.inventory
     const all = this.#request.sources !== undefined
     for (const [name, record] of records) {
-      if (all || this.#tried.has(name) || this.#insisted.has(name)) record.refusal = null
-      if (this.#pardoned.has(name)) record.forgive()
+      if (all || this.#retry.has(name) || this.#mustSucceed.has(name)) record.refusal = null
+      if (this.#clearFailures.has(name)) record.forgive()
       else if (add.includes(name)) record.recover()
     }
   }

@@ -13,7 +13,7 @@ export interface FailureHost {
   readonly closing: boolean
   /** Whether nothing serves yet. */
   readonly booting: boolean
-  change(request: { readonly forced?: readonly string[]; readonly retried?: readonly string[] }): Promise<ChangeReport>
+  change(request: { readonly forced?: readonly string[]; readonly retry?: readonly string[] }): Promise<ChangeReport>
   /** Ends the process. */
   abort(error: unknown): void
 }
@@ -61,25 +61,25 @@ export class FailurePolicy {
 
   /**
    * Whether a change can go on without the plugin that failed: it does not run, the change does not require it, and at the start its
-   * policy is not to abort. Returns its name. A repeated failure of a `retried` plugin is logged once.
+   * policy is not to abort. Returns its name. A repeated failure of a plugin in `retry` is logged once.
    */
   leftOut(
     error: unknown,
     plan: Plan,
-    { insisted = [], retried = [] }: { readonly insisted?: readonly string[]; readonly retried?: readonly string[] }
+    { mustSucceed = [], retry = [] }: { readonly mustSucceed?: readonly string[]; readonly retry?: readonly string[] }
   ): string | undefined {
     const { inventory, booting, closing } = this.#host
     if (closing) return undefined
     const name = suspects(error).find(
       each =>
         plan.add.includes(each) &&
-        !insisted.includes(each) &&
+        !mustSucceed.includes(each) &&
         !(booting && inventory.configurationOf(each).policy.onBootFailure === 'abort')
     )
     const record = name === undefined ? undefined : inventory.records.get(name)
     if (record === undefined) return undefined
     const text = errorMessage(error)
-    if (record.fault === text && retried.includes(record.name))
+    if (record.fault === text && retry.includes(record.name))
       this.#host.log.forPlugin(record.name).info('failed again')
     else this.#host.log.forPlugin(record.name).error(text, { error })
     this.#fail(record, text)
@@ -117,7 +117,7 @@ export class FailurePolicy {
       // Another change may have settled it in the meantime.
       if (record.lifecycle.state !== 'failed') return
       this.#host
-        .change({ retried: [record.name] })
+        .change({ retry: [record.name] })
         .catch((cause: unknown) => log.warn('retry failed', { error: cause }))
     })
     log.info(`next try in ${delay} ms`)

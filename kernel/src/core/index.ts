@@ -1,6 +1,6 @@
 // The face of this folder for tests. Sources import the files.
 export { Breaker } from './breaker.ts'
-export { secretsIn } from './concealed.ts'
+export { secretsIn } from './masked-secrets.ts'
 export { liveRef, ServiceContainer } from './container.ts'
 export { copyPlain } from './copy.ts'
 export { resolveGraph } from './graph.ts'

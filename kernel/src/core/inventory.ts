@@ -132,12 +132,12 @@ export class Inventory {
   }
 
   /** Reads code of everything that may run and is not read yet, or is stale. What cannot be read is returned. */
-  async prepareCode(stale: ReadonlySet<string>, pardoned: ReadonlySet<string>): Promise<Map<string, unknown>> {
+  async prepareCode(stale: ReadonlySet<string>, retry: ReadonlySet<string>): Promise<Map<string, unknown>> {
     const problems = new Map<string, unknown>()
     const wanted = [...this.records.values()].filter(
       record =>
         this.#isChosen(record.name) &&
-        this.#mayRun(record, pardoned) &&
+        this.#mayRun(record, retry) &&
         (record.code === null || stale.has(record.name))
     )
     // All of them settle, so that none changes anything after the change was refused.
@@ -153,8 +153,8 @@ export class Inventory {
     return problems
   }
 
-  /** `pardoned` are tried although they failed before. Of two that provide one service the one that runs keeps it. */
-  desired(pardoned: ReadonlySet<string>): Desired {
+  /** `retry` are activated although they failed before. Of two that provide one service the one that runs keeps it. */
+  desired(retry: ReadonlySet<string>): Desired {
     const candidates: PluginManifest[] = []
     const off: PluginManifest[] = []
     const broken: PluginManifest[] = []
@@ -163,7 +163,7 @@ export class Inventory {
       const { manifest, name } = record
       if (manifest === null || record.source.problem !== null) continue
       const readable = record.code !== null || !this.#isChosen(name)
-      if (readable && this.#mayRun(record, pardoned)) candidates.push(this.#withSecrets(manifest))
+      if (readable && this.#mayRun(record, retry)) candidates.push(this.#withSecrets(manifest))
       else (this.#isOn(record) ? broken : off).push(manifest)
     }
     const graph = this.#graphOf({ candidates, off, broken })
@@ -246,9 +246,9 @@ export class Inventory {
     return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
   }
 
-  #mayRun(record: PluginRecord, pardoned: ReadonlySet<string>): boolean {
+  #mayRun(record: PluginRecord, retry: ReadonlySet<string>): boolean {
     if (record.source.problem !== null || record.manifest === null) return false
-    if (record.failed && !pardoned.has(record.name)) return false
+    if (record.failed && !retry.has(record.name)) return false
     return this.#isOn(record) && this.#configure(record.name).error === null
   }
 

@@ -11,7 +11,7 @@ import {
 import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
-import { hasSecrets, secretsIn } from './concealed.ts'
+import { hasSecrets, secretsIn } from './masked-secrets.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
@@ -33,7 +33,7 @@ export interface OperationOwner extends CallOwner {
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void
   breakerChanged(): void
   /** Keeps a secret of an input out of the logs. */
-  conceal(secret: string): void
+  mask(secret: string): void
 }
 
 /** Begins the id of a principal that is a plugin. */
@@ -241,7 +241,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     // Validation fills defaults in; a caller inside the process keeps its object as it was.
     const value = invocation.surface === 'internal' ? this.#copy(input) : input
     // Before it is validated, since a refusal is logged too.
-    if (this.#hasSecrets) for (const secret of secretsIn(schema, value)) this.unit.conceal(secret)
+    if (this.#hasSecrets) for (const secret of secretsIn(schema, value)) this.unit.mask(secret)
     if (validate(value)) return value
     const problems = this.#validator.explain(schema, value, validate.errors, coerce)
     throw this.#inputInvalid(renderProblems(problems), problems)

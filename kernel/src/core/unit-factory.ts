@@ -2,7 +2,7 @@ import type { Invocation, PluginState } from '@svc/contracts'
 import { isSvcError, raceAbort } from '@svc/plugin-sdk'
 import { type ActivationHost, activationError, inProcess, secretLookup, type UnitPolicy } from './activate.ts'
 import type { CallState } from './call.ts'
-import { secretsIn } from './concealed.ts'
+import { secretsIn } from './masked-secrets.ts'
 import type { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import type { Generation } from './generation.ts'
@@ -49,7 +49,7 @@ export class UnitFactory {
       return unit
     } catch (error) {
       if (unit !== undefined) await this.discard(unit)
-      throw activationError(name, error, text => log.concealed.hide(text))
+      throw activationError(name, error, text => log.secrets.mask(text))
     }
   }
 
@@ -62,14 +62,14 @@ export class UnitFactory {
 
   /** Settings of a plugin with its secrets, which from then on appear in no log. */
   async settings(record: PluginRecord, services: ServiceContainer): Promise<unknown> {
-    const { concealed } = this.#host.log
+    const { secrets } = this.#host.log
     const resolve = secretLookup(services)
     const settings = await this.#inventory.configurationOf(record.name).settings(async reference => {
       const secret = await resolve(reference)
-      concealed.add(secret)
+      secrets.add(secret)
       return secret
     })
-    for (const secret of secretsIn(record.manifest?.config ?? {}, settings)) concealed.add(secret)
+    for (const secret of secretsIn(record.manifest?.config ?? {}, settings)) secrets.add(secret)
     return settings
   }
 
@@ -86,7 +86,7 @@ export class UnitFactory {
       hooks: () => current().hooks,
       lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state),
-      conceal: secret => log.concealed.addPassing(secret)
+      mask: secret => log.secrets.addPassing(secret)
     })
   }
 

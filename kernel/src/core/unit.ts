@@ -41,7 +41,7 @@ export interface UnitHost {
   hooks?(): HookSet
   stateChanged?(state: PluginState): void
   /** Keeps a secret of an input out of the logs. */
-  conceal?(secret: string): void
+  mask?(secret: string): void
 }
 
 export function newCallStats(): Writable<CallStats> {
@@ -134,8 +134,8 @@ export class Unit implements UnitView, OperationOwner {
     return this.#inFlight
   }
 
-  conceal(secret: string): void {
-    this.#host.conceal?.(secret)
+  mask(secret: string): void {
+    this.#host.mask?.(secret)
   }
 
   enter(): void {

@@ -1,6 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
-import { Concealed } from '../core/concealed.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
 import { LogFeed } from './log-feed.ts'
 import { prettyLine } from './pretty-line.ts'
@@ -33,7 +33,7 @@ const MASK = '***'
 const DEEPEST = 5
 
 export async function createLogger(options: LogOptions): Promise<KernelLogger> {
-  const concealed = new Concealed()
+  const secrets = new MaskedSecrets()
   const lines = new LogFeed()
   const descriptor = options.descriptor ?? 2
   const stream =
@@ -52,7 +52,7 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
         streamWrite: line => {
-          const masked = concealed.hide(line)
+          const masked = secrets.mask(line)
           lines.write(masked)
           return masked
         }
@@ -69,7 +69,7 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
   const children = new Map<string, { readonly line: pino.Logger; readonly logger: Logger }>()
   return {
     ...wrap(root),
-    concealed,
+    secrets,
     lines,
     forPlugin: name => {
       const known = children.get(name)

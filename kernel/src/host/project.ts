@@ -296,8 +296,8 @@ export class Project {
           ...this.#wanted(),
           stale: reload,
           forced: reload,
-          pardoned: enable,
-          insisted: [...enable, ...reload, ...activate],
+          clearFailures: enable,
+          mustSucceed: [...enable, ...reload, ...activate],
           dryRun
         })
         if (dryRun) for (const each of undo.reverse()) each()

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { isSvcError, type Permissions, type PluginManifest } from '@svc/plugin-sdk'
+import { isSvcError, type Permissions, type PluginManifest, parseStrictJson } from '@svc/plugin-sdk'
 import { SHARED } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { validateManifest } from '../loader/manifest.ts'
@@ -380,7 +380,7 @@ class Child {
   #settle(line: string): void {
     let answer: Answer
     try {
-      answer = JSON.parse(line) as Answer
+      answer = parseStrictJson(line) as Answer
       const waiting = 'id' in answer ? this.#waiting.get(answer.id) : undefined
       if (answer.type === 'ready' || waiting === undefined) return
       clearTimeout(waiting.timer)

@@ -12,7 +12,7 @@ import { type LogLine, memoryLog } from './memory-log.ts'
 
 export type { UnitPolicy } from '../core/activate.ts'
 export type { ChangeRequest } from '../core/change.ts'
-export { Concealed } from '../core/concealed.ts'
+export { MaskedSecrets } from '../core/masked-secrets.ts'
 export type { Generation } from '../core/generation.ts'
 export type { Graph } from '../core/graph.ts'
 export type { KernelLogger } from '../core/logger.ts'
@@ -49,7 +49,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
   const sources = new Map(options.plugins.map(plugin => [plugin.name, inlineSource(plugin, '0.0.0', root)]))
   const configuration = configure(options)
   try {
-    await kernel.change({ sources: [...sources.values()], configuration, insisted: [...sources.keys()] })
+    await kernel.change({ sources: [...sources.values()], configuration, mustSucceed: [...sources.keys()] })
   } catch (error) {
     await kernel.close()
     rmSync(root, { recursive: true, force: true })
@@ -63,7 +63,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
     async replace(plugin) {
       revision += 1
       sources.set(plugin.name, inlineSource(plugin, `0.0.${revision}`, root))
-      await kernel.change({ sources: [...sources.values()], insisted: [plugin.name] })
+      await kernel.change({ sources: [...sources.values()], mustSucceed: [plugin.name] })
     },
     trigger: async (hook, ...args) => kernel.current.hooks.trigger(hook.id, args),
     async close() {

@@ -1,4 +1,4 @@
-import { Concealed } from '../core/concealed.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
 
 export interface LogLine {
@@ -10,16 +10,16 @@ export interface LogLine {
 
 /** A log that appends its lines to an array, with known secrets masked in messages. */
 export function memoryLog(lines: LogLine[], onLine: () => void = () => {}): KernelLogger {
-  const concealed = new Concealed()
+  const secrets = new MaskedSecrets()
   const at = (plugin: string | null) => {
     const write =
       (level: string) =>
       (message: string, fields: Record<string, unknown> = {}): void => {
-        lines.push({ plugin, level, message: concealed.hide(message), fields })
+        lines.push({ plugin, level, message: secrets.mask(message), fields })
         onLine()
       }
     return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   }
   const setLevel = (level: string): void => at(null).info(`level ${level}`)
-  return { ...at(null), forPlugin: at, setLevel, flush: () => {}, concealed }
+  return { ...at(null), forPlugin: at, setLevel, flush: () => {}, secrets }
 }

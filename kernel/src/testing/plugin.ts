@@ -39,7 +39,7 @@ export async function loadTestPlugin(t: TestScope, { files }: { readonly files: 
     manifest: source.manifest,
     async start() {
       const world = new World(t).putSource(source)
-      await world.apply({ insisted: [source.name] })
+      await world.apply({ mustSucceed: [source.name] })
       return world
     }
   }

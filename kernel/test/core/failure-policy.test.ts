@@ -28,7 +28,7 @@ async function open(t: Test, plugin: Plugin, said: Said = {}): Promise<World> {
 
 async function quarantined(t: Test, plugin: Plugin): Promise<World> {
   const world = await open(t, plugin)
-  for (let failure = 1; failure < 5; failure++) await world.kernel.change({ retried: ['demo'] })
+  for (let failure = 1; failure < 5; failure++) await world.kernel.change({ retry: ['demo'] })
   t.equal(world.state('demo'), 'quarantined')
   return world
 }
@@ -58,7 +58,7 @@ t.test('a retry does nothing when the failure was settled before', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
   mood.fails = false
-  await world.apply({ pardoned: ['demo'] })
+  await world.apply({ clearFailures: ['demo'] })
   t.notOk(world.kernel.records.get('demo')?.retrying)
   t.same(await world.call('demo.who'), { n: 2 })
 })
@@ -80,7 +80,7 @@ t.test('five failures put it into quarantine, where nothing but a person or a ch
   await world.apply()
   await world.kernel.change({ forced: ['demo'] })
   t.equal(mood.activations, 5)
-  await world.kernel.change({ pardoned: ['demo'], insisted: ['demo'] })
+  await world.kernel.change({ clearFailures: ['demo'], mustSucceed: ['demo'] })
   t.same(await world.call('demo.who'), { n: 6 })
 })
 
@@ -125,7 +125,7 @@ t.test('a repeated failure is logged once with its hint, and again after a reque
 t.test('who fails in quarantine once more stays in it', async t => {
   const { plugin } = moody()
   const world = await quarantined(t, plugin)
-  await t.rejects(world.kernel.change({ pardoned: ['demo'], insisted: ['demo'] }), { message: /not today/ })
+  await t.rejects(world.kernel.change({ clearFailures: ['demo'], mustSucceed: ['demo'] }), { message: /not today/ })
   t.equal(world.state('demo'), 'quarantined')
   t.match(world.why('demo'), /last change refused/)
 })

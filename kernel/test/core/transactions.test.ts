@@ -82,7 +82,7 @@ t.test('unreadable code refuses the whole change, also for readable plugins', as
 
 t.test('a dry run changes nothing', async t => {
   const world = await open(t, lively('a'), lively('b'))
-  await t.rejects(world.put(failing('c')).apply({ insisted: ['c'] }))
+  await t.rejects(world.put(failing('c')).apply({ mustSucceed: ['c'] }))
   const before = observable(world)
   world
     .remove('c')
@@ -98,8 +98,8 @@ t.test('a dry run releases no plugin from quarantine', async t => {
   const world = await open(t, lively('a'))
   world.put(failing('b'))
   await world.apply()
-  while (world.state('b') !== 'quarantined') await world.kernel.change({ retried: ['b'] })
-  await world.kernel.change({ pardoned: ['b'], dryRun: true })
+  while (world.state('b') !== 'quarantined') await world.kernel.change({ retry: ['b'] })
+  await world.kernel.change({ clearFailures: ['b'], dryRun: true })
   t.equal(world.state('b'), 'quarantined')
 })
 
@@ -117,7 +117,7 @@ t.test('a plugin that is new and fails is left out, and the rest of the change g
 t.test('a change that must start a plugin fails when the plugin fails', async t => {
   const world = await open(t, lively('a'))
   world.put(failing('b'))
-  await t.rejects(world.apply({ insisted: ['b'] }), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b' })
+  await t.rejects(world.apply({ mustSucceed: ['b'] }), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b' })
   t.notOk(world.kernel.records.has('b'))
 })
 

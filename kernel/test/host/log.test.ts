@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Concealed, type KernelLogger } from '@svc/kernel/testing'
+import { MaskedSecrets, type KernelLogger } from '@svc/kernel/testing'
 import { SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -120,7 +120,7 @@ t.test('whatever is logged, a known secret is in no line', async t => {
   const log = await createLogger({ level: 'debug', format: 'json', descriptor })
   const fixed = ['hunter22', 'a"b\\c/d', 'line\nbreak', 'tab\tand ünï', '(.*)+?[x]{2}|^$']
   for (const secret of [...fixed, ...fc.sample(secrets, 100)]) {
-    log.concealed.add(secret)
+    log.secrets.add(secret)
     const before = readFileSync(file, 'utf8').length
     log.forPlugin('web').error(`cannot log in with ${secret} at all`, {
       url: `https://user:${secret}@host`,
@@ -139,7 +139,7 @@ t.test('in words for people as well', async t => {
   const text = await logged(
     t,
     log => {
-      log.concealed.add('hunter22')
+      log.secrets.add('hunter22')
       log.forPlugin('web').warn('password is hunter22', { error: new Error('hunter22') })
     },
     'pretty'
@@ -185,9 +185,9 @@ t.test('a line for people is one line, and below it is what an error adds', asyn
 })
 
 t.test('short words are left alone, and one secret may be part of another', t => {
-  const concealed = new Concealed()
-  for (const secret of ['yes', 'abcdef', 'abcdefgh']) concealed.add(secret)
-  t.equal(concealed.hide('yes: abcdefgh, abcdef, abcde'), 'yes: ***, ***, abcde')
+  const secrets = new MaskedSecrets()
+  for (const secret of ['yes', 'abcdef', 'abcdefgh']) secrets.add(secret)
+  t.equal(secrets.mask('yes: abcdefgh, abcdef, abcde'), 'yes: ***, ***, abcde')
   t.end()
 })
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Concealed, type KernelLogger, type LogLine } from '@svc/kernel/testing'
+import { MaskedSecrets, type KernelLogger, type LogLine } from '@svc/kernel/testing'
 import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import { openProject, type Project, type ProjectOptions, readCatalog } from '#host'
@@ -47,7 +47,7 @@ const packaged = (name: string, text: string) => ({
 })
 
 function memoryLog(lines: LogLine[]): KernelLogger {
-  const concealed = new Concealed()
+  const secrets = new MaskedSecrets()
   const at = (plugin: string | null) => {
     const write =
       (level: string) =>
@@ -55,7 +55,7 @@ function memoryLog(lines: LogLine[]): KernelLogger {
         void lines.push({ plugin, level, message, fields })
     return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   }
-  return { ...at(null), forPlugin: at, setLevel: level => at(null).info(`level ${level}`), flush: () => {}, concealed }
+  return { ...at(null), forPlugin: at, setLevel: level => at(null).info(`level ${level}`), flush: () => {}, secrets }
 }
 
 async function open(
@@ -445,7 +445,7 @@ t.test('a single plugin pulls in the resolver that its secrets need', async t =>
     { watch: false, only: ['one'] }
   )
   t.ok(project.kernel.current.units.has('secrets-env'), lines.map(line => line.message).join())
-  t.equal(project.log.concealed.hide('it is open sesame'), 'it is ***')
+  t.equal(project.log.secrets.mask('it is open sesame'), 'it is ***')
 })
 
 for (const left of ['activate', 'only'] as const) {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  Concealed,
+  MaskedSecrets,
   inlineSource,
   Kernel,
   type KernelLogger,
@@ -179,7 +179,7 @@ export class World {
         }
       return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
     }
-    return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {}, concealed: new Concealed() }
+    return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {}, secrets: new MaskedSecrets() }
   }
 }
 

@@ -7,7 +7,7 @@ const MAX_PASSING_SECRETS = 256
 const MASK = '***'
 
 /** Secrets that this process knows, so that they are masked in logs. */
-export class Concealed {
+export class MaskedSecrets {
   readonly #secrets = new Set<string>()
   /** Secrets of inputs, oldest first. */
   readonly #passing = new Set<string>()
@@ -39,7 +39,7 @@ export class Concealed {
     this.#pattern = new RegExp(ordered.map(escaped).join('|'), 'g')
   }
 
-  hide(text: string): string {
+  mask(text: string): string {
     return this.#pattern === undefined ? text : text.replace(this.#pattern, MASK)
   }
 }
