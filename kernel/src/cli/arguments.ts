@@ -1,4 +1,4 @@
-import { type JsonSchema, parseStrictJson } from '@svc/plugin-sdk'
+import { defined, type JsonSchema, parseStrictJson } from '@svc/plugin-sdk'
 import type { Argv, Options, PositionalOptions } from 'yargs'
 import type { CliCommand } from './commands.ts'
 import { cliErrors } from './errors.ts'
@@ -27,12 +27,8 @@ export function describeArguments(yargs: Argv, shape: Shape): Argv {
       const { requiresArg: _flagsOnly, ...positional } = option
       yargs.positional(flagName(name), positional as PositionalOptions)
     } else {
-      const alias = shape.aliases[name]
-      yargs.option(flagName(name), {
-        ...option,
-        ...(alias === undefined ? {} : { alias }),
-        ...(required.has(name) ? { demandOption: true } : {})
-      })
+      const demandOption = required.has(name) || undefined
+      yargs.option(flagName(name), defined({ ...option, alias: shape.aliases[name], demandOption }))
     }
   }
   return yargs
@@ -44,13 +40,13 @@ export function describeField(field: JsonSchema, plain: PlainText = text => text
   const texts = [description, form && `Each is ${form} or JSON.`].filter(
     part => typeof part === 'string' && part !== ''
   )
-  return {
+  return defined({
     ...yargsType(field),
-    ...(texts.length > 0 ? { describe: plain(texts.join(' ')) } : {}),
-    ...(choicesOf(field) === undefined ? {} : { choices: choicesOf(field) as readonly string[] }),
+    describe: texts.length > 0 ? plain(texts.join(' ')) : undefined,
+    choices: choicesOf(field) as readonly string[] | undefined,
     // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
-    ...(fallback === undefined ? {} : { defaultDescription: JSON.stringify(fallback) })
-  }
+    defaultDescription: fallback === undefined ? undefined : JSON.stringify(fallback)
+  })
 }
 
 /** Builds the operation's input from parsed arguments. Arguments that were not given stay absent. */

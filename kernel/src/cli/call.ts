@@ -3,6 +3,7 @@ import {
   type CliView,
   type CommandIo,
   closest,
+  defined,
   isSvcError,
   type OperationDescriptor,
   type PluginManifest,
@@ -62,11 +63,11 @@ export async function runPluginCommand(
   const whole = descriptor.project === true
   // Plugins may print during activation, before the command uses standard output for its protocol.
   const stdout = whole || session.flags.json ? reservedStdout() : process.stdout
-  const options = {
+  const options = defined({
     activate: whole ? withoutServers(session.catalog, plugin) : [plugin],
     lasting: whole,
-    ...(descriptor.tolerant === undefined ? {} : { tolerant: descriptor.tolerant })
-  }
+    tolerant: descriptor.tolerant
+  })
   let instead: ServeInstead | undefined
   const code = await interruptible(signal =>
     withProject(session, options, async project => {
@@ -90,10 +91,7 @@ export async function runPluginCommand(
 async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInstead): Promise<number> {
   const { serve } = await import('./serve.ts')
   const overrides = Object.entries(set).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-  const input = {
-    ...(only.length === 0 ? {} : { only: only.join(',') }),
-    ...(watch === undefined ? {} : { watch })
-  }
+  const input = defined({ only: only.length === 0 ? undefined : only.join(','), watch })
   return serve({ ...flags, set: [...flags.set, ...overrides] }, input)
 }
 

@@ -1,4 +1,4 @@
-import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+import { defined, type JsonSchema, type OperationDescriptor, type PluginManifest } from '@svc/plugin-sdk'
 import type { Catalog } from '../host/catalog.ts'
 import type { GlobalFlags } from './flags.ts'
 import { GROUPS } from './groups.ts'
@@ -98,9 +98,7 @@ function fromOperation(plugin: string, descriptor: OperationDescriptor): CliComm
   const { command, args = [], aliases = {}, view } = expose.cli
   const run: CliCommand['run'] = async (session, given) =>
     (await import('./call.ts')).runOperation(session, plugin, descriptor, given, view)
-  return [
-    { command, summary, input, args, aliases, plugin, run, ...(description === undefined ? {} : { description }) }
-  ]
+  return [defined({ command, summary, input, args, aliases, plugin, run, description })]
 }
 
 function fromCommand(plugin: string, descriptor: PluginManifest['commands'][number]): CliCommand {

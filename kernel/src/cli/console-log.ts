@@ -1,6 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
-import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
 const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }
@@ -11,10 +11,7 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
   let least = RANK[level] ?? 0
   const line = (plugin: string | undefined, name: string, message: string, fields: Record<string, unknown>): void => {
     if ((RANK[name] ?? 0) < least) return
-    if (json)
-      write(
-        secrets.mask(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
-      )
+    if (json) write(secrets.mask(`${JSON.stringify({ level: name, plugin, message })}\n`))
     else
       write(
         secrets.mask(

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@svc/plugin-sdk'
+import { defined, type JsonSchema } from '@svc/plugin-sdk'
 
 /** Flags that every command takes. */
 export interface GlobalFlags {
@@ -41,16 +41,16 @@ export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const project = after('--project').at(-1)
   const profile = after('--profile').at(-1)
   const logLevel = after('--log-level').at(-1)
-  return {
+  return defined({
     json: words.includes('--json'),
     // A running daemon runs other plugins.
     inProcess: words.includes('--in-process') || words.includes('--safe'),
     safe: words.includes('--safe'),
     set: after('--set'),
-    ...(project === undefined ? {} : { project }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(logLevel === undefined ? {} : { logLevel })
-  }
+    project,
+    profile,
+    logLevel
+  })
 }
 
 /** The words of a command line that are neither flags nor values of global flags. */
@@ -84,5 +84,5 @@ export function catalogChoices({ profile, set, safe }: GlobalFlags): {
   set: readonly string[]
   safe: boolean
 } {
-  return { set, safe, ...(profile === undefined ? {} : { profile }) }
+  return defined({ set, safe, profile })
 }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+import { defined, type OperationDescriptor, type PluginManifest } from '@svc/plugin-sdk'
 import { version } from '../host/version.ts'
 import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
@@ -47,12 +47,8 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
   }
   const { readCatalog } = await import('../host/catalog.ts')
   const only = onlyOf(argv)
-  const catalog = await readCatalog({
-    cwd: flags.project ?? process.cwd(),
-    env: process.env,
-    ...catalogChoices(flags),
-    ...(only === undefined ? {} : { only })
-  })
+  const cwd = flags.project ?? process.cwd()
+  const catalog = await readCatalog(defined({ cwd, env: process.env, ...catalogChoices(flags), only }))
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
     !catalog.isLeftOut(name) && (catalog.peek.enabled(name) ?? enabledByDefault)
   const { manifests, lapsed } = catalog

@@ -1,6 +1,6 @@
 import { adminErrors, httpListeners, httpServer, reservedStdout } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { closest } from '@svc/plugin-sdk'
+import { closest, defined } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
 import { readCatalog } from '../host/catalog.ts'
 import { openProject } from '../host/open-project.ts'
@@ -20,25 +20,30 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
   // It may become a protocol's; whatever a plugin prints is for standard error, like the log.
   reservedStdout()
   return interruptible(async signal => {
-    const catalog = await readCatalog({
-      cwd: flags.project ?? process.cwd(),
-      env: process.env,
-      preferSource: watch === true,
-      ...(watch === false ? {} : { spares: 2 }),
-      ...(input.only === undefined ? {} : { only: namesOf(String(input.only)) }),
-      ...catalogChoices(flags)
-    })
-    const only = input.only === undefined ? undefined : chosen(namesOf(String(input.only)), catalog.found.sources)
+    const named = input.only === undefined ? undefined : namesOf(String(input.only))
+    const catalog = await readCatalog(
+      defined({
+        cwd: flags.project ?? process.cwd(),
+        env: process.env,
+        preferSource: watch === true,
+        spares: watch === false ? 0 : 2,
+        only: named,
+        ...catalogChoices(flags)
+      })
+    )
+    const only = named && chosen(named, catalog.found.sources)
     await refuseSecondServer(catalog, only)
-    const project = await openProject({
-      catalog,
-      ownsProcess: true,
-      tolerant: flags.safe,
-      ...(only === undefined ? {} : { only }),
-      ...(watch === undefined ? {} : { watch }),
-      ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
-      ...(flags.json ? { logFormat: 'json' as const } : {})
-    })
+    const project = await openProject(
+      defined({
+        catalog,
+        ownsProcess: true,
+        tolerant: flags.safe,
+        only,
+        watch,
+        logLevel: flags.logLevel,
+        logFormat: flags.json ? ('json' as const) : undefined
+      })
+    )
     if (only !== undefined) await includeListeners(project)
     const onHangup = (): void => void project.reconfigure()
     process.on('SIGHUP', onHangup)

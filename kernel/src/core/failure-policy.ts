@@ -79,8 +79,7 @@ export class FailurePolicy {
     const record = name === undefined ? undefined : inventory.records.get(name)
     if (record === undefined) return undefined
     const text = errorMessage(error)
-    if (record.fault === text && retry.includes(record.name))
-      this.#host.log.forPlugin(record.name).info('failed again')
+    if (record.fault === text && retry.includes(record.name)) this.#host.log.forPlugin(record.name).info('failed again')
     else this.#host.log.forPlugin(record.name).error(text, { error })
     this.#fail(record, text)
     return record.name
@@ -116,9 +115,7 @@ export class FailurePolicy {
     const delay = record.scheduleRetry(() => {
       // Another change may have settled it in the meantime.
       if (record.lifecycle.state !== 'failed') return
-      this.#host
-        .change({ retry: [record.name] })
-        .catch((cause: unknown) => log.warn('retry failed', { error: cause }))
+      this.#host.change({ retry: [record.name] }).catch((cause: unknown) => log.warn('retry failed', { error: cause }))
     })
     log.info(`next try in ${delay} ms`)
   }

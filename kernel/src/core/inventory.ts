@@ -136,9 +136,7 @@ export class Inventory {
     const problems = new Map<string, unknown>()
     const wanted = [...this.records.values()].filter(
       record =>
-        this.#isChosen(record.name) &&
-        this.#mayRun(record, retry) &&
-        (record.code === null || stale.has(record.name))
+        this.#isChosen(record.name) && this.#mayRun(record, retry) && (record.code === null || stale.has(record.name))
     )
     // All of them settle, so that none changes anything after the change was refused.
     await Promise.all(

@@ -11,10 +11,10 @@ import {
 import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
-import { hasSecrets, secretsIn } from './masked-secrets.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
+import { hasSecrets, secretsIn } from './masked-secrets.ts'
 import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ConfigSources, readSources } from '@svc/config/sources'
-import type { PluginManifest } from '@svc/plugin-sdk'
+import { defined, type PluginManifest } from '@svc/plugin-sdk'
 import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
 import type { LoadMarker } from './load-marker.ts'
@@ -58,15 +58,17 @@ export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
   const { projectRoot } = sources
   const { dataDirectory, describeTimeoutMs } = peekConfig(sources)
   const state = stateDirectory(projectRoot, dataDirectory, options.env)
-  const discovery = new Discovery({
-    installRoot,
-    projectRoot,
-    cacheDirectory: join(state, 'cache'),
-    prefer: options.preferSource === true ? 'source' : 'built',
-    conditions,
-    ...(describeTimeoutMs === undefined ? {} : { describeTimeoutMs }),
-    ...(options.spares === undefined ? {} : { spares: options.spares })
-  })
+  const discovery = new Discovery(
+    defined({
+      installRoot,
+      projectRoot,
+      cacheDirectory: join(state, 'cache'),
+      prefer: options.preferSource === true ? ('source' as const) : ('built' as const),
+      conditions,
+      describeTimeoutMs,
+      spares: options.spares
+    })
+  )
   return catalog(options, sources, discovery, state)
 }
 
@@ -93,15 +95,15 @@ async function catalog(
     include: async names => describe(await discovery.include(new Set(names))),
     close: () => discovery.close()
   })
-  const choice = {
+  const choice = defined({
     off: (name: string) => peek.enabled(name) === false && options.only?.includes(name) !== true,
     grants: (name: string) => peek.permissions(name),
-    ...(options.only === undefined ? {} : { only: options.only }),
-    ...(options.safe === undefined ? {} : { safe: options.safe })
-  }
+    only: options.only,
+    safe: options.safe
+  })
   return describe(await discovery.discover(directories, choice))
 }
 
 function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {
-  return readSources({ cwd, env, ...(profile === undefined ? {} : { profile }), ...(set === undefined ? {} : { set }) })
+  return readSources(defined({ cwd, env, profile, set }))
 }

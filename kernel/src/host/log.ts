@@ -1,7 +1,7 @@
-import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { defined, isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
-import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 import { LogFeed } from './log-feed.ts'
 import { prettyLine } from './pretty-line.ts'
 
@@ -117,12 +117,12 @@ function serializeError(error: unknown, depth: number): unknown {
   if (depth >= DEEPEST) return { message, ...details }
   // Messages already include other lists of this name, such as a compiler's.
   const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : undefined
-  return {
+  return defined({
     message,
     ...details,
-    ...(cause === undefined ? {} : { cause: serializeError(cause, depth + 1) }),
-    ...(errors === undefined ? {} : { errors: errors.map(each => serializeError(each, depth + 1)) })
-  }
+    cause: cause === undefined ? undefined : serializeError(cause, depth + 1),
+    errors: errors?.map(each => serializeError(each, depth + 1))
+  })
 }
 
 /** An error of ours, or one of the operating system: both have a code. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parentPort } from 'node:worker_threads'
-import { type Health, isSvcError, type Logger, SDK_VERSION } from '@svc/plugin-sdk'
+import { defined, type Health, isSvcError, type Logger, SDK_VERSION } from '@svc/plugin-sdk'
 import { assertComplete, createContext } from '../core/context.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { Keep } from '../core/keep.ts'
@@ -111,7 +111,7 @@ async function invoke(request: RemoteCall, { signal, emit, progress }: Exchange)
         signal,
         onEvent: emit,
         onProgress: progress,
-        ...(timeoutMs === undefined ? {} : { timeoutMs })
+        ...defined({ timeoutMs })
       })
   } catch (error) {
     // The host gets the handler's original error, counts it as a fault and logs it.

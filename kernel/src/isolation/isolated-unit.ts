@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import {
   type DrainReason,
+  defined,
   errorMessage,
   isSvcError,
   type PluginManifest,
@@ -110,9 +111,7 @@ class IsolatedUnit {
           signal,
           onEvent: emit,
           onProgress: progress,
-          ...(timeoutMs === undefined ? {} : { timeoutMs }),
-          ...(requestId === undefined ? {} : { requestId }),
-          ...(traceparent === undefined ? {} : { traceparent })
+          ...defined({ timeoutMs, requestId, traceparent })
         }),
       trigger: ({ hook, args }) => host.trigger(hook, args),
       log: ({ level, message, fields, errors }) => {

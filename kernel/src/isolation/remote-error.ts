@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { type ErrorPlace, isSvcError, SvcError } from '@svc/plugin-sdk'
+import { defined, type ErrorPlace, isSvcError, SvcError } from '@svc/plugin-sdk'
 
 /** An error as plain data: a structured clone would lose everything but its message and stack. */
 export interface EncodedError {
@@ -31,15 +31,8 @@ export function decodeError(encoded: EncodedError): Error {
   const cause = encoded.cause === undefined ? undefined : decodeError(encoded.cause)
   const error =
     code === undefined
-      ? new Error(message, cause === undefined ? {} : { cause })
-      : new SvcError(code, message, {
-          status,
-          ...(hint === undefined ? {} : { hint }),
-          ...(at === undefined ? {} : { at }),
-          ...(data === undefined ? {} : { data }),
-          ...(plugin === undefined ? {} : { plugin }),
-          ...(cause === undefined ? {} : { cause })
-        })
+      ? new Error(message, defined({ cause }))
+      : new SvcError(code, message, defined({ status, hint, at, data, plugin, cause }))
   error.name = name
   if (stack !== undefined) error.stack = stack
   return error

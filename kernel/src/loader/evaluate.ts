@@ -6,7 +6,7 @@ import vm from 'node:vm'
 import * as contracts from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import * as sdk from '@svc/plugin-sdk'
-import { errorMessage } from '@svc/plugin-sdk'
+import { defined, errorMessage } from '@svc/plugin-sdk'
 import * as check from '@svc/plugin-sdk/check'
 import type { InstanceHooks } from '../core/plugin-source.ts'
 import { claim, framesOf } from '../guards/attribution.ts'
@@ -201,12 +201,8 @@ function evaluateError(code: Code, cause: unknown): Error {
   }
   const hint = hints[(cause as NodeJS.ErrnoException | null)?.code ?? '']
   const place = frame === undefined ? code.root : `${frame.file}:${frame.line}`
-  return loaderErrors.create('LDR_EVALUATE_FAILED', `${code.name}: ${place}: ${message.split('\n')[0]}`, {
-    plugin: code.name,
-    at: frame ?? { file: code.root },
-    ...(hint === undefined ? {} : { hint }),
-    cause
-  })
+  const details = defined({ plugin: code.name, at: frame ?? { file: code.root }, hint, cause })
+  return loaderErrors.create('LDR_EVALUATE_FAILED', `${code.name}: ${place}: ${message.split('\n')[0]}`, details)
 }
 
 function pluginOf(code: Code, exported: unknown): Plugin {

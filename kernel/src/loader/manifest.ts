@@ -1,4 +1,4 @@
-import { exposureFacts, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import { defined, exposureFacts, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 
 /** Names of plugins: they become keys in TOML, words on the command line and parts of metric names. */
@@ -94,11 +94,7 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
     throw loaderErrors.create(
       'LDR_SDK_MISMATCH',
       `${name ?? file} was written for version ${sdk} of the plugin SDK; this host has version ${SDK_VERSION}`,
-      {
-        at: { file, path: 'sdk' },
-        hint: older ? 'update the plugin' : 'update svc',
-        ...(name === undefined ? {} : { plugin: name })
-      }
+      defined({ at: { file, path: 'sdk' }, hint: older ? 'update the plugin' : 'update svc', plugin: name })
     )
   }
   const problem = MANIFEST(value)

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Hook, Plugin, ServiceId } from '@svc/plugin-sdk'
+import { defined, type Hook, type Plugin, type ServiceId } from '@svc/plugin-sdk'
 import { describeErrors, renderProblems, Validator } from '@svc/plugin-sdk/check'
 import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
@@ -12,10 +12,10 @@ import { type LogLine, memoryLog } from './memory-log.ts'
 
 export type { UnitPolicy } from '../core/activate.ts'
 export type { ChangeRequest } from '../core/change.ts'
-export { MaskedSecrets } from '../core/masked-secrets.ts'
 export type { Generation } from '../core/generation.ts'
 export type { Graph } from '../core/graph.ts'
 export type { KernelLogger } from '../core/logger.ts'
+export { MaskedSecrets } from '../core/masked-secrets.ts'
 export { type InstanceHooks, inlineSource, type PluginSource, type PreparedCode } from '../core/plugin-source.ts'
 export { loadTestPlugin, type TestPlugin } from './plugin.ts'
 export { openTestProject, type TestProject } from './project.ts'
@@ -44,7 +44,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
     dataRoot: join(root, '.vox'),
     repositoryId: 'test',
     version: '0.0.0',
-    ...(options.services === undefined ? {} : { services: options.services })
+    ...defined({ services: options.services })
   })
   const sources = new Map(options.plugins.map(plugin => [plugin.name, inlineSource(plugin, '0.0.0', root)]))
   const configuration = configure(options)

@@ -1,5 +1,5 @@
-import { MaskedSecrets } from '../core/masked-secrets.ts'
 import type { KernelLogger } from '../core/logger.ts'
+import { MaskedSecrets } from '../core/masked-secrets.ts'
 
 export interface LogLine {
   readonly plugin: string | null
