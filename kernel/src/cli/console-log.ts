@@ -37,7 +37,7 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
 }
 
 /** Unless the message says it already. */
-function hintOf(fields: Record<string, unknown>, told: string): string {
+function hintOf(fields: Record<string, unknown>, shown: string): string {
   const hint = fields.hint ?? (isSvcError(fields.error) ? fields.error.hint : undefined)
-  return typeof hint === 'string' && !told.includes(hint) ? `\n  hint: ${hint}` : ''
+  return typeof hint === 'string' && !shown.includes(hint) ? `\n  hint: ${hint}` : ''
 }

@@ -6,8 +6,8 @@ type Row = Readonly<Record<string, unknown>>
 const GAP = '  '
 const EMPTY = '–'
 /** Minimum column widths in characters: preferred, and if that does not fit. */
-const COMFORTABLE = 24
-const NARROWEST = 12
+const PREFERRED_WIDTH_CHARS = 24
+const MIN_WIDTH_CHARS = 12
 
 const GOOD = new Set(['active', 'ok', 'ready'])
 const BAD = new Set(['error', 'failed', 'invalid', 'quarantined', 'stuck'])
@@ -22,7 +22,7 @@ export function renderTable(rows: readonly Row[], columns: readonly string[], te
   if (rows.length === 0) return '(none)'
   let used = columns.filter((column, index) => index === 0 || rows.some(row => cellText(row[column]) !== EMPTY))
   const below: string[] = []
-  let widths = fit(rows, used, terminal.columns, COMFORTABLE)
+  let widths = fit(rows, used, terminal.columns, PREFERRED_WIDTH_CHARS)
   while (widths === undefined) {
     const widest = widestOf(
       rows,
@@ -31,9 +31,9 @@ export function renderTable(rows: readonly Row[], columns: readonly string[], te
     if (widest === undefined) break
     below.unshift(widest)
     used = used.filter(column => column !== widest)
-    widths = fit(rows, used, terminal.columns, COMFORTABLE)
+    widths = fit(rows, used, terminal.columns, PREFERRED_WIDTH_CHARS)
   }
-  widths ??= fit(rows, used, terminal.columns, NARROWEST)
+  widths ??= fit(rows, used, terminal.columns, MIN_WIDTH_CHARS)
   const layout: Layout = {
     used,
     widths: widths ?? used.map(column => naturalWidth(rows, column)),

@@ -87,7 +87,7 @@ export class PluginRecord {
     return true
   }
 
-  /** It runs, or may be tried again. */
+  /** It runs, or may be retried. */
   recover(): void {
     this.cancelRetry()
     if (this.failed) this.lifecycle.to('discovered')

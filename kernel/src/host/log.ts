@@ -30,7 +30,7 @@ const SECRET_FIELD = new RegExp(
 const OWN_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'plugin', 'msg'])
 const MASK = '***'
 /** Levels of fields and of causes that are written. */
-const DEEPEST = 5
+const MAX_DEPTH = 5
 
 export async function createLogger(options: LogOptions): Promise<KernelLogger> {
   const secrets = new MaskedSecrets()
@@ -98,7 +98,7 @@ function shown(key: string, value: unknown, depth: number): unknown {
   if (SECRET_FIELD.test(key)) return MASK
   if (value instanceof Error || isSvcError(value)) return serializeError(value, depth)
   if (typeof value !== 'object' || value === null) return value
-  if (depth >= DEEPEST) return Array.isArray(value) ? '[…]' : '{…}'
+  if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[…]' : '{…}'
   if (Array.isArray(value)) return value.map(item => shown('', item, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value
@@ -114,7 +114,7 @@ function serializeError(error: unknown, depth: number): unknown {
   const details = isForeseen(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
-  if (depth >= DEEPEST) return { message, ...details }
+  if (depth >= MAX_DEPTH) return { message, ...details }
   // Messages already include other lists of this name, such as a compiler's.
   const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : undefined
   return defined({

@@ -52,7 +52,7 @@ interface Spare {
   /** The package and its grants. */
   readonly key: string
   readonly child: Child
-  /** What the process answered before; undefined for a new process. */
+  /** Last answer of the process; undefined for a new process. */
   readonly manifest: unknown
 }
 
@@ -372,7 +372,7 @@ class Child {
     const line = Buffer.concat([...this.#received, chunk.subarray(0, end)]).toString()
     this.#received = []
     this.#receivedBytes = 0
-    // What the module body printed before is read first.
+    // Output of the module body is read first.
     setImmediate(() => this.#settle(line))
     if (end + 1 < chunk.length) this.#receive(chunk.subarray(end + 1))
   }

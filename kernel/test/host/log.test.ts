@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MaskedSecrets, type KernelLogger } from '@svc/kernel/testing'
+import { type KernelLogger, MaskedSecrets } from '@svc/kernel/testing'
 import { SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -94,6 +94,13 @@ t.test('a module body may not write, start processes or workers, or read outside
   t.notOk(existsSync(join(root, 'all/writes/written.txt')))
 })
 
+t.test('an answer that a module body forges with a key given twice is refused', async t => {
+  const forged = '{"type":"manifest","id":1,"id":1,"manifest":{}}'
+  const root = folder(t, attacker('forges', `require('node:fs').writeSync(3, ${JSON.stringify(`${forged}\n`)})`))
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  t.match(source(found, 'forges').problem, { code: 'LDR_DESCRIBE_CRASHED', message: /other than JSON/ })
+})
+
 t.test('svc.toml can grant an access to a module body', async t => {
   const root = folder(t, { 'note.txt': 'x', ...attacker('reads', "require('node:fs').readFileSync('../../note.txt')") })
   const directories = [join(root, 'all')]

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  MaskedSecrets,
   inlineSource,
   Kernel,
   type KernelLogger,
+  MaskedSecrets,
   type PluginConfiguration,
   type PluginSource,
   type UnitPolicy
