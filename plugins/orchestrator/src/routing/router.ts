@@ -287,11 +287,10 @@ export class Router implements RouterPort, Transferable {
       this.#linkGroup(group)
     }
     const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
-    this.#contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
-    const traits = traitsOf(task, this.#settings, mesh, nodes)
-    if (this.#contributed === null) return { traits, group: first }
-    // A term may give any agent points, so that all are compared.
-    return { traits: { ...traits, everyAgentScores: true }, group: first }
+    const contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
+    this.#contributed = contributed
+    // A contributed term may give any agent points, so that all are compared.
+    return { traits: traitsOf(task, this.#settings, mesh, nodes, contributed !== null), group: first }
   }
 
   #linkGroup(group: string): void {

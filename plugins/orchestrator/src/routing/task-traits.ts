@@ -30,7 +30,8 @@ export function traitsOf(
   task: TaskToRoute,
   settings: RoutingSettings,
   mesh: MeshRoutingSettings,
-  remoteNodes: number
+  remoteNodes: number,
+  hasContributedTerms: boolean
 ): TaskTraits {
   const { capabilities } = task
   const requirements = capabilities !== undefined && requiresSomething(capabilities) ? capabilities : null
@@ -39,8 +40,13 @@ export function traitsOf(
   const isTraining = mesh.training_routing_experimental && labels.some(isTrainingLabel)
   const hasRemoteNodes = mesh.routing_experimental && remoteNodes > 0
   const everyAgentScores =
-    task.files.length > 0 &&
-    (settings.qgate_reputation_routing || settings.attention_enabled || phase !== null || isTraining || hasRemoteNodes)
+    hasContributedTerms ||
+    (task.files.length > 0 &&
+      (settings.qgate_reputation_routing ||
+        settings.attention_enabled ||
+        phase !== null ||
+        isTraining ||
+        hasRemoteNodes))
   return {
     requirements,
     labels,
