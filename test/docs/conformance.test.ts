@@ -6,7 +6,7 @@ import { ROOT } from './error-codes.ts'
 
 t.test('every conformance suite of the contracts is in the page about testing', t => {
   const page = readFileSync(join(ROOT, 'docs/authoring/testing.md'), 'utf8')
-  const suites = Object.keys(conformance)
+  const suites = Object.keys(conformance).filter(name => name.endsWith('Suite'))
   t.not(suites.length, 0)
   t.same(
     suites.filter(name => !page.includes(`| \`${name}(`)),
