@@ -179,7 +179,7 @@ t.test('a file locked by an agent that left can be written by others', async t =
   const retired = await service.spawnAgent({ name: 'retired' })
   const left = await work(retired.id, 'src/retired.ts')
   await t.rejects(wants('src/retired.ts'), { code: 'ORC_LOCK_CONFLICT' })
-  t.match(await service.retireAgent(retired.id), [{ id: left }])
+  t.match(await service.retireAgent(retired.id), { tasks: [{ id: left }] })
   t.match(await wants('src/retired.ts'), { agent_id: other.id })
 
   const silent = await service.spawnAgent({ name: 'silent', dynamic: true })
