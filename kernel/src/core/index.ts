@@ -1,11 +1,9 @@
 // The face of this folder for tests. Sources import the files.
 export { Breaker } from './breaker.ts'
 export { liveRef, ServiceContainer } from './container.ts'
-export { copyPlain } from './copy.ts'
 export { resolveGraph } from './graph.ts'
 export { type DeclaredHooks, HookSet, type OwnedTap } from './hooks.ts'
 export { Keep } from './keep.ts'
 export { Lifecycle, SERVING, TRANSITIONS } from './lifecycle.ts'
-export { secretsIn } from './masked-secrets.ts'
 export { type Fingerprinted, planChange, type RunningUnit } from './plan.ts'
 export { Scope } from './scope.ts'

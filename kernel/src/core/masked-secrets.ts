@@ -1,5 +1,3 @@
-import type { JsonSchema } from '@svc/plugin-sdk'
-
 /** A shorter secret is part of too many other words to be masked in them. */
 const MIN_SECRET_LENGTH = 6
 /** Secrets of inputs that are remembered; those of settings are remembered for ever. */
@@ -46,31 +44,4 @@ export class MaskedSecrets {
 
 function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
-}
-
-/** Whether a schema marks anything with `x-secret`. */
-export function hasSecrets(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false
-  if ((schema as JsonSchema)['x-secret'] === true) return true
-  return Object.values(schema).some(hasSecrets)
-}
-
-/** Values that the schema marks with `x-secret`. */
-export function* secretsIn(schema: unknown, value: unknown): Generator<string> {
-  if (typeof schema !== 'object' || schema === null || value === undefined) return
-  const { 'x-secret': secret, properties, additionalProperties, items, anyOf, oneOf, allOf } = schema as JsonSchema
-  if (secret === true) yield* stringsIn(value)
-  for (const choices of [anyOf, oneOf, allOf]) {
-    if (Array.isArray(choices)) for (const choice of choices) yield* secretsIn(choice, value)
-  }
-  if (Array.isArray(value)) for (const item of value) yield* secretsIn(items, item)
-  else if (typeof value === 'object' && value !== null) {
-    const known = (properties ?? {}) as Record<string, unknown>
-    for (const [key, item] of Object.entries(value)) yield* secretsIn(known[key] ?? additionalProperties, item)
-  }
-}
-
-function* stringsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield value
-  else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) yield* stringsIn(item)
 }

@@ -8,13 +8,19 @@ import {
   raceAbort,
   type SvcError
 } from '@svc/plugin-sdk'
-import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
+import {
+  copyPlain,
+  type FieldProblem,
+  hasSecrets,
+  renderProblems,
+  secretsIn,
+  type Validate,
+  type Validator
+} from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
-import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import type { HookSet, Run } from './hooks.ts'
-import { hasSecrets, secretsIn } from './masked-secrets.ts'
 import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */

@@ -2,10 +2,10 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type KernelLogger, MaskedSecrets } from '@svc/kernel/testing'
 import { SvcError, t as s } from '@svc/plugin-sdk'
+import { secretsIn } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { withoutColour } from '#cli'
-import { secretsIn } from '#core'
 import { createLogger } from '#host'
 
 async function logged(

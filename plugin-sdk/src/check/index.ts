@@ -1,3 +1,5 @@
 export type { SchemaError, Validate } from './ajv.ts'
+export { copyPlain } from './copy-plain.ts'
 export * from './schema-check.ts'
+export { hasSecrets, secretsIn } from './schema-secrets.ts'
 export * from './validator.ts'

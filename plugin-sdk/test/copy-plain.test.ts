@@ -1,6 +1,6 @@
+import { copyPlain } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t from 'tap'
-import { copyPlain } from '#core'
 
 t.test('plain data is copied all the way down', t => {
   fc.assert(
