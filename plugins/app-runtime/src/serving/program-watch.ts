@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
 import type { LoadingThread } from './loading-thread.ts'
@@ -83,7 +83,10 @@ export class ProgramWatch {
   async #read(isSettled: boolean): Promise<void> {
     let text: string
     try {
-      text = await readFile(this.path, 'utf8')
+      const bytes = await readFile(this.path)
+      // A save during the read leaves a part of the text; the settled read follows.
+      if (!isSettled && (await stat(this.path)).size !== bytes.length) return
+      text = bytes.toString('utf8')
     } catch {
       // It was taken away, perhaps to be put back; what is served goes on.
       return
