@@ -1,16 +1,14 @@
 import type { ChangeReport } from '@svc/contracts'
-import { errorMessage, isSvcError, type ServiceId } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import type { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import type { FailurePolicy } from './failure-policy.ts'
-import type { Generation } from './generation.ts'
-import type { Desired, Inventory, Wanted } from './inventory.ts'
+import type { Desired, Wanted } from './inventory.ts'
 import { SERVING } from './lifecycle.ts'
 import { type Plan, planChange } from './plan.ts'
-import { abortAll, assertAlive, buildShadow, type Shadow } from './shadow.ts'
+import { abortAll, assertAlive, buildShadow, type Shadow, type ShadowHost } from './shadow.ts'
 import type { Unit } from './unit.ts'
-import type { UnitFactory } from './unit-factory.ts'
 
 export interface ChangeRequest extends Wanted {
   /** Plugins to replace although nothing about them changed. */
@@ -29,14 +27,8 @@ export interface ChangeRequest extends Wanted {
 }
 
 /** The parts of the kernel that a change uses. */
-export interface ChangeHost {
-  readonly inventory: Inventory
+export interface ChangeHost extends ShadowHost {
   readonly failures: FailurePolicy
-  readonly factory: UnitFactory
-  readonly builtin: ReadonlyMap<ServiceId, unknown>
-  readonly closing: AbortSignal
-  readonly current: Generation
-  reportTap(plugin: string, hookId: string, error: unknown): void
   /** Makes a shadow serve, or, without one, takes note of what is wanted now. Synchronous. */
   flip(shadow: Shadow | undefined, desired: Desired): void
 }
@@ -68,7 +60,7 @@ export class Change {
   }
 
   async run(): Promise<ChangeReport> {
-    const { inventory, failures, current } = this.#host
+    const { inventory, failures } = this.#host
     const { dryRun } = this.#request
     const adoption = inventory.adopt(this.#request)
     for (const name of adoption.changed) {
@@ -84,7 +76,7 @@ export class Change {
     } catch (error) {
       await this.#discardBegun()
       // Before the first generation there is nothing to go back to: what was found stays listed.
-      if (current.id > 0 || dryRun === true) adoption.undo()
+      if (this.#host.current().id > 0 || dryRun === true) adoption.undo()
       if (dryRun !== true) failures.refused(error, [...(this.#plan?.add ?? []), ...(this.#plan?.replace ?? [])])
       throw error
     }
@@ -104,7 +96,8 @@ export class Change {
   }
 
   #next(problems: ReadonlyMap<string, unknown>): { desired: Desired; plan: Plan } {
-    const { inventory, current } = this.#host
+    const { inventory } = this.#host
+    const current = this.#host.current()
     const desired = inventory.desired(this.#retry)
     const forced = new Set(this.#request.forced)
     const plan = planChange(inventory.running(current), desired.units, desired.graph, forced)
@@ -115,18 +108,19 @@ export class Change {
 
   #preview(problems: ReadonlyMap<string, unknown>): ChangeReport {
     const { plan } = this.#next(problems)
-    return { applied: false, generation: this.#host.current.id, ...plan }
+    return { applied: false, generation: this.#host.current().id, ...plan }
   }
 
   async #apply(problems: ReadonlyMap<string, unknown>): Promise<ChangeReport> {
     for (;;) {
       const { desired, plan } = this.#next(problems)
       try {
-        const shadow = await this.#build(desired, plan)
+        const nothing = plan.steps.length === 0 && this.#host.current().id > 0
+        const shadow = nothing ? undefined : await buildShadow(desired, plan, this.#begun, this.#host)
         await this.#applyLiveSettings(shadow, plan)
         this.#settleRecords(plan)
         this.#host.flip(shadow, desired)
-        return { applied: true, generation: this.#host.current.id, ...plan }
+        return { applied: true, generation: this.#host.current().id, ...plan }
       } catch (error) {
         const left = this.#host.failures.leftOut(error, plan, this.#request)
         if (left === undefined) throw error
@@ -138,32 +132,9 @@ export class Change {
     }
   }
 
-  /** Undefined when nothing is to be built. */
-  async #build({ graph, units }: Desired, { steps, keep }: Plan): Promise<Shadow | undefined> {
-    const { inventory, factory, builtin, closing, current, reportTap } = this.#host
-    if (steps.length === 0 && current.id > 0) return undefined
-    const kept = new Map<string, Unit>()
-    for (const name of keep) {
-      const unit = current.units.get(name)
-      if (unit !== undefined) kept.set(name, unit)
-    }
-    return buildShadow({
-      id: current.id + 1,
-      order: graph.order.filter(name => units.has(name)),
-      kept,
-      begun: this.#begun,
-      builtin,
-      closing,
-      activate: (name, draft) => factory.activate(name, draft),
-      providersOf: name => graph.edges.flatMap(({ from, to }) => (from === name && to !== null ? [to] : [])),
-      timeoutOf: name => inventory.configurationOf(name).policy.activateTimeoutMs,
-      report: reportTap
-    })
-  }
-
   /** Last before the flip, since it touches units that serve. */
   async #applyLiveSettings(shadow: Shadow | undefined, plan: Plan): Promise<void> {
-    const { current } = this.#host
+    const current = this.#host.current()
     const services = shadow?.generation.services ?? current.services
     const undo: (() => Promise<void>)[] = []
     try {

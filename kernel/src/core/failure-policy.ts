@@ -10,9 +10,10 @@ import type { Unit } from './unit.ts'
 export interface FailureHost {
   readonly log: KernelLogger
   readonly inventory: Inventory
-  readonly closing: boolean
+  /** Aborted when the kernel closes. */
+  readonly closing: AbortSignal
   /** Whether nothing serves yet. */
-  readonly booting: boolean
+  isBooting(): boolean
   change(request: { readonly forced?: readonly string[]; readonly retry?: readonly string[] }): Promise<ChangeReport>
   /** Ends the process. */
   abort(error: unknown): void
@@ -48,7 +49,7 @@ export class FailurePolicy {
   /** The far side of an isolated unit ended by itself. Its operations answer 503 until it is back. */
   crashed(unit: Unit, error: SvcError): void {
     const record = this.#host.inventory.records.get(unit.name)
-    if (this.#host.closing) return
+    if (this.#host.closing.aborted) return
     this.#host.log.forPlugin(unit.name).error(error.message, { error })
     // While it is activating the shadow is refused; while it drains nothing more is expected of it.
     if (!unit.retired) unit.lifecycle.to('failed')
@@ -68,8 +69,9 @@ export class FailurePolicy {
     plan: Plan,
     { mustSucceed = [], retry = [] }: { readonly mustSucceed?: readonly string[]; readonly retry?: readonly string[] }
   ): string | undefined {
-    const { inventory, booting, closing } = this.#host
-    if (closing) return undefined
+    const { inventory, closing } = this.#host
+    if (closing.aborted) return undefined
+    const booting = this.#host.isBooting()
     const name = suspects(error).find(
       each =>
         plan.add.includes(each) &&
@@ -111,7 +113,7 @@ export class FailurePolicy {
       log.error(...this.#quarantined(record))
       return
     }
-    if (!retry || this.#host.closing) return
+    if (!retry || this.#host.closing.aborted) return
     const delay = record.scheduleRetry(() => {
       // Another change may have settled it in the meantime.
       if (record.lifecycle.state !== 'failed') return

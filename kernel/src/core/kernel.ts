@@ -11,7 +11,7 @@ import {
 } from '@svc/contracts'
 import type { Hook, Point, ServiceId } from '@svc/plugin-sdk'
 import { closest, settlesWithin } from '@svc/plugin-sdk'
-import { Change, type ChangeRequest } from './change.ts'
+import { Change, type ChangeHost, type ChangeRequest } from './change.ts'
 import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'
 import { diffGenerations, Generation } from './generation.ts'
@@ -77,16 +77,11 @@ export class Kernel implements KernelPort {
     this.#current = new Generation(0, [], this.#builtin, this.#reportTap)
     this.#inventory = new Inventory(new Set(this.#builtin.keys()), this.#stateChanged)
     this.#retirement = new Retirement(this.log, name => this.configurationOf(name).policy.drainTimeoutMs)
-    const kernel = this
     this.#failures = new FailurePolicy({
       log: this.log,
       inventory: this.#inventory,
-      get closing() {
-        return kernel.#closing.signal.aborted
-      },
-      get booting() {
-        return kernel.#current.id === 0
-      },
+      closing: this.#closing.signal,
+      isBooting: () => this.#current.id === 0,
       change: request => this.change(request),
       abort: options.onFatal ?? (() => process.exit(70))
     })
@@ -163,17 +158,14 @@ export class Kernel implements KernelPort {
     return (this.#closed ??= this.#close())
   }
 
-  #changeHost(): ConstructorParameters<typeof Change>[1] {
-    const kernel = this
+  #changeHost(): ChangeHost {
     return {
       inventory: this.#inventory,
       failures: this.#failures,
       factory: this.#factory,
       builtin: this.#builtin,
       closing: this.#closing.signal,
-      get current() {
-        return kernel.#current
-      },
+      current: () => this.#current,
       reportTap: this.#reportTap,
       flip: (shadow, desired) => this.#flip(shadow, desired)
     }

@@ -1,10 +1,21 @@
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
-import { errorMessage, isSvcError, type ServiceId, SvcError, settlesWithin, withTimeout } from '@svc/plugin-sdk'
+import {
+  defined,
+  errorMessage,
+  isSvcError,
+  type ServiceId,
+  SvcError,
+  settlesWithin,
+  withTimeout
+} from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { Generation } from './generation.ts'
+import type { Desired, Inventory } from './inventory.ts'
+import type { Plan } from './plan.ts'
 import type { Unit } from './unit.ts'
+import type { UnitFactory } from './unit-factory.ts'
 
 export interface Shadow {
   readonly generation: Generation
@@ -18,24 +29,16 @@ export interface Prepared extends PreparedSurface {
   readonly plugin: string
 }
 
-export interface ShadowRequest {
-  readonly id: number
-  /** Activation order of the whole next generation. */
-  readonly order: readonly string[]
-  /** Units that stay. */
-  readonly kept: ReadonlyMap<string, Unit>
-  /** Units that an earlier attempt of this change activated. New ones are added. The caller disposes them on failure. */
-  readonly begun: Map<string, Unit>
+/** The parts of the kernel that building uses. */
+export interface ShadowHost {
+  readonly inventory: Inventory
+  readonly factory: UnitFactory
   readonly builtin: ReadonlyMap<ServiceId, unknown>
   /** Aborted when the kernel closes: what takes long is given up. */
   readonly closing: AbortSignal
-  /** Makes and activates the unit of a plugin. Disposes what it began when it fails. */
-  activate(name: string, draft: ServiceContainer): Promise<Unit>
-  /** Plugins whose services a plugin holds. */
-  providersOf(name: string): readonly string[]
-  /** How long a plugin's surface may take to prepare; milliseconds. */
-  timeoutOf(name: string): number
-  report(plugin: string, hookId: string, error: unknown): void
+  /** The generation that serves. */
+  current(): Generation
+  reportTap(plugin: string, hookId: string, error: unknown): void
 }
 
 /**
@@ -44,17 +47,24 @@ export interface ShadowRequest {
  * 2. composes the snapshot, where conflicts show;
  * 3. asks every surface to prepare for it, then every new unit.
  * Anything that throws aborts what surfaces prepared, and is thrown on with the plugin's name.
+ *
+ * `begun`: units that an earlier attempt of this change activated. New ones are added; the caller disposes them on failure.
  */
-export async function buildShadow(request: ShadowRequest): Promise<Shadow> {
+export async function buildShadow(
+  desired: Desired,
+  plan: Plan,
+  begun: Map<string, Unit>,
+  host: ShadowHost
+): Promise<Shadow> {
   const prepared: Prepared[] = []
   try {
-    const units = await activateAll(request)
-    const generation = new Generation(request.id, [...units.values()], request.builtin, request.report)
+    const units = await activateAll(desired, plan, begun, host)
+    const generation = new Generation(host.current().id + 1, units, host.builtin, host.reportTap)
     for (const { item, unit } of generation.items<Surface>(surfaces)) {
-      prepared.push(await prepareSurface(item, generation, unit.name, request))
+      prepared.push(await prepareSurface(item, generation, unit.name, host))
     }
-    const fresh = [...request.begun.values()]
-    for (const unit of fresh) await prepareUnit(unit, request)
+    const fresh = [...begun.values()]
+    for (const unit of fresh) await prepareUnit(unit, host)
     return { generation, fresh, prepared }
   } catch (error) {
     throw abortAll(prepared, error)
@@ -79,32 +89,35 @@ function joined(error: unknown, problems: readonly unknown[]): Error {
   const text = `${errorMessage(error)}; undoing it failed as well: ${problems.map(errorMessage).join('; ')}`
   if (!isSvcError(error)) return new Error(text, { cause: all })
   const { code, status, hint, at, data, plugin } = error
-  const details = Object.entries({ hint, at, data, plugin }).filter(([, value]) => value !== undefined)
-  return new SvcError(code, text, { status, cause: all, ...Object.fromEntries(details) })
+  return new SvcError(code, text, { status, cause: all, ...defined({ hint, at, data, plugin }) })
 }
 
 /** All units of the next generation, providers first. */
-async function activateAll(request: ShadowRequest): Promise<Map<string, Unit>> {
-  const { kept, begun, builtin, closing } = request
+async function activateAll(
+  desired: Desired,
+  { keep }: Plan,
+  begun: Map<string, Unit>,
+  { factory, builtin, closing, current }: ShadowHost
+): Promise<Unit[]> {
+  const { order, edges } = desired.graph
+  const kept = keep.flatMap(name => current().units.get(name) ?? [])
+  const units = new Map([...kept, ...begun.values()].map(unit => [unit.name, unit]))
   const draft = new ServiceContainer()
   for (const [token, value] of builtin) draft.register(token, value)
-  for (const unit of [...kept.values(), ...begun.values()]) offer(unit, draft)
-  const units = new Map<string, Unit>()
-  for (const name of request.order) {
-    const there = kept.get(name) ?? begun.get(name)
-    if (there === undefined && closing.aborted) throw closing.reason
-    const unit = there ?? (await request.activate(name, draft))
-    if (there === undefined) {
-      begun.set(name, unit)
-      for (const provider of request.providersOf(name)) {
-        const instance = units.get(provider)?.instance
-        if (instance !== undefined) unit.providers.add(instance)
-      }
-      offer(unit, draft)
-    }
+  for (const unit of units.values()) offer(unit, draft)
+  const wanted = order.filter(name => desired.units.has(name))
+  for (const name of wanted.filter(each => !units.has(each))) {
+    closing.throwIfAborted()
+    const unit = await factory.activate(name, draft)
     units.set(name, unit)
+    begun.set(name, unit)
+    for (const { from, to } of edges) {
+      const provider = from === name && to !== null ? units.get(to) : undefined
+      if (provider !== undefined) unit.providers.add(provider.instance)
+    }
+    offer(unit, draft)
   }
-  return units
+  return wanted.flatMap(name => units.get(name) ?? [])
 }
 
 function offer(unit: Unit, draft: ServiceContainer): void {
@@ -123,9 +136,9 @@ async function prepareSurface(
   surface: Surface,
   generation: Generation,
   plugin: string,
-  { timeoutOf, closing }: ShadowRequest
+  { inventory, closing }: ShadowHost
 ): Promise<Prepared> {
-  const limitMs = timeoutOf(plugin)
+  const limitMs = inventory.configurationOf(plugin).policy.activateTimeoutMs
   try {
     const preparing = Promise.resolve(surface.prepare(generation))
     if (await settlesWithin(limitMs, preparing, closing)) {
@@ -141,9 +154,9 @@ async function prepareSurface(
   }
 }
 
-async function prepareUnit(unit: Unit, { timeoutOf, closing }: ShadowRequest): Promise<void> {
+async function prepareUnit(unit: Unit, { inventory, closing }: ShadowHost): Promise<void> {
   const { name, serving } = unit
-  const limitMs = timeoutOf(name)
+  const limitMs = inventory.configurationOf(name).policy.activateTimeoutMs
   const late = (): Error => new Error(`it did not prepare within ${limitMs} ms`)
   try {
     if (serving.onServe.some(each => each.prepare !== undefined))
