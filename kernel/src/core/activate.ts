@@ -20,7 +20,6 @@ import { liveRef, type ServiceContainer } from './container.ts'
 import { assertComplete, type ContextHost, createContext } from './context.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
-import type { PreparedCode } from './plugin-source.ts'
 import type { Unit } from './unit.ts'
 import type { UnitHost } from './unit-host.ts'
 
@@ -55,45 +54,39 @@ export interface ActivationHost {
 }
 
 /** Runs units in this process. */
-export const inProcess: UnitHost = { activate: activateInProcess }
-
-async function activateInProcess(
-  unit: Unit,
-  code: PreparedCode,
-  packageRoot: string,
-  policy: UnitPolicy,
-  host: ActivationHost
-): Promise<void> {
-  const instance = code.instantiate({
-    effect: (label, dispose) => unit.scope.effect(label, dispose),
-    onLeak: description => host.log.warn(`${description} was left open and has been closed`),
-    onError: error => host.onUncaught(unit, error)
-  })
-  unit.lifecycle.to('activating')
-  const context = createContext(unit, {
-    log: host.log,
-    projectRoot: host.projectRoot,
-    packageRoot,
-    dataRoot: host.dataRoot,
-    keep: host.keep,
-    breaker: policy.breaker,
-    isolated: false,
-    invoke: host.invoke,
-    trigger: host.trigger,
-    isTapped: host.isTapped,
-    adopt: open => instance.adopt(open)
-  })
-  const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }
-  const dependencies = resolveDependencies({ ...requires, ...optional }, unit, host)
-  const run = async (): Promise<void> => {
-    const disposer = await instance.plugin.activate(context, dependencies as never)
-    if (typeof disposer !== 'function') return
-    // Its result is no longer awaited, but it may have opened something that this closes.
-    if (!unit.scope.closed) unit.scope.effect('activate', disposer)
-    else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
+export const inProcess: UnitHost = {
+  async activate(unit, code, packageRoot, policy, host) {
+    const instance = code.instantiate({
+      effect: (label, dispose) => unit.scope.effect(label, dispose),
+      onLeak: description => host.log.warn(`${description} was left open and has been closed`),
+      onError: error => host.onUncaught(unit, error)
+    })
+    unit.lifecycle.to('activating')
+    const context = createContext(unit, {
+      log: host.log,
+      projectRoot: host.projectRoot,
+      packageRoot,
+      dataRoot: host.dataRoot,
+      keep: host.keep,
+      breaker: policy.breaker,
+      isolated: false,
+      invoke: host.invoke,
+      trigger: host.trigger,
+      isTapped: host.isTapped,
+      adopt: open => instance.adopt(open)
+    })
+    const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }
+    const dependencies = resolveDependencies({ ...requires, ...optional }, unit, host)
+    const run = async (): Promise<void> => {
+      const disposer = await instance.plugin.activate(context, dependencies as never)
+      if (typeof disposer !== 'function') return
+      // Its result is no longer awaited, but it may have opened something that this closes.
+      if (!unit.scope.closed) unit.scope.effect('activate', disposer)
+      else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
+    }
+    await limitActivation(run, policy.activateTimeoutMs, unit)
+    assertComplete(unit)
   }
-  await limitActivation(run, policy.activateTimeoutMs, unit)
-  assertComplete(unit)
 }
 
 function resolveDependencies(declared: Dependencies, unit: Unit, host: ActivationHost): Record<string, unknown> {

@@ -16,6 +16,7 @@ import { BoundOperation } from '../core/operations.ts'
 import type { PreparedCode } from '../core/plugin-source.ts'
 import { traceparentOf } from '../core/trace.ts'
 import type { Unit } from '../core/unit.ts'
+import type { UnitHost } from '../core/unit-host.ts'
 import { Channel } from './channel.ts'
 import { childEntry } from './entry.ts'
 import { type Ending, type FarSide, startProcess, startWorker } from './far-side.ts'
@@ -45,41 +46,37 @@ const LAST_LINES = 20
  *
  * Throws `KRN_NOT_REMOTABLE` before anything starts when the manifest shows services or commands.
  */
-export async function activateIsolated(
-  unit: Unit,
-  code: PreparedCode,
-  packageRoot: string,
-  policy: UnitPolicy,
-  host: ActivationHost
-): Promise<void> {
-  const kind = policy.isolation === 'worker' ? 'worker' : 'process'
-  const bundle = await remotableBundle(unit.manifest, code, kind)
-  const { optional, permissions: asked } = unit.manifest
-  if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
-  const entry = await childEntry('child')
-  const permissions = policy.permissions ?? asked
-  const lastLines: string[] = []
-  const farSide = (kind === 'worker' ? startWorker : startProcess)({
-    file: entry.file,
-    name: unit.name,
-    cwd: host.projectRoot,
-    flags: permissionFlags({
-      kind,
-      permissions,
-      projectRoot: host.projectRoot,
-      readable: [...entry.readable, ...packageFolders(packageRoot), bundle],
-      dataDirectory: join(host.dataRoot, 'plugins', unit.name)
-    }),
-    env: allowedEnvironment(permissions),
-    memoryMb: policy.memoryMb,
-    onLine: (stream, line) => {
-      if (stream === 'stderr') lastLines.splice(0, lastLines.push(line) - LAST_LINES)
-      if (stream === 'stderr') host.log.warn(line, { stream })
-      else host.log.info(line, { stream })
-    }
-  })
-  const isolated = new IsolatedUnit(unit, farSide, policy, host, lastLines)
-  await limitActivation(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
+export const isolated: UnitHost = {
+  async activate(unit, code, packageRoot, policy, host) {
+    const kind = policy.isolation === 'worker' ? 'worker' : 'process'
+    const bundle = await remotableBundle(unit.manifest, code, kind)
+    const { optional, permissions: asked } = unit.manifest
+    if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
+    const entry = await childEntry('child')
+    const permissions = policy.permissions ?? asked
+    const lastLines: string[] = []
+    const farSide = (kind === 'worker' ? startWorker : startProcess)({
+      file: entry.file,
+      name: unit.name,
+      cwd: host.projectRoot,
+      flags: permissionFlags({
+        kind,
+        permissions,
+        projectRoot: host.projectRoot,
+        readable: [...entry.readable, ...packageFolders(packageRoot), bundle],
+        dataDirectory: join(host.dataRoot, 'plugins', unit.name)
+      }),
+      env: allowedEnvironment(permissions),
+      memoryMb: policy.memoryMb,
+      onLine: (stream, line) => {
+        if (stream === 'stderr') lastLines.splice(0, lastLines.push(line) - LAST_LINES)
+        if (stream === 'stderr') host.log.warn(line, { stream })
+        else host.log.info(line, { stream })
+      }
+    })
+    const here = new IsolatedUnit(unit, farSide, policy, host, lastLines)
+    await limitActivation(() => here.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
+  }
 }
 
 /** This side of an isolated plugin. */

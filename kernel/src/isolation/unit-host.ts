@@ -1,8 +1,5 @@
 import type { UnitHosts } from '../core/unit-host.ts'
-import { activateIsolated } from './isolated-unit.ts'
+import { isolated } from './isolated-unit.ts'
 
 /** Runs units in a worker or a process. */
-export const isolationHosts: UnitHosts = {
-  worker: { activate: activateIsolated },
-  process: { activate: activateIsolated }
-}
+export const isolationHosts: UnitHosts = { worker: isolated, process: isolated }
