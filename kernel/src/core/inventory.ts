@@ -57,6 +57,13 @@ interface Sorted extends Absent {
   readonly broken: readonly PluginManifest[]
 }
 
+/** Whether a plugin may run. If not, the state that it rests in and why. */
+type Verdict =
+  | { readonly run: true }
+  | { readonly run: false; readonly rest: 'invalid' | 'disabled' | 'failed'; readonly why: string | null }
+
+const NO_RETRY: ReadonlySet<string> = new Set()
+
 /** A graph, and what it follows from. */
 interface Resolved extends Sorted {
   readonly graph: Graph
@@ -136,7 +143,9 @@ export class Inventory {
     const problems = new Map<string, unknown>()
     const wanted = [...this.records.values()].filter(
       record =>
-        this.#isChosen(record.name) && this.#mayRun(record, retry) && (record.code === null || stale.has(record.name))
+        this.#isChosen(record.name) &&
+        this.#judge(record, retry).run &&
+        (record.code === null || stale.has(record.name))
     )
     // All of them settle, so that none changes anything after the change was refused.
     await Promise.all(
@@ -161,7 +170,7 @@ export class Inventory {
       const { manifest, name } = record
       if (manifest === null || record.source.problem !== null) continue
       const readable = record.code !== null || !this.#isChosen(name)
-      if (readable && this.#mayRun(record, retry)) candidates.push(this.#withSecrets(manifest))
+      if (readable && this.#judge(record, retry).run) candidates.push(this.#withSecrets(manifest))
       else (this.#isOn(record) ? broken : off).push(manifest)
     }
     const graph = this.#graphOf({ candidates, off, broken })
@@ -221,14 +230,11 @@ export class Inventory {
   rest(record: PluginRecord, graph: Graph): void {
     if (record.unit !== null) return
     const blocked = graph.blocked.get(record.name)
-    const { error } = this.#configure(record.name)
-    if (record.source.problem !== null) record.rest('invalid', record.source.problem.message)
-    else if (!this.#isOn(record)) {
-      record.cancelRetry()
-      record.rest('disabled', error)
-    } else if (record.failed) return
-    else if (error !== null) record.rest('invalid', error)
-    else if (record.code === null && this.#isChosen(record.name)) record.rest('invalid', record.fault)
+    const verdict = this.#judge(record)
+    if (!verdict.run) {
+      if (verdict.rest === 'disabled') record.cancelRetry()
+      if (verdict.rest !== 'failed') record.rest(verdict.rest, verdict.why)
+    } else if (record.code === null && this.#isChosen(record.name)) record.rest('invalid', record.fault)
     else if (blocked !== undefined) record.rest(blocked.code === 'KRN_WAITING' ? 'waiting' : 'invalid', blocked.reason)
     else record.rest('resolved', record.fault)
   }
@@ -244,10 +250,14 @@ export class Inventory {
     return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
   }
 
-  #mayRun(record: PluginRecord, retry: ReadonlySet<string>): boolean {
-    if (record.source.problem !== null || record.manifest === null) return false
-    if (record.failed && !retry.has(record.name)) return false
-    return this.#isOn(record) && this.#configure(record.name).error === null
+  /** `retry` may run although they failed before. */
+  #judge(record: PluginRecord, retry = NO_RETRY): Verdict {
+    const { problem } = record.source
+    if (problem !== null) return { run: false, rest: 'invalid', why: problem.message }
+    const { error } = this.#configure(record.name)
+    if (!this.#isOn(record)) return { run: false, rest: 'disabled', why: error }
+    if (record.failed && !retry.has(record.name)) return { run: false, rest: 'failed', why: record.fault }
+    return error === null ? { run: true } : { run: false, rest: 'invalid', why: error }
   }
 
   /** Depends only on the manifests, which most changes leave as they are. */

@@ -63,10 +63,9 @@ export class Choices {
     const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
       const plugin = config.plugins.get(name)
-      if (plugin === undefined && catalog.isLeftOut(name))
-        return { ...unconfigured(name, config), enabled: false, error: 'left out by --safe' }
-      if (plugin === undefined) return unconfigured(name, config)
-      if (catalog.isLeftOut(name)) return { ...plugin, enabled: false, error: 'left out by --safe' }
+      const known = plugin ?? unconfigured(name, config)
+      if (catalog.isLeftOut(name)) return { ...known, enabled: false, error: 'left out by --safe' }
+      if (plugin === undefined) return known
       if (chosen?.has(name) === false) return { ...plugin, enabled: false, error: 'left out by --only' }
       const isConfigured = chosen === undefined || (needed.has(name) && only?.includes(name) !== true)
       return { ...plugin, enabled: switches.get(name) ?? (isConfigured ? plugin.enabled : true) }
