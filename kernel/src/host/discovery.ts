@@ -1,6 +1,6 @@
-import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, resolve, sep } from 'node:path'
+import { basename, join, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { isSvcError, type Permissions, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
@@ -12,6 +12,7 @@ import { nameFor } from '../loader/manifest.ts'
 import { type PluginPackage, readPackageJson, readPluginPackage } from '../loader/plugin-package.ts'
 import { FileSource, type Form, type Loader } from './file-source.ts'
 import { LoadMarker } from './load-marker.ts'
+import { type DiscoveryProblem, Places } from './places.ts'
 import { PluginIndex } from './plugin-index.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
@@ -67,11 +68,6 @@ const NONE: readonly string[] = []
 const SAVE_AFTER_MS = 500
 const DESCRIBE_TIMEOUT_MS = 5_000
 const MAX_OUTPUT_LINES = 200
-
-export interface DiscoveryProblem {
-  readonly location: string
-  readonly error: SvcError
-}
 
 /**
  * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, the project's own `plugins/`, and
@@ -317,66 +313,6 @@ function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryPr
   return [...named.values()]
 }
 
-/** Collects the folders that are to be plugins, each once. */
-class Places {
-  /** Package folders, links resolved. */
-  readonly roots = new Set<string>()
-  /** Folders in which plugin folders appear. */
-  readonly directories = new Set<string>()
-  /** Files that would make a plugin of their folder. */
-  readonly candidates = new Set<string>()
-  readonly problems: DiscoveryProblem[] = []
-  /** Packages in a `node_modules` that were looked at: two folders may see the same. */
-  readonly #installed = new Set<string>()
-
-  /** Every folder in it is meant to be a plugin. */
-  folderOfPlugins(directory: string): void {
-    if (!existsSync(directory)) return
-    this.directories.add(directory)
-    for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
-  }
-
-  /** Folders in it that declare a plugin; the others may have nothing to do with us. */
-  declared(directory: string): void {
-    this.directories.add(directory)
-    for (const name of folders(directory)) {
-      const root = join(directory, name)
-      this.candidates.add(join(root, 'package.json'))
-      if (declares(root)) this.roots.add(realpathSync.native(root))
-    }
-  }
-
-  /** A directory of the configuration; it has to be there. */
-  named(directory: string): void {
-    const stats = statSync(directory, { throwIfNoEntry: false })
-    if (stats?.isDirectory() !== true) {
-      const error = loaderErrors.create('LDR_DIRECTORY_UNREADABLE', `plugin directory ${directory} is not a folder`, {
-        at: { file: directory, path: 'plugin_directories' },
-        hint: 'make the folder, or correct plugin_directories in svc.toml'
-      })
-      this.problems.push({ location: directory, error })
-      return
-    }
-    if (declares(directory)) this.roots.add(realpathSync.native(directory))
-    else this.folderOfPlugins(directory)
-  }
-
-  /** Direct dependencies of the package in a folder, and packages whose names say what they are. */
-  installed(from: string): void {
-    const dependencies = dependenciesOf(from)
-    for (let folder = from; ; folder = dirname(folder)) {
-      const modules = join(folder, 'node_modules')
-      for (const name of [...dependencies, ...namedAsPlugins(modules)]) {
-        const root = join(modules, name)
-        if (this.#installed.has(root)) continue
-        this.#installed.add(root)
-        if (declares(root)) this.roots.add(realpathSync.native(root))
-      }
-      if (folder === dirname(folder)) return
-    }
-  }
-}
-
 /** A folder that should hold a plugin and does not. */
 class BrokenSource implements PluginSource {
   readonly name: string
@@ -443,54 +379,6 @@ function taken(first: PluginSource, second: PluginSource): SvcError {
     `two plugins are named ${first.name}: ${first.location} counts, ${second.location} does not`,
     { at: { file: second.location }, plugin: first.name, hint: 'remove or rename one of them' }
   )
-}
-
-function folders(directory: string): string[] {
-  let entries: Dirent[]
-  try {
-    entries = readdirSync(directory, { withFileTypes: true })
-  } catch {
-    return []
-  }
-  const isFolder = (entry: Dirent): boolean =>
-    entry.isDirectory() ||
-    (entry.isSymbolicLink() && statSync(join(directory, entry.name), { throwIfNoEntry: false })?.isDirectory() === true)
-  return entries
-    .filter(entry => !entry.name.startsWith('.') && entry.name !== 'node_modules' && isFolder(entry))
-    .map(entry => entry.name)
-    .sort()
-}
-
-function namedAsPlugins(modules: string): string[] {
-  return folders(modules).flatMap(name => {
-    if (name.startsWith('svc-plugin-')) return [name]
-    if (!name.startsWith('@')) return []
-    const prefix = name === '@svc' ? 'plugin-' : 'svc-plugin-'
-    return folders(join(modules, name))
-      .filter(each => each.startsWith(prefix))
-      .map(each => `${name}/${each}`)
-  })
-}
-
-function dependenciesOf(root: string): string[] {
-  try {
-    const { dependencies, devDependencies } = readPackageJson(root) as Record<
-      string,
-      Record<string, string> | undefined
-    >
-    return Object.keys({ ...devDependencies, ...dependencies })
-  } catch {
-    return []
-  }
-}
-
-/** Whether a folder holds a package that says it is a plugin; one that cannot be read says nothing. */
-function declares(root: string): boolean {
-  try {
-    return readPackageJson(root).svc !== undefined
-  } catch {
-    return false
-  }
 }
 
 function canCompile(): boolean {
