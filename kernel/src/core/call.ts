@@ -1,5 +1,5 @@
 import type { Deferred, Invocation } from '@svc/contracts'
-import { type Call, type Logger, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
+import { type Call, defined, type Logger, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
 import { randomHex, traceIdOf } from './trace.ts'
@@ -135,10 +135,7 @@ export class CallState implements Call, RunningCall {
   fail(code: string, message?: string, data?: unknown): never {
     const spec = this.#descriptor.errors[code]
     if (spec === undefined) throw new Error(`${this.#descriptor.id} does not declare the error ${code}`)
-    throw new SvcError(code, message ?? spec.message, {
-      status: spec.status ?? 422,
-      ...(data === undefined ? {} : { data })
-    })
+    throw new SvcError(code, message ?? spec.message, { status: spec.status ?? 422, ...defined({ data }) })
   }
 
   emit(event: unknown): void {
@@ -206,7 +203,7 @@ export class CallState implements Call, RunningCall {
   }
 
   #cancelledError(how = 'was cancelled', cause?: unknown): SvcError {
-    return kernelErrors.create('OPR_CANCELLED', `${this.#descriptor.id} ${how}`, cause === undefined ? {} : { cause })
+    return kernelErrors.create('OPR_CANCELLED', `${this.#descriptor.id} ${how}`, defined({ cause }))
   }
 }
 

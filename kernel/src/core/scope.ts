@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { EffectNode } from '@svc/contracts'
 import type { Disposer } from '@svc/plugin-sdk'
-import { settlesWithin } from '@svc/plugin-sdk'
+import { defined, settlesWithin } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 
 interface Entry {
@@ -58,7 +58,7 @@ export class Scope {
   /** Registers a disposer; the returned function disposes early, once. */
   effect(label: string, dispose: Disposer, child?: Scope): Disposer {
     this.assertOpen(`register "${label}"`)
-    const entry: Entry = { label, dispose, ...(child === undefined ? {} : { child }) }
+    const entry: Entry = { label, dispose, ...defined({ child }) }
     this.#entries.add(entry)
     return () => (this.#entries.delete(entry) ? dispose() : undefined)
   }
