@@ -236,7 +236,7 @@ export class DatabaseCommitter implements Committer {
     const { repositoryId, now } = this.#options
     const settings = this.#options.lineage()
     const at = now()
-    const lineageRows = lineage.map(row => lineageRow(row, repositoryId, settings, at)).filter(row => row !== null)
+    const lineageRows = lineage.map(row => lineageRow(settings, repositoryId, at, row)).filter(row => row !== null)
     return [...lineageRows, ...rows]
   }
 
@@ -290,7 +290,7 @@ export class DatabaseCommitter implements Committer {
         ids: ids()
       }),
       ...first,
-      ...recordStatements(dirty, source, repositoryId, seat.seat)
+      ...recordStatements(source, repositoryId, seat.seat, dirty)
     ]
     const own = this.#unfit.statements(rows, repositoryId, seat.seat)
     this.#open.push({ number, count: claimed })

@@ -24,10 +24,10 @@ export interface StoredRecord {
  * for each that has lost something. Values go in as parts of one JSON text, which the database takes apart once.
  */
 export function recordStatements(
-  dirty: Iterable<string>,
   source: RecordSource,
   repositoryId: string,
-  seat: number
+  seat: number,
+  dirty: Iterable<string>
 ): SqlStatement[] {
   const kinds = new Map<string, { set: string; gone: string }>()
   for (const name of dirty) {

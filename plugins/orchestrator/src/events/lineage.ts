@@ -13,10 +13,10 @@ export interface LineageOptions {
 
 /** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null where lineage is off. */
 export function lineageRow(
-  row: LineageRow,
-  repositoryId: string,
   { enabled, campaignId }: LineageOptions,
-  at: number
+  repositoryId: string,
+  at: number,
+  row: LineageRow
 ): TableRow | null {
   if (!enabled) return null
   return {

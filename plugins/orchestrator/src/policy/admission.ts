@@ -31,10 +31,10 @@ export interface AdmissionDependencies {
  *
  * Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
  */
-export function admit(request: SubmitRequest, surface: string, deps: AdmissionDependencies): Admission {
-  askAttention(request, surface, deps)
+export function admit(deps: AdmissionDependencies, request: SubmitRequest, surface: string): Admission {
+  askAttention(deps, request, surface)
   const original = request.description
-  const screened = screen(original, deps)
+  const screened = screen(deps, original)
   const warnings = [...screened.warnings, ...findConflicts(screened.description, request.files)]
   const unique = [...new Set(warnings)]
   if (unique.length > 0) deps.notify({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
@@ -48,9 +48,9 @@ export function admit(request: SubmitRequest, surface: string, deps: AdmissionDe
 }
 
 function askAttention(
+  { attention, qgatePolicy }: AdmissionDependencies,
   request: SubmitRequest,
-  surface: string,
-  { attention, qgatePolicy }: AdmissionDependencies
+  surface: string
 ): void {
   if (!attention.enabled) return
   if (attention.exhausted) {
@@ -61,12 +61,12 @@ function askAttention(
       { hint: 'reset the attention budget, or raise attention_budget_ms in [orchestrator]' }
     )
   }
-  const decision = attention.decide(signalsOf(request, surface, qgatePolicy()))
+  const decision = attention.decide(signalsOf(qgatePolicy(), request, surface))
   if (decision.decision !== 'RequireHuman' || hasHumanApproval(request.description, request.approvals ?? [])) return
   throw humanRequired(decision)
 }
 
-function signalsOf(request: SubmitRequest, surface: string, policy: QgatePolicy) {
+function signalsOf(policy: QgatePolicy, request: SubmitRequest, surface: string) {
   const { description, files, priority = 'Normal', hints } = request
   const evidence = hints?.qgate
   return submitSignals({
@@ -90,7 +90,7 @@ function humanRequired({ reason, rule }: InterruptionDecision) {
   })
 }
 
-function screen(description: string, { judge, notify }: AdmissionDependencies) {
+function screen({ judge, notify }: AdmissionDependencies, description: string) {
   try {
     return judge.screen(description)
   } catch (error) {

@@ -26,7 +26,7 @@ export interface ApprovalDecision {
 }
 
 /** Required reviewer before work counts as done. The first rule that matches decides. */
-export function approvalTier(facts: ApprovalFacts, settings: TierGateSettings): ApprovalDecision {
+export function approvalTier(settings: TierGateSettings, facts: ApprovalFacts): ApprovalDecision {
   const { external, writes, tier, trust, approvals, entropy } = facts
   if (external !== null) return blocked(facts, `it reaches beyond the repository: ${external}`)
   const most = settings.untrusted_max_writes_before_block

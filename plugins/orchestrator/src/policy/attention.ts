@@ -108,13 +108,17 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
 
   decide(signals: InterruptionSignals): InterruptionDecision {
     const settings = this.#settings()
-    const verdict = judgeInterruption(signals, settings.interruption_calibration, {
-      enabled: settings.attention_enabled,
-      ratio: this.#ratio,
-      alert: settings.attention_alert_threshold,
-      focus: this.#focus,
-      baseCostMs: settings.attention_interrupt_cost_ms
-    })
+    const verdict = judgeInterruption(
+      settings.interruption_calibration,
+      {
+        enabled: settings.attention_enabled,
+        ratio: this.#ratio,
+        alert: settings.attention_alert_threshold,
+        focus: this.#focus,
+        baseCostMs: settings.attention_interrupt_cost_ms
+      },
+      signals
+    )
     this.#account.total_requests += 1
     const kind = NOTED_AS[verdict.decision]
     if (kind !== 'Interrupted') this.#account.suppressed += 1

@@ -76,7 +76,7 @@ export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
     const database = this.#deps.database()
     const found =
       database === null ? this.#kept(repository, toolKey, since) : await stored(database, repository, toolKey, since)
-    return profileOf(toolKey, found, this.#deps.settings())
+    return profileOf(this.#deps.settings(), toolKey, found)
   }
 
   async budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }> {
@@ -150,7 +150,7 @@ export function p90Index(count: number): number {
   return Math.max(0, Math.ceil((9 * count) / 10) - 1)
 }
 
-function profileOf(tool: string, found: Summary, settings: ExecutionTimeSettings): ExecutionTimeProfile | null {
+function profileOf(settings: ExecutionTimeSettings, tool: string, found: Summary): ExecutionTimeProfile | null {
   if (found.total === 0) return null
   const timeout_rate = found.timeouts / found.total
   const isSlow = timeout_rate > settings.exec_time_timeout_rate_alert

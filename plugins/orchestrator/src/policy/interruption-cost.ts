@@ -26,7 +26,7 @@ const TEMPORAL: Readonly<Record<Priority, number>> = { Urgent: 1, Normal: 0.5, B
  * mental = clamp((0.4 complexity + 0.6 min(tokens / 1000, 10)) / 10, 0, 1), frustration = r / (r + 5) of r recent rejections and
  * csm = clamp(1 + 0.3 (concurrent - 1), 1, 3). At least 0.
  */
-export function attentionWeight(load: InterruptionLoad, settings: BurdenSettings): number {
+export function attentionWeight(settings: BurdenSettings, load: InterruptionLoad): number {
   const mental = clamp((0.4 * load.complexity + 0.6 * Math.min(load.tokens / 1000, 10)) / 10, 0, 1)
   const frustration = load.recentRejections / (load.recentRejections + 5)
   const sum =

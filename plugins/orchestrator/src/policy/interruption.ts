@@ -58,7 +58,7 @@ const FOCUS: Readonly<Record<FocusDepth, number>> = { Deep: 1.35, Focused: 1.12,
 /** Costs below this count as this, since the gain is divided by them. */
 const MIN_COST = 0.01
 
-export function calibrate(signals: InterruptionSignals, calibration: InterruptionCalibration): CalibratedSignals {
+export function calibrate(calibration: InterruptionCalibration, signals: InterruptionSignals): CalibratedSignals {
   const backlog = Math.max(0, signals.backlog ?? 0)
   const gain = signals.gain_bits + calibration[`${signals.channel}_gain`] - calibration.backlog_penalty * backlog
   return {
@@ -77,8 +77,8 @@ export function calibrate(signals: InterruptionSignals, calibration: Interruptio
 
 /** base cost (1 + 0.22 backlog) (0.25 (1 - trust) + 0.75) focus (1 + 0.35 contradiction), in milliseconds. */
 export function scaledCostMs(
-  signals: CalibratedSignals,
-  scene: Pick<InterruptionScene, 'focus' | 'baseCostMs'>
+  scene: Pick<InterruptionScene, 'focus' | 'baseCostMs'>,
+  signals: CalibratedSignals
 ): number {
   const { user_cost: cost, backlog, trust, contradiction_ratio: contradiction } = signals
   const caution = 0.25 * (1 - trust) + 0.75
@@ -94,13 +94,13 @@ export function deferThreshold(scene: Pick<InterruptionScene, 'ratio' | 'alert'>
 
 /** Whether this moment is worth an interruption. The first of the nine rules that matches decides. */
 export function judgeInterruption(
-  input: InterruptionSignals,
   calibration: InterruptionCalibration,
-  scene: InterruptionScene
+  scene: InterruptionScene,
+  input: InterruptionSignals
 ): InterruptionVerdict {
-  const signals = calibrate(input, calibration)
+  const signals = calibrate(calibration, input)
   const { gain_bits: gain, high_risk: risky, confidence, contradiction_ratio: contradiction, backlog } = signals
-  const cost = scaledCostMs(signals, scene)
+  const cost = scaledCostMs(scene, signals)
   const verdict = (rule: number, decision: InterruptionOutcome, reason: string): InterruptionVerdict => ({
     decision,
     rule,

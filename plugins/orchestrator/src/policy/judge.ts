@@ -43,17 +43,14 @@ export class Judge implements JudgePort {
     const trust = this.#deps.trust.of(agent)
     const { tier, because } = this.#tier(task, trust)
     const { rejections, concurrent } = this.#deps.demand()
-    const weight = attentionWeight(
-      {
-        complexity: task.complexity,
-        tokens: workTokens(task.category, task.complexity),
-        priority: task.priority,
-        recentRejections: rejections,
-        trust: trust.score,
-        concurrent
-      },
-      settings
-    )
+    const weight = attentionWeight(settings, {
+      complexity: task.complexity,
+      tokens: workTokens(task.category, task.complexity),
+      priority: task.priority,
+      recentRejections: rejections,
+      trust: trust.score,
+      concurrent
+    })
     return { tier, because, attentionWeight: weight, test: this.test(task).decision }
   }
 
@@ -100,7 +97,7 @@ export class Judge implements JudgePort {
     const mayBlock = external !== null || trust.tier === 'Untrusted'
     const approved = mayBlock && hasHumanApproval(task.description, task.approvals)
     const facts = { external, writes, tier: trust.tier, trust: trust.score, approvals: count, entropy, approved }
-    return approvalTier(facts, this.#deps.settings().tier_gate)
+    return approvalTier(this.#deps.settings().tier_gate, facts)
   }
 }
 

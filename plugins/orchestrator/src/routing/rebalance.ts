@@ -27,13 +27,13 @@ export function rebalancer(costPreference: 'performance' | 'economy'): PlanRebal
     const over = loaded.filter(({ load }) => load > mean + TOLERANCE).sort((a, b) => b.load - a.load || byId(a, b))
     const under = loaded.filter(({ agent, load }) => load < mean && !agent.paused)
     under.sort((a, b) => (costPreference === 'economy' ? byCost(a, b) : 0) || a.load - b.load || byId(a, b))
-    return over.flatMap(from => movesFrom(from, under, world))
+    return over.flatMap(from => movesFrom(world, from, under))
   }
 }
 
-function movesFrom(from: Loaded, under: readonly Loaded[], world: RebalanceWorld): Move[] {
+function movesFrom(world: RebalanceWorld, from: Loaded, under: readonly Loaded[]): Move[] {
   const moves: Move[] = []
-  const free = freeTasks(from.agent.id, world)
+  const free = freeTasks(world, from.agent.id)
   for (const to of under) {
     const index = free.findIndex(task => helps(task, from, to))
     const [task] = index < 0 ? [] : free.splice(index, 1)
@@ -46,12 +46,12 @@ function movesFrom(from: Loaded, under: readonly Loaded[], world: RebalanceWorld
 }
 
 /** Tasks of an agent whose files no other agent holds, in the order in which they are given away. */
-function freeTasks(agent: number, world: RebalanceWorld): MovableTask[] {
+function freeTasks(world: RebalanceWorld, agent: number): MovableTask[] {
   const free: MovableTask[] = []
   let looked = 0
   for (const task of world.queuedOf(agent)) {
     if (looked++ === LOOKED_AT) break
-    if (task.files.every(file => isFree(file, agent, world))) free.push(task)
+    if (task.files.every(file => isFree(world, agent, file))) free.push(task)
   }
   return free
 }
@@ -64,7 +64,7 @@ function helps(task: MovableTask, from: Loaded, to: Loaded): boolean {
   return penaltyOf(task.capabilities, target) >= penaltyOf(task.capabilities, source)
 }
 
-function isFree({ path, access }: FileAffinity, source: number, world: RebalanceWorld): boolean {
+function isFree(world: RebalanceWorld, source: number, { path, access }: FileAffinity): boolean {
   if (access === 'read') return true
   const writer = world.writer(path)
   return writer === null || writer === source

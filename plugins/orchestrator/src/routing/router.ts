@@ -180,7 +180,7 @@ export class Router implements RouterPort, Transferable {
     compared.sort((a, b) => (isBetter(a, b) ? -1 : 1))
     return compared.slice(0, limit).map(entry => {
       const terms: Term[] = []
-      const score = scoreOf(traits, entry, this.#context, terms) + this.#contributedScore(entry, terms)
+      const score = scoreOf(this.#context, traits, entry, terms) + this.#contributedScore(entry, terms)
       if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'it is paused, so that others come first' })
       return { agent_id: entry.id, agent_name: entry.name, score, terms }
     })
@@ -258,7 +258,7 @@ export class Router implements RouterPort, Transferable {
   #rank(entry: AgentEntry, traits: TaskTraits): void {
     this.#note(entry)
     entry.penalty = traits.requirements === null ? 0 : penaltyOf(traits.requirements, entry.capabilities)
-    entry.score = scoreOf(traits, entry, this.#context)
+    entry.score = scoreOf(this.#context, traits, entry)
     if (this.#contributed !== null) entry.score += this.#contributedScore(entry)
   }
 
@@ -290,7 +290,7 @@ export class Router implements RouterPort, Transferable {
     const contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
     this.#contributed = contributed
     // A contributed term may give any agent points, so that all are compared.
-    return { traits: traitsOf(task, this.#settings, mesh, nodes, contributed !== null), group: first }
+    return { traits: traitsOf(this.#settings, mesh, nodes, contributed !== null, task), group: first }
   }
 
   #linkGroup(group: string): void {

@@ -45,7 +45,7 @@ export interface ScoreWorld {
  * Fitness of an agent for a task, in points: the sum of the terms of section "Routing score" of the protocol, in the order of
  * its table. Where `terms` is given, each that counts is added to it.
  */
-export function scoreOf(traits: TaskTraits, agent: Candidate, context: ScoreWorld, terms?: Term[]): number {
+export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: Candidate, terms?: Term[]): number {
   let score = filesScore(agent, terms) + POINTS.load * agent.load
   // Nothing to do is 0, and not -0.
   terms?.push({ term: 'load', value: POINTS.load * agent.load + 0, because: `its load is ${round(agent.load)}` })

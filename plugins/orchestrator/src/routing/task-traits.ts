@@ -27,11 +27,11 @@ export function isTrainingLabel(label: string): boolean {
 }
 
 export function traitsOf(
-  task: TaskToRoute,
   settings: RoutingSettings,
   mesh: MeshRoutingSettings,
   remoteNodes: number,
-  hasContributedTerms: boolean
+  hasContributedTerms: boolean,
+  task: TaskToRoute
 ): TaskTraits {
   const { capabilities } = task
   const requirements = capabilities !== undefined && requiresSomething(capabilities) ? capabilities : null

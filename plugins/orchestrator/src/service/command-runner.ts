@@ -5,7 +5,7 @@ import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 
 /** Checks, changes the state, and notes what it changed. */
-export type Command<A> = (changes: Changes, world: World) => A
+export type Command<A> = (world: World, changes: Changes) => A
 
 export interface RunnerDependencies {
   readonly world: World
@@ -60,7 +60,7 @@ export class CommandRunner {
     try {
       this.#assertOpen()
       this.#deps.committer().assertRoom()
-      result = command(changes, this.#deps.world)
+      result = command(this.#deps.world, changes)
     } catch (error) {
       // A refused command may still emit events.
       if (!changes.isEmpty) this.apply(changes, 'what was refused')
@@ -84,7 +84,7 @@ export class CommandRunner {
       return
     }
     const changes = new Changes()
-    command(changes, this.#deps.world)
+    command(this.#deps.world, changes)
     if (!this.#closed) this.apply(changes, what)
   }
 

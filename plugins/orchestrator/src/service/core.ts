@@ -157,14 +157,18 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     goal: async request => hub.services.goal?.(request),
     admit: (request, surface) => {
       try {
-        return admit(request, surface, {
-          attention,
-          judge: world.deps.judge,
-          qgatePolicy: () => qgatePolicy(settings.socrates_policy),
-          notify: pendingEvents.add
-        })
+        return admit(
+          {
+            attention,
+            judge: world.deps.judge,
+            qgatePolicy: () => qgatePolicy(settings.socrates_policy),
+            notify: pendingEvents.add
+          },
+          request,
+          surface
+        )
       } finally {
-        runner.note('an admission', changes => {
+        runner.note('an admission', (_world, changes) => {
           changes.events.push(...pendingEvents.drain())
           if (settings.attention_enabled) changes.touch('attention', 'global')
         })

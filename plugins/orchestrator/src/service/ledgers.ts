@@ -38,7 +38,7 @@ export function attentionService(
 ): Attention {
   const kept = <A>(use: () => A): A => {
     let result: A | undefined
-    runner.note('attention', changes => {
+    runner.note('attention', (_world, changes) => {
       result = use()
       changes.events.push(...pendingEvents.drain())
       changes.touch('attention', 'global')
@@ -54,7 +54,7 @@ export function attentionService(
     decide: signals => kept(() => ledger.decide(signals)),
     debit: (milliseconds, why, options) => kept(() => ledger.debit(milliseconds, why, options)),
     reset: (maxMs, reason) =>
-      runner.run(changes => {
+      runner.run((_world, changes) => {
         ledger.reset(maxMs, reason)
         changes.events.push(...pendingEvents.drain())
         changes.touch('attention', 'global')
@@ -66,7 +66,7 @@ export function trustService(ledger: TrustLedger, assertAgent: (agent: number) =
   return {
     of: agent => ledger.of(agent),
     override: (agent, tier, score, reason) =>
-      runner.run(changes => {
+      runner.run((_world, changes) => {
         assertAgent(agent)
         const view = ledger.override(agent, tier, score)
         changes.touch('trust', agent)
@@ -92,14 +92,14 @@ export function budgetService(deps: BudgetServiceDependencies): Budgets {
     of: agent => ledger.of(agent),
     all: () => ledger.all(),
     set: (agent, limits) =>
-      runner.run(changes => {
+      runner.run((_world, changes) => {
         deps.assertAgent(agent)
         const budget = ledger.set(agent, limits)
         changes.touch('budget', `agent:${agent}`)
         return budget
       }),
     record: cost =>
-      runner.run(changes => {
+      runner.run((_world, changes) => {
         if (!Number.isFinite(cost.cost_usd) || cost.cost_usd < 0 || cost.input_tokens < 0 || cost.output_tokens < 0) {
           throw orchestrationErrors.create(
             'ORC_VALIDATION_FAILED',
@@ -125,7 +125,7 @@ export function budgetService(deps: BudgetServiceDependencies): Budgets {
       const warning = repeatsBefore < 2 && ledger.outputRepeats(agent) >= 2 ? 'OutputRepeated' : null
       const reported = alert ?? warning
       if (reported !== null)
-        runner.note('a tool call', changes =>
+        runner.note('a tool call', (_world, changes) =>
           changes.event({ type: 'budget_alert', agent_id: agent, signal: reported })
         )
       return signal

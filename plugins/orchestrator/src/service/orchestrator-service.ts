@@ -140,7 +140,7 @@ export class OrchestratorService implements Orchestrator {
 
   #submit(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
     for (const { path } of request.files) this.#deps.confine(path)
-    return this.#runner.runWithIds((changes, world) => {
+    return this.#runner.runWithIds((world, changes) => {
       const submitted = submit(world, changes, request, admission)
       this.#deps.placed(world.task(submitted.task_id))
       return submitted
@@ -152,44 +152,44 @@ export class OrchestratorService implements Orchestrator {
     // Files and envelopes are looked at before, since a command waits for nothing.
     const gathering = this.#deps.gates.gather(task.view(), attestation)
     const evidence = gathering === null ? null : await gathering
-    return this.#runner.run((changes, world) => complete(world, changes, id, attestation, evidence))
+    return this.#runner.run((world, changes) => complete(world, changes, id, attestation, evidence))
   }
 
   fail(task: number, reason: string): Promise<void> {
-    return this.#runner.run((changes, world) => fail(world, changes, task, reason))
+    return this.#runner.run((world, changes) => fail(world, changes, task, reason))
   }
 
   cancel(task: number): Promise<void> {
-    return this.#runner.run((changes, world) => cancel(world, changes, task))
+    return this.#runner.run((world, changes) => cancel(world, changes, task))
   }
 
   release(task: number, reason: string): Promise<void> {
-    return this.#runner.run((changes, world) => release(world, changes, task, reason))
+    return this.#runner.run((world, changes) => release(world, changes, task, reason))
   }
 
   retry(task: number): Promise<void> {
-    return this.#runner.runWithIds((changes, world) => retry(world, changes, task))
+    return this.#runner.runWithIds((world, changes) => retry(world, changes, task))
   }
 
   async doubt(task: number, reason: string | null): Promise<void> {
-    await this.#runner.run((changes, world) => doubt(world, changes, task, reason))
+    await this.#runner.run((world, changes) => doubt(world, changes, task, reason))
     await this.#setMode(task, { verification: { reason } })
   }
 
   async resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void> {
-    await this.#runner.run((changes, world) => resolveDoubt(world, changes, task, outcome, report))
+    await this.#runner.run((world, changes) => resolveDoubt(world, changes, task, outcome, report))
     await this.#setMode(task, null)
   }
 
   approve(task: number, by: string): Promise<void> {
-    return this.#runner.run((changes, world) => {
+    return this.#runner.run((world, changes) => {
       approve(world, changes, task, by)
       this.#deps.interrupted(world.task(task).attentionWeight, changes)
     })
   }
 
   reorder(task: number, priority: Priority): Promise<void> {
-    return this.#runner.run((changes, world) => reorder(world, changes, task, priority))
+    return this.#runner.run((world, changes) => reorder(world, changes, task, priority))
   }
 
   task(id: number): TaskView | null {
@@ -205,33 +205,33 @@ export class OrchestratorService implements Orchestrator {
   }
 
   spawnAgent(request: SpawnRequest): Promise<AgentView> {
-    return this.#runner.runWithIds((changes, world) => agentView(world, spawn(world, changes, request)))
+    return this.#runner.runWithIds((world, changes) => agentView(world, spawn(world, changes, request)))
   }
 
   async retireAgent(agent: number): Promise<RetiredAgent> {
-    const tasks = await this.#runner.run((changes, world) => retire(world, changes, agent))
+    const tasks = await this.#runner.run((world, changes) => retire(world, changes, agent))
     this.#deps.readySignals.forget(agent)
     return { remaining_tasks: tasks.length, tasks }
   }
 
   pauseAgent(agent: number): Promise<void> {
-    return this.#runner.run((changes, world) => setPaused(world, changes, agent, true))
+    return this.#runner.run((world, changes) => setPaused(world, changes, agent, true))
   }
 
   resumeAgent(agent: number): Promise<void> {
-    return this.#runner.run((changes, world) => setPaused(world, changes, agent, false))
+    return this.#runner.run((world, changes) => setPaused(world, changes, agent, false))
   }
 
   drainAgent(agent: number): Promise<number> {
-    return this.#runner.run((changes, world) => drain(world, changes, agent))
+    return this.#runner.run((world, changes) => drain(world, changes, agent))
   }
 
   heartbeat(agent: number, activity: AgentActivity): void {
-    this.#runner.note('a sign of life', (changes, world) => heartbeat(world, changes, agent, activity))
+    this.#runner.note('a sign of life', (world, changes) => heartbeat(world, changes, agent, activity))
   }
 
   bindSession(agent: number, session: string): Promise<void> {
-    return this.#runner.run((changes, world) => bindSession(world, changes, agent, session))
+    return this.#runner.run((world, changes) => bindSession(world, changes, agent, session))
   }
 
   agents(): readonly AgentView[] {
@@ -244,15 +244,15 @@ export class OrchestratorService implements Orchestrator {
   }
 
   handoff(payload: Handoff): Promise<HandoffOutcome> {
-    return this.#runner.runWithIds((changes, world) => handoff(world, changes, payload))
+    return this.#runner.runWithIds((world, changes) => handoff(world, changes, payload))
   }
 
   rebalance(): Promise<number> {
-    return this.#runner.run((changes, world) => rebalance(world, changes))
+    return this.#runner.run((world, changes) => rebalance(world, changes))
   }
 
   emergencyStop(reason: string | null): Promise<void> {
-    return this.#runner.run((changes, world) => {
+    return this.#runner.run((world, changes) => {
       world.stopped = { reason }
       changes.touch('meta', 'stopped')
       changes.event({ type: 'emergency_stop', ...(reason === null ? null : { reason }) })
@@ -260,7 +260,7 @@ export class OrchestratorService implements Orchestrator {
   }
 
   start(): Promise<void> {
-    return this.#runner.run((changes, world) => {
+    return this.#runner.run((world, changes) => {
       if (world.stopped === null) return
       world.stopped = null
       changes.touch('meta', 'stopped')
@@ -270,12 +270,12 @@ export class OrchestratorService implements Orchestrator {
 
   async claimFile(agent: number, path: string): Promise<void> {
     this.#deps.confine(path)
-    return this.#runner.run((changes, world) => claimFile(world, changes, agent, path))
+    return this.#runner.run((world, changes) => claimFile(world, changes, agent, path))
   }
 
   async transferFile(from: number, to: number, path: string): Promise<void> {
     this.#deps.confine(path)
-    return this.#runner.run((changes, world) => transferFile(world, changes, from, to, path))
+    return this.#runner.run((world, changes) => transferFile(world, changes, from, to, path))
   }
 
   fileOwner(path: string): number | null {
@@ -292,7 +292,7 @@ export class OrchestratorService implements Orchestrator {
 
   next(agent: number): Promise<TaskView | null> {
     this.#deps.readySignals.looked(agent)
-    return this.#runner.runAhead((changes, world) => next(world, changes, agent)?.view() ?? null)
+    return this.#runner.runAhead((world, changes) => next(world, changes, agent)?.view() ?? null)
   }
 
   wake(agent: number, signal: AbortSignal): Promise<void> {
@@ -304,15 +304,15 @@ export class OrchestratorService implements Orchestrator {
   }
 
   phase(task: number, phase: TaskPhase): void {
-    this.#runner.note('a phase', (changes, world) => enterPhase(world, changes, task, phase))
+    this.#runner.note('a phase', (world, changes) => enterPhase(world, changes, task, phase))
   }
 
   turn(task: number, message: string): void {
-    this.#runner.note('a turn', (changes, world) => addTurn(world, changes, task, message))
+    this.#runner.note('a turn', (world, changes) => addTurn(world, changes, task, message))
   }
 
   observe(task: number, note: string): void {
-    this.#runner.note('an observation', (changes, world) => addObservation(world, changes, task, note))
+    this.#runner.note('an observation', (world, changes) => addObservation(world, changes, task, note))
   }
 
   status(): OrchestratorStatus {
@@ -332,11 +332,11 @@ export class OrchestratorService implements Orchestrator {
   }
 
   emit(kind: AgentEventKind): void {
-    this.#runner.note('an event', changes => changes.event(kind))
+    this.#runner.note('an event', (_world, changes) => changes.event(kind))
   }
 
   lineage(row: LineageRow): Promise<void> {
-    return this.#runner.run(changes => {
+    return this.#runner.run((_world, changes) => {
       changes.lineage.push(row)
     })
   }
@@ -344,7 +344,7 @@ export class OrchestratorService implements Orchestrator {
   /** Work due once a second. Resolves when it is durable; throws nothing. */
   async tick(): Promise<void> {
     try {
-      await this.#runner.runWithIds((changes, world) => tick(world, changes, this.#deps.report))
+      await this.#runner.runWithIds((world, changes) => tick(world, changes, this.#deps.report))
     } catch (error) {
       this.#deps.report('the duties of this second', error)
     }

@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 export function doubt(world: World, changes: Changes, id: number, reason: string | null): void {
   const task = world.task(id)
   if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')
-  world.move(task, { kind: 'Doubted', reason }, changes, 'it is doubted')
+  world.move(changes, task, { kind: 'Doubted', reason }, 'it is doubted')
   task.role = 'verifier'
   const why = reason === null ? null : { reason }
   changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...why })
@@ -32,7 +32,7 @@ export function resolveDoubt(
   if (validated) {
     extra.queued_at_ms = world.deps.now()
     task.startedAt = 0
-    world.move(task, QUEUED, changes)
+    world.move(changes, task, QUEUED)
     return
   }
   const agent = world.agents.get(task.agent)

@@ -19,7 +19,7 @@ export function next(world: World, changes: Changes, id: number): Task | null {
   const agent = world.agent(id)
   if (agent.paused || agent.current !== null || world.stopped !== null) return null
   for (let task = agent.queue.first; task !== undefined; task = agent.queue.first) {
-    const path = lockToWork(world, task, agent, changes)
+    const path = lockToWork(world, changes, task, agent)
     if (path === null) {
       start(world, changes, task)
       agent.current = task
@@ -41,7 +41,7 @@ function start(world: World, changes: Changes, task: Task): void {
   // With many agents that costs more than it is worth before anybody asks.
   if (world.agents.size <= MAX_EXPLAINED)
     reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
-  world.move(task, IN_PROGRESS, changes)
+  world.move(changes, task, IN_PROGRESS)
   task.startedAt = now
   world.traces.note(task.id, 'started', agentLabel(task.agent), now)
   const session_id = task.extra?.session_id
@@ -68,7 +68,7 @@ function startIfQueued(world: World, changes: Changes, task: Task): void {
   if (task.status.kind !== 'Queued') return
   const agent = world.agents.get(task.agent) as Agent
   // Locks that others took in the meantime are reported, not refused: the work is done.
-  lockToWork(world, task, agent, changes)
+  lockToWork(world, changes, task, agent)
   start(world, changes, task)
 }
 
@@ -132,7 +132,7 @@ function noteSkills(world: World, task: Task, failure: string | null): void {
 
 /** Back to its queue, from work. */
 export function requeue(world: World, changes: Changes, task: Task, because: string): void {
-  world.move(task, QUEUED, changes, because)
+  world.move(changes, task, QUEUED, because)
   task.startedAt = 0
   const extra = task.more()
   extra.queued_at_ms = world.deps.now()
@@ -207,8 +207,8 @@ function endOne(
   const wasFailed = task.status.kind === 'Failed'
   const now = world.deps.now()
   for (const on of task.dependsOn) world.taskDependencies.remove(task.id, on)
-  releaseFiles(world, task, changes)
-  world.move(task, status, changes, reason ?? outcome)
+  releaseFiles(world, changes, task)
+  world.move(changes, task, status, reason ?? outcome)
   task.endedAt = Math.max(now, task.startedAt, task.createdAt)
   if (wasFailed) world.totals.failed -= 1
   world.totals[TOTALS[outcome]] += 1
@@ -271,8 +271,8 @@ function unblock(world: World, changes: Changes, completed: number): void {
     if (task.status.kind !== 'Blocked') continue
     if (task.waiting === 0) {
       task.more().queued_at_ms = world.deps.now()
-      world.move(task, QUEUED, changes)
-    } else world.move(task, blockedOn(world, task), changes)
+      world.move(changes, task, QUEUED)
+    } else world.move(changes, task, blockedOn(world, task))
   }
 }
 

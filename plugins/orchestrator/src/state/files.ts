@@ -68,7 +68,7 @@ function lockConflict({ path, kind, holder }: LockConflict): Error {
  * Whether an agent may write these files, by its scope. Throws `ORC_SCOPE_DENIED` where that is strict and the agent not reliable
  * enough to be spared; reports it otherwise.
  */
-export function checkScope(world: World, files: readonly FileAffinity[], agent: number, changes: Changes): void {
+export function checkScope(world: World, changes: Changes, files: readonly FileAffinity[], agent: number): void {
   const settings = world.deps.settings()
   const { scope_enforcement } = settings
   if (scope_enforcement === 'disabled') return
@@ -85,19 +85,19 @@ export function checkScope(world: World, files: readonly FileAffinity[], agent: 
 }
 
 /** The agent writes these files from now on: it has their locks, and they are its own. */
-export function takeFiles(world: World, task: Task, agent: number, changes: Changes): void {
+export function takeFiles(world: World, changes: Changes, task: Task, agent: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write') continue
-    lockToWrite(world, path, agent, task.id, changes)
-    own(world, path, agent, changes)
+    lockToWrite(world, changes, path, agent, task.id)
+    own(world, changes, path, agent)
   }
 }
 
-export function own(world: World, path: string, agent: number, changes: Changes): void {
+export function own(world: World, changes: Changes, path: string, agent: number): void {
   if (world.files.assign(path, agent)) changes.touch('file_owner', path)
 }
 
-function lockToWrite(world: World, path: string, agent: number, task: number, changes: Changes): void {
+function lockToWrite(world: World, changes: Changes, path: string, agent: number, task: number): void {
   if (!world.locks.write(path, agent, task, world.deps.now())) return
   changes.touch('lock', path)
   changes.event({ type: 'lock_acquired', agent_id: agent, path, exclusive: true })
@@ -107,7 +107,7 @@ function lockToWrite(world: World, path: string, agent: number, task: number, ch
  * The locks that a task works under: those that were released by force while it waited are taken again. A path that another
  * agent has is returned, and nothing is taken then.
  */
-export function lockToWork(world: World, task: Task, agent: Agent, changes: Changes): string | null {
+export function lockToWork(world: World, changes: Changes, task: Task, agent: Agent): string | null {
   if (task.files.length === 0) return null
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, agent.id) === null) continue
@@ -116,7 +116,7 @@ export function lockToWork(world: World, task: Task, agent: Agent, changes: Chan
   }
   const now = world.deps.now()
   for (const { path, access } of task.files) {
-    if (access === 'write') lockToWrite(world, path, agent.id, task.id, changes)
+    if (access === 'write') lockToWrite(world, changes, path, agent.id, task.id)
     else if (world.locks.read(path, agent.id, task.id, now)) {
       changes.touch('lock', path)
       changes.event({ type: 'lock_acquired', agent_id: agent.id, path, exclusive: false })
@@ -126,28 +126,28 @@ export function lockToWork(world: World, task: Task, agent: Agent, changes: Chan
 }
 
 /** The write locks and the files of a task that moved to another agent, except for those held by others. */
-export function moveFiles(world: World, task: Task, to: number, changes: Changes): void {
+export function moveFiles(world: World, changes: Changes, task: Task, to: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, to) !== null) continue
-    lockToWrite(world, path, to, task.id, changes)
-    own(world, path, to, changes)
+    lockToWrite(world, changes, path, to, task.id)
+    own(world, changes, path, to)
   }
 }
 
 /** Releases the locks of a task, except for those that other tasks of its agent need. */
-export function releaseFiles(world: World, task: Task, changes: Changes): void {
+export function releaseFiles(world: World, changes: Changes, task: Task): void {
   for (const { path } of task.files) {
     if (!world.locks.release(path, task.agent, task.id, other => world.tasks.get(other)?.agent ?? null)) continue
-    reportReleased(world, path, task.agent, changes)
+    reportReleased(world, changes, path, task.agent)
   }
 }
 
 /** Whatever an agent holds on a file. */
-export function dropLock(world: World, path: string, agent: number, changes: Changes): void {
-  if (world.locks.drop(path, agent)) reportReleased(world, path, agent, changes)
+export function dropLock(world: World, changes: Changes, path: string, agent: number): void {
+  if (world.locks.drop(path, agent)) reportReleased(world, changes, path, agent)
 }
 
-function reportReleased(world: World, path: string, agent: number, changes: Changes): void {
+function reportReleased(world: World, changes: Changes, path: string, agent: number): void {
   changes.touch('lock', path)
   changes.event({ type: 'lock_released', agent_id: agent, path })
   world.freed(path)
@@ -164,7 +164,7 @@ export function claimFile(world: World, changes: Changes, agent: number, path: s
   world.agent(agent)
   const clean = repositoryPath(path)
   assertUnlocked(world, [{ path: clean, access: 'write' }], agent)
-  own(world, clean, agent, changes)
+  own(world, changes, clean, agent)
 }
 
 /** Throws `ORC_SCOPE_DENIED` where the first does not own it. A lock on it stays with the tasks that it is held for. */
@@ -177,5 +177,5 @@ export function transferFile(world: World, changes: Changes, from: number, to: n
       hint: 'svc orch files list shows who does'
     })
   assertUnlocked(world, [{ path: clean, access: 'write' }], from)
-  own(world, clean, to, changes)
+  own(world, changes, clean, to)
 }

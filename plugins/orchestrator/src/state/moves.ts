@@ -14,9 +14,9 @@ import type { World } from './world.ts'
 
 /** A task goes to another agent, with its files. */
 function give(world: World, changes: Changes, task: Task, to: Agent, because: string): void {
-  releaseFiles(world, task, changes)
-  world.reassign(task, to, changes, because)
-  moveFiles(world, task, to.id, changes)
+  releaseFiles(world, changes, task)
+  world.reassign(changes, task, to, because)
+  moveFiles(world, changes, task, to.id)
 }
 
 /** Current agent of a task whose agent has left; one is created where the router says so. */
@@ -134,8 +134,8 @@ export function handoff(world: World, changes: Changes, payload: Handoff): Hando
   for (const task of pending) if (handOver(world, changes, task, to)) moved.push(task.id)
   const movedFiles = files.filter(path => world.files.owner(path) === from.id)
   for (const path of movedFiles) {
-    dropLock(world, path, from.id, changes)
-    own(world, path, to.id, changes)
+    dropLock(world, changes, path, from.id)
+    own(world, changes, path, to.id)
   }
   announce(world, changes, payload, to, moved)
   return { to_agent: to.id, moved_tasks: moved, moved_files: movedFiles }

@@ -92,13 +92,13 @@ export class Records implements Restorable {
   #place(isAfterEnd: boolean): Changes {
     const world = this.#world
     const changes = new Changes()
-    this.#admitAgents(isAfterEnd ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY, changes)
+    this.#admitAgents(changes, isAfterEnd ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY)
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
     this.#tasks = []
     const last = Array.from(world.tasks.keys()).at(-1) ?? 0
     const isInOrder = restored.length === 0 || (restored[0] as Task).id > last
     for (const task of restored) {
-      if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(task, changes)
+      if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(changes, task)
       const { kind } = task.status
       if (isAfterEnd && kind === 'InProgress' && task.extra?.remote === undefined) {
         // Its worker has left.
@@ -118,16 +118,16 @@ export class Records implements Restorable {
       }
       world.insert(task)
     }
-    for (const task of restored) this.#reconnect(task, changes)
+    for (const task of restored) this.#reconnect(changes, task)
     if (!isInOrder) world.tasks = new Map([...world.tasks].sort(([one], [other]) => one - other))
     for (const { path, holders } of [...world.locks.idle()])
-      for (const agent of holders) dropLock(world, path, agent, changes)
+      for (const agent of holders) dropLock(world, changes, path, agent)
     for (const agent of new Set(restored.map(task => task.agent))) world.deps.observer.runnable(agent)
     return changes
   }
 
   /** Dependencies and locks of a task. */
-  #reconnect(task: Task, changes: Changes): void {
+  #reconnect(changes: Changes, task: Task): void {
     const world = this.#world
     if (hasEnded(task.status.kind)) return
     for (const { path } of task.files) world.locks.needs(path, task.agent, task.id)
@@ -140,28 +140,28 @@ export class Records implements Restorable {
       world.taskDependencies.add(task.id, on)
     }
     if (task.status.kind !== 'Blocked') return
-    if (task.waiting === 0) world.move(task, QUEUED, changes)
+    if (task.waiting === 0) world.move(changes, task, QUEUED)
     else task.status = blockedOn(world, task)
   }
 
   /** Agents beyond the limit are retired; their tasks go to the agents that are left. */
-  #admitAgents(limit: number, changes: Changes): void {
+  #admitAgents(changes: Changes, limit: number): void {
     const world = this.#world
     const restored = this.#agents.sort((one, other) => one.id - other.id)
     this.#agents = []
     for (const agent of restored) {
       if (world.agents.size < limit) admit(world, agent)
-      else this.#leaveOut(agent.id, changes)
+      else this.#leaveOut(changes, agent.id)
     }
   }
 
-  #leaveOut(id: number, changes: Changes): void {
+  #leaveOut(changes: Changes, id: number): void {
     const world = this.#world
     for (const path of world.files.filesOf(id)) {
       world.files.release(path)
       changes.touch('file_owner', path)
     }
-    for (const { path, holders } of world.locks.views()) if (holders.includes(id)) dropLock(world, path, id, changes)
+    for (const { path, holders } of world.locks.views()) if (holders.includes(id)) dropLock(world, changes, path, id)
     for (const [group, agent] of [...world.groupAgents]) {
       if (agent !== id) continue
       world.groupAgents.delete(group)
@@ -176,7 +176,7 @@ export class Records implements Restorable {
   }
 
   /** The agent for a task whose agent does not exist: the least loaded one, or a new one. */
-  #heir(task: Task, changes: Changes): number {
+  #heir(changes: Changes, task: Task): number {
     const world = this.#world
     changes.touch('task', task.id)
     let best: Agent | undefined

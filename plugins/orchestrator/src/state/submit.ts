@@ -80,7 +80,7 @@ export function submit(
   const signal = deps.budgets.admit(agent_id, extra?.tenant_id, estimate)
   if (hints?.qgate !== undefined) deps.judge.admitEvidence(toJudge)
   assertUnlocked(world, files, agent_id)
-  checkScope(world, files, agent_id, changes)
+  checkScope(world, changes, files, agent_id)
 
   const agent = target.agent ?? spawnAs(world, changes, target.make as NewAgent)
   if (target.group !== null && !world.groupAgents.has(target.group)) {
@@ -112,8 +112,8 @@ export function submit(
     for (const on of open) world.taskDependencies.add(task.id, on)
   }
   if (signal === 'HighLoad') changes.event({ type: 'budget_alert', agent_id, signal })
-  takeFiles(world, task, agent_id, changes)
-  world.add(task, changes)
+  takeFiles(world, changes, task, agent_id)
+  world.add(changes, task)
   agent.continuations = 0
   announce(world, changes, task, judgement)
   const admitted = admission === null ? undefined : { admission }

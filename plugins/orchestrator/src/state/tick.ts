@@ -40,7 +40,7 @@ export function tick(world: World, changes: Changes, report: (duty: string, erro
 function releaseStaleLocks(world: World, changes: Changes): void {
   const before = world.deps.now() - world.deps.settings().lock_timeout_ms
   for (const { path, holders } of [...world.locks.heldSince(before)])
-    for (const agent of holders) dropLock(world, path, agent, changes)
+    for (const agent of holders) dropLock(world, changes, path, agent)
 }
 
 function expire(world: World, changes: Changes): void {

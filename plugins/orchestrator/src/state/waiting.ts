@@ -12,7 +12,7 @@ export function approve(world: World, changes: Changes, id: number, by: string):
   const extra = task.more()
   extra.approved_by = by
   extra.queued_at_ms = world.deps.now()
-  world.move(task, task.waiting > 0 ? blockedOn(world, task) : QUEUED, changes)
+  world.move(changes, task, task.waiting > 0 ? blockedOn(world, task) : QUEUED)
   world.traces.note(id, 'approved', by, world.deps.now())
   changes.event({ type: 'task_approved', task_id: id, agent_id: task.agent })
 }
@@ -24,13 +24,9 @@ export function reorder(world: World, changes: Changes, id: number, priority: Pr
   if (kind !== 'Queued' && kind !== 'Blocked' && kind !== 'BlockedOnApproval')
     refuseTransition(id, task.status, 'reordered')
   if (task.priority === priority) return
-  world.replace(
-    task,
-    () => {
-      task.priority = priority
-    },
-    changes
-  )
+  world.replace(changes, task, () => {
+    task.priority = priority
+  })
   const word = priority.toLowerCase()
   changes.event({ type: 'task_reprioritized', task_id: id, agent_id: task.agent, priority: word })
   world.traces.note(id, 'reordered', word, world.deps.now())

@@ -146,7 +146,7 @@ export class World {
   }
 
   /** Puts a new task where it belongs by its status. */
-  add(task: Task, changes: Changes): void {
+  add(changes: Changes, task: Task): void {
     this.insert(task)
     changes.touch('task', task.id)
   }
@@ -161,7 +161,7 @@ export class World {
   }
 
   /** Every change of a status of a task that is there. Throws `ORC_TRANSITION`. */
-  move(task: Task, to: TaskStatus, changes: Changes, because = ''): void {
+  move(changes: Changes, task: Task, to: TaskStatus, because = ''): void {
     if (!allows(task.status.kind, to.kind)) refuseTransition(task.id, task.status, to.kind)
     const agent = this.agents.get(task.agent)
     const before = agent?.load
@@ -176,7 +176,7 @@ export class World {
   }
 
   /** Gives a task that has not ended to another agent; what is in progress is queued again. */
-  reassign(task: Task, to: Agent, changes: Changes, because: string): void {
+  reassign(changes: Changes, task: Task, to: Agent, because: string): void {
     const from = this.agents.get(task.agent)
     this.#leave(task, because)
     if (task.status.kind === 'InProgress') {
@@ -191,7 +191,7 @@ export class World {
   }
 
   /** Changes something that the place of a queued task depends on. */
-  replace(task: Task, change: () => void, changes: Changes): void {
+  replace(changes: Changes, task: Task, change: () => void): void {
     this.#leave(task, '')
     change()
     this.#enter(task)

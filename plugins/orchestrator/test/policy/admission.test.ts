@@ -54,12 +54,11 @@ function world(over: { readonly attention?: boolean; readonly judge?: Partial<Ju
     demand: () => ({ rejections: attention.state().rejected, concurrent: 1 })
   })
   const ask = (request: Partial<SubmitRequest>) =>
-    admit({ description: 'Fix the parser', files: [], ...request }, 'svc_submit_task', {
-      attention,
-      judge,
-      qgatePolicy: () => defaultQgatePolicy,
-      notify
-    })
+    admit(
+      { attention, judge, qgatePolicy: () => defaultQgatePolicy, notify },
+      { description: 'Fix the parser', files: [], ...request },
+      'svc_submit_task'
+    )
   return { attention, judge, trust, emitted, ask }
 }
 

@@ -22,7 +22,7 @@ const plain: ApprovalFacts = {
   entropy: 1,
   approved: false
 }
-const tierOf = (facts: Partial<ApprovalFacts>) => approvalTier({ ...plain, ...facts }, settings).tier
+const tierOf = (facts: Partial<ApprovalFacts>) => approvalTier(settings, { ...plain, ...facts }).tier
 
 t.test('the tier of approval is that of the first rule that matches', async t => {
   t.equal(tierOf({ external: 'a word', tier: 'System', writes: 0 }), 'Blocked')
@@ -118,6 +118,6 @@ t.test('tokens and interruptions are estimated by their formulas', async t => {
     concurrent: 1
   } as const
   // 0.35 * 0.26 + 0.25 * 0.5 + 0.2 * 0.5 + 0.2 * 0.5
-  t.ok(Math.abs(attentionWeight(load, tlx) - 0.416) < 1e-12)
-  t.ok(Math.abs(attentionWeight({ ...load, concurrent: 100 }, tlx) - 3 * 0.416) < 1e-12, 'three times at most')
+  t.ok(Math.abs(attentionWeight(tlx, load) - 0.416) < 1e-12)
+  t.ok(Math.abs(attentionWeight(tlx, { ...load, concurrent: 100 }) - 3 * 0.416) < 1e-12, 'three times at most')
 })

@@ -21,7 +21,7 @@ const calibration = {
 const calm: InterruptionScene = { enabled: true, ratio: 0, alert: 0.7, focus: 'Ambient', baseCostMs: 1000 }
 const question: InterruptionSignals = { channel: 'task_submit', surface: 'test', gain_bits: 0.3, user_cost: 0.3 }
 const judge = (signals: Partial<InterruptionSignals>, scene: Partial<InterruptionScene> = {}) => {
-  const { rule, decision } = judgeInterruption({ ...question, ...signals }, calibration, { ...calm, ...scene })
+  const { rule, decision } = judgeInterruption(calibration, { ...calm, ...scene }, { ...question, ...signals })
   return [rule, decision]
 }
 
@@ -76,17 +76,17 @@ t.test('formulas', async t => {
   t.equal(deferThreshold({ ratio: 0, alert: 0.7 }, 1), 0.11)
   t.ok(Math.abs(deferThreshold({ ratio: 0.7, alert: 0.7 }, 1) - 0.23) < 1e-12)
   t.ok(Math.abs(deferThreshold({ ratio: 0.9, alert: 0.7 }, 0) - (0.11 + (0.12 * 0.9) / 0.7 + 0.07 + 0.08)) < 1e-12)
-  const signals = calibrate({ ...question, backlog: 2, trust: 0.5, contradiction_ratio: 0.4 }, calibration)
+  const signals = calibrate(calibration, { ...question, backlog: 2, trust: 0.5, contradiction_ratio: 0.4 })
   t.ok(
-    Math.abs(scaledCostMs(signals, { focus: 'Deep', baseCostMs: 1000 }) - 1000 * 0.3 * 1.44 * 0.875 * 1.35 * 1.14) <
+    Math.abs(scaledCostMs({ focus: 'Deep', baseCostMs: 1000 }, signals) - 1000 * 0.3 * 1.44 * 0.875 * 1.35 * 1.14) <
       1e-9
   )
 })
 
 t.test('calibration comes first', async t => {
   const tuned = { ...calibration, a2a_gain: 0.2, backlog_penalty: 0.05, trust_adjustment_scale: 0.5 }
-  t.match(calibrate({ ...question, channel: 'a2a', backlog: 2, trust: 0.8 }, tuned), { gain_bits: 0.4, trust: 0.4 })
-  t.match(calibrate({ ...question, backlog: 100 }, tuned), { gain_bits: 0 }, 'never less than nothing')
+  t.match(calibrate(tuned, { ...question, channel: 'a2a', backlog: 2, trust: 0.8 }), { gain_bits: 0.4, trust: 0.4 })
+  t.match(calibrate(tuned, { ...question, backlog: 100 }), { gain_bits: 0 }, 'never less than nothing')
 })
 
 t.test('signals of a submitted task', async t => {
@@ -119,8 +119,8 @@ t.test('there is always exactly one answer, and less attention never makes an in
   fc.assert(
     fc.property(signals, ratio, ratio, (each, one, other) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)]
-      const calmly = judgeInterruption(each, calibration, { ...calm, ratio: less })
-      const spent = judgeInterruption(each, calibration, { ...calm, ratio: more })
+      const calmly = judgeInterruption(calibration, { ...calm, ratio: less }, each)
+      const spent = judgeInterruption(calibration, { ...calm, ratio: more }, each)
       if (calmly.rule < 1 || calmly.rule > 9 || !(calmly.scaled_cost_ms >= 0)) return false
       return spent.decision !== 'InterruptNow' || calmly.decision === 'InterruptNow'
     })
