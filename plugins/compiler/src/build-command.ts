@@ -172,7 +172,7 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
 
 const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
 
-/** Hooks that the first module of an application, which is its user's, does not start. */
+/** Hooks that the user's main module of the application does not start. */
 function notStarted({ module }: WebModule, main: string): Diagnostic[] {
   const hooks = usedHooks(module)
   const [hook] = module.items.filter(item => item.kind === 'AppHook' && item.hook !== 'tokens')
@@ -182,7 +182,7 @@ function notStarted({ module }: WebModule, main: string): Diagnostic[] {
   return [diagnostic('web.hook.not_started', `nothing in ${main} starts the hooks of the app`, hook, { suggestions })]
 }
 
-/** Whether there is a module at a path, whatever its ending is. */
+/** True if a module exists at the path, with any extension. */
 function isModule(path: string): boolean {
   return ['.tsx', '.ts', '.jsx', '.js'].some(ending => existsSync(path + ending))
 }

@@ -28,7 +28,7 @@ export const checkCommand: CommandDescriptor = {
     }),
     emit_projection: t.boolean({
       default: false,
-      description: 'Write what the one file asks of those who run it, the runtime projection, in the same way.'
+      description: 'Write the runtime projection of the one file, its requirements on the runtime, in the same way.'
     }),
     out: t.optional(t.string({ minLength: 1, description: 'File that takes the document instead.' }))
   }),
@@ -57,8 +57,8 @@ export interface Checker {
 }
 
 /**
- * Exit codes: 0; 1 for files with errors or that cannot be read; 2 for options that do not fit each other. Findings as
- * JSON go to the standard output, unless that takes a document. There is none of a file with errors.
+ * Exit codes: 0; 1 for files with errors or unreadable files; 2 for conflicting options. Findings as
+ * JSON go to the standard output, unless that takes a document. A file with errors has no document.
  */
 export function runCheck(checker: Checker): CommandHandler {
   return async (given, io) => {
@@ -106,7 +106,7 @@ function misuse(io: CommandIo, message: string): number {
 }
 
 async function irText({ parsed, file }: CheckedFile): Promise<string> {
-  // Most checks print no document, and do without the validator.
+  // Loads the validator only when a document is printed.
   const { irDocument, printIr } = await import('./ir/document.ts')
   return printIr(irDocument(parsed.module, file.text, new Date()))
 }
@@ -138,7 +138,7 @@ export async function readOrTell<A>(read: () => Promise<A>, io: CommandIo): Prom
   }
 }
 
-/** Whether escapes for colours may be written to a stream. */
+/** True if ANSI colours may be written to the stream. */
 export function showsColour(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (process.env.NO_COLOR ?? '') === ''
 }

@@ -13,7 +13,7 @@ export type CompileOptions = ParserOptions & CheckOptions
 export interface CheckedFile {
   readonly file: SourceFile
   readonly parsed: ParseResult
-  /** Of the syntax, and where that is right, of the checks. */
+  /** Syntax errors, or else the findings of the checks. */
   readonly diagnostics: readonly Diagnostic[]
   /** For the lowering. */
   readonly records: RecordTypes
@@ -32,14 +32,14 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
 
 export interface FormattedFile {
   readonly file: SourceFile
-  /** null where the text has errors of the syntax. */
+  /** null for a text with syntax errors. */
   readonly text: string | null
   readonly diagnostics: readonly Diagnostic[]
 }
 
 /**
- * Formats a module or a script. What was printed is read again, and must mean the same and hold as many comments: throws
- * `CMP_FORMAT_UNSAFE` otherwise, so that no file is ever replaced by another program.
+ * Formats a module or a script. Parses the output again and compares its meaning and the number of comments. Throws
+ * `CMP_FORMAT_UNSAFE` if they differ, so that formatting never changes a program.
  */
 export function formatFile(file: SourceFile): FormattedFile {
   const { parsed, options } = readEitherWay(file)
@@ -58,7 +58,7 @@ export function formatFile(file: SourceFile): FormattedFile {
   return { file, text, diagnostics: parsed.diagnostics }
 }
 
-/** Top-level statements may be formatted; errors are reported as those of a module. */
+/** Formats top-level statements, too; reports errors as those of a module. */
 function readEitherWay({ text }: SourceFile): { parsed: ParseResult; options: ParserOptions } {
   const options = { script: false, allowComponentFunctions: true }
   const parsed = parse(text, options)

@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of the compiler's operations and commands. What is wrong with a program is a diagnostic and has its own codes. */
+/** Codes of the compiler's operations and commands. Problems in a program are diagnostics, with their own codes. */
 export const compilerErrors = errorTable({
   CMP_BUILD_CONFLICT: { message: 'A build would overwrite a file that it did not write.', status: 409 },
   CMP_FILE_CHANGED: { message: 'A file changed while it was being formatted.', status: 409 },

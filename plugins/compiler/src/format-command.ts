@@ -21,7 +21,7 @@ export const formatCommand: CommandDescriptor = {
 export interface Formatter {
   read(paths: readonly string[]): Promise<SourceFile[]>
   format(file: SourceFile): Promise<FormattedFile>
-  /** Attempts to format a file that changes in the meantime. */
+  /** Attempts to format a file that another process keeps changing. */
   retries(): number
 }
 
@@ -31,7 +31,7 @@ interface Outcome {
   readonly formatted: FormattedFile
 }
 
-/** Exit codes: 0, and 1 for files with errors, that cannot be read or written, or that `--check` finds unformatted. */
+/** Exit codes: 0; 1 for files with errors, unreadable or unwritable ones, and unformatted ones with `--check`. */
 export function runFormat(formatter: Formatter): CommandHandler {
   return async (given, io) => {
     const { files, check = false } = given as unknown as { readonly files: readonly string[]; readonly check?: boolean }
@@ -50,7 +50,7 @@ async function formatAll(formatter: Formatter, files: readonly string[], check: 
   return outcomes
 }
 
-/** A file that is saved in the meantime is formatted as it is then, and never reverted. */
+/** A file saved meanwhile is formatted in its new state and never reverted. */
 async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<Outcome> {
   const { path } = given
   for (let file = given, left = formatter.retries(); ; left--) {

@@ -24,7 +24,7 @@ export interface LanguageServing {
   failed(error: unknown): void
 }
 
-/** Exit codes: 0 after the client said `shutdown`; 1 when it hung up without; 2 for another transport. */
+/** Exit codes: 0 after `shutdown`; 1 if the client disconnected without it; 2 for another transport. */
 export function runLsp(serving: LanguageServing): CommandHandler {
   return async ({ stdio = true }, io) => {
     if (stdio === false) {
@@ -32,7 +32,7 @@ export function runLsp(serving: LanguageServing): CommandHandler {
       io.stderr.write(io.json ? `${JSON.stringify({ error: { message } })}\n` : `error: ${message}\n`)
       return 2
     }
-    // No other command loads the protocol.
+    // Loaded here, since no other command needs the protocol.
     const { serveLanguage } = await import('./lsp/server.ts')
     const { version } = serving
     return serveLanguage({

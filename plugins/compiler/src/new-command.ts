@@ -30,7 +30,7 @@ export const newCommand: CommandDescriptor = {
   args: ['name']
 }
 
-/** Exit codes: 0; 1 when there is a file already, or the folder cannot be written. Then nothing changed. */
+/** Exit codes: 0; 1 if a file exists already or the folder cannot be written. Then nothing changed. */
 export function runNew(): CommandHandler {
   return async (given, io) => {
     const { name, template = 'hello' } = given as unknown as { readonly name: string; readonly template?: TemplateName }
@@ -47,7 +47,7 @@ export function runNew(): CommandHandler {
   }
 }
 
-/** All files, or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
+/** Writes all files, or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
 async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<true> {
   for (const { path } of files) {
     const place = join(folder, path)
@@ -77,7 +77,7 @@ async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<
   return true
 }
 
-/** A path as a shell takes it for one word. */
+/** Quotes a path as one word of a shell. */
 function shellWord(path: string): string {
   return /^[\w./@:,+%=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

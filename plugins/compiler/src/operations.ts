@@ -19,7 +19,7 @@ const {
 } = compilerErrors.specs
 const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE }
 
-/** Name of a text that has no file. */
+/** Name of a text without a file. */
 const UNNAMED = 'source.vox'
 
 const source = {
@@ -145,7 +145,7 @@ export function irHandler(
     const source = await sourceOf(projectRoot, input, call)
     const { parsed, file } = withoutErrors(await check(source, input.script), call)
     const { irDocument, printIr } = await import('./ir/document.ts')
-    // Ints of more than 53 bits are numbers in JSON, and no value that an operation can answer with.
+    // Ints of more than 53 bits become JSON numbers; an operation cannot return bigints.
     return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date()))) as IrDocument
   }
 }
@@ -187,7 +187,7 @@ async function sourceOf(
   if (text !== undefined) return call.fail('CMP_INPUT_AMBIGUOUS', 'give either a source or a path, not both')
   const absolute = resolve(projectRoot, path)
   const root = await realpath(projectRoot)
-  // A link inside of the project may lead out of it.
+  // A link inside the project may point outside it.
   const real = await realpath(absolute).catch(() => absolute)
   if (!isInside(root, real) && !isInside(projectRoot, real)) {
     return call.fail('CMP_PATH_OUTSIDE', `${path} is not in the project ${projectRoot}`)

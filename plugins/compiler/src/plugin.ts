@@ -44,7 +44,7 @@ export default definePlugin({
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
-  // A command has nothing of other plugins but what its own requires.
+  // A command sees only the plugins that it requires.
   requires: { project: webProject },
   optional: { mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],

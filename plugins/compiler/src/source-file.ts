@@ -1,12 +1,12 @@
 import type { Span } from './syntax/node.ts'
 
-/** Line and column as people count them: from 1, columns in characters. */
+/** One-based line and column, for display; columns count characters. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** A source text with its place, and what its offsets mean to people and to other programs. */
+/** A source text with its path, and conversions of its offsets. */
 export class SourceFile {
   readonly path: string
   readonly text: string
@@ -82,7 +82,7 @@ export class SourceFile {
   }
 }
 
-/** Characters between two offsets; a pair of surrogates is one. */
+/** Characters between two offsets; a surrogate pair counts as one. */
 function characters(text: string, start: number, end: number): number {
   let count = 0
   for (let at = start; at < end; at++) {

@@ -8,13 +8,12 @@ const SUFFIX = '.vox'
 
 const NO_UTF8 = 'no UTF-8'
 
-/** A line that keeps a file out of what is done with whole folders. */
+/** A line that excludes a file from operations on whole folders. */
 const SKIP = /^[ \t]*\/\/[ \t]*vox:skip\b/m
 
 /**
- * Reads files, and all source files of folders. Paths are relative to the current folder or absolute, and are reported as
- * they were given. Files of folders that hold a line `// vox:skip` are left out unless `strict`. Throws
- * `CMP_FILE_UNREADABLE`.
+ * Reads files, and all source files in folders. Relative paths start at the current folder; paths are reported as
+ * given. Skips files in folders with a line `// vox:skip`, unless `strict`. Throws `CMP_FILE_UNREADABLE`.
  */
 export async function readSources(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
   const files: SourceFile[] = []
@@ -80,7 +79,7 @@ function unreadable(path: string, cause: unknown): Error {
   })
 }
 
-/** Whether a path stays inside of a folder; both absolute and without links. */
+/** True if a path is inside a folder; both must be absolute and free of links. */
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way !== '' && !way.startsWith('..') && !/^([a-zA-Z]:|[\\/])/.test(way)

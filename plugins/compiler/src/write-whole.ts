@@ -3,7 +3,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { compilerErrors } from './errors.ts'
 
 /**
- * Puts a text in place of a file, or makes one, at once: who reads the file sees either. A link goes on leading to it.
+ * Replaces or creates a file atomically: readers see the old text or the new one. A symbolic link is kept.
  * Throws `CMP_FILE_UNWRITABLE`.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {

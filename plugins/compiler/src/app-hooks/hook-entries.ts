@@ -1,6 +1,6 @@
 import type { AppHook, Param, Type } from '../syntax/ast.ts'
 
-/** The hooks with functions that an app calls. `tokens` is a table of values, which may have any names. */
+/** App hooks whose functions an app calls. `tokens` is a table of values, which may have any names. */
 export type HookName = Exclude<AppHook['hook'], 'tokens'>
 
 /** Kind of value that a hook entry holds. */
@@ -41,12 +41,12 @@ export const HOOK_ENTRIES: Readonly<Record<HookName, Readonly<Record<string, Hoo
   }
 }
 
-/** The entry of a hook; undefined for one that it does not have. */
+/** Returns the entry of a hook, or undefined if the hook has none of that name. */
 export function hookEntry(hook: HookName, name: string): HookEntry | undefined {
   return Object.hasOwn(HOOK_ENTRIES[hook], name) ? HOOK_ENTRIES[hook][name] : undefined
 }
 
-/** A scheme that an app can have for itself. */
+/** Custom URL scheme of an app. */
 export function isOwnScheme(scheme: string): boolean {
   return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !/^(?:https?|file|data|javascript|about|blob)$/.test(scheme)
 }
@@ -63,14 +63,14 @@ export function isLinkPattern(pattern: string): boolean {
   return pattern === '/' || /^(?:\/(?:[\w.~%@+-]+|:[a-z_]\w*))+$/.test(pattern)
 }
 
-/** A path of the program, which may have parameters and what stands behind `?` and `#`. */
+/** A path of the program, with parameters, query and fragment. */
 export function isPath(path: string): boolean {
   return /^\/(?!\/)[^\s\\]*$/.test(path)
 }
 
 /**
- * Value passed to each parameter of a handler; null for one that keeps its default. A handler
- * that has one parameter may call it as it likes. `missing` are those that nothing can be given.
+ * Value for each parameter of a handler; null keeps the default. A handler's only parameter may have
+ * any name. `missing` lists the parameters without a value.
  */
 export function handlerArguments(
   params: readonly Param[],
@@ -92,7 +92,7 @@ export function isOptional(type: Type | null): boolean {
   return type?.kind === 'OptionalType' || (type?.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
 }
 
-/** Name of a type without arguments, or of what an `Option` or a `Result` of it holds; '' for every other one. */
+/** Name of a type without arguments, or of the type inside an `Option` or a `Result`; '' otherwise. */
 export function plainTypeName(type: Type): string {
   if (type.kind === 'OptionalType') return plainTypeName(type.inner)
   if (type.kind === 'UnitType') return 'Unit'

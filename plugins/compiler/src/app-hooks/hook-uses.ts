@@ -3,7 +3,7 @@ import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
 import { type HookName, hookEntry } from './hook-entries.ts'
 
-/** A function that a hook names, and the names of what it can be given. */
+/** A function named by a hook, with the names of the arguments available to it. */
 export interface HookUse {
   readonly hook: HookName
   readonly name: string

@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 
-/** Activities are tried again when they fail, so that they have to be able to say that they did. */
+/** Activities are retried on failure, so they must be able to report one. */
 export function checkActivities(module: Module): Diagnostic[] {
   return module.items.flatMap(item => {
     if (item.kind !== 'Activity') return []

@@ -35,7 +35,7 @@ export function checkAppHooks({ items }: Module): Diagnostic[] {
   return checker.found
 }
 
-/** The decorator of a hook; all of a hook that has something in front of it. */
+/** The decorator of a hook, or the whole hook if modifiers precede it. */
 function mark({ decorators, isPublic, hook, start, end }: AppHook): Span {
   return decorators.length > 0 || isPublic ? { start, end } : { start, end: start + hook.length + 1 }
 }
@@ -43,7 +43,7 @@ function mark({ decorators, isPublic, hook, start, end }: AppHook): Span {
 /** Roles of functions that a page can call. */
 const CALLABLE: ReadonlySet<FunctionDeclaration['role']> = new Set(['plain', 'query', 'mutation', 'server'])
 
-/** Types of what a path can hold. */
+/** Types of values that a path can hold. */
 const IN_PATHS: ReadonlySet<string> = new Set(['str', 'int', 'float', 'bool', 'Id', 'any', '_', ''])
 
 class HookChecker {
@@ -52,7 +52,7 @@ class HookChecker {
 
   constructor(items: readonly Declaration[]) {
     const functions = items.filter(item => item.kind === 'Function')
-    // Of declarations with one name the first counts.
+    // The first declaration of a name counts.
     this.#functions = new Map(functions.reverse().map(item => [item.name.text, item] as const))
   }
 
@@ -135,7 +135,7 @@ class HookChecker {
     else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
   }
 
-  /** `inPath` are the names of what the path of a link gives. */
+  /** `inPath` holds the names of the parameters in a link's path. */
   #action(value: Expression, entry: HookEntry, inPath: readonly string[]): void {
     if (value.kind !== 'String') {
       this.#handler(value, entry, inPath)

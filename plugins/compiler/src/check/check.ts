@@ -47,7 +47,7 @@ export interface CheckedModule {
   readonly records: RecordTypes
 }
 
-/** The same, with what was found out on the way. */
+/** The same, with the facts that the checks collected. */
 export function checkModule(
   module: Module,
   { suppressHookLints, strict = false, mesh = true }: CheckOptions

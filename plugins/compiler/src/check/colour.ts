@@ -1,7 +1,7 @@
 /** Red, green and blue from 0 to 255. */
 export type Colour = readonly [red: number, green: number, blue: number]
 
-/** A colour as CSS writes it, `#rgb`, `#rrggbb` or `rgb(r, g, b)`; null for other texts, and for what shines through. */
+/** Parses a CSS colour: `#rgb`, `#rrggbb` or `rgb(r, g, b)`; null for other texts and translucent colours. */
 export function readColour(text: string): Colour | null {
   const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim())?.[1]
   if (hex !== undefined) {

@@ -24,7 +24,7 @@ const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Form: 'form'
 }
 
-/** Names that are given twice where each means one thing: declarations, fields, handlers, variants, states. */
+/** Duplicate names where a name must be unique: declarations, fields, handlers, variants, states. */
 export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   const groups = new Map<string, Name[]>()
   for (const item of items) {
@@ -39,7 +39,7 @@ export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   )
   return [
     ...[...groups].flatMap(([group, names]) => repeated(names, `a ${group}`)),
-    // Which of two is meant may be clear from the types around it.
+    // The types around a use may decide between the two.
     ...repeated(variants, 'a variant').map((each): Diagnostic => ({ ...each, severity: 'warning' })),
     ...items.flatMap(insideOf)
   ]
@@ -92,7 +92,7 @@ export class ParametersRule implements NodeRule {
   readonly found: Diagnostic[] = []
 
   node(node: AnyNode): void {
-    // The parameters of a type of functions have no names.
+    // Parameters of a function type have no names.
     if (!('params' in node) || !Array.isArray(node.params) || node.kind === 'FunctionType') return
     if (node.params.length < 2) return
     const params = node.params as readonly { readonly name: Name }[]

@@ -5,7 +5,7 @@ import type { Span } from '../syntax/node.ts'
 
 const DURATION = /^\d+(ms|s|m|h|d)$/
 
-/** How people write units elsewhere, by the unit of the language. */
+/** Common spellings of units, by the unit of the language. */
 const UNITS: Readonly<Record<string, RegExp>> = {
   ms: /^(ms|msecs?|millis|milliseconds?)$/i,
   s: /^(s|secs?|seconds?)$/i,
@@ -16,7 +16,7 @@ const UNITS: Readonly<Record<string, RegExp>> = {
 
 const HELP = 'a duration is a number and one of `ms`, `s`, `m`, `h` and `d`, such as "500ms" or "5m"'
 
-/** Intervals of functions with `@scheduled`, which could not be served with one that is no duration. */
+/** Intervals of `@scheduled` functions; a function without a valid duration could not be scheduled. */
 export function checkSchedules({ items }: Module): Diagnostic[] {
   return items.flatMap(scheduleOf)
 }
@@ -33,7 +33,7 @@ function scheduleOf(item: Declaration): Diagnostic[] {
     const suggestions = ['write `@scheduled("5m")`', HELP]
     return [diagnostic('typecheck.duration', `the schedule ${of} does not say how often`, decorator, { suggestions })]
   }
-  // Nothing is worked out before the program runs, and numbers do not say their unit.
+  // No expression is evaluated before the program runs, and numbers carry no unit.
   if (value.kind !== 'String') return [wrong(`the schedule ${of} is no duration that is written out`, value)]
   return durationProblems(`the schedule ${of}`, value)
 }

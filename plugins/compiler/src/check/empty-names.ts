@@ -13,7 +13,7 @@ const NAMING: Readonly<Record<string, string>> = {
   state_save: 'a key'
 }
 
-/** Texts that name something, and are empty. */
+/** Empty texts in places that name something. */
 export class EmptyNamesRule implements NodeRule {
   readonly found: Diagnostic[] = []
 

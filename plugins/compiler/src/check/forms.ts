@@ -14,7 +14,7 @@ function withoutLabel({ name, type, rules }: FormField): Diagnostic[] {
   const text = rule?.args?.[0]
   if (text !== undefined && (text.kind !== 'String' || text.value.trim() !== '')) return []
   const label = `label("${readable(name.text)}")`
-  // Where there is an empty one, only its author knows how to go on.
+  // No fix for an empty label: only its author knows the text.
   const fixes =
     rule === undefined
       ? [{ label: `add ${label}`, span: { start: type.end, end: type.end }, replacement: ` ${label}` }]

@@ -11,7 +11,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   webhook: 'remove it, and verify the signature in a proxy in front of the server'
 }
 
-/** Refuses guards that nothing enforces: a program that asks for one would serve without it. */
+/** Refuses guards that are not enforced: the program would serve without the guard. */
 export class GuardsRule implements NodeRule {
   readonly found: Diagnostic[] = []
 
@@ -19,7 +19,7 @@ export class GuardsRule implements NodeRule {
     if (node.kind !== 'Decorator') return
     const { name } = node as Decorator
     if (!Object.hasOwn(INSTEAD, name.text)) return
-    // The span of a decorator's name begins behind the `@`.
+    // The span of a decorator's name starts after the `@`.
     const span = { start: name.start - 1, end: name.end }
     this.found.push(
       diagnostic('auth.not_enforced', `\`@${name.text}\` is not enforced yet: requests would pass without it`, span, {

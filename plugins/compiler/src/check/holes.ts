@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 
-/** Functions that are still to be written. */
+/** Functions without a body yet. */
 export function checkHoles({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []

@@ -4,7 +4,7 @@ import { type AnyNode, childrenOf } from '../syntax/walk.ts'
 
 const LOOPS: ReadonlySet<string> = new Set(['While', 'Loop', 'For'])
 
-/** `break` and `continue` belong to the loop around them, and no function reaches out of itself to one. */
+/** `break` and `continue` belong to the enclosing loop; they do not cross a function. */
 export function checkJumps({ items }: Module): Diagnostic[] {
   const found: Diagnostic[] = []
   for (const item of items) lookInto(item, false, found)

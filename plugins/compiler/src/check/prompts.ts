@@ -12,10 +12,10 @@ const STAGES: readonly string[] = [
   'SelfVerification'
 ]
 
-/** Calls of subagents by each other from which on no further one is begun. */
+/** Maximum depth of subagents that call each other. */
 const MAX_CALLS = 5
 
-/** Checks `@prompt` and `@subagent` on model-backed functions. `mesh` is whether a mesh is enabled. */
+/** Checks `@prompt` and `@subagent` on model-backed functions. `mesh` is true if a mesh is enabled. */
 export function checkPrompts({ items }: Module, mesh: boolean): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []
@@ -73,7 +73,7 @@ function wordOf({ value }: DecoratorArgument): string | null {
   return value.kind === 'String' ? value.value : null
 }
 
-/** NaN for what is no number that is written out. */
+/** NaN unless it is a number literal. */
 function numberOf({ value }: DecoratorArgument): number {
   if (value.kind === 'Unary' && value.operator === '-') return -digitsOf(value.operand)
   return digitsOf(value)

@@ -5,7 +5,7 @@ import type { Identifier } from '../syntax/ast-expressions.ts'
 import { nearName } from '../syntax/near-name.ts'
 import { walk } from '../syntax/walk.ts'
 
-/** Paths of `http` routes that the router refuses, and parts of them that nothing takes. */
+/** `http` route paths that the router refuses, and path segments without a parameter. */
 export function checkRoutePaths({ items }: Module): Diagnostic[] {
   return items.flatMap(item => (item.kind === 'HttpRoute' ? [...pathProblems(item), ...unusedParts(item)] : []))
 }
@@ -24,7 +24,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
       diagnostic('typecheck.route.path', `the path "${value}" has no / at its beginning`, path, { suggestions, fixes })
     ]
   }
-  // In a pattern of the router these signs mean something else, and a last parameter may be left out.
+  // These characters have a meaning in the router's patterns, and a last parameter may be optional.
   const plain = value.replace(/\(.*\)/s, '').replace(/(:\w+)\?$/, '$1')
   if (/[?#]/.test(plain)) {
     return say('goes on behind its end', 'a query is no part of a path; what is in it are parameters of the route')
@@ -35,7 +35,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
   return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
 }
 
-/** Parts of the path that the route neither declares, where it declares some, nor uses as they are. */
+/** Path parameters that the route neither declares (if it declares any) nor uses. */
 function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
   if (params === null) return []
   const inPath = pathParameters(path.value)

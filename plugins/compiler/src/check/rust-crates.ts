@@ -1,13 +1,13 @@
 /** How a crate may be used by programs. */
 export interface CuratedCrate {
   /**
-   * `supported`: nothing to say. `internal`: what it does is part of the language. `deferred`: is not built in yet.
-   * `escape_hatch`: works, at the price of what the language gives otherwise.
+   * `supported`: no diagnostic. `internal`: the language has this built in. `deferred`: not built in yet.
+   * `escape_hatch`: works, but bypasses guarantees of the language.
    */
   readonly standing: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
   /** The alternative to use, or the cost. */
   readonly instead: string
-  /** Names that it gives; null where all of them may be used. */
+  /** Names that may be used; null for all. */
   readonly items: readonly string[] | null
 }
 
@@ -19,7 +19,7 @@ const crate = (standing: CuratedCrate['standing'], instead: string, items: strin
   items: items === null ? null : items.split(' ')
 })
 
-/** Crates that something is known about. */
+/** Crates with a known usage. */
 export const CURATED_CRATES: ReadonlyMap<string, CuratedCrate> = new Map(
   Object.entries({
     serde: crate('supported', '', 'Serialize Deserialize Serializer Deserializer de ser'),

@@ -28,7 +28,7 @@ const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'vox/workflow/non-deterministic-call'
 ])
 
-/** The same findings, with errors for what is let pass otherwise. */
+/** The same findings, with lenient ones raised to errors. */
 export function strictly(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(each => (LENIENT.has(each.code) ? { ...each, severity: 'error' } : each))
 }

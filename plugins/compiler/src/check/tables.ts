@@ -73,7 +73,7 @@ function checkColumns(index: Index, { name: table, fields }: Table): Diagnostic[
   return [...unfit, ...surplus]
 }
 
-/** `type` is null for the number of a row, which neither kind of search takes. */
+/** `type` is null for the row id, which neither kind of search accepts. */
 function unfitColumn(variant: Index['variant'], type: Type | null, what: string, column: Name): Diagnostic[] {
   if (variant === 'btree' || (type !== null && (variant === 'search' ? isText(type) : isVector(type)))) return []
   const [lack, suggestions] =
@@ -110,7 +110,7 @@ function isText(type: Type): boolean {
   return name === 'str' || (name === 'Option' && arg !== undefined && isText(arg))
 }
 
-/** Of a length that is known: `Tensor[3]`. */
+/** True for a tensor of known length: `Tensor[3]`. */
 function isVector(type: Type): boolean {
   if (type.kind === 'OptionalType') return isVector(type.inner)
   if (type.kind !== 'NamedType') return false

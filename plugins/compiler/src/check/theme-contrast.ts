@@ -7,7 +7,7 @@ import { contrast, readColour } from './colour.ts'
 /** Minimum contrast for text of normal size (WCAG 2.1, success criterion 1.4.3). */
 const MIN_CONTRAST = 4.5
 
-/** Colours that texts have, by the names that the colour behind them may have. */
+/** Text colours, by the names of possible background colours. */
 const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonly string[]])[] = [
   [/^(text|foreground|fg)$/, () => ['background', 'bg', 'surface']],
   [/^on_(.+)$/, name => [name]],
@@ -16,7 +16,7 @@ const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonl
 
 type Colours = ReadonlyMap<string, StringLiteral>
 
-/** Texts of a theme that cannot be read well on what is behind them. */
+/** Text colours of a theme with too little contrast to their background. */
 export function checkThemeContrast({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'AppHook' || item.hook !== 'tokens') return []
@@ -24,7 +24,7 @@ export function checkThemeContrast({ items }: Module): Diagnostic[] {
   })
 }
 
-/** A table of colours; tables in it, such as one for the light and one for the dark, are for themselves. */
+/** A table of colours; nested tables, such as light and dark, are checked separately. */
 function ofTable(entries: readonly (readonly [name: string, value: Expression])[]): Diagnostic[] {
   const colours = new Map<string, StringLiteral>()
   const found: Diagnostic[] = []

@@ -13,10 +13,13 @@ const BUILTIN_TYPES: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Findings for which a name that is alike is looked for. */
+/** Findings that get a "did you mean" suggestion. */
 const COMPARED = 100
 
-/** Names of types that nothing has, and of deprecated ones. A value of such a type fits everywhere, so that it is a warning unless strict. */
+/**
+ * Unresolved type names, and deprecated ones. A value of an unknown type fits everywhere, so this is a
+ * warning unless strict.
+ */
 export class TypeNamesRule implements NodeRule {
   readonly found: Diagnostic[] = []
   readonly #known: ReadonlySet<string>
@@ -36,7 +39,7 @@ export class TypeNamesRule implements NodeRule {
   node(node: AnyNode, item: Declaration): void {
     if (node.kind !== 'NamedType') return
     const [name, ...rest] = (node as NamedType).path
-    // A qualified name is resolved by its owner.
+    // The owner of a qualified name resolves it.
     if (name === undefined || rest.length > 0 || name.text === '') return
     if ('generics' in item && item.generics.some(({ text }) => text === name.text)) return
     const deprecated = this.#deprecated.get(name.text)

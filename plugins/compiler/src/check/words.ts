@@ -5,7 +5,7 @@ import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** Attributes as React spells them, and as the language does. */
+/** Attributes by React's spelling, with the language's spelling. */
 const REACT_ATTRIBUTES: Readonly<Record<string, string>> = {
   className: 'class',
   onClick: 'on_click',
@@ -17,7 +17,7 @@ const MACROS: ReadonlySet<string> = new Set(['macro', 'macro_rules'])
 
 const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
-/** Words that are wrong everywhere. */
+/** Identifiers that are wrong everywhere. */
 export class WordsRule implements NodeRule {
   readonly found: Diagnostic[] = []
 
@@ -34,7 +34,7 @@ export class WordsRule implements NodeRule {
   }
 }
 
-/** Calls that are wrong in functions of some sorts. */
+/** Calls that are wrong in some kinds of functions. */
 export function checkCalls({ items }: Module, suppressHookLints: boolean): Diagnostic[] {
   return items.flatMap(item =>
     item.kind === 'Function' ? [...impureCalls(item), ...(suppressHookLints ? [] : hookCalls(item))] : []

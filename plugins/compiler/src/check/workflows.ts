@@ -8,7 +8,7 @@ import { memberPath } from './member-path.ts'
 const UNSTEADY =
   /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|Browser|OpenClaw|Speech|secrets|sleep)(\.|$)/
 
-/** Calls in workflows that give something else when the workflow is run again from its journal. */
+/** Calls in workflows that return another value when the workflow is replayed from its journal. */
 export function checkWorkflows({ items }: Module): Diagnostic[] {
   const found: Diagnostic[] = []
   for (const item of items) {

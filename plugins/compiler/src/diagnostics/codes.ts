@@ -12,7 +12,7 @@ interface CodeEntry {
 const error = (category: Category, meaning: string): CodeEntry => ({ severity: 'error', category, meaning })
 const warning = (category: Category, meaning: string): CodeEntry => ({ severity: 'warning', category, meaning })
 
-/** Every code that a diagnostic can have. Codes are stable and never used again for something else. */
+/** Every code that a diagnostic can have. Codes are stable and never reused. */
 export const diagnosticCodes = {
   E0001: error('parse', 'The text does not follow the grammar.'),
   E0301: error('typecheck', 'A `match` does not take every value.'),

@@ -19,7 +19,7 @@ export interface Diagnostic {
   readonly nodeKind: string | null
 }
 
-/** An edit that makes the diagnostic go away. */
+/** An edit that resolves the diagnostic. */
 export interface Fix {
   readonly label: string
   readonly span: Span
@@ -62,7 +62,7 @@ export function diagnostic(
   }
 }
 
-/** In the order of the source; of several at one place the errors first. */
+/** In source order; at one position, errors first. */
 export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...diagnostics].sort(
     (a, b) =>

@@ -56,7 +56,7 @@ function excerpt(span: Span, file: SourceFile, width: number, paint: Paint, colo
   ]
 }
 
-/** Tabs as four blanks, and no character that a terminal would obey. */
+/** Expands tabs to four spaces and removes control characters. */
 function widened(text: string): string {
   return text.replaceAll('\t', '    ').replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }

@@ -1,6 +1,6 @@
 /**
- * Codes that other compilers of the language have, and no diagnostic here may have with another meaning; each with the
- * reason why it is not told. `…/*` is all of a family.
+ * Codes of other compilers of the language that have no diagnostic here, each with the reason. No diagnostic may use
+ * one with another meaning. `…/*` covers a whole family.
  */
 export const reservedCodes: Readonly<Record<string, string>> = {
   E028: 'It refuses workflows, activities and schedules, which the language has.',

@@ -3,8 +3,8 @@ import type { Comment, TokenList } from '../syntax/token-list.ts'
 import { type Doc, group, hardline, indent, line, softline, suffix } from './doc.ts'
 
 /**
- * Puts comments back. A comment stands before the item of a list that follows it, or at the end of the line of the item
- * that it followed; one inside of an item that has no list there goes before that item.
+ * Prints comments. A comment goes before the item that follows it, or at the end of the line of the item before it.
+ * A comment inside an item without a list goes before that item.
  */
 export abstract class CommentPrinter {
   readonly source: string
@@ -33,7 +33,7 @@ export abstract class CommentPrinter {
     return comment !== undefined && comment.start < offset
   }
 
-  /** Items one below the other, with the comments before, behind and after them, up to the offset `end`. */
+  /** Items on separate lines, with the comments before, after and between them, up to the offset `end`. */
   protected lines<N extends Span>(
     items: readonly N[],
     end: number,
@@ -63,7 +63,7 @@ export abstract class CommentPrinter {
     return printed
   }
 
-  /** Whether only a comma keeps braces from being the children of the call before them. */
+  /** True if only a comma separates braces from being the children of the call before them. */
   #isParted(item: Span, next: Span): boolean {
     const { source } = this
     if (source[item.end - 1] !== ')' || source[next.start] !== '{') return false
@@ -73,7 +73,7 @@ export abstract class CommentPrinter {
       .includes(',')
   }
 
-  /** Items in brackets with commas between them: on one line, or each on its own. */
+  /** Comma-separated items in brackets: on one line, or one per line. */
   protected list<N extends Span>(
     opening: string,
     items: readonly N[],
@@ -122,7 +122,7 @@ export abstract class CommentPrinter {
     return this.#comments.slice(from, this.#next)
   }
 
-  /** The comment on the line where something ended, with nothing but a separator between. */
+  /** The comment on the line where a node ended, with only a separator between. */
   #behind(end: number): Comment | null {
     const comment = this.#comments[this.#next]
     if (comment === undefined) return null

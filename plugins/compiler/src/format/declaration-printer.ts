@@ -17,9 +17,9 @@ import type {
 import { type Doc, hardline, indent, join, line } from './doc.ts'
 import { StatementPrinter } from './statement-printer.ts'
 
-/** Declarations of what a program keeps and does. */
+/** Declarations of data and behaviour. */
 export abstract class DeclarationPrinter extends StatementPrinter {
-  /** Decorators one below the other, and `pub`. */
+  /** Decorators on separate lines, and `pub`. */
   protected prefix({ decorators, isPublic }: { decorators: readonly Decorator[]; isPublic: boolean }): Doc {
     return [decorators.map((each): Doc => [this.decorator(each), hardline]), isPublic ? 'pub ' : '']
   }
@@ -171,13 +171,13 @@ export abstract class DeclarationPrinter extends StatementPrinter {
     ]
   }
 
-  /** Whether a blank line stands between two declarations even where the author wrote none. */
+  /** True if a blank line always separates the two declarations. */
   protected isApart(before: Declaration, after: Declaration): boolean {
     return !isSmall(before) || !isSmall(after) ? after.kind !== 'Index' || before.kind === 'Function' : false
   }
 }
 
-/** Where the parameters of a function have ended: with its result or its body. */
+/** Offset after the parameters of a function: where its result type or body starts. */
 function bodyStart({ result, body, end }: FunctionDeclaration | HttpRoute | Handler): number {
   return (result ?? body)?.start ?? end
 }

@@ -1,12 +1,12 @@
 /**
- * A text whose line breaks are not decided yet. A group is laid out on one line if it fits, and with all its own breaks
- * otherwise (Wadler, "A prettier printer", 2003).
+ * A text whose line breaks are undecided. A group is laid out on one line if it fits, else with all of its breaks
+ * (Wadler, "A prettier printer", 2003).
  */
 export type Doc = string | readonly Doc[] | Line | Indent | Group | Suffix
 
 interface Line {
   readonly type: 'line'
-  /** Form on one line: a blank, nothing, or still a break. */
+  /** Form on one line: a space, nothing, or a forced break. */
   readonly flat: ' ' | '' | null
 }
 
@@ -18,11 +18,11 @@ interface Indent {
 interface Group {
   readonly type: 'group'
   readonly content: Doc
-  /** Whether something in it cannot be on one line. */
+  /** True if its content contains a forced break. */
   readonly isBroken: boolean
 }
 
-/** Printed at the end of the line that it stands on; whatever holds it is broken. */
+/** Printed at the end of the current line; the enclosing group is broken. */
 interface Suffix {
   readonly type: 'suffix'
   readonly text: string
@@ -40,7 +40,7 @@ export function join(separator: Doc, parts: readonly Doc[]): Doc[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
 }
 
-/** Whether a text cannot be on one line. */
+/** True if a text contains a forced break. */
 export function mustBreak(doc: Doc): boolean {
   if (typeof doc === 'string') return false
   if (isList(doc)) return doc.some(mustBreak)
@@ -58,7 +58,7 @@ interface Task {
   readonly doc: Doc
 }
 
-/** Lays a text out in lines of at most 100 characters where that can be done, indented by `step` blanks. */
+/** Lays out a text in lines of at most 100 characters where possible, indented by `step` spaces. */
 export function layout(doc: Doc, step = STEP): string {
   const out: string[] = []
   const tasks: Task[] = [{ depth: 0, isFlat: false, doc }]
@@ -95,7 +95,7 @@ export function layout(doc: Doc, step = STEP): string {
   return out.join('')
 }
 
-/** Whether `task`, and what follows up to the next break, needs no more than `width` characters. */
+/** True if `task` and the text up to the next break fit into `width` characters. */
 function fits(task: Task, rest: readonly Task[], width: number): boolean {
   const tasks = [task]
   let left = width
@@ -120,7 +120,7 @@ function fits(task: Task, rest: readonly Task[], width: number): boolean {
   return false
 }
 
-/** Takes blanks from the end of what was printed, so that no line ends with them. */
+/** Removes trailing spaces from the output. */
 function trimEnd(out: string[]): void {
   while (out.length > 0) {
     const last = out.at(-1) as string

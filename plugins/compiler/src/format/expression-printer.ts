@@ -23,7 +23,7 @@ import { TypePrinter } from './type-printer.ts'
 
 type Postfix = Call | Member | TupleIndex | IndexAccess | Try
 
-/** Length of a call chain from which each call may get a separate line. */
+/** Length of a call chain from which each call gets its own line. */
 const LONG_CHAIN = 3
 
 /** Expressions and patterns. */
@@ -90,7 +90,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
   }
 
-  /** In double quotes, unless the text has some and single ones spare escapes. */
+  /** In double quotes, unless single quotes need fewer escapes. */
   protected string(node: StringLiteral): string {
     const text = this.text(node)
     // The name of a message: `h.send event(…)`.
@@ -127,14 +127,14 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ])
   }
 
-  /** A block, on one line if it was and holds one statement and `mayBeInline`. */
+  /** A block; on one line if it was, holds one statement, and `mayBeInline`. */
   protected block(node: Block, mayBeInline = true): Doc {
     const { statements, start, end } = node
     const inline = mayBeInline && statements.length < 2 && !this.hasBreak(start, end)
     return inline ? group(this.#shortBlock(node, line)) : this.#shortBlock(node, hardline)
   }
 
-  /** A block whose braces are separated from its statements by `padding`, without a separate group. */
+  /** A block with `padding` inside its braces, without its own group. */
   #shortBlock({ statements, end }: Block, padding: Doc): Doc {
     if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
     const content = this.lines(statements, end - 1, statement => this.statement(statement))
@@ -167,7 +167,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return true
   }
 
-  /** All branches are on one line, or none is. */
+  /** Either all branches are on one line, or none is. */
   #if(node: If, inline: boolean): Doc {
     const padding = inline ? line : hardline
     const parts: Doc[] = []
@@ -211,7 +211,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ]
   }
 
-  /** Body after a head: on a separate line where it would otherwise continue the head. */
+  /** Body after a head; on its own line if it would otherwise continue the head. */
   #behind(body: Expression, continues: (first: Expression) => boolean): Doc {
     let first = body
     for (let next = leftOf(first); next !== null; next = leftOf(first)) first = next
@@ -231,7 +231,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return [head, ' => ', this.expression(body)]
   }
 
-  /** Operands of operators that bind alike are broken together, behind the operators; pipes before them. */
+  /** Operands of equal precedence break together, after the operators; pipes break before them. */
   #binary(node: Binary): Doc {
     const rest: { readonly operator: Binary['operator']; readonly right: Expression }[] = []
     const level = BINARY[node.operator]
@@ -256,7 +256,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
     links.reverse()
     const calls = links.filter((link, index) => link.kind === 'Call' && links[index - 1]?.kind === 'Member').length
-    // `2 .0` is a member of a number; without the blank it is another number.
+    // `2 .0` is a tuple member of a number; without the space it is another number.
     const head: Doc[] = [this.expression(base), base.kind === 'Int' && links[0]?.kind === 'TupleIndex' ? ' ' : '']
     const rest: Doc[] = []
     let seen = 0
@@ -309,26 +309,26 @@ function baseOf(node: Postfix): Expression {
   return node.kind === 'Try' ? node.operand : node.object
 }
 
-/** The part behind a break that a short chain does not have. */
+/** The part after a break; a short chain has none. */
 function withoutBreak(doc: Doc): Doc {
   return Array.isArray(doc) && doc[0] === softline ? doc.slice(1) : doc
 }
 
-/** Whether brackets around a last argument of that sort may stay on its lines. */
+/** True if the brackets around such a last argument may stay on its lines. */
 function hugs(node: Expression): boolean {
   const { kind } = node
   if (kind === 'Lambda') return node.body.kind === 'Block'
   return kind === 'Object' || kind === 'List' || kind === 'Block' || kind === 'Struct'
 }
 
-/** Whether an expression that stands behind a value would be read as a part of it: as arguments, an index, an operand. */
+/** True if the expression would be parsed as a part of the value before it: arguments, an index, an operand. */
 function continuesValue(first: Expression): boolean {
   if (first.kind === 'Unary') return first.operator === '-'
   if (first.kind === 'Lambda') return first.form === 'arrow'
   return first.kind === 'Paren' || first.kind === 'Tuple' || first.kind === 'Unit' || first.kind === 'List'
 }
 
-/** First word or sign of an expression; null for one that begins with another. */
+/** First word or sign of an expression; null for other beginnings. */
 function leftOf(node: Expression): Expression | null {
   switch (node.kind) {
     case 'Binary':

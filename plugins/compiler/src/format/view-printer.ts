@@ -49,7 +49,7 @@ export abstract class ViewPrinter extends ExpressionPrinter {
     return [name.text, '=', value.kind === 'String' ? this.string(value) : this.#braced(value)]
   }
 
-  /** Braces are those of a block of statements, and stand around anything else. */
+  /** Braces are those of a block of statements, else they are added. */
   #braced(node: Expression): Doc {
     if (node.kind !== 'Block') return ['{', this.expression(node), '}']
     const [only] = node.statements

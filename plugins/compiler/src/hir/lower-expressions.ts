@@ -54,10 +54,10 @@ const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, HirBinaryOperator>>
 
 const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 
-/** Types of records that are written without one and leave out what the type has a value for. */
+/** Types of untyped record literals that omit members with a default. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
-/** Lowers bodies. Recursion is as deep as the syntax tree, which the parser limits. */
+/** Lowers bodies. Recursion is as deep as the syntax tree; the parser limits its depth. */
 export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
@@ -70,7 +70,7 @@ export class ExpressionLowering {
     this.#records = records
   }
 
-  /** The number of the next definition. */
+  /** Returns the number of the next definition. */
   define(): DefId {
     return this.#next++
   }
@@ -241,7 +241,7 @@ export class ExpressionLowering {
     return entries.map(entry => [entryKey(entry), this.expression(entryValue(entry))])
   }
 
-  /** One that leaves out what its type has a value for is a struct. */
+  /** A record literal that omits members with a default is a struct. */
   #record(record: ObjectLiteral, span: HirSpan): HirExpression {
     const fields = this.#entries(record.entries)
     const name = this.#records.get(record)
@@ -292,7 +292,7 @@ export class ExpressionLowering {
   }
 
   #unary({ operator, operand }: Unary, span: HirSpan): HirExpression {
-    // The least int has no positive counterpart.
+    // The minimum int has no positive counterpart.
     const isLeast = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
     if (isLeast) return { IntLit: [-(1n << 63n), span] }
     return { Unary: [operator === '-' ? 'Neg' : 'Not', this.expression(operand), span] }
@@ -334,7 +334,7 @@ export class ExpressionLowering {
     return { Jsx: { tag: tag.text, attributes: lowered, children: this.#all(children), span } }
   }
 
-  /** An attribute that is just there is true. */
+  /** An attribute without a value is true. */
   #attribute(attribute: Attribute): HirAttribute {
     const { name, value } = attribute
     if (value !== null) return { name: name.text, value: this.expression(value) }
@@ -342,7 +342,7 @@ export class ExpressionLowering {
   }
 }
 
-/** A number where it is exact, else a bigint. */
+/** A number if it is exact, else a bigint. */
 function intOf(digits: string): number | bigint {
   const value = Number(digits)
   return Number.isSafeInteger(value) ? value : BigInt(digits)

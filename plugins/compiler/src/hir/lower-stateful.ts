@@ -3,7 +3,7 @@ import type { HirActor, HirAgent, HirHandler, HirStateField } from './hir.ts'
 import type { ExpressionLowering } from './lower-expressions.ts'
 import { lowerType } from './lower-types.ts'
 
-/** Lowers what has a state and handlers: actors and agents. */
+/** Lowers declarations with state and handlers: actors and agents. */
 export class StatefulLowering {
   readonly #bodies: ExpressionLowering
 
@@ -38,7 +38,7 @@ export class StatefulLowering {
       handlers: members.flatMap(member => {
         if (member.kind !== 'Handler') return []
         const { span, ...handler } = this.#handler(member)
-        // No decorator of the language asks for traces of one handler.
+        // No decorator requests traces for a single handler.
         return [{ ...handler, is_traced: false, span }]
       }),
       migrations: members.flatMap(member => {
@@ -79,7 +79,7 @@ export class StatefulLowering {
   }
 }
 
-/** Whether a declaration is marked with `@deprecated`. */
+/** True if a declaration has `@deprecated`. */
 export function isDeprecated(decorators: readonly Decorator[]): boolean {
   return decorators.some(({ name }) => name.text === 'deprecated')
 }

@@ -36,8 +36,8 @@ import { lowerType } from './lower-types.ts'
 const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
 
 /**
- * Lowers a module: db chains become operations with a plan, decorators become fields, definitions get numbers in the
- * order of the source. Never throws; of a module with errors the result is whatever could be made of it.
+ * Lowers a module. Database chains become operations with a plan, decorators become fields, and definitions get numbers
+ * in source order. Never throws; lowers as much as it can of a module with errors.
  */
 export function lower(module: Module, source: string, types: Partial<KnownTypes> = {}): HirModule {
   return new ModuleLowering(module, source, types).run()
@@ -262,7 +262,7 @@ class ModuleLowering {
     }
   }
 
-  /** The loose statements of a script, as the function that they are. */
+  /** The top-level statements of a script, as its `main` function. */
   #script(): HirFunction {
     const id = this.#bodies.define()
     const first = this.#loose[0] as ScriptStatement

@@ -12,8 +12,8 @@ import { printJson } from './print-json.ts'
 let validate: ValidateFunction<IrDocument> | undefined
 
 /**
- * The IR document of a module without errors. `source` is its text, which is hashed as UTF-8, and `generatedAt` the one
- * part that differs between two runs. Throws `CMP_IR_INVALID` where the document breaks its own contract.
+ * The IR document of a module without errors. `source` is hashed as UTF-8. `generatedAt` is the only part that differs
+ * between two runs. Throws `CMP_IR_INVALID` if the document breaks its own contract.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
   const hir = lower(module, source, knownTypes(module))

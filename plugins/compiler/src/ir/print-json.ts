@@ -1,13 +1,15 @@
-/** Characters that a line may have before what stands on it is broken into several. */
+/** Maximum line length, in characters; longer values are broken. */
 const WIDTH = 120
 
-/** Levels that are broken into lines. What is deeper stands on one line: its indentation would be most of the document. */
+/**
+ * Levels that may be broken into lines. Deeper levels stay on one line, or indentation would be most of the document.
+ */
 const BROKEN_LEVELS = 50
 
 const ON_ONE_LINE = -1
 
 /**
- * A value as JSON that people can read: what fits on a line stands on one. Ints beyond 2^53 are bigints and are printed
+ * Prints a value as readable JSON; values that fit stay on one line. Ints beyond 2^53 are bigints and are printed
  * with all of their digits. Keys without a value are left out. Time is linear in the size of the value.
  */
 export function printJson(value: unknown): string {
@@ -18,10 +20,10 @@ export function printJson(value: unknown): string {
 
 class Printer {
   readonly parts: string[] = []
-  /** How long objects and arrays are on one line. */
+  /** Length of objects and arrays on one line. */
   readonly #lengths = new Map<object, number>()
 
-  /** `before` is how much stands on the line already; in what is printed on one line it does not matter. */
+  /** `before` is the current column; ignored for one-line output. */
   print(value: unknown, depth: number, before: number): void {
     if (typeof value !== 'object' || value === null) {
       this.parts.push(scalar(value))
@@ -50,7 +52,7 @@ class Printer {
   }
 }
 
-/** Entries of an object or an array, each with the text before it. */
+/** Entries of an object or an array, each with its prefix. */
 function entries(value: object): [key: string, inner: unknown][] {
   if (Array.isArray(value)) return value.map(inner => ['', inner])
   return Object.entries(value).flatMap(([key, inner]) =>

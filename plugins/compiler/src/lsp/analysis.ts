@@ -30,7 +30,7 @@ export class Analysis {
     return this.document.getText()
   }
 
-  /** A file with loose statements is a script; one that is wrong either way is what it is less wrong as. */
+  /** A file with top-level statements is a script; a file with errors is parsed as the kind with fewer errors. */
   get parsed(): ParseResult {
     if (this.#parsed !== null) return this.#parsed
     const module = parse(this.text, { ...this.#options, script: false })

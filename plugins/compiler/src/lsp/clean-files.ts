@@ -1,17 +1,17 @@
 const COOLDOWN_MILLISECONDS = 120_000
 
-/** Files that lost their last finding, each told at most once in two minutes. */
+/** Files that became free of findings, each reported at most once in two minutes. */
 export class CleanFiles {
   readonly #now: () => number
   readonly #dirty = new Set<string>()
   readonly #told = new Map<string, number>()
 
-  /** `now` gives milliseconds. */
+  /** `now` returns milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** Takes the number of findings of a file; returns whether to report that it has just become clean. */
+  /** Takes the number of findings of a file; returns true if the file became clean and should be reported. */
   update(uri: string, findings: number): boolean {
     if (findings > 0) {
       this.#dirty.add(uri)

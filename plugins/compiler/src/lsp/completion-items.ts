@@ -28,7 +28,7 @@ export class CompletionItems {
     return [...this.#items.values()]
   }
 
-  /** Of two with one label the first stays. */
+  /** The first item of a label stays. */
   add(label: string, kind: CompletionItemKind, { detail, text, snippet, rank = '5' }: ItemDetails = {}): void {
     if (this.#items.has(label)) return
     this.#items.set(label, {
@@ -49,7 +49,7 @@ export class CompletionItems {
   }
 }
 
-/** A call with places to fill in for what must be given. */
+/** A call with placeholders for its required arguments. */
 export function callSnippet(name: string, params: readonly string[]): string {
   return `${name}(${params.map((param, index) => `\${${index + 1}:${param}}`).join(', ')})`
 }

@@ -16,7 +16,7 @@ import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
 import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
 
-/** Stands where the word is still to be written, so that there is something to ask about. */
+/** Inserted where the word is missing, so that the parser finds a name there. */
 const PLACEHOLDER = 'completed_here'
 
 const OPERATORS = 'eq neq lt lte gt gte in contains is_null'.split(' ')
@@ -93,7 +93,7 @@ function members(items: CompletionItems, path: readonly string[], from: number, 
     return
   }
   const { text } = analysis
-  // Behind the word whatever follows stays.
+  // The text after the word stays.
   const whole = from < offset ? analysis : analysis.with(`${text.slice(0, offset)}${PLACEHOLDER} ${text.slice(offset)}`)
   memberCompletions(items, from, whole)
 }
@@ -111,12 +111,12 @@ function standard(items: CompletionItems, path: readonly string[]): void {
   }
 }
 
-/** Whether the program gives a name another meaning. */
+/** True if the program redefines a name. */
 function isDeclared(name: string, { parsed }: Analysis): boolean {
   return parsed.module.items.some(item => 'name' in item && item.name !== null && item.name.text === name)
 }
 
-/** Whether it is one. */
+/** True if it is one. */
 function namespace(items: CompletionItems, of: string): boolean {
   const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${of}.`))
   for (const { name, signature, text } of words) {
@@ -127,7 +127,7 @@ function namespace(items: CompletionItems, of: string): boolean {
   return words.length > 0
 }
 
-/** Names that mean something at a place. */
+/** Names in scope at a place. */
 function values(items: CompletionItems, from: number, offset: number, analysis: Analysis): void {
   const { text } = analysis
   const whole =

@@ -3,24 +3,24 @@ import type { TokenList } from '../syntax/token-list.ts'
 
 /** Kind of completion at a place. `from` is the start of the word there. */
 export type CursorContext =
-  /** In a comment, or in a text that names nothing. */
+  /** In a comment, or in a text that is no name. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'decorator'; readonly from: number }
-  /** Behind a dot; `path` are the words before it where there is nothing but words and dots, else empty. */
+  /** After a dot; `path` holds the words before it, or is empty if anything but words and dots precedes it. */
   | { readonly kind: 'member'; readonly path: readonly string[]; readonly from: number }
   | { readonly kind: 'type'; readonly from: number }
-  /** The name of a column of a table; `logic` where `and`, `or` and `not` may stand, too. */
+  /** The name of a column of a table; `logic` is true if `and`, `or` and `not` are allowed, too. */
   | { readonly kind: 'column'; readonly table: string; readonly logic: boolean; readonly from: number }
   /** An operator of `where`, or a plain value. */
   | { readonly kind: 'operator'; readonly from: number }
-  /** The name of a value, a keyword; `isOutside` of all brackets, where declarations begin. */
+  /** The name of a value, or a keyword; `isOutside` is true outside all brackets, where declarations begin. */
   | { readonly kind: 'value'; readonly isOutside: boolean; readonly from: number }
 
 const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
 const COLUMN_CALLS: ReadonlySet<string> = new Set(['order_by', 'select'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** Reads only the tokens before the place, since incomplete code seldom parses. */
+/** Reads only the tokens before the place, since incomplete code rarely parses. */
 export function cursorContext(tokens: TokenList, offset: number): CursorContext {
   return new Reader(tokens, offset).read()
 }
@@ -50,7 +50,7 @@ class Reader {
     const previous = isWord ? last - 1 : last
     if (previous < 0) return { kind: 'value', isOutside: true, from }
     const before = tokens.kind(previous)
-    // A dot at the end of a line leads nowhere.
+    // A dot at the end of a line has no member.
     const isNear = !/[\r\n]/.test(tokens.source.slice(tokens.end(previous), from))
     if (before === Kind.Dot && isNear) return { kind: 'member', path: this.#path(previous), from }
     if (before === Kind.To || before === Kind.Arrow) return { kind: 'type', from }
@@ -76,7 +76,7 @@ class Reader {
     return index >= 0 && kind >= Kind.Identifier && kind <= LAST_KEYWORD
   }
 
-  /** Whether the place lies behind the closing quote of a text. */
+  /** True if the place is after the closing quote of a text. */
   #isClosed(index: number): boolean {
     const text = this.#tokens.text(index)
     return this.#tokens.end(index) === this.#offset && text.length > 1 && text.at(-1) === text[0]
@@ -102,7 +102,7 @@ class Reader {
     return isWhole ? path : []
   }
 
-  /** The bracket that is open behind a token; -1 for none. */
+  /** The innermost bracket that is open after a token; -1 for none. */
   #opening(index: number): number {
     let depth = 0
     for (let at = index; at >= 0; at--) {
@@ -142,7 +142,7 @@ class Reader {
     return this.#table(opening - 1)
   }
 
-  /** Owner of a record that is an argument of a table call. */
+  /** Owner of a record argument of a table call. */
   #record(brace: number): { readonly table: string; readonly call: string; readonly isComparison: boolean } | null {
     const tokens = this.#tokens
     if (tokens.kind(brace - 1) === Kind.Colon) {
@@ -162,7 +162,7 @@ class Reader {
     return table === null ? null : { table, call, isComparison: false }
   }
 
-  /** The table of the chain that the call with this name belongs to. */
+  /** The table of the chain to which the call of this name belongs. */
   #table(name: number): string | null {
     const tokens = this.#tokens
     let at = name - 1

@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/node.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** Lines of comments that stand directly before a declaration, without their markers; empty for none. */
+/** Comment lines directly before a declaration, without their markers; empty for none. */
 export function docComment({ start }: Span, { comments, source }: TokenList): string {
   const lines: string[] = []
   let at = start

@@ -17,7 +17,7 @@ const KINDS: Partial<Record<Declaration['kind'], SymbolKind>> = {
   Form: SymbolKind.Interface
 }
 
-/** One symbol for each declaration, with its fields, variants, handlers and states in it. */
+/** One symbol for each declaration, with its fields, variants, handlers and states as children. */
 export function documentSymbols(analysis: Analysis): DocumentSymbol[] {
   const symbol = (
     name: string,

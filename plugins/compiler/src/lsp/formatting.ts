@@ -3,7 +3,7 @@ import { formatFile } from '../compile.ts'
 import { SourceFile } from '../source-file.ts'
 import type { Analysis } from './analysis.ts'
 
-/** The one change that leads to the canonical form; none for a text that has it, or that cannot be read. */
+/** The edit that produces the canonical form; none for a canonical or unparsable text. */
 export function formattingEdits(analysis: Analysis): TextEdit[] {
   const { text } = analysis
   const { text: formatted } = formatFile(new SourceFile(analysis.document.uri, text))
@@ -17,7 +17,7 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
     end--
     until--
   }
-  // No place lies inside of a line break or of a character.
+  // Offsets inside a line break or a character are invalid.
   if (text[end - 1] === '\r' && text[end] === '\n') {
     end++
     until++
@@ -30,7 +30,7 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
   return [{ range: analysis.range({ start, end }), newText: formatted.slice(start, until) }]
 }
 
-/** Whether an offset lies between the two halves of one character. */
+/** True if an offset is between the halves of a surrogate pair. */
 function isHalf(text: string, offset: number): boolean {
   return (text.charCodeAt(offset - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(offset) & 0xfc00) === 0xdc00
 }

@@ -29,7 +29,7 @@ const SNIPPETS: Readonly<Record<string, string>> = {
   scope: 'scope("$1")'
 }
 
-/** Operations that begin a chain on a table; SQL that is written by hand is not offered. */
+/** Methods that begin a chain on a table; raw SQL is not offered. */
 export function tableOperations(items: CompletionItems): void {
   operations(
     items,
@@ -37,7 +37,7 @@ export function tableOperations(items: CompletionItems): void {
   )
 }
 
-/** Fields, methods and handlers of the value before the dot; `from` is where the word behind the dot begins. */
+/** Fields, methods and handlers of the value before the dot; `from` is the start of the word after the dot. */
 export function memberCompletions(items: CompletionItems, from: number, analysis: Analysis): void {
   const object = objectBefore(from, analysis)
   if (object === null) return

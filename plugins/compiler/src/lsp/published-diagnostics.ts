@@ -39,7 +39,7 @@ function published(diagnostic: Diagnostic, analysis: Analysis): LspDiagnostic {
   }
 }
 
-/** Editors show one text. */
+/** Editors show a single text. */
 function messageOf({ message, expectedType, foundType, suggestions }: Diagnostic): string {
   const types =
     expectedType === null ? [] : [`expected \`${expectedType}\`, found \`${foundType ?? 'something else'}\``]

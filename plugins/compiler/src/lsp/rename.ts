@@ -13,7 +13,7 @@ import { meantAt, type Named, namedEverywhere } from './workspace/everywhere.ts'
 import { exported, linksOf } from './workspace/links.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
-/** Why something cannot be renamed, for people. */
+/** Reason why a symbol cannot be renamed, for users. */
 export class RenameRefused extends Error {
   override readonly name = 'RenameRefused'
 }
@@ -29,7 +29,7 @@ export function prepareRename(
 }
 
 /**
- * Edits by file URI that rename a symbol at every occurrence, and change nothing else.
+ * Edits by file URI that rename a symbol at every occurrence, and nothing else.
  * Throws {@link RenameRefused}.
  */
 export function rename(
@@ -54,7 +54,7 @@ export function rename(
   )
 }
 
-/** Throws {@link RenameRefused} where a word of the file would mean something else. */
+/** Throws {@link RenameRefused} if a word of the file would change its meaning. */
 function changesOf({ analysis, occurrences, words }: Named, symbol: LanguageSymbol, name: string): TextEdit[] {
   const changes = [
     ...occurrences.map(each => ({ at: each as Span, text: written(name, each) })),
@@ -86,7 +86,7 @@ function renamed(
 ): { readonly analysis: Analysis; readonly symbol: LanguageSymbol; readonly at: Span } {
   const offset = analysis.document.offsetAt(position)
   const occurrence = analysis.symbols.at(offset)
-  // An alias belongs to the file that gives it.
+  // An alias belongs to the file that declares it.
   if (occurrence?.symbol.kind === 'import' && hasAlias(occurrence.symbol)) {
     return { analysis, symbol: occurrence.symbol, at: occurrence }
   }
@@ -103,7 +103,7 @@ function renamed(
   return { analysis: meant.analysis, symbol, at: meant.at }
 }
 
-/** Whether a file gave an import the name itself. */
+/** True if a file declared the alias of an import itself. */
 function hasAlias({ node, definition }: LanguageSymbol): boolean {
   if (node.kind === 'RustImport') return (node as RustImport).alias === definition
   if (node.kind !== 'PathImport') return false
@@ -111,7 +111,7 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
   return alias === definition || (members ?? []).some(each => each.alias === definition)
 }
 
-/** A hook of an app gives parameters what they are called. */
+/** A hook of an app determines the names of its parameters. */
 function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
   if (declaration.kind !== 'Function') return
   const { name: of, params } = declaration
@@ -123,7 +123,7 @@ function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: st
   }
 }
 
-/** A call on a handle whose actor is not known may mean the handler, in this file and in those that import from it. */
+/** A call on a handle of unknown actor may mean the handler, in this file and in its importers. */
 function requireKnownCalls({ name }: LanguageSymbol, home: Analysis, workspace: Workspace): void {
   requireKnown(name, home)
   for (const file of workspace.around(home)) {
@@ -159,7 +159,7 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
   if (KEYWORDS.includes(name)) throw new RenameRefused(`\`${name}\` is a keyword`)
 }
 
-/** Whether every word still resolves to the same symbol; field names excluded, which records declare again. */
+/** True if every word still resolves to the same symbol; excludes field names, which records declare again. */
 function meansTheSame(before: SymbolIndex, after: SymbolIndex): boolean {
   const [old, now] = [before, after].map(({ occurrences }) => occurrences.filter(each => each.symbol.kind !== 'field'))
   if (old === undefined || now === undefined || old.length !== now.length) return false

@@ -72,7 +72,7 @@ export function semanticTokens(analysis: Analysis): SemanticTokens {
   return builder.build()
 }
 
-/** In the order of the source. */
+/** In source order. */
 function coloured(analysis: Analysis): Coloured[] {
   const { tokens } = analysis.parsed
   const comments = tokens.comments.map(({ start, end }): Coloured => ({ start, end, type: 'comment', modifiers: 0 }))
@@ -88,7 +88,7 @@ function coloured(analysis: Analysis): Coloured[] {
 type Meaning = Pick<Coloured, 'type' | 'modifiers'>
 
 function namedAt({ symbols }: Analysis, kind: number, start: number): Meaning | null {
-  // Words that are keywords elsewhere may be names.
+  // Contextual keywords may be names.
   if (kind < Kind.Identifier || kind > LAST_KEYWORD) return null
   const occurrence = symbols.at(start)
   if (occurrence === undefined || occurrence.start !== start) return null

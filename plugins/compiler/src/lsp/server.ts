@@ -36,9 +36,9 @@ export interface LanguageServer {
   readonly version: string
   /** Called for each version of a file. */
   options(): AnalysisOptions
-  /** A file that had findings has none any more. */
+  /** Called when the last finding of a file is gone. */
   cleaned(uri: string): void
-  /** Something of the server itself went wrong. */
+  /** Called on an error of the server itself. */
   failed(error: unknown): void
 }
 
@@ -58,14 +58,14 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
   semanticTokensProvider: { legend: semanticTokensLegend, full: true }
 }
 
-/** Milliseconds that changes of a file are gathered for before it is checked again. */
+/** Debounce between a change and its check, in milliseconds. */
 const GATHER_MILLISECONDS = 10
-/** Milliseconds between two looks at whether the editor still runs. */
+/** Interval of the check that the editor still runs, in milliseconds. */
 const PARENT_MILLISECONDS = 3_000
 
 /**
- * Speaks the language server protocol until the client says `exit`, hangs up, or ends. Gives the exit code: 0 after
- * `shutdown`, else 1.
+ * Serves the language server protocol until the client sends `exit`, disconnects, or its process ends. Returns the exit
+ * code: 0 after `shutdown`, else 1.
  */
 export function serveLanguage(server: LanguageServer): Promise<number> {
   const { input, output, signal } = server
@@ -79,7 +79,7 @@ export function serveLanguage(server: LanguageServer): Promise<number> {
       watch.stop()
       session.close()
       connection.dispose()
-      // An input that is still read keeps the process alive.
+      // An input that is still open keeps the process alive.
       input.pause()
       resolve(code)
     }
@@ -90,7 +90,7 @@ export function serveLanguage(server: LanguageServer): Promise<number> {
   })
 }
 
-/** Ends the server when the client says so, or is no more. */
+/** Ends the server on `exit`, or when the client process is gone. */
 class ParentWatch implements WatchDog {
   shutdownReceived = false
   readonly exit: (code: number) => void
@@ -130,7 +130,7 @@ class Session {
   readonly #files: OpenFiles
   readonly #workspace: Workspace
   readonly #clean = new CleanFiles()
-  /** Files whose newest version is still to be checked. */
+  /** Files whose newest version is unchecked. */
   readonly #waiting = new Map<string, NodeJS.Timeout>()
 
   constructor(connection: Connection, server: LanguageServer) {
@@ -186,7 +186,7 @@ class Session {
     connection.languages.semanticTokens.on(({ textDocument }) => this.#of(textDocument, { data: [] }, semanticTokens))
   }
 
-  /** Answers a request about an open file; `none` for one that is not open. */
+  /** Answers a request about an open file; returns `none` for a closed one. */
   #of<A>(textDocument: { readonly uri: string }, none: A, ask: (file: Analysis) => A): A | ResponseError {
     const document = this.#documents.get(textDocument.uri)
     if (document === undefined) return none
@@ -200,7 +200,7 @@ class Session {
     }
   }
 
-  /** Changes that come in quick succession are checked once, as what they led to. */
+  /** Changes in quick succession are checked once, in their final state. */
   #check(uri: string): void {
     if (this.#waiting.has(uri)) return
     const timer = setTimeout(() => {

@@ -1,10 +1,10 @@
-/** A program to begin with. */
+/** A starter program. */
 export interface Template {
   /** Summary, as the end of a sentence. */
   readonly summary: string
   readonly program: string
-  /** Whether `svc run` serves it until it is interrupted. */
+  /** True if `svc run` serves it until interrupted. */
   readonly isServed: boolean
-  /** Whether it has pages, which are built with `svc build`. */
+  /** True if it has pages, which `svc build` builds. */
   readonly hasPages?: boolean
 }

@@ -3,7 +3,7 @@ import type { RuntimeProjection } from '@svc/contracts'
 
 export type HostProbe = NonNullable<RuntimeProjection['host_capability_probe']>
 
-/** Processors as other toolchains name them. */
+/** Processor names of other toolchains. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64', ia32: 'x86' }
 
 /** The machine that this process runs on. */

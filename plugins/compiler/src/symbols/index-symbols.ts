@@ -27,7 +27,7 @@ import { SymbolIndex } from './symbol-index.ts'
 
 /** Calls on a table that take a record whose keys are columns. */
 const TAKE_RECORDS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
-/** Calls on a chain that take names of columns. */
+/** Methods of a chain that take column names. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
 const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
@@ -37,7 +37,7 @@ const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
   implicit: 'variable'
 }
 
-/** Finds what every word of a module stands for. With the types of its expressions, fields and handlers are found, too. */
+/** Resolves every word of a module to its symbol. With expression types, it also resolves fields and handlers. */
 export function indexSymbols(module: Module, types: ExpressionTypes | null): SymbolIndex {
   const indexer = new Indexer(module, types)
   for (const item of module.items) indexer.structure(item)
@@ -51,7 +51,7 @@ class Indexer implements BodyRule {
   readonly unresolved: Span[] = []
   readonly #types: ExpressionTypes | null
   readonly #symbols = new Map<Name, LanguageSymbol>()
-  /** Of several patterns of one arm, which bind one name more than once: the name that counts. */
+  /** The first binding of a name that several patterns of one arm bind. */
   readonly #sameAs = new Map<Name, Name>()
   readonly #typeNames = new Map<string, LanguageSymbol>()
   readonly #shorthands = new Set<number>()
@@ -66,7 +66,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** Facts about a declaration that are needed before its bodies are walked. */
+  /** Facts about a declaration, needed before its bodies are walked. */
   structure(item: Declaration): void {
     walk(item, node => {
       if (node.kind === 'MatchArm') this.#join(node as MatchArm)
@@ -120,7 +120,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** Words of a declaration that are no values: types, tags, tables, columns, fields. */
+  /** Words of a declaration outside values: types, tags, tables, columns, fields. */
   references(item: Declaration, names: ReadonlyMap<string, ModuleName>): void {
     const generics = 'generics' in item ? item.generics : []
     const value = (name: Name): void => this.#name(name, names.get(name.text)?.name)
@@ -203,7 +203,7 @@ class Indexer implements BodyRule {
     else this.#occur(name, this.#typeNames.get(name.text))
   }
 
-  /** Functions that a hook of an app calls; in a record one for each link. */
+  /** Functions that an app hook calls; in a record, one for each link. */
   #hookEntry(written: Expression, value: (name: Name) => void): void {
     const given = bare(written)
     if (given.kind === 'Identifier') value({ start: given.start, end: given.end, text: given.name })
@@ -247,9 +247,9 @@ class Indexer implements BodyRule {
     if (declaration !== null) this.#field(member.property, member.property.text, declaration)
   }
 
-  /** Parts of a path are parameters by their names: one is not another without the other. */
+  /** A path segment is a parameter only together with its name. */
   #pathParts({ path: { start, end, value }, params }: HttpRoute): void {
-    // With an escape in it, the text is not as long as what stands there.
+    // With an escape, the text is shorter than its source.
     if (end - start !== value.length + 2) return
     for (const { index, 0: part } of value.matchAll(PATH_PART)) {
       const name = part.replace(/\W/g, '')
@@ -269,7 +269,7 @@ class Indexer implements BodyRule {
     this.#field(value, value.value, type.declaration, isQuoted ? 'string' : 'word')
   }
 
-  /** Columns that a call on `db.T` names. */
+  /** Columns named by a call on `db.T`. */
   #columns({ callee, args }: Call): void {
     if (callee.kind !== 'Member') return
     const { text } = callee.property
@@ -315,7 +315,7 @@ class Indexer implements BodyRule {
 
 const PATH_PART = /:[a-z_]\w*|\{[a-z_]\w*\}/gi
 
-/** The declaration that says which fields or handlers a value has. */
+/** The declaration with the fields or handlers of a value. */
 function declarationOf(type: ValueType): Declaration | null {
   if (type.kind === 'row') return type.table
   if (type.kind === 'declared' || type.kind === 'actor') return type.declaration
@@ -336,7 +336,7 @@ function fieldsOf(declaration: Declaration): readonly Name[] {
   }
 }
 
-/** The table that a chain of calls begins with. */
+/** The table at the beginning of a chain. */
 function tableBehind(expression: Expression): string | null {
   let at = expression
   while (at.kind === 'Call' && at.callee.kind === 'Member') at = at.callee.object

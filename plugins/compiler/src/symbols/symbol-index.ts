@@ -1,17 +1,17 @@
 import type { Span } from '../syntax/node.ts'
 import type { LanguageSymbol, Occurrence } from './symbol.ts'
 
-/** Which word of a file stands for what. Occurrences do not overlap. */
+/** Symbols of the words in a file. Occurrences do not overlap. */
 export class SymbolIndex {
-  /** In the order of the source. */
+  /** In source order. */
   readonly occurrences: readonly Occurrence[]
-  /** Names of values that nothing in the file, and nothing of the language, has. */
+  /** Unresolved value names, found neither in the file nor in the language. */
   readonly unresolved: readonly Span[]
   readonly #bySymbol = new Map<LanguageSymbol, Occurrence[]>()
 
   constructor(occurrences: readonly Occurrence[], unresolved: readonly Span[]) {
     const sorted = occurrences.toSorted((a, b) => a.start - b.start || a.end - b.end)
-    // One word may be met twice, as the key of a record and as a part of a chain.
+    // One word may be visited twice: as a record key and as a part of a chain.
     this.occurrences = sorted.filter((each, index) => each.start >= (sorted[index - 1]?.end ?? 0))
     this.unresolved = unresolved.toSorted((a, b) => a.start - b.start)
     for (const occurrence of this.occurrences) {
@@ -25,7 +25,7 @@ export class SymbolIndex {
     return this.#bySymbol.keys()
   }
 
-  /** The word around an offset, or the one that ends there. */
+  /** The word around an offset, or ending there. */
   at(offset: number): Occurrence | undefined {
     let low = 0
     let high = this.occurrences.length
@@ -38,7 +38,7 @@ export class SymbolIndex {
     return found !== undefined && offset <= found.end ? found : undefined
   }
 
-  /** Everywhere that a symbol is named, its definition included, in the order of the source. */
+  /** All occurrences of a symbol, its definition included, in source order. */
   of(symbol: LanguageSymbol): readonly Occurrence[] {
     return this.#bySymbol.get(symbol) ?? []
   }

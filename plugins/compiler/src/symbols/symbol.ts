@@ -24,22 +24,22 @@ export type SymbolKind =
   | 'field'
   | 'handler'
 
-/** Something that has a name in one file. */
+/** A named entity of one file. */
 export interface LanguageSymbol {
   readonly kind: SymbolKind
   readonly name: string
-  /** The word that gives it its name. */
+  /** The word that names it in its declaration. */
   readonly definition: Name
   /** The smallest syntax that declares it: a parameter, a field, a declaration. */
   readonly node: AnyNode
-  /** The declaration that contains it, or that it is. */
+  /** The containing declaration, or the symbol's own. */
   readonly declaration: Declaration
 }
 
-/** A word that stands for a symbol. */
+/** A word that refers to a symbol. */
 export interface Occurrence extends Span {
   readonly symbol: LanguageSymbol
   readonly isDefinition: boolean
-  /** `shorthand` for `{ a }`, which is key and value at once; `string` for a name in quotes: `select("title")`. */
+  /** `shorthand` for `{ a }`, which is both key and value; `string` for a quoted name: `select("title")`. */
   readonly form: 'word' | 'shorthand' | 'string'
 }

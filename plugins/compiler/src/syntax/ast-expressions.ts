@@ -36,7 +36,7 @@ export type Expression =
   | Missing
 
 export interface IntLiteral extends Node<'Int'> {
-  /** As written; at most 2^63, and that only under a minus. */
+  /** As written; at most 2^63, which is valid only after a minus sign. */
   readonly digits: string
 }
 
@@ -50,7 +50,7 @@ export interface DecimalLiteral extends Node<'Decimal'> {
 }
 
 export interface StringLiteral extends Node<'String'> {
-  /** With escapes replaced. */
+  /** With escapes decoded. */
   readonly value: string
 }
 
@@ -66,7 +66,7 @@ export interface Identifier extends Node<'Identifier'> {
   readonly name: string
 }
 
-/** Parentheses that the author wrote around one expression. They mean nothing. */
+/** Parentheses that the author wrote around one expression. They have no meaning. */
 export interface Paren extends Node<'Paren'> {
   readonly inner: Expression
 }
@@ -190,7 +190,7 @@ export interface Try extends Node<'Try'> {
   readonly operand: Expression
 }
 
-/** An element of a view, written as JSX or as a call with named arguments and a block of children. */
+/** An element of a view, written as JSX, or as a call with named arguments and a child block. */
 export interface Element extends Node<'Element'> {
   readonly syntax: 'jsx' | 'call'
   /** With dots and dashes as written. */
@@ -203,7 +203,7 @@ export interface Element extends Node<'Element'> {
 export interface Attribute extends Node<'Attribute'> {
   /** As written: `on:click`, `data-x`, `class`; of a call without a leading `attr_`. */
   readonly name: Name
-  /** null for an attribute that is just there. */
+  /** null for an attribute without a value. */
   readonly value: Expression | null
 }
 
@@ -212,7 +212,7 @@ export interface ElementFragment extends Node<'ElementFragment'> {
   readonly children: readonly Expression[]
 }
 
-/** Where an expression should stand and none does. An error was reported; checks keep silent about it. */
+/** Placeholder for a missing expression. An error was reported; checks ignore it. */
 export interface Missing extends Node<'Missing'> {}
 
 export type { Span }

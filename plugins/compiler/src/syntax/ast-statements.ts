@@ -10,8 +10,8 @@ import type { Type } from './ast-types.ts'
 import type { Name, Node } from './node.ts'
 
 /**
- * Also an expression, whose value is that of its last statement. Has no braces where it is the one assignment that a
- * function without a name, `for`, `effect` or `on mount` does.
+ * Also an expression, with the value of its last statement. Without braces for a single assignment as the body of
+ * a lambda, `for`, `effect` or `on mount`.
  */
 export interface Block extends Node<'Block'> {
   readonly statements: readonly Statement[]
@@ -20,7 +20,7 @@ export interface Block extends Node<'Block'> {
 export type Statement = Let | Assign | ExpressionStatement | Return | While | Loop | Break | Continue
 
 export interface Let extends Node<'Let'> {
-  /** `const` is written only outside of functions. */
+  /** `const` is valid only outside functions. */
   readonly form: 'let' | 'const'
   readonly isMutable: boolean
   readonly pattern: Pattern

@@ -18,7 +18,7 @@ export interface FunctionType extends Node<'FunctionType'> {
   readonly result: Type | null
 }
 
-/** Two elements or more. */
+/** Two or more elements. */
 export interface TupleType extends Node<'TupleType'> {
   readonly items: readonly Type[]
 }

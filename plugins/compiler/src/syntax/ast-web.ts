@@ -8,7 +8,7 @@ export interface Component extends Node<'Component'>, Annotated {
   readonly name: Name
   readonly params: readonly Param[]
   readonly members: readonly ComponentMember[]
-  /** Place of the braces around the members. */
+  /** Span of the braces around the members. */
   readonly body: Span
   readonly styles: readonly StyleBlock[]
 }

@@ -34,16 +34,16 @@ export type Declaration =
   | AppHook
   | ScriptStatement
 
-/** Common parts of every declaration but `import`. */
+/** Common parts of every declaration except `import`. */
 export interface Annotated {
-  /** In the order of the source, those that decide the role of a function included. */
+  /** In source order, including the decorator that gives a function its role. */
   readonly decorators: readonly Decorator[]
   readonly isPublic: boolean
 }
 
 /**
- * `@name(args) "string" …`. Spellings with the same meaning are one here: `@tool` is `mcp.tool`, `@resource` is
- * `mcp.resource`, `@llm` is `ai`, `@theme` is `tokens`, and `@endpoint(kind: query, …)` is `query` with the remaining arguments.
+ * `@name(args) "string" …`. Synonyms are normalised: `@tool` to `mcp.tool`, `@resource` to `mcp.resource`, `@llm` to
+ * `ai`, `@theme` to `tokens`. `@endpoint(kind: query, …)` becomes `query` with the remaining arguments.
  */
 export interface Decorator extends Node<'Decorator'> {
   /** Without the `@`. */
@@ -98,9 +98,9 @@ export type TypeDefinition =
 
 export interface Variant extends Node<'Variant'> {
   readonly name: Name
-  /** Payload in parentheses; an unnamed one is called `_0`, `_1`, … and has a name of no width. */
+  /** Payload in parentheses; unnamed parts are called `_0`, `_1`, … with a name of zero width. */
   readonly fields: readonly Field[]
-  /** Whether the payload is written in braces. */
+  /** True if the payload is written in braces. */
   readonly isRecord: boolean
 }
 
@@ -148,7 +148,10 @@ export type FunctionRole =
 
 export interface FunctionDeclaration extends Node<'Function'>, Annotated {
   readonly role: FunctionRole
-  /** The decorator that gives the role; null for a plain function. Texts and options of the role are its arguments. */
+  /**
+   * The decorator that gives the role; null for a plain function. Texts and options of the role are arguments of the
+   * decorator.
+   */
   readonly roleDecorator: Decorator | null
   readonly isAsync: boolean
   readonly name: Name
@@ -162,7 +165,7 @@ export interface FunctionDeclaration extends Node<'Function'>, Annotated {
 }
 
 export interface Param extends Node<'Param'> {
-  /** `_` for one that is not used. */
+  /** `_` for an unused parameter. */
   readonly name: Name
   readonly type: Type | null
   readonly value: Expression | null
@@ -261,7 +264,7 @@ export interface ExternFunction extends Node<'ExternFunction'>, Annotated {
   readonly name: Name
   readonly params: readonly Param[]
   readonly result: Type | null
-  /** Its name on the other side. */
+  /** Its name in the foreign module. */
   readonly binding: StringLiteral
 }
 
@@ -281,14 +284,14 @@ export interface MachineState extends Node<'MachineState'> {
 export interface Transition extends Node<'Transition'> {
   readonly event: Name
   readonly params: readonly Param[]
-  /** `any` and `_` mean every state. */
+  /** `any` and `_` match every state. */
   readonly from: Name
   readonly fromArgs: readonly Expression[] | null
   readonly target: Name
   readonly targetArgs: readonly Expression[] | null
 }
 
-/** A loose statement of a script, in the order of the source; together they are its `main`. */
+/** A top-level statement of a script, in source order; together they form its `main`. */
 export interface ScriptStatement extends Node<'ScriptStatement'> {
   readonly statement: Statement
 }

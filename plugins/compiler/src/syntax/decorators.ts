@@ -1,12 +1,12 @@
-/** Kinds of declarations that a decorator may precede, by its name without the `@`. */
+/** Declaration kinds that a decorator may precede, by its name without the `@`. */
 export type DecoratorUse =
-  /** Begins a separate declaration: `@index T.name on (…)`. */
+  /** Begins its own declaration: `@index T.name on (…)`. */
   | 'declaration'
-  /** Says where a function is registered; a function has one of them. */
+  /** Gives a function its role; a function has one. */
   | 'role'
-  /** Says something about the declaration or the field that follows. */
+  /** Modifies the following declaration or field. */
   | 'mark'
-  /** Is no longer part of the language. */
+  /** No longer part of the language. */
   | 'retired'
 
 const USES: Readonly<Record<DecoratorUse, string>> = {
@@ -34,14 +34,14 @@ const ALIASES: Readonly<Record<string, string>> = {
 /** Names of all decorators, for completion. */
 export const DECORATORS: readonly string[] = [...byName.keys()]
 
-/** Decorators of functions that a model answers, or is still to write, and that need no block. */
+/** Decorators of functions that a model answers or that have no body yet, and that need no block. */
 export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
 
 export function decoratorUse(name: string): DecoratorUse | undefined {
   return byName.get(name)
 }
 
-/** The one name of a decorator that has several. */
+/** Canonical name of a decorator. */
 export function canonicalDecorator(name: string): string {
   return Object.hasOwn(ALIASES, name) ? (ALIASES[name] as string) : name
 }

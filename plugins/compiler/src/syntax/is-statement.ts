@@ -1,6 +1,6 @@
 import type { Statement } from './ast-statements.ts'
 
-/** Complete by its type. */
+/** The types of all statements. */
 const kinds: Readonly<Record<Statement['kind'], true>> = {
   Let: true,
   Assign: true,
@@ -12,7 +12,7 @@ const kinds: Readonly<Record<Statement['kind'], true>> = {
   Continue: true
 }
 
-/** Whether a node that may also be something else, such as the body of an arm, is a statement. */
+/** True if a node, such as the body of an arm, is a statement. */
 export function isStatement<Other extends { readonly kind: string }>(node: Statement | Other): node is Statement {
   return Object.hasOwn(kinds, node.kind)
 }

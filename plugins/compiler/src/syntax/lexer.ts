@@ -7,7 +7,7 @@ export interface LexResult {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Character codes with names. */
+/** Named character codes. */
 const TAB = 9
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -30,7 +30,7 @@ const UPPER = 2
 const DIGIT = 3
 const NAME_MARK = 4
 
-/** Class of an ASCII character in a name; 0 for one that names do not have. */
+/** Class of an ASCII character in a name; 0 if names cannot contain it. */
 const CLASS = new Uint8Array(128)
 for (let code = 97; code <= 122; code++) CLASS[code] = LOWER
 for (let code = 65; code <= 90; code++) CLASS[code] = UPPER
@@ -39,7 +39,7 @@ CLASS[UNDERSCORE] = NAME_MARK
 
 const classOf = (code: number): number => (code < 128 ? (CLASS[code] as number) : 0)
 
-/** Kind of a sign of one character, by its code. */
+/** Kind of a one-character sign, by its code. */
 const SINGLE = new Uint8Array(128)
 for (const [sign, kind] of Object.entries({
   '<': Kind.Less,
@@ -66,7 +66,7 @@ for (const [sign, kind] of Object.entries({
   SINGLE[sign.charCodeAt(0)] = kind
 }
 
-/** Kinds of signs of two characters, by their codes. */
+/** Kinds of two-character signs, by their codes. */
 const DOUBLE = new Map<number, number>(
   Object.entries({
     '==': Kind.EqualEqual,
@@ -88,7 +88,7 @@ const DOUBLE = new Map<number, number>(
   }).map(([sign, kind]) => [(sign.charCodeAt(0) << 8) | sign.charCodeAt(1), kind])
 )
 
-/** A name with letters that names do not have. */
+/** A name with characters that names cannot contain. */
 const LETTERS = /\p{L}[\p{L}\p{M}\w]*/uy
 
 /** Splits a source text into tokens. Never throws; linear in the length of the text. */
@@ -101,9 +101,12 @@ class Lexer {
   readonly #tokens: TokenList
   readonly #diagnostics: Diagnostic[] = []
   readonly #openBrackets: number[] = []
-  /** How many of `(`, `[` and `{` are open. */
+  /** Number of open `(`, `[` and `{`. */
   readonly #openCounts = new Uint32Array(3)
-  /** Quotes, by their code, that no longer close anywhere. A second search for one would make the time quadratic. */
+  /**
+   * Quotes, by code, without a further closing quote. Without this cache, repeated searches would take quadratic
+   * time.
+   */
   readonly #neverClosed = new Set<number>()
   #position = 0
   #newline = false
@@ -159,7 +162,7 @@ class Lexer {
     const source = this.#source
     let end = this.#digits(start)
     let kind: number = Kind.Int
-    // After a dot stands the number of a member: `pair.0.1`.
+    // After a dot comes a tuple index: `pair.0.1`.
     const isMember = this.#tokens.length > 0 && this.#tokens.kind(this.#tokens.length - 1) === Kind.Dot
     if (!isMember && source.charCodeAt(end) === DOT && classOf(source.charCodeAt(end + 1)) === DIGIT) {
       end = this.#digits(end + 1)
@@ -199,7 +202,7 @@ class Lexer {
     })
   }
 
-  /** Place of the quote that closes a string, -1 without one. */
+  /** Offset of the closing quote of a string, or -1. */
   #closing(start: number, quote: number, onThisLine: boolean): number {
     const source = this.#source
     for (let at = start + 1; at < source.length; at++) {
@@ -266,8 +269,8 @@ class Lexer {
   }
 
   /**
-   * Joins a closing bracket with the last open one of its sort. Brackets of other sorts that were opened in between have
-   * no partner; one that was never opened changes nothing.
+   * Matches a closing bracket with the last open one of its kind. Brackets of other kinds opened in between stay
+   * unmatched; an unopened one is ignored.
    */
   #bracket(kind: number): void {
     const index = this.#tokens.length - 1
@@ -304,7 +307,7 @@ class Lexer {
     LETTERS.lastIndex = start
     const word = LETTERS.exec(source)?.[0]
     if (word !== undefined) {
-      // It is one name to its author, and to the parser, which has nothing to add.
+      // One token, so that the parser reports no further error.
       this.#position = start + word.length
       this.#push(Kind.Identifier, start)
       this.#report(`unknown characters in the name \`${shown(word)}\``, start, this.#position, {

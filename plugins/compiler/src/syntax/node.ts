@@ -1,4 +1,6 @@
-/** A place in a source text: UTF-16 offsets, `end` excluded and never past white space or comments that follow. */
+/**
+ * A span of a source text, in UTF-16 offsets. `end` is exclusive and never includes trailing white space or comments.
+ */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -9,7 +11,7 @@ export interface Node<Kind extends string> extends Span {
   readonly kind: Kind
 }
 
-/** A word that names something, as it is written. */
+/** A name as written. */
 export interface Name extends Span {
   readonly text: string
 }

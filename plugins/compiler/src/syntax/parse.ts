@@ -6,15 +6,15 @@ import type { TokenList } from './token-list.ts'
 import { type AnyNode, walk } from './walk.ts'
 
 export interface ParseResult {
-  /** Of a text with errors, what could be read of it. */
+  /** For a text with errors, the part that could be parsed. */
   readonly module: Module
-  /** In the order of the source. */
+  /** In source order. */
   readonly diagnostics: readonly Diagnostic[]
   /** Tokens and comments, for tools. */
   readonly tokens: TokenList
 }
 
-/** Reads one file. Never throws; reports every error that does not follow from another one. */
+/** Parses one file. Never throws; reports every error that is not caused by another one. */
 export function parse(source: string, options: Partial<ParserOptions> = {}): ParseResult {
   const { tokens, diagnostics } = lex(source)
   const { script = false, allowComponentFunctions = false } = options
@@ -24,7 +24,7 @@ export function parse(source: string, options: Partial<ParserOptions> = {}): Par
   return { module, diagnostics: sortDiagnostics([...diagnostics, ...parser.diagnostics]), tokens }
 }
 
-/** A node of which nothing could be read began before the next token, and ended behind the last one. */
+/** An empty node would start before the next token and end after the last one. */
 function straighten(node: AnyNode): true {
   if (node.end < node.start) (node as { start: number }).start = node.end
   return true

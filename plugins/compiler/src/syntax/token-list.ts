@@ -2,15 +2,15 @@
 export interface Comment {
   readonly start: number
   readonly end: number
-  /** Index of the next token; that of the end of the file for the last comments. */
+  /** Index of the next token; for the last comments, that of the end of the file. */
   readonly token: number
 }
 
 const NEWLINE_BEFORE = 1
 
 /**
- * Tokens of one source text as parallel arrays, white space and comments left out. The last one is the end of the file.
- * Reading past it gives it again.
+ * Tokens of one source text as parallel arrays, without white space and comments. The last token is the end of the
+ * file. Reading past it returns it again.
  */
 export class TokenList {
   readonly source: string
@@ -24,7 +24,7 @@ export class TokenList {
 
   constructor(source: string) {
     this.source = source
-    // Source text has about one token for four characters.
+    // A source text has about one token per four characters.
     const capacity = (source.length >> 2) + 16
     this.#kinds = new Uint8Array(capacity)
     this.#starts = new Uint32Array(capacity)
@@ -48,7 +48,7 @@ export class TokenList {
     this.#length = index + 1
   }
 
-  /** Notes that two brackets belong together. */
+  /** Records that two brackets match. */
   pair(opening: number, closing: number): void {
     this.#partners[opening] = closing
     this.#partners[closing] = opening
@@ -66,12 +66,12 @@ export class TokenList {
     return this.#ends[this.#within(index)] as number
   }
 
-  /** Whether a line break or a `;` stands between the token and the one before it. */
+  /** True if a line break or a `;` precedes the token. */
   newlineBefore(index: number): boolean {
     return this.#flags[this.#within(index)] === NEWLINE_BEFORE
   }
 
-  /** Index of the bracket that belongs to the one at `index`; -1 for none and for other tokens. */
+  /** Index of the matching bracket; -1 for none and for other tokens. */
   partner(index: number): number {
     return this.#partners[this.#within(index)] as number
   }

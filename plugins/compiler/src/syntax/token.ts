@@ -1,11 +1,11 @@
-/** Kinds of tokens. Everything from `Identifier` to the last keyword can be a name where only a name can stand. */
+/** Kinds of tokens. Kinds from `Identifier` to the last keyword can be names where only a name is allowed. */
 export const Kind = {
   EndOfFile: 0,
   Identifier: 1,
   TypeIdentifier: 2,
   Underscore: 3,
 
-  // Words that mean themselves only where the grammar asks for them, and are names elsewhere.
+  // Contextual keywords: keywords only where the grammar expects them, names elsewhere.
   Activity: 4,
   Actor: 5,
   Agent: 6,
@@ -154,7 +154,7 @@ const WORDS: Readonly<Record<string, number>> = {
   workflow: Kind.Workflow
 }
 
-/** Keywords, for completion and for refusing them as names. */
+/** Keywords, for completion and to refuse them as names. */
 export const KEYWORDS: readonly string[] = Object.keys(WORDS)
 
 interface Candidate {
@@ -166,7 +166,7 @@ const byFirstLetter: readonly (readonly Candidate[])[] = Array.from({ length: 26
   KEYWORDS.filter(word => word.charCodeAt(0) === 97 + letter).map(word => ({ word, kind: WORDS[word] as number }))
 )
 
-/** Kind of the word from `start` to `end`, whose first letter is small: a keyword's or that of an identifier. */
+/** Kind of the word from `start` to `end`, whose first letter is lower case: a keyword or an identifier. */
 export function kindOfWord(source: string, start: number, end: number): number {
   const candidates = byFirstLetter[source.charCodeAt(start) - 97]
   if (candidates === undefined) return Kind.Identifier
@@ -228,7 +228,7 @@ const CLASSES: Readonly<Record<number, string>> = {
   [Kind.Decorator]: 'a decorator'
 }
 
-/** How a message names a kind of token. */
+/** Names of token kinds in messages. */
 export function describeKind(kind: number): string {
   const named = CLASSES[kind] ?? SYMBOLS[kind]
   if (named !== undefined) return CLASSES[kind] === undefined ? `\`${named}\`` : named

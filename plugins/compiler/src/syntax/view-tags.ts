@@ -1,4 +1,4 @@
-/** Names that begin an element when they are called with named arguments, and those of elements of HTML and SVG. */
+/** Names that begin an element when called with named arguments, including HTML and SVG elements. */
 const PRIMITIVES =
   'stack column row wrap text heading link image button panel card list list_item route_outlet overlay toast drawer modal'
 
@@ -11,7 +11,7 @@ const MARKUP =
 
 const tags: ReadonlySet<string> = new Set(`${PRIMITIVES} ${MARKUP}`.split(' '))
 
-/** Whether a call of that name may be an element of a view: a component, a primitive or a tag. */
+/** True if a call of that name may be an element of a view: a component, a primitive or a tag. */
 export function isViewTag(name: string): boolean {
   const first = name.charCodeAt(0)
   return (first >= 65 && first <= 90) || tags.has(name)

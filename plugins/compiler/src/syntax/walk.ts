@@ -4,23 +4,23 @@ import type { Node } from './node.ts'
 export type AnyNode = Node<string>
 
 /**
- * Calls `visit` for a node and everything in it, in the order of the source. Where it returns false, what is in the node
- * is left out.
+ * Calls `visit` for a node and all its descendants, in source order. If it returns false, the descendants are
+ * skipped.
  */
 export function walk(node: AnyNode, visit: (node: AnyNode) => boolean | undefined): void {
   if (visit(node) === false) return
   for (const child of childrenOf(node)) walk(child, visit)
 }
 
-/** Nodes that stand directly in a node, in the order of the source. */
+/** Direct children of a node, in source order. */
 export function childrenOf(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = []
   for (const key in node) {
     const value: unknown = node[key as keyof AnyNode]
-    // The decorator of the role is among the decorators as well.
+    // The decorator of the role is also in `decorators`.
     if (typeof value === 'object' && key !== 'roleDecorator') collect(value, found)
   }
-  // Most syntax is written down in the order in which its parts are declared.
+  // Most node types declare their parts in source order.
   for (let index = 1; index < found.length; index++) {
     if ((found[index] as AnyNode).start < (found[index - 1] as AnyNode).start)
       return found.sort((a, b) => a.start - b.start)

@@ -4,7 +4,7 @@ import type { Expression } from '../syntax/ast-expressions.ts'
 import { literal } from '../web/typescript-names.ts'
 import type { BehaviorNode } from './web-ir.ts'
 
-/** Calls and properties of an app's hooks: an action for each entry, and for each link of a record. */
+/** Calls and properties of an app's hooks: an action for each entry, and for each link in a record. */
 export function hookActions({ items }: Module): BehaviorNode[] {
   return items.flatMap(item => {
     if (item.kind !== 'AppHook' || item.hook === 'tokens') return []

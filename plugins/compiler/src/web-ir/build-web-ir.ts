@@ -10,18 +10,18 @@ import { routeNodes } from './routes.ts'
 import { styleNodes } from './styles.ts'
 import type { BehaviorNode, WebIr } from './web-ir.ts'
 
-/** The web IR of a module; null where it has nothing to show, to answer over HTTP or to do at times. */
+/** The web IR of a module; null if it has no views, no endpoints and no schedules. */
 export function webIrOf(module: Module, hir: HirModule): WebIr | null {
   return webIr(module, hir, translateViews(module, hir)).ir
 }
 
 export interface BuiltWebIr {
   readonly ir: WebIr | null
-  /** Where nodes come from. */
+  /** Source of nodes. */
   readonly places: ReadonlyMap<object, Span>
 }
 
-/** The same from views that have been translated. */
+/** The same, from translated views. */
 export function webIr(module: Module, hir: HirModule, { components, program }: TranslatedViews): BuiltWebIr {
   const places = new Map<object, Span>()
   const arena = new DomArena()

@@ -5,7 +5,7 @@ import type { DomNode, NamedText } from './web-ir.ts'
 export class DomArena {
   readonly nodes: DomNode[] = []
 
-  /** Adds a view; gives the number of its root. */
+  /** Adds a view; returns the index of its root. */
   add(node: ViewNode): number {
     switch (node.kind) {
       case 'text':

@@ -2,7 +2,7 @@ import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '../hir
 import type { Module, RouteEntry } from '../syntax/ast.ts'
 import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
 
-/** Pages of the browser, then routes of the server, then functions. */
+/** Browser pages, then server routes, then functions. */
 export function routeNodes(module: Module, hir: HirModule): RouteNode[] {
   const trees = module.items.flatMap((item): RouteNode[] => {
     if (item.kind !== 'Routes') return []
@@ -67,7 +67,7 @@ const TYPES: Readonly<Record<string, string>> = {
   bool: 'boolean'
 }
 
-/** A type in the texts of contracts: numbers, texts and truth values as in TypeScript, other names as they are. */
+/** A type in contract texts: numbers, texts and booleans as in TypeScript, other names unchanged. */
 export function webType(type: HirType | null): string {
   if (type === 'Decimal') return 'string'
   if (type === null || typeof type === 'string') return 'any'

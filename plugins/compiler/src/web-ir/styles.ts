@@ -18,7 +18,7 @@ const COLORS: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Rules of a component's `style`, each for one class. */
+/** Rules of a component's `style`, one per class. */
 export function styleNodes({ styles }: Component): StyleNode[] {
   return styles.flatMap(({ form, rules }) => rules.map(rule => ruleNode(rule, form === 'raw_css')))
 }

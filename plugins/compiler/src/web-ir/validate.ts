@@ -7,10 +7,10 @@ import type { RouteTreeEntry, StyleNode, WebIr } from './web-ir.ts'
 type Code = Extract<DiagnosticCode, `web_ir_validate.${string}`>
 type Note = (code: Code, message: string, node?: object | null) => void
 
-/** More nodes than this are no view that people look at. */
+/** Maximum number of nodes; a real view has fewer. */
 export const MAX_NODES = 1_000_000
 
-/** Checks what the shape of a web IR does not say. Generation fails where it finds something. */
+/** Checks a web IR beyond its shape. Generation fails on any finding. */
 export function validateWebIr({ ir, places }: BuiltWebIr): Diagnostic[] {
   if (ir === null) return []
   const found: Diagnostic[] = []

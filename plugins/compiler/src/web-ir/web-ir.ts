@@ -1,8 +1,8 @@
-/** Browser part of a module in the IR document. Spans are always null; places are those in the source. */
+/** Browser part of a module in the IR document. Spans are always null; positions are source positions. */
 export interface WebIr {
-  /** Children stand before their parents. */
+  /** Children precede their parents. */
   readonly dom_nodes: readonly DomNode[]
-  /** Names of components with the numbers of the nodes that they show. */
+  /** Component names with the indices of their nodes. */
   readonly view_roots: readonly (readonly [component: string, node: number])[]
   readonly behavior_nodes: readonly BehaviorNode[]
   readonly style_nodes: readonly StyleNode[]

@@ -2,7 +2,7 @@
 export const BUILD_TARGETS = ['fullstack', 'server', 'client'] as const
 export type BuildTarget = (typeof BUILD_TARGETS)[number]
 
-/** The telephones that an application is wrapped for; `native` are all of them. */
+/** Mobile platforms of an application; `native` means all of them. */
 export const MOBILE_TARGETS = ['ios', 'android', 'native'] as const
 export type MobileTarget = (typeof MOBILE_TARGETS)[number]
 
@@ -12,13 +12,13 @@ const PARTS: Readonly<Record<Exclude<BuildTarget, 'fullstack'>, ReadonlySet<stri
   client: new Set([...TYPES, 'vox-client.ts', 'urls.ts', 'state_machines.ts'])
 }
 
-/** Whether a file is part of what a target has. */
+/** True if a file belongs to a target. */
 export function isForTarget(path: string, target: BuildTarget): boolean {
   if (target === 'fullstack') return true
   return PARTS[target].has(path) || (target === 'server' && path.startsWith('Dockerfile.'))
 }
 
-/** The platforms of Capacitor that a target has. */
+/** The Capacitor platforms of a target. */
 export function platformsOf(target: MobileTarget): readonly ('android' | 'ios')[] {
   return target === 'native' ? ['android', 'ios'] : [target]
 }

@@ -6,7 +6,7 @@ import { answerOf, isOptional } from './endpoints.ts'
 import { isOption, TypeImports } from './typescript-types.ts'
 import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
 
-/** A page of the browser, with all that it names found. */
+/** A browser page with all its references resolved. */
 export interface ClientRoute {
   /** From the root, with parameters as `:id`. */
   readonly path: string
@@ -19,7 +19,7 @@ export interface ClientRoute {
   readonly children: readonly ClientRoute[]
 }
 
-/** `data` is the answer of the loader, `param` a part of the path or of what follows `?`. */
+/** `data` is the answer of the loader, `param` a path or query parameter. */
 export interface RouteProperty extends Property {
   readonly from: 'data' | 'param'
 }
@@ -29,7 +29,7 @@ export interface RouteLoader {
   readonly params: readonly HirParam[]
 }
 
-/** A component that is shown instead, and the property that takes the message, if it has one. */
+/** A fallback component, and its property for the message, if any. */
 export interface RouteFallback {
   readonly component: string
   readonly property: string | null
@@ -41,7 +41,7 @@ export interface ClientRoutes {
   readonly error: RouteFallback | null
 }
 
-/** The pages of a program; null for one without `routes`. */
+/** The pages of a program; null without `routes`. */
 export function clientRoutes(web: WebModule): { routes: ClientRoutes | null; diagnostics: Diagnostic[] } {
   const reader = new RouteReader(web)
   const entries = itemsOf(web.module, 'Routes').flatMap(block => block.entries)
@@ -92,7 +92,7 @@ class RouteReader {
     return { component: name.text, property: first?.name ?? null }
   }
 
-  /** Its properties; null where they are not known. */
+  /** Its properties; null if unknown. */
   #component(name: Name): readonly Property[] | null {
     const known = this.#components.get(name.text)
     if (known !== undefined) return known
@@ -144,7 +144,7 @@ class RouteReader {
     return found
   }
 
-  /** Whether a property can take what a loader answers. What has no type takes everything. */
+  /** True if a property accepts the answer of a loader. A property without a type accepts everything. */
   #fits(property: Property, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
@@ -153,7 +153,7 @@ class RouteReader {
   }
 }
 
-/** Types that a path segment can hold as they are. */
+/** Types that a path segment can represent directly. */
 function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
   return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
 }

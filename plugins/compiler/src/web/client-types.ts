@@ -4,7 +4,7 @@ import { declarationText, RESULT_TYPE } from './files/types.ts'
 import { type BuildModule, TypeImports } from './typescript-types.ts'
 import type { WebModule } from './web-module.ts'
 
-/** Names of types that the client has for itself, or that it uses of the platform. */
+/** Names of types that the client declares or takes from the platform. */
 const TAKEN: ReadonlySet<string> = new Set([
   'ApiError',
   'Connection',
@@ -16,7 +16,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   'Set'
 ])
 
-/** Types of a program in a module that imports nothing: those that are used are declared in it. */
+/** Types of a program in a module without imports: it declares each type that it uses. */
 export class ClientTypes extends TypeImports {
   readonly #web: WebModule
   readonly #used = new Set<string>()
@@ -42,7 +42,7 @@ export class ClientTypes extends TypeImports {
     return this.#web.types.print(type, this, new Set(generics))
   }
 
-  /** Declarations of what has been used, and of what they use, in the order of the source. */
+  /** Declarations of the used types and their dependencies, in source order. */
   declarations(): string[] {
     const { types, tables } = this.#web.hir
     const texts = new Map<string, string>()

@@ -32,33 +32,33 @@ import { packageName } from './typescript-names.ts'
 import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {
-  /** `library` makes a package for other projects in place of an application. */
+  /** `library` generates a package for other projects instead of an application. */
   readonly mode: 'app' | 'library'
   readonly target: BuildTarget
-  /** The telephones that the application is also for; null for browsers only. */
+  /** The mobile platforms of the application; null for browsers only. */
   readonly mobileTarget: MobileTarget | null
   readonly layout: Layout
-  /** Whether `server.ts` is among the files. */
+  /** True if `server.ts` is generated. */
   readonly express: boolean
-  /** Text of `vox.tokens.json` next to the program; null without that file. */
+  /** Text of `vox.tokens.json` next to the program; null without the file. */
   readonly tokens: { readonly path: string; readonly text: string } | null
-  /** Folder of the program, from the folder of the build. */
+  /** Folder of the program, relative to the build folder. */
   readonly sourceFolder: string
-  /** Finds a module of the user by its path without an ending. */
+  /** Finds a user's module by its path without extension. */
   readonly placeOf: (path: string) => ModulePlace | null
 }
 
 export interface EmittedProject {
-  /** Written again by each build, in the order of their paths. */
+  /** Written by every build, in path order. */
   readonly files: readonly EmittedFile[]
-  /** Written once, and the user's own from then on. */
+  /** Written once, then owned by the user. */
   readonly scaffold: readonly EmittedFile[]
   /** The same, but also without a scaffold. */
   readonly config: readonly EmittedFile[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** All files of a build. With errors among the diagnostics nothing should be written. */
+/** All files of a build. If a diagnostic is an error, write nothing. */
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
@@ -114,7 +114,7 @@ function usesResult({ text }: EmittedFile): boolean {
   return /^import [^\n]*\b(?:Result|Ok|Err)\b[^\n]* from '\.\/types'$/m.test(text)
 }
 
-/** Components that have a module of their name. */
+/** Components with their own module. */
 function exportedComponents(web: WebModule, files: readonly EmittedFile[]): ReadonlyMap<string, string> {
   const paths = new Set(files.map(({ path }) => path))
   const names = [...componentsOf(web.module).keys()]
@@ -157,7 +157,7 @@ function scaffoldFiles(
   return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]
 }
 
-/** Folder that Vite builds into, from the folder of the build: the one that `svc run` serves. */
+/** Output folder of Vite, relative to the build folder; `svc run` serves it. */
 function outDirOf({ sourceFolder }: ProjectOptions): string {
   return `${sourceFolder}/public`
 }

@@ -1,6 +1,6 @@
 /** A file that a build writes. */
 export interface EmittedFile {
-  /** Relative to the folder of the build, with `/`. */
+  /** Relative to the build folder, with `/`. */
   readonly path: string
   readonly text: string
 }

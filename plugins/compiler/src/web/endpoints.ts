@@ -6,13 +6,13 @@ import type { WebModule } from './web-module.ts'
 
 export type EndpointKind = 'query' | 'mutation' | 'server'
 
-/** A function that the browser calls over HTTP. */
+/** A function that browsers call over HTTP. */
 export interface Endpoint extends HirEndpoint {
   readonly kind: EndpointKind
   readonly method: 'GET' | 'POST'
 }
 
-/** Queries, mutations, then other functions, each in the order of the source. */
+/** Queries, mutations, then other functions, each in source order. */
 export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule): Endpoint[] {
   return [
     ...query_fns.map(fn => ({ ...fn, kind: 'query' as const, method: 'GET' as const })),
@@ -21,17 +21,17 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
   ]
 }
 
-/** Type of the answer: the value of a `Result`, whose error becomes a status. */
+/** Type of the answer: the success type of a `Result`; its error becomes a status. */
 export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
   return answerType(return_type)
 }
 
-/** Whether a caller may leave a parameter out. */
+/** True if a caller may omit a parameter. */
 export function isOptional(param: HirParam): boolean {
   return !isRequiredParam(param)
 }
 
-/** `title: string, done?: boolean`: those that must be given before others cannot be left out by position. */
+/** `title: string, done?: boolean`: a parameter before a required one cannot be omitted. */
 export function parameterList({ types }: WebModule, params: readonly HirParam[], imports: TypeImports): string {
   const lastRequired = params.findLastIndex(param => !isOptional(param))
   return params
@@ -44,7 +44,7 @@ export function parameterList({ types }: WebModule, params: readonly HirParam[],
     .join(', ')
 }
 
-/** `{ title, in: in_ }` of parameters. */
+/** Parameters as `{ title, in: in_ }`. */
 export function argumentObject(params: readonly HirParam[]): string {
   if (params.length === 0) return '{}'
   const entries = params.map(({ name }) => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))

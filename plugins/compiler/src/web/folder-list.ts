@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Name of the file in which a build keeps what it wrote. */
+/** Name of the file in which a build lists its output. */
 export const LIST_FILE = '.vox-build.json'
 
-/** Paths of what a build wrote, with a hash of each as it was written. */
+/** Paths of a build's output, with a hash of each. */
 export type FolderList = ReadonlyMap<string, string>
 
-/** The list of a folder; empty before the first build, or when the file is damaged. */
+/** The list of a folder; empty before the first build, or if the file is damaged. */
 export async function readFolderList(folder: string): Promise<FolderList> {
   const text = await readFile(join(folder, LIST_FILE), 'utf8').catch(() => '')
   try {
@@ -32,7 +32,7 @@ export function hashOf(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Whether a path stays in its folder, even when the list was edited. */
+/** True if a path stays in its folder, even if the list was edited. */
 function isBelow(path: string): boolean {
   return !path.startsWith('/') && !/^[a-zA-Z]:|\\/.test(path) && !path.split('/').includes('..')
 }

@@ -1,6 +1,6 @@
 import type { HttpEndpoint } from '@svc/contracts'
 
-/** A name for each endpoint, in their order, by which other languages can call it: `add_note`, `get_notes_id`. */
+/** A unique name for each endpoint, usable in other languages: `add_note`, `get_notes_id`. */
 export function operationIds(endpoints: readonly HttpEndpoint[]): string[] {
   const taken = new Set(endpoints.flatMap(({ kind, name }) => (kind === 'route' ? [] : [name])))
   return endpoints.map(({ kind, name, route }) => {
@@ -10,7 +10,7 @@ export function operationIds(endpoints: readonly HttpEndpoint[]): string[] {
   })
 }
 
-/** `name`, or with a number behind it where that is taken. */
+/** `name`, with a number appended if it is taken. */
 function free(name: string, taken: Set<string>): string {
   let id = name
   for (let number = 2; taken.has(id); number++) id = `${name}_${number}`

@@ -1,6 +1,5 @@
 /**
- * Words that TypeScript does not take as the name of a value in a module, two that a module may not assign, two that it may not
- * declare, and names that the client has for itself.
+ * Reserved names: those that a TypeScript module cannot use, assign or declare, and those of the client.
  */
 const RESERVED = new Set(
   (
@@ -10,7 +9,10 @@ const RESERVED = new Set(
   ).split(' ')
 )
 
-/** A name of the language as a value of TypeScript: `delete` becomes `delete_`. No name of the language ends so itself. */
+/**
+ * A program name as a TypeScript identifier: `delete` becomes `delete_`. No program name ends with an underscore
+ * itself.
+ */
 export function valueName(name: string): string {
   return RESERVED.has(name) ? `${name}_` : name
 }
@@ -20,7 +22,7 @@ export function pascalCase(name: string): string {
   return name.replace(/(^|_+)([A-Za-z0-9])/g, (_, _blank, letter: string) => letter.toUpperCase())
 }
 
-/** A name for a package of npm, whatever the name is made of. */
+/** A valid npm package name for any name. */
 export function packageName(name: string): string {
   const plain = name
     .toLowerCase()
@@ -29,13 +31,13 @@ export function packageName(name: string): string {
   return plain === '' ? 'app' : plain
 }
 
-/** A text as a literal of TypeScript, in single quotes. */
+/** A text as a TypeScript literal, in single quotes. */
 export function literal(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inner.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`
 }
 
-/** A key of an object, in quotes where it needs them. */
+/** An object key, quoted if necessary. */
 export function propertyKey(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name)
 }

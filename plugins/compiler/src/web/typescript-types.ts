@@ -1,7 +1,7 @@
 import type { HirModule, HirType } from '../hir/hir.ts'
 import { valueName } from './typescript-names.ts'
 
-/** Modules of a build from which others import. */
+/** Modules of a build that others import. */
 export type BuildModule = './types' | './schema' | 'react'
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -19,8 +19,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 const SEQUENCES = new Set(['List', 'list', 'Set', 'set', 'Stream', 'stream'])
 
 /**
- * Types of a program as TypeScript, as values of them are in JSON: an `int` is a number, a `dec` a string, what `Option`
- * leaves out is null, alternatives have their name in `_tag`. What the program leaves open is `any`, as it is there.
+ * Program types as TypeScript types of their JSON values. An `int` is a number, a `dec` a string, a missing `Option`
+ * null; variants have their name in `_tag`. Types that the program leaves open are `any`.
  */
 export class TypeScriptTypes {
   readonly #modules: ReadonlyMap<string, BuildModule>
@@ -32,7 +32,7 @@ export class TypeScriptTypes {
     this.#generics = new Map(types.map(({ name, generics = [] }) => [name, generics.length]))
   }
 
-  /** `scope` has the names of generic parameters; `imports` learns what the text needs from other modules. */
+  /** `scope` holds the names of generic parameters; `imports` collects the imports that the text needs. */
   print(type: HirType | null, imports: TypeImports, scope: ReadonlySet<string> = new Set()): string {
     if (type === null) return 'any'
     if (type === 'Unit') return 'null'
@@ -46,12 +46,12 @@ export class TypeScriptTypes {
     }
     if ('Named' in type) return this.#named(type.Named, imports, scope)
     const [name, args] = type.Generic
-    // The table of an ID is not part of its type.
+    // The table of an ID is not a part of its type.
     if (name === 'Id') return 'number'
     return this.#generic(name, args.map(inner), imports, scope)
   }
 
-  /** Type of what a function returns: nothing instead of null. */
+  /** Result type of a function: void instead of null. */
   result(type: HirType | null, imports: TypeImports, scope?: ReadonlySet<string>): string {
     return isUnit(type) ? 'void' : this.print(type, imports, scope)
   }
@@ -89,7 +89,7 @@ export class TypeScriptTypes {
   }
 }
 
-/** Whether a function that returns this type returns nothing. */
+/** True if a function with this result type returns nothing. */
 export function isUnit(type: HirType | null): boolean {
   if (type === null || type === 'Decimal') return false
   if (type === 'Unit') return true
@@ -97,7 +97,7 @@ export function isUnit(type: HirType | null): boolean {
   return 'Named' in type && PLAIN[type.Named] === 'null'
 }
 
-/** Whether a value of this type may be missing. */
+/** True if a value of this type may be missing. */
 export function isOption(type: HirType | null): boolean {
   return type !== null && typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option'
 }
@@ -112,22 +112,22 @@ export class TypeImports {
   readonly #values = new Map<string, Set<string>>()
   readonly #own: string | null
 
-  /** `own` is the module itself, which imports nothing from there. */
+  /** `own` is the module itself; it imports nothing from itself. */
   constructor(own: BuildModule | null = null) {
     this.#own = own
   }
 
-  /** Notes a type; gives its name. */
+  /** Adds a type; returns its name. */
   use(module: BuildModule, name: string): string {
     return this.#note(this.#types, module, name)
   }
 
-  /** Notes a value of any module; gives its name. */
+  /** Adds a value of any module; returns its name. */
   value(module: string, name: string): string {
     return this.#note(this.#values, module, valueName(name))
   }
 
-  /** Notes what a module has for itself, whose name is none of the program. */
+  /** Reserves a name of the module itself, which no program name may take. */
   own(module: string, name: string): void {
     this.#note(this.#values, module, name)
   }

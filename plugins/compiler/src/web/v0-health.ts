@@ -5,8 +5,8 @@ import { parse } from '../syntax/parse.ts'
 import { v0Problems } from './v0.ts'
 
 /**
- * Whether each `@v0` component of a project has a module with an export of its name in `folder`, which is relative to the
- * project. Programs that cannot be read as such have no components.
+ * Checks that each `@v0` component of a project has a module with an export of its name. `folder` is relative to the
+ * project. Programs that cannot be parsed count as having no components.
  */
 export async function v0Health(
   projectRoot: string,

@@ -5,12 +5,12 @@ import type { Module, Span } from '../syntax/ast.ts'
 import type { EmittedFile } from './emitted-file.ts'
 import { itemsOf } from './web-module.ts'
 
-/** Longest answer that is read, in bytes. */
+/** Maximum size of an answer, in bytes. */
 const MAX_BYTES = 2_000_000
 
 /**
- * Modules of components with `@v0 "ID"`, fetched from below `baseUrl`: all but those of which `has` says that they are
- * there already. Throws `CMP_V0_UNAVAILABLE` and `CMP_V0_INVALID`.
+ * Modules of components with `@v0 "ID"`, fetched from `baseUrl`. Skips those for which `has` returns true. Throws
+ * `CMP_V0_UNAVAILABLE` and `CMP_V0_INVALID`.
  */
 export async function fetchV0Components(
   module: Module,
@@ -48,7 +48,7 @@ export async function v0Problems(module: Module, folder: string): Promise<{ mess
   return found
 }
 
-/** Whether a module of TypeScript has an export of that name; a default export is none. */
+/** True if a TypeScript module has an export of that name; a default export does not count. */
 export function exportsName(text: string, name: string): boolean {
   const declared = new RegExp(`^export\\s+(async\\s+)?(function|const|let|class)\\s+${name}\\b`, 'm')
   if (declared.test(text)) return true
@@ -84,7 +84,7 @@ async function get(url: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** The one module of TypeScript in a registry item, or the text itself. */
+/** The only TypeScript module in a registry item, or the text itself. */
 function sourceOf(text: string, url: string): string {
   if (!text.trimStart().startsWith('{')) return text
   let files: unknown

@@ -1,4 +1,4 @@
-/** Versions of what emitted modules import. */
+/** Versions of packages that emitted modules import. */
 export const DEPENDENCIES = {
   '@capacitor/app': '8.1.1',
   '@capacitor/core': '8.5.2',
@@ -10,7 +10,7 @@ export const DEPENDENCIES = {
   zod: '4.6.7'
 } as const
 
-/** Versions of what a scaffold is built with. */
+/** Versions of the scaffold's build tools. */
 export const DEV_DEPENDENCIES = {
   '@types/react': '19.3.0',
   '@types/react-dom': '19.3.0',

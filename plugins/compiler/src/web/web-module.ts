@@ -8,16 +8,16 @@ import type { Component, Declaration, Field, Module, Param } from '../syntax/ast
 import { isComponent } from './typescript/program.ts'
 import { TypeScriptTypes } from './typescript-types.ts'
 
-/** A module without errors as the files of a build are made from it. */
+/** A module without errors, as input of a web build. */
 export interface WebModule {
   readonly source: SourceFile
   readonly module: Module
-  /** With the types of results that the author left out. */
+  /** With the inferred result types. */
   readonly hir: HirModule
   readonly types: TypeScriptTypes
-  /** Members of structs that have a default. */
+  /** Struct members with a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
-  /** Name of the source file without its folder and ending. */
+  /** Name of the source file without folder and extension. */
   readonly name: string
 }
 
@@ -33,12 +33,12 @@ function defaultsOf(item: Declaration): WebModule['defaults'] {
   return fields.flatMap(({ name, value }) => (value === null ? [] : [{ type: item.name.text, field: name.text }]))
 }
 
-/** Declarations of one kind, in the order of the source. */
+/** Declarations of one kind, in source order. */
 export function itemsOf<K extends Declaration['kind']>(module: Module, kind: K): Extract<Declaration, { kind: K }>[] {
   return module.items.filter((item): item is Extract<Declaration, { kind: K }> => item.kind === kind)
 }
 
-/** Elements that can be used as a component, by name, with their properties. */
+/** Elements usable as components, by name, with their properties. */
 export function componentsOf(module: Module): ReadonlyMap<string, readonly Property[]> {
   const found = new Map<string, readonly Property[]>()
   for (const item of module.items) {

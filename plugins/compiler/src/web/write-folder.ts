@@ -7,18 +7,18 @@ import type { EmittedFile } from './emitted-file.ts'
 import { folderListText, hashOf, LIST_FILE, readFolderList } from './folder-list.ts'
 
 export interface Written {
-  /** Paths in the folder, each list in their order. */
+  /** Paths in the folder; each list is sorted. */
   readonly written: readonly string[]
   readonly unchanged: readonly string[]
   readonly removed: readonly string[]
-  /** No longer emitted, but edited by the user since they were written. */
+  /** No longer emitted, but edited by the user meanwhile. */
   readonly kept: readonly string[]
 }
 
 /**
- * Brings a folder to hold what a build emitted: all of it or nothing. Files of earlier builds are replaced, and removed
- * where they are no longer emitted. Files of anybody else stay as they are: `scaffold` is written only where nothing is
- * yet but what an earlier build emitted, and an emitted file in whose place there is another one is an error. Throws `CMP_BUILD_CONFLICT` and
+ * Writes the output of a build to a folder: all of it or nothing. Files of earlier builds are replaced; those no
+ * longer emitted are removed. Other files stay as they are. A `scaffold` file is written only if its place is empty or
+ * holds a file of an earlier build. An emitted file whose place is taken is an error. Throws `CMP_BUILD_CONFLICT` and
  * `CMP_FILE_UNWRITABLE`.
  */
 export async function writeFolder(
@@ -70,8 +70,7 @@ function refuseForeign(
 }
 
 /**
- * New files are complete next to the old ones before the first replacement, and old ones come back when one
- * of the steps fails.
+ * New files are complete next to the old ones before the first rename; if a step fails, the old ones are restored.
  */
 async function replaceAll(folder: string, writes: readonly EmittedFile[], removed: readonly string[]): Promise<void> {
   if (writes.length === 0 && removed.length === 0) return
@@ -108,7 +107,7 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
   for (const path of removed) await removeEmpty(folder, dirname(path))
 }
 
-/** null where there is no file. */
+/** null if there is no file. */
 async function contentOf(path: string): Promise<Buffer | null> {
   return await readFile(path).catch(() => null)
 }

@@ -14,7 +14,7 @@ const RESULT: readonly Constructor[] = [
   { name: 'Error', arity: 1 }
 ]
 
-/** Values that no arm of a `match` takes, and arms that never take one. */
+/** Non-exhaustive `match` expressions, and unreachable arms. */
 export class MatchesRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
@@ -48,7 +48,7 @@ export class MatchesRule implements BodyRule {
 
   #missing(matrix: PatternMatrix, certain: readonly Pattern[], arms: readonly MatchArm[]): string[] {
     if (certain.some(isTold)) return matrix.missing(certain)
-    // All arms have guards: whatever they name may go past all of them.
+    // All arms have guards, so any value may pass all of them.
     const guarded = arms.flatMap(({ patterns }) => patterns).find(isTold)
     if (guarded?.kind !== 'ConstructorPattern') return []
     return [guarded.name.text]
@@ -61,7 +61,7 @@ export class MatchesRule implements BodyRule {
   }
 }
 
-/** Whether a pattern determines the type of the values, and that type has a known number of variants. */
+/** True if the pattern determines the type of the values, and that type has a finite number of variants. */
 function isTold(pattern: Pattern): boolean {
   return pattern.kind === 'ConstructorPattern' || (pattern.kind === 'LiteralPattern' && pattern.value.kind === 'Bool')
 }

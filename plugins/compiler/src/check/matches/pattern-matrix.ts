@@ -9,7 +9,7 @@ export interface Constructor {
 /** All constructors of the type that has the constructor `name`; undefined when unknown. */
 export type Siblings = (name: string) => readonly Constructor[] | undefined
 
-/** Matrices of many rows and columns take long; past this many steps patterns count as exhaustive. */
+/** Limit on steps, since large matrices take exponential time; beyond it, patterns count as exhaustive. */
 const MAX_STEPS = 20_000
 
 type Head =
@@ -26,8 +26,8 @@ const BOOLEANS: readonly Constructor[] = [
 ]
 
 /**
- * Looks for values that no row of patterns matches, after Maranget, "Warnings for pattern matching", 2007. Types are not
- * needed: the constructors in a column tell which one it is.
+ * Looks for values that no row of patterns matches, after Maranget, "Warnings for pattern matching", 2007. Types are
+ * not needed: the constructors in a column determine the type.
  */
 export class PatternMatrix {
   readonly #siblings: Siblings
@@ -37,7 +37,7 @@ export class PatternMatrix {
     this.#siblings = siblings
   }
 
-  /** Constructors of the first level with values that no pattern matches, as people write them; empty for none. */
+  /** First-level constructors of unmatched values, as shown to users; empty if all values match. */
   missing(patterns: readonly Pattern[]): string[] {
     const rows = patterns.map(pattern => [pattern])
     const constructors = this.#constructorsOf(rows)
@@ -81,7 +81,7 @@ export class PatternMatrix {
   }
 }
 
-/** Rows by what stands first in them. Their order does not matter: a row matches a value or does not. */
+/** Rows by the constructor in their first column. Order does not matter: a row either matches a value or does not. */
 class FirstColumn {
   /** The default matrix: the rest of the rows whose first pattern is a wildcard. */
   readonly open: Row[] = []
@@ -98,7 +98,7 @@ class FirstColumn {
     }
   }
 
-  /** Rows that match a value built so, with the patterns of its parts in place of the first. */
+  /** Rows that match a value of this constructor; the patterns of its parts replace the first column. */
   under({ name, arity }: Constructor): Row[] {
     const parts = Array.from({ length: arity }, () => ANY)
     const named = this.#byName.get(name) ?? []

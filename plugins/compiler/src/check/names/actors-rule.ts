@@ -3,7 +3,7 @@ import type { Spawn } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** Findings for which a name that is alike is looked for. */
+/** Findings that get a "did you mean" suggestion. */
 const COMPARED = 100
 
 /** Only an actor can be spawned. */

@@ -11,25 +11,25 @@ export type Meaning =
   | { readonly kind: 'builtin' }
   | null
 
-/** Where a walk is. */
+/** The position of a walk. */
 export interface Place {
   readonly item: Declaration
   readonly names: ModuleNames
   meaning(name: string): Meaning
-  /** All names that mean something here. */
+  /** All names in scope here. */
   known(): string[]
-  /** Leaves out an expression that is still ahead: it is no value, but the name of a column or the like. */
+  /** Skips an expression that comes later in the walk: it is no value, but for example a column name. */
   ignore(expression: Expression): void
 }
 
-/** A check of bodies. Each of its methods is called for every node of its sort, what is outside before what is inside. */
+/** A check of bodies. Each method is called for every node of its kind, outer nodes before inner ones. */
 export interface BodyRule {
   bind?(local: LocalName, place: Place): void
-  /** A name as a value. The name of what is called comes here too, and `db` only where it is not followed by a table. */
+  /** A name as a value. Also called for the name of a callee; called for `db` only if no table follows. */
   identifier?(node: Identifier, meaning: Meaning, place: Place): void
   constructorPattern?(node: ConstructorPattern, place: Place): void
   assign?(node: Assign, place: Place): void
-  /** `piped` arguments come from the left of `|>`. */
+  /** `piped` arguments come from the left side of `|>`. */
   call?(node: Call, piped: 0 | 1, place: Place): void
   member?(node: Member, place: Place): void
   match?(node: Match, place: Place): void

@@ -31,7 +31,7 @@ const FUNCTIONS: Readonly<Record<string, BuiltinArity>> = {
   workflow_wait_signal: arity(1)
 }
 
-/** Values and namespaces that every program has. `db` is not among them: what it may be used for is checked by itself. */
+/** Values and namespaces that every program has. `db` is not among them: a separate rule checks its uses. */
 const VALUES =
   'None Unit null std OpenClaw Browser Speech HTTP secrets fs process env path json workflow mobile regex csv toml yaml io http'
 

@@ -22,7 +22,10 @@ export interface CheckedNames {
   readonly records: RecordTypes
 }
 
-/** Everything that needs to know what names mean, found in one walk, and what types are wrong. `strict` takes no name on trust. */
+/**
+ * All checks that need name resolution or types, found in one walk. With `strict`, names from
+ * the host must be declared, too.
+ */
 export function checkNames(module: Module, strict: boolean): CheckedNames {
   const tables = tablesOf(module)
   const purity = new PurityRule(tables)

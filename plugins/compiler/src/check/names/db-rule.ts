@@ -9,14 +9,14 @@ import type { BodyRule, Meaning, Place } from './body-rule.ts'
 /** Modifiers whose arguments may be bare names of columns. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
-/** Findings for which a name that is alike is looked for. */
+/** Findings that get a "did you mean" suggestion. */
 const COMPARED = 100
 
 /** Checks uses of `db`: tables, columns, chains and raw SQL. */
 export class DbRule implements BodyRule {
   readonly found: Diagnostic[] = []
   readonly #tables: DbTables
-  /** Calls of chains that were read from their outermost call, and members that were looked at with their call. */
+  /** Calls already read as part of a chain, and members already checked with their call. */
   readonly #read = new Set<Expression>()
 
   constructor(tables: DbTables) {
@@ -65,7 +65,7 @@ export class DbRule implements BodyRule {
     )
   }
 
-  /** Says so when a table is not declared. */
+  /** Reports an undeclared table. */
   #table(expression: Expression): boolean {
     this.#read.add(expression)
     const table = tableOf(expression)

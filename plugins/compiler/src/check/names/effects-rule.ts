@@ -8,7 +8,7 @@ import type { Name, Span } from '../../syntax/node.ts'
 import { memberPath } from '../member-path.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
 
-/** Effects of what the host gives, by the beginning of its path. */
+/** Effects of host functions, by path prefix. */
 const OF_HOST: Readonly<Record<string, string>> = {
   'std.http': 'net',
   'std.fs': 'fs',
@@ -40,7 +40,7 @@ const CODES: Readonly<Record<string, DiagnosticCode>> = {
   llm: 'vox/effect/missing-llm-decl'
 }
 
-/** Why something has an effect. */
+/** Reason for an effect. */
 interface Cause {
   readonly what: string
   readonly span: Span
@@ -49,10 +49,10 @@ interface Cause {
 /** By effect: its first cause. */
 type Effects = Map<string, Cause>
 
-/** Functions that say which effects they have, and those that say that they have none, with everything that they call. */
+/** Functions that declare their effects or declare to have none, with all their callees. */
 export class EffectsRule implements BodyRule {
   readonly #effects = new Map<Declaration, Effects>()
-  /** By what is called: who calls it, and where first. */
+  /** By callee: its callers, each with the first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
 
   member(node: Member, place: Place): void {
@@ -144,7 +144,7 @@ export class EffectsRule implements BodyRule {
   }
 }
 
-/** The effects that a function says it has, behind `uses` or in `@uses(…)`; null where it says nothing. */
+/** The effects that a function declares with `uses` or `@uses(…)`; null without a declaration. */
 function rowOf({ effects, decorators }: FunctionDeclaration): Name[] | null {
   const marks = decorators.filter(({ name }) => name.text === 'uses')
   if (effects.length === 0 && marks.length === 0) return null

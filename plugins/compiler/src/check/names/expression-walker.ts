@@ -9,7 +9,7 @@ import { BUILTINS } from './builtins.ts'
 import { boundNames, type ModuleNames } from './module-names.ts'
 import { type LocalName, Scopes } from './scopes.ts'
 
-/** Walks statements and expressions with the names that are known at each place, and shows rules what it meets. */
+/** Walks statements and expressions with the names in scope, and calls the rules for each node. */
 export abstract class ExpressionWalker implements Place {
   readonly names: ModuleNames
   readonly item: Declaration
@@ -204,7 +204,7 @@ export abstract class ExpressionWalker implements Place {
   }
 
   #arm({ patterns, guard, body }: MatchArm): void {
-    // Each of several patterns binds the same names.
+    // All alternatives of a pattern bind the same names.
     for (const pattern of patterns) this.pattern(pattern)
     this.optional(guard)
     if (isStatement(body)) this.statement(body)

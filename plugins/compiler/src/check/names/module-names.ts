@@ -13,16 +13,16 @@ export interface ModuleName {
   readonly kind: 'function' | 'constructor' | 'actor' | 'constant' | 'import' | 'other'
   readonly name: Name
   readonly declaration: Declaration
-  /** null for what cannot be called, or takes what is not known. */
+  /** null if it cannot be called or its parameters are unknown. */
   readonly signature: Signature | null
-  /** Of a constructor: all of its type. */
+  /** All type arguments of a constructor. */
   readonly variants: readonly Variant[]
   readonly isDeprecated: boolean
 }
 
 export type ModuleNames = ReadonlyMap<string, ModuleName>
 
-/** Of declarations with one name the first counts. */
+/** The first declaration of a name counts. */
 export function moduleNames({ items }: Module): ModuleNames {
   const names = new Map<string, ModuleName>()
   for (const declaration of items) {
@@ -65,7 +65,7 @@ function namesOf(declaration: Declaration): ModuleName[] {
         const signature = variant.isRecord ? null : { params: variant.fields, result: null }
         return entry('constructor', variant.name, { signature, variants })
       })
-      // A variant may be called as its type is.
+      // A variant may have the name of its type.
       return [...constructors, type]
     }
     case 'Actor':
@@ -91,7 +91,7 @@ function namesOf(declaration: Declaration): ModuleName[] {
   }
 }
 
-/** Names that one item of an import gives to a module. */
+/** Names that one import item adds to a module. */
 export function importedNames(item: Extract<Declaration, { kind: 'Import' }>['items'][number]): Name[] {
   if (item.kind === 'RustImport') return [item.alias ?? item.crate]
   if (item.kind === 'ReactImport') return [item.name]
@@ -114,7 +114,7 @@ export function boundNames(pattern: Pattern): Name[] {
   }
 }
 
-/** The decorator that says that a declaration should not be used any more. */
+/** The decorator that deprecates a declaration. */
 export function deprecation(decorators: readonly Decorator[]): Decorator | undefined {
   return decorators.find(({ name }) => name.text === 'deprecated')
 }

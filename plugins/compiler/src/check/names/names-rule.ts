@@ -10,16 +10,16 @@ import type { BodyRule, Meaning, Place } from './body-rule.ts'
 import type { ModuleName } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
-/** Names are compared with all others to find one that is alike; in a file full of wrong names that would take long. */
+/** Limit on suggestions: each compares a name with all others, which is slow in a file full of wrong names. */
 const COMPARED_NAMES = 100
 
-/** Names that nothing has, deprecated names, and assignments to what cannot be assigned to. */
+/** Unresolved names, deprecated names, and assignments to immutable targets. */
 export class NamesRule implements BodyRule {
   readonly found: Diagnostic[] = []
   readonly #strict: boolean
   #compared = 0
 
-  /** `strict` asks for a declaration of what the host may supply, too. */
+  /** With `strict`, names from the host must be declared, too. */
   constructor(strict: boolean) {
     this.#strict = strict
   }
@@ -86,7 +86,7 @@ export class NamesRule implements BodyRule {
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
-        // Only the worker that runs the workflow may know an activity.
+        // Activities may be registered only in the worker that runs the workflow.
         ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
         ...(near === undefined
           ? {}
@@ -99,13 +99,13 @@ export class NamesRule implements BodyRule {
   }
 }
 
-/** Names that the host supplies in places of one sort: remote steps, and hooks of React. */
+/** Names from the host in places of one kind: remote steps and React hooks. */
 function isSupplied(name: string, { item }: Place): boolean {
   if (name.startsWith('mesh_')) return true
   return item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')
 }
 
-/** An element that is written with arguments that have no names looks like any other call. */
+/** An element with positional arguments looks like any other call. */
 function isTag(name: string, { item }: Place): boolean {
   return showsView(item) && /^[a-z]/.test(name) && isViewTag(name)
 }

@@ -7,11 +7,11 @@ import type { BodyRule, Place } from './body-rule.ts'
 
 /** An option, and the calls where it has an effect. */
 interface Option {
-  /** Literals that its value can be written as. */
+  /** Literal kinds of its value. */
   readonly kinds: readonly Expression['kind'][]
-  /** Texts that it can be; null for any. */
+  /** Allowed texts; null for any. */
   readonly texts: readonly string[] | null
-  /** Calls that have a use for it. */
+  /** Calls that the option applies to. */
   readonly of: readonly Called['kind'][]
 }
 
@@ -130,7 +130,7 @@ export class OptionsRule implements BodyRule {
     )
   }
 
-  /** Only what may fail can be tried again; told where the called function says what it returns. */
+  /** Only a call that may fail can be retried; reported if the callee declares its result. */
   #operand(operand: Expression, place: Place): void {
     if (operand.kind === 'Missing') return
     const callee = operand.kind === 'Call' && operand.callee.kind === 'Identifier' ? operand.callee : null
@@ -151,7 +151,7 @@ function declaredBy({ item }: Place): Called | null {
   return item.kind === 'Activity' ? activity(item.name.text) : null
 }
 
-/** null where it is not known what is called. */
+/** null if the callee is unknown. */
 function calledBy(operand: Expression, place: Place): Called | null {
   if (operand.kind === 'With') return calledBy(bare(operand.operand), place)
   if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return null

@@ -11,7 +11,7 @@ interface Write {
   /** The write itself: `inserts into Task`, `calls add_task`. */
   readonly what: string
   readonly span: Span
-  /** The function that it calls for that; null when it does so itself. */
+  /** The callee that writes; null if the function writes itself. */
   readonly through: Declaration | null
 }
 
@@ -22,11 +22,11 @@ const WRITES = {
   UnsafeQueryRawClause: 'runs SQL on'
 }
 
-/** Functions that must only read: `@query`, with everything that they call. */
+/** Functions that must only read: `@query` functions and all their callees. */
 export class PurityRule implements BodyRule {
   readonly #tables: DbTables
   readonly #writes = new Map<Declaration, Write>()
-  /** By what is called: who calls it, and where first. */
+  /** By callee: its callers, each with the first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
   readonly #queries: FunctionDeclaration[] = []
 

@@ -5,7 +5,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import { CURATED_CRATES } from '../rust-crates.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** Checks that names used from a crate exist in it, as far as they are known. */
+/** Checks that names used from a crate exist, for crates with a known list. */
 export class RustRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -1,15 +1,15 @@
 import type { Name } from '../../syntax/node.ts'
 
-/** A name that is known in a part of one body. */
+/** A name that is in scope in a part of one body. */
 export interface LocalName {
   readonly kind: 'parameter' | 'variable' | 'state' | 'implicit'
   readonly name: Name
   readonly isMutable: boolean
-  /** Whether `mut` can be written before the name to make it assignable. */
+  /** True if `mut` can be written before the name to make it assignable. */
   readonly canBeMutable: boolean
 }
 
-/** Names of the bodies around a place. Looking one up takes the same time however deep the place is. */
+/** Nested scopes of a place. A lookup takes the same time at any depth. */
 export class Scopes {
   readonly #byName = new Map<string, LocalName[]>()
   readonly #bound: string[] = []
@@ -26,7 +26,7 @@ export class Scopes {
     return this.#byName.get(name)?.at(-1)
   }
 
-  /** Names that are known here, for messages. */
+  /** Names in scope here, for messages. */
   names(): string[] {
     return [...this.#byName].flatMap(([name, known]) => (known.length > 0 ? [name] : []))
   }

@@ -5,7 +5,7 @@ import { memberPath } from '../member-path.ts'
 import { NAMESPACE_MEMBERS, STD_MEMBERS } from '../std-members.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** Functions that the standard library and its related namespaces do not have: `std.fs.raed`, `Speech.transcrbe`. */
+/** Unknown functions of the standard library and its related namespaces: `std.fs.raed`, `Speech.transcrbe`. */
 export class StdRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

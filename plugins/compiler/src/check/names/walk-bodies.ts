@@ -16,7 +16,7 @@ import type { LocalName } from './scopes.ts'
 /** Decorators whose arguments are expressions over the parameters. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])
 
-/** Walks all bodies of a module once, with the names that are known at each place, and shows rules what it meets. */
+/** Walks all bodies of a module once, with the names in scope, and calls the rules for each node. */
 export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNames {
   const names = moduleNames(module)
   for (const item of module.items) {
@@ -29,7 +29,7 @@ export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNa
 }
 
 class BodyWalker extends ExpressionWalker {
-  /** Loose statements see each other's variables. */
+  /** Top-level statements see each other's variables. */
   script(statements: readonly ScriptStatement[]): void {
     for (const { statement } of statements) this.statement(statement)
   }
@@ -90,7 +90,7 @@ class BodyWalker extends ExpressionWalker {
     }
   }
 
-  /** `request` and the parameters of the path are known without being declared. */
+  /** `request` and the path parameters are declared implicitly. */
   #route({ path, params, body }: HttpRoute): void {
     this.bind(implicit('request'))
     for (const name of pathParameters(path.value)) this.bind(implicit(name))

@@ -8,36 +8,36 @@ import { memberPath } from '../member-path.ts'
 import { boundNames, type ModuleNames } from '../names/module-names.ts'
 import { type Flows, NOWHERE, type Origins, SECRET, union } from './flow.ts'
 
-/** Calls that give what a model must not see. */
+/** Calls that return values a model must not see. */
 const SECRETS = /^(secrets\.\w+|std\.secrets\.\w+|(std\.)?env\.get)$/
 
-/** Functions of the language whose result holds what they are given. */
+/** Builtin functions whose result contains their arguments. */
 const HOLDS: ReadonlySet<string> = new Set(['str', 'to_string', 'Some', 'Ok', 'Error', 'Err'])
 
-/** Parts of the standard library that give back what they are given in another form. */
+/** Standard library functions that return their arguments in another form. */
 const REWRITES = /^(std\.)?(json|csv|toml|yaml|path|list)\./
 
-/** Methods that tell something of a value, and not the value. */
+/** Methods that return a property of a value, not the value itself. */
 const MEASURES: ReadonlySet<string> = new Set(
   'len length chars_count is_empty contains starts_with ends_with index_of is_some is_none is_ok is_err any all'.split(
     ' '
   )
 )
 
-/** Times that a body is read at most; variables that get each other's values in turn need more than one. */
+/** Maximum passes over a body; variables that assign each other need more than one. */
 const MAX_PASSES = 20
 
 export interface Surroundings {
   readonly names: ModuleNames
   readonly flows: Flows
-  /** Functions that a model answers. */
+  /** Functions that call a model. */
   readonly answered: ReadonlySet<Declaration>
 }
 
-/** Receives each value that reaches a model: `value` is an argument of a call of `to`, directly or through its callees. */
+/** Receives each value that reaches a model; `value` is an argument of a call of `to`, directly or through callees. */
 export type Told = (value: Expression, origins: Origins, to: string) => void
 
-/** Where the values of one body come from. Names are not told apart by their scopes: more may come from a secret than does. */
+/** Origins of the values in one body. Scopes are ignored, so the result is an over-approximation. */
 export class BodyFlow {
   readonly #surroundings: Surroundings
   readonly #told: Told
@@ -50,7 +50,7 @@ export class BodyFlow {
     this.#told = told
   }
 
-  /** Where the result of a body comes from. */
+  /** Origins of the body's result. */
   of(params: readonly Param[], body: Expression): Origins {
     for (const [index, { name }] of params.entries()) this.#bind(name.text, new Set([index]))
     // An assignment in a loop may reach a read above it.

@@ -1,6 +1,6 @@
 import type { Declaration } from '../../syntax/ast.ts'
 
-/** Where a value may come from: a secret, or a parameter of the function that it is in. */
+/** Possible origin of a value: a secret, or a parameter of its function. */
 export type Origin = typeof SECRET | number
 
 export const SECRET = 'secret'
@@ -17,7 +17,7 @@ export function union(parts: readonly Origins[]): Origins {
 
 /** Summary of a function for its callers. */
 export interface Flow {
-  /** Where its result may come from. */
+  /** Possible origins of its result. */
   result: Origins
   /** Parameters that reach a model. */
   readonly told: Set<number>

@@ -16,7 +16,7 @@ interface Part {
   readonly body: Expression
 }
 
-/** Secrets and variables of the environment that are given to functions that a model answers. */
+/** Secrets and environment variables that reach functions answered by a model. */
 export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagnostic[] {
   const answered = new Set<Declaration>(items.filter(isAnswered))
   if (answered.size === 0) return []
@@ -51,12 +51,12 @@ function spread(
     flow.result = flowOf(item, surroundings, (_, origins) => {
       for (const origin of origins) if (origin !== SECRET) flow.told.add(origin)
     })
-    // A set that grows while it is gone through is gone through to its end.
+    // The loop also visits elements that are added to the set meanwhile.
     if (flow.result.size + flow.told.size > size) for (const user of users.get(item) ?? []) open.add(user)
   }
 }
 
-/** By declaration: those that name it. */
+/** By declaration: the declarations that name it. */
 function usersOf(items: readonly Declaration[], names: ModuleNames): ReadonlyMap<Declaration, Set<Declaration>> {
   const users = new Map<Declaration, Set<Declaration>>()
   for (const item of items) {
@@ -101,7 +101,7 @@ function partsOf(item: Declaration): readonly Part[] {
   }
 }
 
-/** Loose statements see each other's variables. */
+/** Top-level statements see each other's variables. */
 function scriptOf(items: readonly Declaration[]): Block | null {
   const statements = items.flatMap(item => (item.kind === 'ScriptStatement' ? [item.statement] : []))
   const [first, last] = [statements[0], statements.at(-1)]

@@ -34,7 +34,7 @@ export abstract class AccessTypes extends BodyContext {
     return ANY
   }
 
-  /** A field of what may be missing, or may have failed. */
+  /** Access to a field of an Option or a Result. */
   #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
     const found = this.signatures.reader.fieldsOf(inner)?.get(property.text)
     const name = of.kind === 'answer' ? show(of.value) : show(of)
@@ -54,7 +54,7 @@ interface Wrapping {
   readonly inner: ValueType
 }
 
-/** null for what is no Option and no Result. */
+/** null unless it is an Option or a Result. */
 function wrapping(type: ValueType): Wrapping | null {
   if (type.kind === 'answer') {
     const within = wrapping(type.value)

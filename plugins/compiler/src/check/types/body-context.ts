@@ -14,7 +14,7 @@ import { unwrapFix } from './unwrap-fix.ts'
 export interface Frame {
   /** Declared result type; null without one. */
   readonly declared: ValueType | null
-  /** Types of what it returns before its end. */
+  /** Types of the early returns. */
   readonly returns: ValueType[]
 }
 
@@ -28,7 +28,7 @@ export abstract class BodyContext {
     this.signatures = signatures
   }
 
-  /** The type of an expression; with `tail`, the type that the function returns whose last expression this is. */
+  /** The type of an expression; with `tail`, the result type of the function that ends with this expression. */
   abstract infer(expression: Expression, tail?: ValueType | null): ValueType
 
   bind(name: string, type: ValueType): void {
@@ -43,12 +43,12 @@ export abstract class BodyContext {
     for (const [name, found] of patternTypes(pattern, type, this.signatures)) this.bind(name, found)
   }
 
-  /** Says that a value stands where a type is expected. */
+  /** Reports a value of an unexpected type. */
   protected expect(value: Expression, wanted: ValueType): void {
     expectRecords(value, wanted, this.signatures)
   }
 
-  /** `otherwise` are fixes for what does not hold the wanted value either. */
+  /** `otherwise` holds fixes for a value that does not contain the expected type either. */
   protected mismatch(
     code: DiagnosticCode,
     message: string,

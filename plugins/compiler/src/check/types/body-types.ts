@@ -8,9 +8,9 @@ import type { Span } from '../../syntax/node.ts'
 import { PlainTypes } from './plain-types.ts'
 import { ANY, BOOL, fits, join, NEVER, show, UNIT, type ValueType } from './type.ts'
 
-/** Types of the expressions in one body. Reports only what is certain. */
+/** Types of the expressions in one body. Reports certain errors only. */
 export class BodyTypes extends PlainTypes {
-  /** `first` is the type of the first one where it does not say its own. */
+  /** `first` is the type of the first parameter if it has no annotation. */
   override params(params: readonly Param[], first: ValueType = ANY): ValueType[] {
     return params.map(({ name, type, value }, index) => {
       const read = type === null && index === 0 ? first : this.signatures.reader.read(type)
@@ -23,11 +23,11 @@ export class BodyTypes extends PlainTypes {
     })
   }
 
-  /** Reads the body of a function and gives what it returns. */
+  /** Reads the body of a function; returns its result type. */
   override body(body: Expression, declared: ValueType | null): ValueType {
     const outer = this.frame
     this.frame = { declared, returns: [] }
-    // The value of the last expression is dropped where nothing is returned.
+    // The value of the last expression is dropped if the function returns nothing.
     const tail = declared === null || isUnit(declared) ? null : declared
     const last = this.infer(body, tail)
     if (tail !== null) this.expect(body, tail)
@@ -36,7 +36,7 @@ export class BodyTypes extends PlainTypes {
     return declared ?? result
   }
 
-  /** Compares a value with the type that its declaration gives it, and gives the one that counts. */
+  /** Compares a value with its declared type; returns the type that counts. */
   declared(value: Expression, type: Param['type'], code: DiagnosticCode, what: string): ValueType {
     const found = this.infer(value)
     if (type === null) return found
@@ -49,7 +49,7 @@ export class BodyTypes extends PlainTypes {
     return wanted
   }
 
-  /** The type of an expression; with `tail`, the type that the function returns whose last expression this is. */
+  /** The type of an expression; with `tail`, the result type of the function that ends with this expression. */
   override infer(expression: Expression, tail: ValueType | null = null): ValueType {
     this.signatures.depth++
     const found = this.#infer(expression, tail)
@@ -129,7 +129,7 @@ export class BodyTypes extends PlainTypes {
         return UNIT
       case 'Loop':
         this.infer(statement.body)
-        // It ends by `return` or not at all, unless a `break` leaves it.
+        // A loop ends by `return` or never, unless a `break` leaves it.
         return ANY
       default:
         return NEVER
@@ -140,7 +140,7 @@ export class BodyTypes extends PlainTypes {
     const found = this.infer(value)
     const wanted = this.infer(target)
     if (operator === '=') this.expect(value, wanted)
-    // Another operator takes what it takes, and numbers of either sort become each other.
+    // Other operators accept their own operands; numbers of both kinds convert to each other.
     if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
     this.mismatch('typecheck.assign_mismatch', 'the value is another type than its variable', value, wanted, found)
   }
@@ -159,7 +159,7 @@ export class BodyTypes extends PlainTypes {
   }
 }
 
-/** Has a declaration say that its value may have failed. */
+/** Makes a declaration accept a failed value. */
 function resultFix(declared: Span, found: ValueType): Fix[] {
   const [value] = found.kind === 'generic' && found.name === 'Result' ? found.args : []
   if (value?.kind !== 'plain') return []
@@ -175,7 +175,7 @@ function isUnit(type: ValueType): boolean {
   return type.kind === 'plain' && type.name === 'Unit'
 }
 
-/** The type of a variable that may get other values: what its first one is made of says little. */
+/** The type of a mutable variable: the type of its first value is not reliable. */
 function settled(type: ValueType): ValueType {
   return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'answer' ? ANY : type
 }

@@ -21,7 +21,7 @@ const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
 
 /** Types of calls and their arguments: functions, methods, handlers, actors, components, constructors. */
 export abstract class CallTypes extends AccessTypes {
-  /** Types of the elements that functions without a name are called with. */
+  /** Element types for the parameters of anonymous functions. */
   protected readonly items = new Map<Expression, ValueType>()
 
   protected call(call: Call, piped: ValueType | null): ValueType {
@@ -144,7 +144,7 @@ export abstract class CallTypes extends AccessTypes {
     }
   }
 
-  /** Of a constructor that is written like a struct. */
+  /** A constructor written as a struct. */
   protected members(entries: readonly ObjectEntry[], { signature }: ModuleName): void {
     for (const entry of entries) {
       const type = signature?.params.find(({ name }) => name.text === entryKey(entry))?.type ?? null

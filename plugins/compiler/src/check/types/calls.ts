@@ -37,7 +37,7 @@ export function builtinResult(name: string, given: Given): ValueType {
   return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
 }
 
-/** The type of what a name of the module stands for when it is called. */
+/** The result type of calling a module name. */
 export function calledType({ kind, declaration }: ModuleName, signatures: Signatures): ValueType {
   if (kind === 'constructor' && declaration.kind === 'Type') {
     return signatures.reader.declared(declaration.name.text) ?? ANY
@@ -45,7 +45,10 @@ export function calledType({ kind, declaration }: ModuleName, signatures: Signat
   return kind === 'function' ? signatures.resultOf(declaration) : ANY
 }
 
-/** Compares arguments with the parameters that they go to; `piped` stands before them. How many there are is checked elsewhere. */
+/**
+ * Compares arguments with their parameters; `piped` comes first. Another rule checks the number of
+ * arguments.
+ */
 export function checkArguments(
   call: Call,
   given: readonly ValueType[],

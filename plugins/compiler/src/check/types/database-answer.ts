@@ -25,7 +25,7 @@ export function databaseAnswer(
   for (const { name, value } of args) {
     const found = infer(value)
     const isStored = op === 'Insert' || op === 'Update'
-    // A list that is only known when the program runs belongs to `in`.
+    // A list from run time belongs to `in`.
     const isOneOf = !isStored && found.kind === 'generic' && found.name === 'List'
     if (name !== null && !isOneOf) compare(name, found, value)
     const record = bare(value)

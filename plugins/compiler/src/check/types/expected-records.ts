@@ -7,8 +7,8 @@ import type { Signatures } from './signatures.ts'
 import { ANY, type ValueType } from './type.ts'
 
 /**
- * Notes records that are written as `{ title: "x" }` where a type is expected that gives them more members than they
- * have: `expression` stands where `wanted` is. What is behind names and calls has been made elsewhere, and is left alone.
+ * Records written as `{ title: "x" }` where the expected type has more members. `expression` is the value, `wanted` its
+ * expected type. Values of names and calls were made elsewhere and are skipped.
  */
 export function expectRecords(expression: Expression, wanted: ValueType, signatures: Signatures): void {
   if (wanted.kind === 'answer') {
@@ -65,7 +65,7 @@ function expectLast(statements: readonly Statement[], wanted: ValueType, signatu
   if (last?.kind === 'ExpressionStatement') expectRecords(last.expression, wanted, signatures)
 }
 
-/** Type inside of `Some`, `Ok` and `Error`; other calls have separate parameters. */
+/** Type inside `Some`, `Ok` and `Error`; other calls have their own parameters. */
 function expectPayload({ callee, args }: Call, wanted: ValueType, signatures: Signatures): void {
   const [only] = args
   if (callee.kind !== 'Identifier' || only === undefined || signatures.names.has(callee.name)) return
@@ -89,7 +89,7 @@ function expectRecord(record: ObjectLiteral, wanted: ValueType, signatures: Sign
   if (name !== null && declaredMembers(wanted).some(field => hasOwnValue(field) && !given.has(field.name.text))) {
     signatures.expect(record, name)
   }
-  // A column that may be empty takes the value itself.
+  // An optional column accepts the value itself.
   const inner = isNamed(wanted, 'Option') ? argument(wanted, ['Option'], 0) : null
   if (inner !== null) {
     expectRecord(record, inner, signatures)
@@ -102,7 +102,7 @@ function expectRecord(record: ObjectLiteral, wanted: ValueType, signatures: Sign
   }
 }
 
-/** Whether a member has a value where a record does not give it one. */
+/** True if a member has a default value. */
 export function hasOwnValue({ value, type, isOptional }: Field): boolean {
   if (value !== null || isOptional) return true
   return type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')

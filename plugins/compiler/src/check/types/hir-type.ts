@@ -6,13 +6,13 @@ import { moduleNames } from '../names/module-names.ts'
 import { ModuleTypes } from './module-types.ts'
 import type { ValueType } from './type.ts'
 
-/** Types that the author left out, as far as they are known for certain. */
+/** Inferred types, where they are certain. */
 export function knownTypes(module: Module): KnownTypes {
   const types = new ModuleTypes(module, moduleNames(module), tablesOf(module))
   return { results: declaration => hirType(types.resultOf(declaration)), records: types.records }
 }
 
-/** A type as the document prints it; null where a part of it is not known. */
+/** A type as the document prints it; null if a part is unknown. */
 export function hirType(type: ValueType): HirType | null {
   switch (type.kind) {
     case 'plain':

@@ -17,7 +17,7 @@ const TEXT = always(STR)
 const NUMBER = always(INT)
 const TRUTH = always(BOOL)
 
-/** Methods of the types of the language, by the name of the type. */
+/** Methods of builtin types, by type name. */
 const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
   str: table([
     ['len chars_count', NUMBER],
@@ -63,8 +63,7 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
 }
 
 /**
- * Result type of a method; undefined when the type has no such method, and any type where the methods are not
- * known.
+ * Result type of a method; undefined if the type lacks it, any if its methods are unknown.
  */
 export function methodResult(object: ValueType, method: string): ValueType | undefined {
   if (object.kind === 'answer') {

@@ -11,10 +11,10 @@ import { TypeReader } from './read-type.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, type ValueType } from './type.ts'
 
-/** Levels of syntax, through all functions that are being read, below which no further function is read for its caller. */
+/** Depth of nested reads, in syntax levels; deeper functions are not read for their callers. */
 const MAX_DEPTH = 300
 
-/** Types of a whole module. Each body is read once, when a caller asks what it returns or when its turn comes. */
+/** Types of a whole module. Each body is read once: on the first request for its result type, or in order. */
 export class ModuleTypes implements Signatures {
   readonly names: ModuleNames
   readonly tables: DbTables
@@ -125,7 +125,7 @@ export class ModuleTypes implements Signatures {
   #component({ params, members }: Component): void {
     const types = new BodyTypes(this)
     types.params(params)
-    // Members may use what is declared behind them.
+    // Members may use later declarations.
     for (const member of members) {
       const isValue = member.kind === 'State' || member.kind === 'Derived'
       if (isValue) types.bind(member.name.text, this.reader.read(member.type))

@@ -12,7 +12,7 @@ const RESULTS: ReadonlyMap<string, ValueType> = new Map([
   ...results('Speech.transcribe', STR)
 ])
 
-/** undefined for what is no such function. */
+/** undefined if there is no such function. */
 export function namespaceResult(namespace: string, name: string): ValueType | undefined {
   return RESULTS.get(`${namespace}.${name}`)
 }

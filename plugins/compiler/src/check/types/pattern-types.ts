@@ -2,7 +2,7 @@ import type { Pattern } from '../../syntax/ast-statements.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, generic, STR, type ValueType } from './type.ts'
 
-/** Names that a pattern binds, with the types that they have when it stands for a value of type `type`. */
+/** Names that a pattern binds, with their types when it matches a value of type `type`. */
 export function patternTypes(
   pattern: Pattern,
   type: ValueType,

@@ -9,11 +9,11 @@ import { operatorResult } from './operators.ts'
 import { checkRecord } from './records.ts'
 import { ANY, BOOL, FLOAT, generic, INT, join, plain, STR, show, UNIT, type ValueType } from './type.ts'
 
-/** Expressions but those that choose between others. */
+/** Expressions without branches. */
 export abstract class PlainTypes extends CallTypes {
-  /** `first` is the type of the first one where it does not say its own. */
+  /** `first` is the type of the first parameter if it has no annotation. */
   abstract params(params: readonly Param[], first?: ValueType): ValueType[]
-  /** Reads the body of a function and gives what it returns. */
+  /** Reads the body of a function; returns its result type. */
   abstract body(body: Expression, declared: ValueType | null): ValueType
 
   protected plain(expression: Expression): ValueType {
@@ -54,7 +54,7 @@ export abstract class PlainTypes extends CallTypes {
       case 'For': {
         const over = this.infer(expression.iterable)
         return this.locals.within(() => {
-          // Maps give pairs, and strings characters.
+          // Maps yield pairs, and strings characters.
           this.pattern(expression.binding, isList(over) ? itemOf(over) : ANY)
           if (expression.index !== null) this.bind(expression.index.text, INT)
           if (expression.key !== null) this.infer(expression.key)
@@ -151,7 +151,7 @@ export abstract class PlainTypes extends CallTypes {
   }
 }
 
-/** `{ detach: true }`, which only workflows take. */
+/** `{ detach: true }`, which only workflows accept. */
 function isDetached(options: Expression): boolean {
   const record = bare(options)
   if (record.kind !== 'Object') return false

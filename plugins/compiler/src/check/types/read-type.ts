@@ -34,7 +34,7 @@ export class TypeReader {
       else if (item.kind === 'Actor' || item.kind === 'Agent') {
         this.#declare(item.name.text, { kind: 'actor', declaration: item })
       } else if (item.kind === 'Type') {
-        // The fields of a generic type differ from use to use, and an alias may refer to itself.
+        // Fields of a generic type depend on its arguments, and an alias may refer to itself.
         const isKnown = item.generics.length === 0 && item.definition.form !== 'alias'
         this.#declare(item.name.text, isKnown ? { kind: 'declared', declaration: item } : ANY)
       }
@@ -45,7 +45,7 @@ export class TypeReader {
     if (!this.#declared.has(name)) this.#declared.set(name, type)
   }
 
-  /** Fields of a value; null where they are not known. */
+  /** Fields of a value; null if unknown. */
   fieldsOf(type: ValueType): ReadonlyMap<string, ValueType> | null {
     if (type.kind === 'record') return type.fields
     if (type.kind === 'row') {
@@ -71,7 +71,7 @@ export class TypeReader {
     return this.#declared.get(name)
   }
 
-  /** The type that an author wrote. Parameters of generic functions and names from elsewhere are of any type. */
+  /** The type of an annotation. Type parameters and unknown names are of any type. */
   read(type: Type | null): ValueType {
     switch (type?.kind) {
       case 'NamedType': {

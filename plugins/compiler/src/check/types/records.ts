@@ -8,7 +8,7 @@ import { declaredMembers, expectRecords, hasOwnValue } from './expected-records.
 import type { Signatures } from './signatures.ts'
 import { fits, show, type ValueType } from './type.ts'
 
-/** Compares what is written as `Point { x: 1 }` with the fields that the type declares. */
+/** Compares `Point { x: 1 }` with the declared fields of the type. */
 export function checkRecord(
   given: ReadonlyMap<string, ValueType>,
   { name, entries }: { readonly name: Name; readonly entries: readonly ObjectEntry[] },

@@ -6,14 +6,14 @@ import type { ModuleNames } from '../names/module-names.ts'
 import type { TypeReader } from './read-type.ts'
 import type { ValueType } from './type.ts'
 
-/** Queries of bodies about their module. */
+/** Questions that bodies ask their module. */
 export interface Signatures {
   readonly names: ModuleNames
   readonly tables: DbTables
   readonly reader: TypeReader
   /** Result type of a function, or type of a constant: the declared type, else the type of its body. */
   resultOf(declaration: Declaration): ValueType
-  /** Levels of syntax that are being read at this moment, counted by who reads them. */
+  /** Current depth of nested reads, in syntax levels. */
   depth: number
   report(diagnostic: Diagnostic): void
   /** Called with the expected type of a record that has fewer members than the type. */

@@ -1,10 +1,10 @@
 import type { Actor, Agent, Table, TypeDeclaration } from '../../syntax/ast.ts'
 
-/** The type of a value as far as it is known. */
+/** The type of a value, as far as known. */
 export type ValueType =
   /** Not known, or of any type: fits everywhere. */
   | { readonly kind: 'any' }
-  /** Of what never gives a value: `return`, `panic`. */
+  /** Type of expressions that never return: `return`, `panic`. */
   | { readonly kind: 'never' }
   | { readonly kind: 'plain'; readonly name: PlainName }
   | { readonly kind: 'generic'; readonly name: GenericName; readonly args: readonly ValueType[] }
@@ -32,7 +32,7 @@ export const STR = plain('str')
 export const BOOL = plain('bool')
 export const UNIT = plain('Unit')
 
-/** Whether a value of type `from` can stand where `to` is wanted. What is not known fits. */
+/** True if a value of type `from` is accepted as `to`. Unknown types fit. */
 export function fits(from: ValueType, to: ValueType): boolean {
   if (from.kind === 'any' || to.kind === 'any' || from.kind === 'never' || to.kind === 'never') return true
   if (from.kind === 'answer') return fits(from.value, to) || fits(generic('Result', from.value), to)
@@ -92,7 +92,7 @@ function fieldsFit(from: Record, to: Record): boolean {
   return [...to.fields].every(([name, type]) => fits(from.fields.get(name) ?? ANY, type))
 }
 
-/** The type of a value that comes from one of two places; any type where they differ. */
+/** The common type of two branches; any if they differ. */
 export function join(a: ValueType, b: ValueType): ValueType {
   if (a.kind === 'never') return b
   if (b.kind === 'never') return a
@@ -105,13 +105,13 @@ export function join(a: ValueType, b: ValueType): ValueType {
   return show(a) === show(b) ? a : ANY
 }
 
-/** Of the parts of two constructors: `Some(1)` and `None` are an `Option[int]` together. */
+/** Merges two constructors of one type: `Some(1)` and `None` are an `Option[int]`. */
 function known(a: ValueType, b: ValueType): ValueType {
   if (a.kind === 'any') return b
   return b.kind === 'any' ? a : join(a, b)
 }
 
-/** A type as people write it. */
+/** A type as shown to users. */
 export function show(type: ValueType): string {
   switch (type.kind) {
     case 'any':

@@ -6,7 +6,7 @@ import { fits, type ValueType } from './type.ts'
 /** Expressions that can be the receiver of a method without parentheses. */
 const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
 
-/** The fix for a value that stands where what it holds is wanted; none where that would not fit either. */
+/** The fix that unwraps a value of the expected type; none if the inner value would not fit either. */
 export function unwrapFix(at: Span | Expression, wanted: ValueType, found: ValueType): Fix[] {
   if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) return []
   const [inner] = found.args

@@ -21,9 +21,9 @@ export interface DbOperation {
 
 export interface DbChain {
   readonly operation: DbOperation
-  /** The first call's name: `filter` of `db.T.filter({ … }).limit(3)`. */
+  /** First call of the chain: `filter` in `db.T.filter({ … }).limit(3)`. */
   readonly head: Name
-  /** From the outermost to the one on the table. */
+  /** From the outermost call to the one on the table. */
   readonly calls: readonly Call[]
   readonly problems: readonly Diagnostic[]
 }
@@ -46,15 +46,15 @@ const HEADS: Readonly<Record<string, HirDbOperator>> = {
   query: 'UnsafeQueryRawClause'
 }
 
-/** Names that begin a chain on a table. */
+/** Methods that begin a chain on a table. */
 export const DB_HEADS: readonly string[] = Object.keys(HEADS)
 
-/** Names of what may follow in a chain. */
+/** Methods that may follow in a chain. */
 export const MODIFIERS: ReadonlySet<string> = new Set(['order_by', 'limit', 'select', 'sync', 'using', 'live', 'scope'])
 
 const RETRIEVAL = { fts: 'Fts', search: 'Fts', vector: 'Vector', hybrid: 'Hybrid' } as const
 
-/** Reads `db.T.head(…).modifier(…)…` from its outermost call; null when the call is something else. */
+/** Reads `db.T.head(…).modifier(…)…` from its outermost call; null for other calls. */
 export function readDbChain(call: Call, tables: DbTables): DbChain | null {
   const steps: Step[] = []
   let at: Expression = call
@@ -157,7 +157,7 @@ class ChainReader {
     this.#predicate = method === 'filter' ? reader.equalities(object) : reader.where(object)
   }
 
-  /** `find` is another word for `get`; as a search it is a form of the past. */
+  /** `find` is a deprecated synonym of `get`; searching with it is an old form. */
   #find(call: Call): void {
     const [argument] = call.args
     const kind = argument === undefined ? undefined : bare(argument.value).kind
@@ -170,7 +170,7 @@ class ChainReader {
     )
   }
 
-  /** Names of columns in a record that is written out, as an object or as named arguments. */
+  /** Column names in a record literal, written as an object or as named arguments. */
   #record(call: Call, name: Name, place: number): void {
     const named = call.args.flatMap(argument => (argument.name === null ? [] : [argument.name]))
     for (const column of named) this.#column(column.text, column)
@@ -273,7 +273,7 @@ class ChainReader {
     this.#capabilities = { ...this.#capabilities, retrieval_mode: RETRIEVAL[mode as keyof typeof RETRIEVAL] }
   }
 
-  /** The one argument of a modifier, which must be a string that is written out: plans are made before programs run. */
+  /** The only argument of a modifier; a string literal, since plans are made before programs run. */
   #text(call: Call, name: Name): string | null {
     if (!this.#count(call, name, 1, 1)) return null
     const given = bare((call.args[0] as Argument).value)
@@ -282,7 +282,7 @@ class ChainReader {
     return null
   }
 
-  /** The column that a string or a bare name stands for; null for other expressions. */
+  /** The column named by a string or a bare name; null for other expressions. */
   #columnOf(expression: Expression): string | null {
     const given = bare(expression)
     const column = given.kind === 'String' ? given.value : given.kind === 'Identifier' ? given.name : null

@@ -3,10 +3,10 @@ import type { Table } from '../../syntax/ast.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 
-/** Columns that a message lists at most. */
+/** Maximum number of columns listed in a message. */
 const SHOWN_COLUMNS = 20
 
-/** Of one table, its columns in the order of their declaration. */
+/** The columns of one table, in declaration order. */
 export class Columns {
   readonly table: string
   readonly names: readonly string[]
@@ -18,7 +18,7 @@ export class Columns {
     this.#indexes = new Map(this.names.map((column, index) => [column, index]))
   }
 
-  /** Place of a column among the declared ones; -1 for `_id`; undefined when the table has no such column. */
+  /** Index of a declared column; -1 for `_id`; undefined if the table has no such column. */
   indexOf(column: string): number | undefined {
     return column === '_id' ? -1 : this.#indexes.get(column)
   }

@@ -1,7 +1,7 @@
 import type { Module } from '../../syntax/ast.ts'
 import { Columns } from './columns.ts'
 
-/** Columns of the tables of a module by the names of the tables. Of two with one name the first counts. */
+/** Columns by table name, for the tables of a module. The first table of a name counts. */
 export type DbTables = ReadonlyMap<string, Columns>
 
 export function tablesOf({ items }: Module): DbTables {

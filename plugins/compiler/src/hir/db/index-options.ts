@@ -18,7 +18,7 @@ export interface IndexOption {
   readonly problem: 'not a record' | 'unknown' | 'value' | null
 }
 
-/** The options of an index as they are written, each with what is wrong with it. */
+/** The options of an index as written, each with its problem, if any. */
 export function indexOptions({ variant, options }: Index): IndexOption[] {
   if (options === null) return []
   const given = bare(options)

@@ -4,7 +4,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import type { HirPredicate } from '../hir-plan.ts'
 import type { Columns } from './columns.ts'
 
-/** A value that an operation on a table is given. */
+/** A value passed to a table operation. */
 export interface DbArgument {
   readonly name: string | null
   readonly value: Expression
@@ -31,18 +31,18 @@ export class PredicateReader {
   readonly problems: Diagnostic[]
   readonly #columns: Columns | undefined
 
-  /** Without columns, because the table is unknown, nothing is said about names of columns. */
+  /** Without columns (the table is unknown), column names are not checked. */
   constructor(columns: Columns | undefined, problems: Diagnostic[]) {
     this.#columns = columns
     this.problems = problems
   }
 
-  /** Of `filter`: every column equals its value. */
+  /** Predicate of `filter`: every column equals its value. */
   equalities({ entries }: ObjectLiteral): HirPredicate {
     return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), entryValue(entry))) }
   }
 
-  /** Conditions of one `where` object, joined by And when there are several. */
+  /** Conditions of one `where` object, joined by And. */
   where({ entries }: ObjectLiteral): HirPredicate {
     return joined(entries.flatMap(entry => this.#entry(entry)))
   }
@@ -68,7 +68,7 @@ export class PredicateReader {
     return this.#conditions(this.#column(entry), entryValue(entry))
   }
 
-  /** Whether a key is one of the words that join predicates; a table may have a column of that name instead. */
+  /** True if a key is a logical operator; a table may have a column of that name instead. */
   #isLogic(entry: ObjectEntry): boolean {
     return this.#columns?.indexOf(entryKey(entry)) === undefined
   }
@@ -143,14 +143,14 @@ export function entryKey({ key }: ObjectEntry): string {
   return 'text' in key ? key.text : key.value
 }
 
-/** The value of an entry; of the short form `{ a }` the variable `a`. */
+/** The value of an entry; for the short form `{ a }`, the variable `a`. */
 export function entryValue({ key, value }: ObjectEntry): Expression {
   if (value !== null) return value
   const { start, end } = key
   return 'text' in key ? { kind: 'Identifier', start, end, name: key.text } : key
 }
 
-/** An expression without the parentheses around it. */
+/** An expression without its surrounding parentheses. */
 export function bare(expression: Expression): Expression {
   let inner = expression
   while (inner.kind === 'Paren') inner = inner.inner

@@ -1,6 +1,6 @@
 import { words } from './word.ts'
 
-/** Keywords that introduce something to explain, and contextual keywords. */
+/** Keywords with an explanation, and contextual keywords. */
 export const KEYWORD_WORDS = words(`
 fn | fn name(param: T) to R { … } | Declares a function, or writes one without a name. | fn \${1:name}(\${2}) to \${3:Unit} {\\n    $0\\n}
 let | let name = value | Gives a value a name. | let \${1:name} = $0

@@ -1,6 +1,6 @@
 import { words } from './word.ts'
 
-/** Functions of the standard library by their paths behind `std.`. */
+/** Functions of the standard library, by their paths after `std.`. */
 export const STD_WORDS = words(`
 fs.read | (path: str) to Result[str] | The text of a file.
 fs.write | (path: str, text: str) to Result[Unit] | Writes a file.

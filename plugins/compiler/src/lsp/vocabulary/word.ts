@@ -1,7 +1,7 @@
 /** A word of the language as editors show it. */
 export interface Word {
   readonly name: string
-  /** How it is written: `len(x) to int`, `@table type Name { … }`. */
+  /** Its syntax: `len(x) to int`, `@table type Name { … }`. */
   readonly signature: string
   /** Summary in one sentence. */
   readonly text: string
@@ -10,8 +10,8 @@ export interface Word {
 }
 
 /**
- * Words from lines `name | signature | text | snippet`; the snippet may be left out. A bar that belongs to a part is
- * written `\\|`, and a line break of a snippet `\\n`.
+ * Parses words from lines `name | signature | text | snippet`; the snippet is optional. A literal bar is written `\\|`,
+ * and a line break in a snippet `\\n`.
  */
 export function words(lines: string): ReadonlyMap<string, Word> {
   return new Map(

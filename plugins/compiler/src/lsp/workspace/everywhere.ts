@@ -6,7 +6,7 @@ import type { Analysis } from '../analysis.ts'
 import { isExported, type Link, linksOf } from './links.ts'
 import type { Workspace } from './workspace.ts'
 
-/** The symbol that a word refers to, in the file that declares it. */
+/** The symbol that a word refers to, in its declaring file. */
 export interface Meant {
   readonly analysis: Analysis
   /** null for a whole file. */
@@ -15,13 +15,13 @@ export interface Meant {
   readonly at: Span
 }
 
-/** Words of one file that name one thing. */
+/** Occurrences of one symbol in one file. */
 export interface Named {
   readonly analysis: Analysis
   readonly occurrences: readonly Occurrence[]
-  /** Words that only mean something by way of another file: in imports, behind the name of a file, before an argument. */
+  /** Words resolved through another file: in imports, after a file name, as argument names. */
   readonly words: readonly Span[]
-  /** Occurrences of another name that an import gives it. */
+  /** Occurrences of its alias from an import. */
   readonly aliases: readonly Occurrence[]
 }
 
@@ -46,7 +46,7 @@ export function meantAt(analysis: Analysis, offset: number, workspace: Workspace
   return null
 }
 
-/** Final target of a link: a file may itself import the requested name. */
+/** Final target of a link: the file may itself import the name. */
 function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'symbol'> {
   const seen = new Set<LanguageSymbol>()
   let { target: analysis, symbol } = link
@@ -61,7 +61,7 @@ function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'sym
   return { analysis, symbol }
 }
 
-/** All words that name a symbol of a file, file by file, that file first. */
+/** All occurrences of a symbol, file by file, its own file first. */
 export function namedEverywhere(analysis: Analysis, symbol: LanguageSymbol, workspace: Workspace): Named[] {
   const own = ownerOf(symbol, analysis)
   if (!isExported(symbol) && own === null) return [inFile(analysis, symbol)]
@@ -101,7 +101,7 @@ function inFile(analysis: Analysis, symbol: LanguageSymbol): Named {
   return { analysis, occurrences: analysis.symbols.of(symbol), words: [], aliases: [] }
 }
 
-/** Import of the owner of a parameter that is named in a call elsewhere; null for a symbol that is not such a parameter. */
+/** Import of the owner of a parameter that another file names in a call; null for other symbols. */
 function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol | null {
   const { declaration } = symbol
   if (!('name' in declaration) || declaration.name === null) return null
@@ -117,8 +117,7 @@ interface Word {
 }
 
 /**
- * Words of a file that mean something of a link's target: what stands behind the name of a file, and the names of
- * arguments and attributes of what is called.
+ * Words of a file that refer to a link's target: members of a file, and argument or attribute names of a call.
  */
 function wordsBehind(link: Link, file: Analysis): Word[] {
   const isLocal = ({ start }: Span): boolean => file.symbols.at(start)?.symbol.definition === link.local
@@ -127,7 +126,7 @@ function wordsBehind(link: Link, file: Analysis): Word[] {
   const add = (word: Name, symbol: LanguageSymbol | undefined): void => {
     if (symbol !== undefined) found.push({ word, symbol })
   }
-  /** Symbol of a called word or an element. */
+  /** Symbol of a callee or an element. */
   const called = (callee: Expression): LanguageSymbol | undefined => {
     if (callee.kind === 'Identifier') return isLocal(callee) ? (link.symbol ?? undefined) : undefined
     if (callee.kind !== 'Member' || link.symbol !== null) return undefined

@@ -24,9 +24,9 @@ const EXPORTED: ReadonlySet<SymbolKind> = new Set<SymbolKind>([
 
 /** A name of another file that a file imports. */
 export interface Link {
-  /** The word that names it as its own file does; null for a whole file. */
+  /** The name in its own file; null for a whole file. */
   readonly token: Name | null
-  /** The word that names it here: its alias, else the same one. */
+  /** The name in this file: its alias, or else the same name. */
   readonly local: Name
   readonly target: Analysis
   /** The name in the imported file; null for a whole file. */
@@ -35,7 +35,7 @@ export interface Link {
 
 /** Imports of a file that resolve to existing files. */
 export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
-  // Most files import nothing, and need not be read for that.
+  // Most files import nothing; the others are not read for them.
   if (!analysis.text.includes('import')) return []
   return importsIn(analysis.parsed.module).flatMap(ways => {
     for (const { words, token, local } of ways) {
@@ -49,7 +49,7 @@ export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
   })
 }
 
-/** Exported symbols of a file under one name. A type and its constructor may share one. */
+/** Exported symbols of a file with one name. A type and its constructor may share a name. */
 export function exported({ symbols }: Analysis, name: string): LanguageSymbol[] {
   return [...symbols.symbols()].filter(symbol => symbol.name === name && EXPORTED.has(symbol.kind))
 }
@@ -59,13 +59,13 @@ export function isExported({ kind }: LanguageSymbol): boolean {
 }
 
 interface Import {
-  /** Of the path of the file. */
+  /** Path words of the file. */
   readonly words: readonly string[]
   readonly token: Name | null
   readonly local: Name
 }
 
-/** Possible targets of each import: the last word of `a.b` is a name of the file `a`, else `a/b` is a file. */
+/** Possible targets of each import: the last word of `a.b` is a symbol of the file `a`, else `a/b` is a file. */
 function importsIn({ items }: Module): Import[][] {
   return items.flatMap(item => {
     if (item.kind !== 'Import') return []

@@ -7,20 +7,20 @@ import type { OpenFiles } from '../open-files.ts'
 
 const SUFFIX = '.vox'
 
-/** Files of a workspace beyond which no further one is looked into. */
+/** Maximum number of scanned files in a workspace. */
 const MAX_FILES = 2000
 
 /** Maximum size of a source file, in bytes; larger ones are generated. */
 const MAX_BYTES = 1 << 20
 
-/** A file of the disk as it was when it was last looked at. */
+/** A file on disk at its last read. */
 interface ReadFile {
   readonly modified: number
   readonly size: number
   readonly analysis: Analysis
 }
 
-/** The files of an editor's folders: as they are in the editor where they are open, as they are on the disk otherwise. */
+/** The files of an editor's folders: open ones from the editor, others from disk. */
 export class Workspace {
   readonly #open: () => readonly TextDocument[]
   readonly #files: OpenFiles
@@ -34,12 +34,12 @@ export class Workspace {
     this.#options = options
   }
 
-  /** Folders as their URIs; what is no folder of this machine is left out. */
+  /** Folders as URIs; folders of other machines are left out. */
   useFolders(uris: readonly string[]): void {
     this.#folders = uris.flatMap(uri => pathOf(uri) ?? [])
   }
 
-  /** The file that an import of `from` names by the words of its path; null where there is none. */
+  /** The file that an import in `from` refers to; null if there is none. */
   imported(from: Analysis, words: readonly string[]): Analysis | null {
     const own = pathOf(from.document.uri)
     if (own === null || words.length === 0) return null
@@ -50,7 +50,7 @@ export class Workspace {
     return null
   }
 
-  /** All files that may import `from` or are imported by it, `from` itself included. */
+  /** All files that import `from` or are imported by it, and `from` itself. */
   around(from: Analysis): readonly Analysis[] {
     const own = pathOf(from.document.uri)
     if (own === null) return [from]
@@ -59,7 +59,7 @@ export class Workspace {
       const path = pathOf(uri)
       if (path?.endsWith(SUFFIX)) paths.add(path)
     }
-    // The neighbours of a file outside of all folders are the files in its folder.
+    // A file outside all folders has the files in its folder as neighbours.
     if (this.#folders.length === 0) collect(dirname(own), paths, false)
     for (const folder of this.#folders) collect(folder, paths, true)
     return [...paths].flatMap(path => (path === own ? from : (this.#at(path) ?? [])))
@@ -81,7 +81,7 @@ export class Workspace {
       this.#read.set(path, { modified, size, analysis })
       return analysis
     } catch {
-      // It is gone, or not for this user.
+      // The file is missing, or this user may not read it.
       this.#read.delete(path)
       return null
     }
@@ -107,7 +107,7 @@ function entriesOf(folder: string) {
   }
 }
 
-/** null for what is no file of this machine. */
+/** null unless it is a file of this machine. */
 function pathOf(uri: string): string | null {
   try {
     return uri.startsWith('file:') ? fileURLToPath(uri) : null

@@ -1,6 +1,6 @@
 import type { Template } from '../template.ts'
 
-/** Tables and functions that answer over HTTP. */
+/** Tables, and functions served over HTTP. */
 export const api: Template = {
   summary: 'tables, and functions that answer over HTTP',
   isServed: true,

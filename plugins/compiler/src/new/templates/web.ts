@@ -1,6 +1,6 @@
 import type { Template } from '../template.ts'
 
-/** Pages of a browser over tables. */
+/** Browser pages over tables. */
 export const web: Template = {
   summary: 'pages over tables: a list with a form, and a counter',
   isServed: true,

@@ -6,14 +6,14 @@ import { stringValue } from '../string-value.ts'
 import { describeKind, Kind, LAST_KEYWORD } from '../token.ts'
 import type { TokenList } from '../token-list.ts'
 
-/** Levels that brackets, blocks and other nested syntax may have. */
+/** Maximum nesting of brackets, blocks and other syntax. */
 export const MAX_NESTING = 250
-/** Levels that a syntax tree may have, chains such as `a + b + c` included, so that walking it by recursion is safe. */
+/** Maximum depth of a syntax tree, chains such as `a + b + c` included, so that recursive walks are safe. */
 export const MAX_HEIGHT = 1000
 
 /**
- * Reads a list of tokens. An error puts the parser into panic mode: nothing more is reported until the reader of a list of
- * items has found a place to go on from, and calls {@link recovered}.
+ * Reads a list of tokens. An error starts panic mode, which suppresses further errors. It ends when the reader of a
+ * list finds the next item and calls {@link recovered}.
  */
 export abstract class Cursor {
   readonly tokens: TokenList
@@ -23,13 +23,13 @@ export abstract class Cursor {
   /** Kind of the next token. */
   protected kind: number
   protected inPanic = false
-  /** Whether line breaks mean nothing here: inside of parentheses, brackets and object literals. */
+  /** True if line breaks are insignificant: inside parentheses, brackets and object literals. */
   protected joinsLines = false
-  /** Whether a brace opens the body of what is read: after `if`, `while`, `match` and `for … in`. */
+  /** True if a brace starts the body of the construct: after `if`, `while`, `match` and `for … in`. */
   protected beforeBody = false
-  /** Whether `=>` ends what is read: in the guard of an arm. */
+  /** True if `=>` ends the expression: in the guard of an arm. */
   protected beforeArrow = false
-  /** Greatest height among the nodes that were read since it was last set to 0. */
+  /** Maximum height of the nodes read since the last reset to 0. */
   protected height = 0
   #nesting = 0
   #lastError = -1
@@ -54,7 +54,7 @@ export abstract class Cursor {
     return this.tokens.text(this.position)
   }
 
-  /** Whether a line break that means something stands before the next token. */
+  /** True if a significant line break precedes the next token. */
   protected get onNewLine(): boolean {
     return !this.joinsLines && this.tokens.newlineBefore(this.position)
   }
@@ -83,14 +83,14 @@ export abstract class Cursor {
     return true
   }
 
-  /** Reads a token of that kind, or reports that it is missing and reads nothing. */
+  /** Reads a token of this kind; if it is missing, reports that and reads nothing. */
   protected expect(kind: number, where: string, details?: DiagnosticDetails): boolean {
     if (this.accept(kind)) return true
     this.failExpecting([describeKind(kind)], where, details)
     return false
   }
 
-  /** Whether the next token is the plain word `word`. */
+  /** True if the next token is the plain word `word`. */
   protected atWord(word: string): boolean {
     return this.isWord(this.position, word)
   }
@@ -108,7 +108,7 @@ export abstract class Cursor {
     return true
   }
 
-  /** Whether the next token can be a name where only a name can stand: any word does. */
+  /** True if the next token can be a name where only a name is allowed; any word can. */
   protected get atName(): boolean {
     return isNameKind(this.kind)
   }
@@ -120,7 +120,7 @@ export abstract class Cursor {
     return name
   }
 
-  /** Reads a name, or reports that `what` is missing and gives a name without text. */
+  /** Reads a name; if it is missing, reports `what` and returns an empty name. */
   protected expectName(what: string): Name {
     if (this.atName) return this.takeName()
     this.failExpecting([what], '')
@@ -159,13 +159,13 @@ export abstract class Cursor {
     return { kind: 'String', start: this.lastEnd, end: this.lastEnd, value: '' }
   }
 
-  /** Span of the next token; of no width, behind the last one, where the file has ended. */
+  /** Span of the next token; at the end of the file, zero width after the last token. */
   protected here(): Span {
     if (this.kind === Kind.EndOfFile) return { start: this.lastEnd, end: this.lastEnd }
     return { start: this.start, end: this.tokens.end(this.position) }
   }
 
-  /** How a message names the next token. */
+  /** The next token, as named in messages. */
   protected found(): string {
     if (this.kind === Kind.EndOfFile) return 'the end of the file'
     const { text } = this
@@ -180,7 +180,7 @@ export abstract class Cursor {
     this.fail(message, this.here(), { nodeKind, ...details })
   }
 
-  /** Reports an error and enters panic. Nothing is reported in panic, nor twice for one place. */
+  /** Reports an error and enters panic mode. Reports nothing in panic mode, and at most one error per position. */
   protected fail(
     message: string,
     span: Span = this.here(),
@@ -194,7 +194,7 @@ export abstract class Cursor {
     this.diagnostics.push(diagnostic(code, message, span, details))
   }
 
-  /** Reports something that does not keep the parser from reading on. */
+  /** Reports an error after which parsing goes on. */
   protected note(code: DiagnosticCode, message: string, span: Span, details: DiagnosticDetails = {}): void {
     if (!this.inPanic) this.diagnostics.push(diagnostic(code, message, span, details))
   }
@@ -203,7 +203,7 @@ export abstract class Cursor {
     this.inPanic = this.#isStopped
   }
 
-  /** Passes the next token; an opening bracket with everything up to its partner. */
+  /** Skips the next token; an opening bracket with everything up to its partner. */
   protected skip(): void {
     const partner = this.tokens.partner(this.position)
     if (partner > this.position) this.moveTo(partner + 1)
@@ -211,8 +211,8 @@ export abstract class Cursor {
   }
 
   /**
-   * Enters a level of nesting; false when there are too many. Then what is left of the file is not read: whatever could
-   * be said about it would be wrong.
+   * Enters a nesting level; false if there are too many. The rest of the file is then skipped: any message about
+   * it would be wrong.
    */
   protected enter(): boolean {
     if (++this.#nesting <= MAX_NESTING) return true
@@ -224,7 +224,7 @@ export abstract class Cursor {
     this.#nesting--
   }
 
-  /** Counts one more level on top of what was read. */
+  /** Adds one level on top of the last node. */
   protected grow(): void {
     if (++this.height > MAX_HEIGHT) this.#stop(`this has more than ${MAX_HEIGHT} levels`)
   }

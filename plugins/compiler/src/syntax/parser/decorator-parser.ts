@@ -15,7 +15,7 @@ const RETIRED = {
 
 const KINDS = ['query', 'mutation', 'server']
 
-/** Decorators, and the fields that they may precede. */
+/** Decorators, and the fields after them. */
 export abstract class DecoratorParser extends StatementParser {
   protected decorators(): Decorator[] {
     const decorators: Decorator[] = []
@@ -100,7 +100,7 @@ export abstract class DecoratorParser extends StatementParser {
     return { ...decorator, name: { ...decorator.name, text }, args: rest.length === 0 ? null : rest }
   }
 
-  /** Fields in braces, which must be next. Commas, line breaks or nothing stand between them. */
+  /** Fields in braces, which must be next. Separated by commas, line breaks or nothing. */
   protected fields(mayBeOptional: boolean): Field[] {
     return this.members('fields', () => this.field(mayBeOptional))
   }
@@ -116,7 +116,7 @@ export abstract class DecoratorParser extends StatementParser {
     return { kind: 'Field', start, end: this.lastEnd, decorators, name, isOptional, type, value }
   }
 
-  /** Items between braces, one after the other. */
+  /** Items between braces. */
   protected members<A>(what: string, item: () => A): A[] {
     const items: A[] = []
     const opening = this.position

@@ -8,23 +8,23 @@ import { isNameKind } from './cursor.ts'
 import { operatorOf } from './operators.ts'
 import { PatternParser } from './pattern-parser.ts'
 
-/** Operators, calls and members, and what else holds a list of expressions. */
+/** Operators, calls and members, and other nodes with lists of expressions. */
 export abstract class ExpressionParser extends PatternParser {
-  /** Whether what is read is iterated over: then `<` begins the element that is repeated, since no comparison is a list. */
+  /** True in the iterable of a loop: `<` then starts the repeated element, since no comparison is a list. */
   protected isIterated = false
 
-  /** Reads an operand without what may stand before and behind it. */
+  /** Reads an operand without prefix and postfix operators. */
   protected abstract primary(): Expression
   protected abstract block(): Block
   protected abstract statement(): Statement
-  /** The statement that begins with `target`: an assignment to it, or only the expression. */
+  /** The statement that starts with `target`: an assignment to it, or only the expression. */
   protected abstract statementOf(target: Expression): Statement
   /** Reads an element or a fragment; `<` or `<>` is next. */
   protected abstract markup(): Expression
-  /** Reads the braces with the children of an element that is written as a call. */
+  /** Reads the braces with the children of an element call. */
   protected abstract viewChildren(): Expression[]
 
-  /** Reads an expression of operators that bind more tightly than `level`. */
+  /** Reads an expression of operators that bind tighter than `level`. */
   protected expression(level = 0): Expression {
     if (!this.enter()) return this.missing()
     const outside = this.height
@@ -52,7 +52,7 @@ export abstract class ExpressionParser extends PatternParser {
     return left
   }
 
-  /** Reads a condition or a subject: an expression that a body in braces follows. */
+  /** Reads a condition or a subject, which is followed by a body in braces. */
   protected head(): Expression {
     const outer = this.beforeBody
     this.beforeBody = true
@@ -62,8 +62,8 @@ export abstract class ExpressionParser extends PatternParser {
   }
 
   /**
-   * Reads a body that is a block, one expression or one assignment, which is a block without braces then. Braces are a
-   * block unless they can only be an object.
+   * Reads a body: a block, one expression, or one assignment (a block without braces). Braces are a
+   * block unless they must be an object.
    */
   protected body(): Expression {
     if (this.kind === Kind.LeftBrace && !this.hasKey()) return this.block()
@@ -91,7 +91,7 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Missing', start: this.lastEnd, end: this.lastEnd }
   }
 
-  /** Entries of an object in braces, which must be next. Commas or line breaks stand between them. */
+  /** Entries of an object in braces, which must be next. Separated by commas or line breaks. */
   protected entries(): ObjectEntry[] {
     const { joinsLines, beforeBody, beforeArrow } = this
     this.joinsLines = true
@@ -115,7 +115,7 @@ export abstract class ExpressionParser extends PatternParser {
     return entries
   }
 
-  /** Reads the brace that closes the one at `opening`; without one reports it and goes where reading can go on. */
+  /** Reads the brace that closes the one at `opening`; if it is missing, reports that and resynchronises. */
   protected closeBrace(opening: number): void {
     if (this.accept(Kind.RightBrace)) return
     const end = this.tokens.partner(opening)
@@ -155,7 +155,7 @@ export abstract class ExpressionParser extends PatternParser {
     })
   }
 
-  /** Reads `not`, `-` and the operand behind them. */
+  /** Reads `not`, `-` and their operand. */
   protected prefix(): Expression {
     const { start, kind } = this
     if (kind !== Kind.Not && kind !== Kind.Bang && kind !== Kind.Minus) return this.#postfix(this.primary())
@@ -215,7 +215,7 @@ export abstract class ExpressionParser extends PatternParser {
     return tokens.kind(position) === Kind.Identifier && tokens.kind(position + 1) === Kind.LeftParen
   }
 
-  /** `h.send event(args)` and `h ! event(args)` are `h.send("event", args)`. */
+  /** Reads `h.send event(args)` and `h ! event(args)` as `h.send("event", args)`. */
   #message(object: Expression, property: Name): Expression {
     const { start, end, text: value } = this.takeName()
     const event: Argument = { kind: 'Argument', start, end, name: null, value: { kind: 'String', start, end, value } }
@@ -246,7 +246,7 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Element', start, end: this.lastEnd, syntax: 'call', tag, attributes, children }
   }
 
-  /** One argument; `separator` stands between its name and its value. */
+  /** One argument; `separator` separates its name from its value. */
   protected argument(separator: number): Argument {
     const { start } = this
     const { second } = this
@@ -257,7 +257,7 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Argument', start, end: this.lastEnd, name, value }
   }
 
-  /** Whether the brace that is next opens an object with an entry: `{ a: …`, or `{ a, b: …`, which can be nothing else. */
+  /** True if the next brace starts an object: `{ a: …` or `{ a, b: …`. */
   protected hasKey(): boolean {
     const { tokens } = this
     for (let at = this.position + 1; ; at += 2) {

@@ -34,10 +34,10 @@ const ROLES: ReadonlySet<string> = new Set<FunctionRole>([
   'island'
 ])
 
-/** Strings that a role must be given. */
+/** Required strings of a role. */
 const TEXTS: Readonly<Record<string, number>> = { 'mcp.tool': 1, 'mcp.resource': 2 }
 
-/** Everything that has statements and no view: functions, routes, actors, workflows, activities, agents, environments. */
+/** Declarations with statements and no view: functions, routes, actors, workflows, activities, agents, environments. */
 export abstract class FunctionParser extends TypeDeclarationParser {
   /** `fn` or `async` is next. */
   protected fn({ start, ...prefix }: Prefix): FunctionDeclaration {
@@ -109,7 +109,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { ...route, method: method ?? 'get', path, params, result, body }
   }
 
-  /** `on` is next, decorators may stand before it. */
+  /** `on` is next; decorators may precede it. */
   protected handler(): Handler {
     const { start } = this
     const decorators = this.decorators()

@@ -74,13 +74,13 @@ export abstract class InterfaceParser extends FunctionParser {
     return this.statement()
   }
 
-  /** Whether `state` or `derived` declares something, and is not a variable of that name. */
+  /** True if `state` or `derived` declares something, and is no variable of that name. */
   #namesValue(): boolean {
     const after = this.tokens.kind(this.position + 2)
     return this.isNameAhead() && (after === Kind.Equal || after === Kind.Colon)
   }
 
-  /** Whether a name follows the next token, on its line. */
+  /** True if a name follows the next token on its line. */
   protected isNameAhead(): boolean {
     return isNameKind(this.second) && !this.tokens.newlineBefore(this.position + 1)
   }
@@ -130,7 +130,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'StyleProperty', start, end: this.lastEnd, name, value }
   }
 
-  /** A name as CSS has it: words with dashes between them and no blanks. */
+  /** A CSS name: words with dashes between them and no spaces. */
   #dashedName(what: string): Name {
     const { start, end, text } = this.expectName(what)
     let last = end
@@ -148,7 +148,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'Island', start, end: this.lastEnd, ...prefix, name, props }
   }
 
-  /** `from` or the name of the component is next; `source` stood behind the decorator. */
+  /** `from` or the name of the component is next; `source` was after the decorator. */
   protected v0({ start, ...prefix }: Prefix, source: V0Component['source'] | undefined): V0Component {
     const fromFile = source === undefined && this.acceptWord('from')
     const given =

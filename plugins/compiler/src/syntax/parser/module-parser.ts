@@ -7,9 +7,9 @@ import { ImportParser } from './import-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
 export interface ParserOptions {
-  /** Whether top-level statements may appear next to declarations, as in a script. */
+  /** True if top-level statements may appear next to declarations, as in a script. */
   readonly script: boolean
-  /** Whether `@component fn` is read; otherwise it is an error. */
+  /** True if `@component fn` is accepted; otherwise it is an error. */
   readonly allowComponentFunctions: boolean
 }
 
@@ -29,7 +29,7 @@ const STARTS = [
   'a decorator'
 ]
 
-/** A whole file: imports, constants, and which declaration a word or a decorator begins. */
+/** A whole file: imports, constants, and the dispatch to declarations by word or decorator. */
 export class ModuleParser extends ImportParser {
   readonly #options: ParserOptions
 
@@ -81,7 +81,7 @@ export class ModuleParser extends ImportParser {
     return null
   }
 
-  /** Whether one of the words begins a declaration that are plain names elsewhere. */
+  /** True if one of these contextual keywords begins a declaration. */
   #atWordDeclaration(): boolean {
     if (this.atWord('routes')) return this.second === Kind.LeftBrace
     if (this.atWord('url') || this.atWord('state_machine')) return this.second === Kind.TypeIdentifier
@@ -159,7 +159,7 @@ export class ModuleParser extends ImportParser {
     return this.#loose(prefix)
   }
 
-  /** Whether the next word is followed by the name of what it declares, and is not a variable itself. */
+  /** True if the next word is followed by the name of its declaration, and is not a variable itself. */
   #isDeclared(): boolean {
     return this.second <= LAST_SOFT_KEYWORD && this.isNameAhead()
   }
@@ -175,7 +175,7 @@ export class ModuleParser extends ImportParser {
     return this.atWord('const') ? this.#constant(prefix) : this.stateMachine(prefix)
   }
 
-  /** A statement of a script; in a module nothing can stand here. */
+  /** A statement of a script; an error in a module. */
   #loose({ start, decorators }: Prefix): Declaration | null {
     if (this.#isScript() && decorators.length === 0) {
       const statement = this.statement()
@@ -193,7 +193,7 @@ export class ModuleParser extends ImportParser {
     return null
   }
 
-  /** The declaration that a decorator begins. */
+  /** The declaration that starts with a decorator. */
   #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
     const [mark] = prefix.decorators
     if (args !== null) this.note('E0001', `\`@${name.text}\` takes nothing in parentheses`, name)
@@ -257,7 +257,7 @@ export class ModuleParser extends ImportParser {
     return { kind: 'Const', start, end, ...prefix, statement }
   }
 
-  /** Passes what could not be read, up to a line that seems to begin a declaration or the end of the file. */
+  /** Skips to a line that seems to begin a declaration, or to the end of the file. */
   #toNextDeclaration(before: number): void {
     if (this.position === before) this.skip()
     while (this.kind !== Kind.EndOfFile && !this.#mayBegin()) this.skip()
@@ -291,7 +291,7 @@ export class ModuleParser extends ImportParser {
   }
 }
 
-/** With the decorator that makes a function a component or an island; that decorator is not a separate declaration then. */
+/** Includes the decorator that makes a function a component or an island; it is then no declaration of its kind. */
 function withRole(prefix: Prefix, name: Name): Prefix {
   const { start, end } = name
   const role: Decorator = { kind: 'Decorator', start: start - 1, end, name, args: null, strings: [] }

@@ -2,13 +2,13 @@ import type { BinaryOperator } from '../ast-expressions.ts'
 import { Kind } from '../token.ts'
 
 export interface Operator {
-  /** How tightly it binds; operators of one level group from the left. */
+  /** Precedence; operators of one level are left-associative. */
   readonly level: number
   /** `with` takes options and is no operation. */
   readonly operator: BinaryOperator | 'with'
 }
 
-/** Operators between two operands, by their sign. */
+/** Binary operators, by their sign. */
 export const BINARY: Readonly<Record<BinaryOperator | 'with', number>> = {
   '|>': 1,
   or: 3,
@@ -27,7 +27,7 @@ export const BINARY: Readonly<Record<BinaryOperator | 'with', number>> = {
   '%': 13
 }
 
-/** Level of what `not` and `-` in front of an operand take. */
+/** Precedence of the operand of unary `not` and `-`. */
 export const PREFIX_LEVEL = 15
 
 const byKind: (Operator | undefined)[] = []
@@ -55,7 +55,7 @@ for (const [kind, operator] of [
   byKind[kind] = { level: BINARY[operator], operator }
 }
 
-/** The operator that a kind of token is between two operands. */
+/** The binary operator of a token kind. */
 export function operatorOf(kind: number): Operator | undefined {
   return byKind[kind]
 }

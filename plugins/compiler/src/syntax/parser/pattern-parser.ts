@@ -59,7 +59,7 @@ export abstract class PatternParser extends TypeParser {
     return { kind: 'LiteralPattern', start, end: value.end, isNegative, value }
   }
 
-  /** Reads the literal that is next: a number, a string, `true` or `false`. */
+  /** Reads the next literal: a number, a string, `true` or `false`. */
   protected literal(isNegative: boolean): LiteralPattern['value'] {
     const { start, kind } = this
     if (kind === Kind.String) return this.takeString()

@@ -5,7 +5,7 @@ import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { PREFIX_LEVEL } from './operators.ts'
 
-/** Operands: literals, names, brackets, conditions, loops, functions without names. */
+/** Operands: literals, names, brackets, conditions, loops, lambdas. */
 export abstract class PrimaryParser extends ExpressionParser {
   protected primary(): Expression {
     const { start, kind } = this
@@ -98,7 +98,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     return isTuple ? { kind: 'Tuple', start, end, items } : { kind: 'Paren', start, end, inner: only }
   }
 
-  /** Whether the bracket that was read last stands behind a comma: `(a,)`. */
+  /** True if the last bracket follows a comma: `(a,)`. */
   #commaBefore(): boolean {
     return this.position > 1 && this.tokens.kind(this.position - 2) === Kind.Comma
   }
@@ -184,8 +184,7 @@ export abstract class PrimaryParser extends ExpressionParser {
   }
 
   /**
-   * Passes what could not be read, up to the next line or the brace that closes the list, and at least one token when
-   * none was read since `before`.
+   * Skips to the next line or the brace that closes the list; at least one token if none was read since `before`.
    */
   protected toNextLine(before: number): void {
     if (this.position === before) this.skip()

@@ -13,7 +13,7 @@ const ASSIGNMENTS: Readonly<Record<number, Assign['operator']>> = {
 
 /** Statements and blocks. */
 export abstract class StatementParser extends ViewParser {
-  /** Whether a declaration that is not allowed in a block begins here, at the start of a line. */
+  /** True if a declaration that a block cannot contain begins here, at the start of a line. */
   protected abstract atOuterDeclaration(): boolean
 
   protected block(): Block {

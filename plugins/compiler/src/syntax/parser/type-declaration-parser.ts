@@ -3,10 +3,10 @@ import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
 import { DecoratorParser } from './decorator-parser.ts'
 
-/** Parts read in front of a declaration. */
+/** Parts before a declaration. */
 export interface Prefix {
   readonly start: number
-  /** Without the one that begins the declaration. */
+  /** Without the decorator that begins the declaration. */
   readonly decorators: readonly Decorator[]
   readonly isPublic: boolean
 }

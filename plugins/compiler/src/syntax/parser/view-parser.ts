@@ -4,7 +4,7 @@ import { Kind } from '../token.ts'
 import { isNameKind } from './cursor.ts'
 import { PrimaryParser } from './primary-parser.ts'
 
-/** Level of the operators that a bare child may have: `<` and `>` belong to the tags around it. */
+/** Maximum operator precedence of a bare child: `<` and `>` belong to the surrounding tags. */
 const CHILD_LEVEL = 9
 
 /** Elements of views, as JSX and as calls. */
@@ -49,7 +49,7 @@ export abstract class ViewParser extends PrimaryParser {
     return { ...element, children, end: this.lastEnd }
   }
 
-  /** Names joined by one of two signs, as they are written without the blanks between them. */
+  /** Names joined by one of two signs, without spaces around the signs. */
   #compoundName(what: string, sign: number, other: number): Name {
     const first = this.expectName(what)
     let { end, text } = first
@@ -76,7 +76,7 @@ export abstract class ViewParser extends PrimaryParser {
     return this.kind === Kind.LeftBrace ? this.#braced() : this.prefix()
   }
 
-  /** `{ e }` is the expression; statements in braces are a block. */
+  /** `{ e }` is an expression; statements in braces are a block. */
   #braced(): Expression {
     const first = this.second
     const isObject = (first === Kind.String || isNameKind(first)) && this.tokens.kind(this.position + 2) === Kind.Colon
@@ -124,7 +124,7 @@ export abstract class ViewParser extends PrimaryParser {
     this.expect(Kind.Greater, `after \`</${tag}\``)
   }
 
-  /** Passes a child that could not be read; false where the element seems to have ended without a closing tag. */
+  /** Skips an unreadable child; false if the element seems to end without a closing tag. */
   #toNextChild(before: number): boolean {
     if (this.position === before) this.skip()
     while (this.kind !== Kind.LessSlash && this.kind !== Kind.Less && this.kind !== Kind.EndOfFile) {

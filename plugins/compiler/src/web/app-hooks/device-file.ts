@@ -41,8 +41,8 @@ interface Stoppable {
 `
 
 /**
- * `mobile-device.ts`: the plugins of Capacitor that hooks listen to. Without a mobile target they are those that an app
- * around the page puts into it, and nothing has to be installed.
+ * `mobile-device.ts`: the Capacitor plugins that the hooks listen to. Without a mobile target, it uses the plugins
+ * injected by a surrounding app, so no package is needed.
  */
 export function deviceFile(name: string, { app, push }: UsedHooks, isMobile: boolean): EmittedFile {
   const imports = [

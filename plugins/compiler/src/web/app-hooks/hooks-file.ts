@@ -17,7 +17,7 @@ import { DEEP_LINK } from './deep-link.ts'
 import { PUSH, PUSH_WORKER } from './push.ts'
 import { entryOf, type UsedHooks, usedHooks } from './used-hooks.ts'
 
-/** `mobile.ts`: what a program does as an app, and `vox-push-worker.js` for one that is pushed to. */
+/** `mobile.ts` with the app hooks of a program, and `vox-push-worker.js` if it receives pushes. */
 export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[] {
   const hooks = usedHooks(web.module)
   if (hooks === null) return []
@@ -29,7 +29,7 @@ export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[]
     ...(push ? [printer.push(hooks)] : [])
   ]
   const body = tables.join('\n')
-  // By the names of their modules, since functions of the program may be called as what is here.
+  // Prefixed with their module, since program functions may have the same names.
   const imports = [
     `import { ${deviceNames(hooks).join(', ')} } from './mobile-device'`,
     ...(body.includes('$client.') ? [`import * as $client from '${CLIENT_MODULE}'`] : []),
@@ -167,13 +167,13 @@ class HookPrinter {
     return `const push: Push = {\n  ${lines.join(',\n  ')}\n}\n`
   }
 
-  /** Paths that a browser may begin with. A program without pages has one. */
+  /** Prefixes of the browser's paths. A program without pages has one. */
   #pages(): string[] {
     const { routes } = clientRoutes(this.#web)
     return routes === null ? ['/'] : [...new Set(routes.routes.flatMap(pathsOf))]
   }
 
-  /** A function that calls the one that an entry names; `null` for an entry that is left out. */
+  /** A function that calls the one named by an entry; `null` for an omitted entry. */
   #handler(hook: AppHook, name: string): string {
     const value = entryOf(hook, name)
     if (value === undefined || hook.hook === 'tokens') return 'null'
@@ -185,7 +185,7 @@ class HookPrinter {
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
   }
 
-  /** A function of the texts of a link: gives a path, or what the function gives that is named. */
+  /** A function of the link's parameters: returns a path, or the result of the named function. */
   #action(written: Expression, inPath: readonly string[], offers: readonly string[]): string {
     const value = bare(written)
     if (value.kind === 'String') {
@@ -231,7 +231,7 @@ class HookPrinter {
   }
 }
 
-/** Default of a parameter without a value. */
+/** Default for a parameter without a value. */
 function leftOut(param: Param | undefined): string {
   return param !== undefined && param.value === null && isOptional(param.type) ? 'null' : 'undefined'
 }

@@ -145,7 +145,7 @@ function parsed(data: string): unknown {
 }
 `
 
-/** `vox-push-worker.js`: gets what is pushed to a browser. */
+/** `vox-push-worker.js`: receives push messages in a browser. */
 export const PUSH_WORKER = `self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', event => event.waitUntil(self.clients.claim()))
 self.addEventListener('push', event => event.waitUntil(received(event.data === null ? '' : event.data.text())))

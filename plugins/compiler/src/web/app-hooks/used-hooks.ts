@@ -11,13 +11,13 @@ export interface UsedHooks {
   readonly push: boolean
   /** The hook and its calls; a program may also push with `std.mobile.push` only. */
   readonly pushHook: AppHook | null
-  /** Whether the program uses `std.mobile.push`. */
+  /** True if the program uses `std.mobile.push`. */
   readonly usesPush: boolean
-  /** Whether it wants links or the button of a telephone. */
+  /** True if it uses deep links or the back button. */
   readonly app: boolean
 }
 
-/** null for a program that has no hook and pushes nothing. */
+/** null for a program without hooks and pushes. */
 export function usedHooks(module: Module): UsedHooks | null {
   const hooks = itemsOf(module, 'AppHook')
   const hook = (name: HookName): AppHook | null => hooks.find(each => each.hook === name) ?? null
@@ -52,7 +52,7 @@ export function isMobileImport(item: ImportItem): item is PathImport {
   return item.kind === 'PathImport' && item.path[0]?.text === 'std' && item.path[1]?.text === 'mobile'
 }
 
-/** The value of an entry; undefined where it is left out. */
+/** The value of an entry; undefined if omitted. */
 export function entryOf(hook: AppHook, name: string): Expression | undefined {
   return hook.entries.find(each => each.name.text === name)?.value
 }

@@ -8,12 +8,12 @@ import { propertyKey } from '../typescript-names.ts'
 import type { ComponentParam, ComponentTranslation } from './component-translation.ts'
 
 export interface ComponentFileOptions {
-  /** Name of the source file without its ending. */
+  /** Name of the source file without its extension. */
   readonly source: string
   readonly hasStyle: boolean
 }
 
-/** `<Component>.tsx`: a component as a function of React. `view` is what it shows. */
+/** `<Component>.tsx`: a component as a React function. `view` is what it shows. */
 export function componentFile(
   translation: ComponentTranslation,
   view: ViewNode | null,
@@ -22,7 +22,7 @@ export function componentFile(
   const { name, params, statements, file } = translation
   const returned =
     view === null ? (endsInReturn(statements) ? [] : ['return null']) : [['return ', returnedDoc(translation, view)]]
-  // A line break before a line is an empty line.
+  // A line break before a line produces an empty line.
   const body = [...spaced(statements), ...(statements.length === 0 ? returned : returned.map(each => [hardline, each]))]
   const text: Doc[] = [
     ...(params.length === 0 ? [] : [propsOf(name, params), '']),
@@ -60,7 +60,7 @@ function parameterOf(name: string, params: readonly ComponentParam[]): Doc {
   return ['{ ', join(', ', parts), ` }: ${name}Props`]
 }
 
-/** Effects stand apart from what is before and behind them. */
+/** Blank lines surround effects. */
 function spaced(statements: readonly Doc[]): Doc[] {
   return statements.flatMap((statement, index): Doc[] => {
     const before = statements[index - 1]

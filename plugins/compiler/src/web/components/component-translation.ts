@@ -17,17 +17,17 @@ import type { Resolve } from '../typescript/view-text.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
 import { inOrderOfUse } from './order-of-use.ts'
 
-/** Behaviour of a component, without its view, with the program's names. */
+/** Behaviour of a component without its view, with the names of the program. */
 export type ComponentBehavior =
   | { readonly kind: 'state'; readonly name: string; readonly text: string }
   | { readonly kind: 'derived'; readonly name: string; readonly text: string }
   | { readonly kind: 'effect'; readonly dependencies: readonly string[]; readonly text: string }
 
-/** A component as TypeScript, but for its view, which is still a tree. */
+/** A component as TypeScript; its view is still a tree. */
 export interface ComponentTranslation {
   readonly name: string
   readonly file: EmittedModule
-  /** Properties as they are taken apart, with their types. */
+  /** Destructured properties with their types. */
   readonly params: readonly ComponentParam[]
   /** Statements before the view. */
   readonly statements: readonly Doc[]
@@ -37,7 +37,7 @@ export interface ComponentTranslation {
 }
 
 export interface ComponentParam {
-  /** Name of the property, and of the variable that gets it. */
+  /** Name of the property, and of its variable. */
   readonly property: string
   readonly variable: string
   readonly type: string
@@ -52,7 +52,7 @@ export function translateComponent(declaration: Component, file: EmittedModule):
   return new ComponentTranslator(declaration, file).run()
 }
 
-/** Properties of a component; they are known in `view` from here on. */
+/** Properties of a component; they are in scope in `view` from here on. */
 export function translateParams(params: readonly Param[], view: ViewTranslator, scope: Scope): ComponentParam[] {
   return params.map(({ name, type, value }) => {
     const known = view.program.reader.read(type)
@@ -201,7 +201,7 @@ class ComponentTranslator {
     this.#statements.push([`${useEffect}(() => `, block(statements), `, [${dependencies.join(', ')}])`])
   }
 
-  /** Variables of the component that code reads, in the order in which it does. */
+  /** Component variables that code reads, in order of their first read. */
   #reads(node: Expression): string[] {
     const names = new Set<string>()
     const changed = new Set<string | null>()
@@ -215,7 +215,7 @@ class ComponentTranslator {
       }
       return true
     })
-    // An effect that depends on its own changes would never end.
+    // An effect that depends on its own changes would loop forever.
     return [...names].filter(name => !changed.has(name))
   }
 
@@ -255,7 +255,7 @@ function isEffectful(member: ComponentMember): member is Effectful {
   return member.kind === 'Effect' || member.kind === 'Lifecycle'
 }
 
-/** Whether TypeScript sees the type of a variable in its first value. */
+/** True if TypeScript infers the type of a variable from its first value. */
 function isEvident(type: ValueType): boolean {
   return isPlain(type, 'int', 'float', 'str', 'bool') || type.kind === 'any' || type.kind === 'record'
 }

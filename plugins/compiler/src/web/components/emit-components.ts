@@ -18,21 +18,21 @@ import { type TranslatedView, translateViews } from './translate-views.ts'
 import { v0File } from './v0-file.ts'
 
 export interface ComponentOptions {
-  /** Whether what is wrong with the web IR fails the generation. */
+  /** True if problems of the web IR fail the generation. */
   readonly validate: boolean
-  /** Whether views are written from the web IR where that says the same as the program. */
+  /** True if views are generated from the web IR where it matches the program. */
   readonly reactiveViews: boolean
-  /** Called with the path that each view took. */
+  /** Called with the source of each view. */
   readonly trace?: (line: string) => void
 }
 
 export interface EmittedComponents {
-  /** In the order of the source; what they share comes last. */
+  /** In source order; shared modules come last. */
   readonly files: readonly EmittedFile[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Components, fragments and forms of a module without errors, as modules of TypeScript with what they need. */
+/** Components, fragments and forms of a module without errors, as TypeScript modules with their shared helpers. */
 export function emitComponents(web: WebModule, options: ComponentOptions): EmittedComponents {
   const { module, hir, name: source } = web
   const views = translateViews(module, hir)
@@ -48,7 +48,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   const hooks = hookFiles(web, views)
   const others = module.items.flatMap((item): EmittedFile[] => {
     if (item.kind === 'V0') return [v0File(item, views, source)]
-    // Each component has a module of its name.
+    // Each component has its own module of the same name.
     if (item.kind !== 'Form') return []
     const text = `${header(source)}\nexport { ${item.name.text} } from '${FORMS_MODULE}'\n`
     return [{ path: `${item.name.text}.tsx`, text }]
@@ -67,7 +67,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   return { files: [...files, ...others, ...shared], diagnostics: options.validate ? [...found, ...problems] : found }
 }
 
-/** The view as it is written: from the web IR where it says the same as the program. */
+/** The view as generated: from the web IR if it matches the program. */
 function shownView(
   { translation }: TranslatedView,
   { ir }: BuiltWebIr,

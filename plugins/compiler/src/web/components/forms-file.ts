@@ -8,7 +8,7 @@ import { literal } from '../typescript-names.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
-/** Rules that are attributes of HTML, with the names that they have there. */
+/** Field rules that are HTML attributes, with their HTML names. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
   min: 'min',
   max: 'max',
@@ -20,10 +20,10 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   default: 'defaultValue'
 }
 
-/** Rules that say what kind of text a field takes. */
+/** Rules for the kind of text in a field. */
 const KINDS: ReadonlySet<string> = new Set(['email', 'url', 'tel', 'password', 'date', 'time', 'search', 'color'])
 
-/** `forms.tsx`: each form as a component that gives its function what people enter. null without forms. */
+/** `forms.tsx`: each form as a component that passes the input to its function. null without forms. */
 export function formsFile({ module, name: source }: WebModule, views: TranslatedViews): EmittedFile | null {
   const forms = itemsOf(module, 'Form')
   if (forms.length === 0) return null
@@ -91,7 +91,7 @@ function fieldText(field: FormField): string {
     if (attribute === undefined || value === undefined) return []
     return [attributeText(attribute, value)]
   })
-  // Fractions are no mistake where the type allows them.
+  // Fractions are valid where the type allows them.
   const step = typeName(field) === 'float' && !attributes.some(each => each.startsWith('step')) ? ['step="any"'] : []
   const input = [
     `name=${JSON.stringify(name)}`,
@@ -115,7 +115,7 @@ function attributeText(name: string, value: Expression): string {
   }
 }
 
-/** The call of the function that takes what was entered; null where a browser cannot call it. */
+/** The call of the function that receives the input; null if a browser cannot call it. */
 function submitCall(name: string, fields: readonly FormField[], file: EmittedModule): string | null {
   const entry = file.program.names.get(name)
   if (entry === undefined || entry.signature === null) return null

@@ -23,7 +23,7 @@ export function translateFragment(declaration: Fragment, file: EmittedModule): C
   }
 }
 
-/** A function that gives an element and is used as one. Its statements return the element. */
+/** A function that returns an element and is used as one. Its statements return the element. */
 export function translateFunctionComponent(
   declaration: FunctionDeclaration,
   file: EmittedModule

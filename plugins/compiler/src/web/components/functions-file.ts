@@ -13,8 +13,7 @@ import { valueName } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**
- * `vox-functions.tsx`: functions and constants of the program that components use, and what those use in turn. null where
- * they use none.
+ * `vox-functions.tsx`: program functions and constants used by components, with their dependencies. null without any.
  */
 export function functionsFile(
   { program, types, helpers, shared }: TranslatedViews,
@@ -32,7 +31,7 @@ export function functionsFile(
       if (declaration.kind === 'Function') made.set(declaration, functionDoc(declaration, file))
     }
   }
-  // Constants may use those before them, and nothing can be used before it is there but functions.
+  // Constants may use earlier ones; only functions may be used before their declaration.
   const isFunction = (each: FunctionDeclaration | Const): number => (each.kind === 'Const' ? 0 : 1)
   const ordered = [...made].sort(([a], [b]) => isFunction(a) - isFunction(b) || a.start - b.start)
   const printed = layout(
@@ -83,7 +82,7 @@ function functionDoc(declaration: FunctionDeclaration, outer: EmittedModule): Do
   ]
 }
 
-/** Gives constants the names by which others import them. */
+/** Exports constants under the names that importers use. */
 class ConstantScope extends Scope {
   readonly #names: ReadonlySet<string>
 

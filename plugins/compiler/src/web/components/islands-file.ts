@@ -47,7 +47,7 @@ function propsOf(name: string, place: Element): Record<string, unknown> {
 }
 `
 
-/** `vox-islands-mount.ts`: brings components into the places that islands have in views. null without islands. */
+/** `vox-islands-mount.ts`: mounts components in the islands of views. null without islands. */
 export function islandsFile({ items }: Module, source: string): EmittedFile | null {
   const islands = items.flatMap(item => {
     if (item.kind === 'Island')

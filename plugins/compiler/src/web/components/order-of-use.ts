@@ -4,8 +4,8 @@ import type { Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
 
 /**
- * Members of a component so that each stands behind those whose values it uses; otherwise in the order of the source, as
- * are members that use each other.
+ * Sorts members of a component after the members whose values they use. Others, and members that use each other, keep
+ * their source order.
  */
 export function inOrderOfUse(members: readonly ComponentMember[]): ComponentMember[] {
   const declared = new Map(members.flatMap(member => namesOf(member).map(name => [name, member] as const)))

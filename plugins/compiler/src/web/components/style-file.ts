@@ -13,7 +13,7 @@ export function styleFile({ name, styles }: Component): EmittedFile | null {
   return { path: `${name.text}.css`, text: blocks.join('\n') }
 }
 
-/** A value that cannot end its declaration or rule. */
+/** Makes sure that a value cannot end its declaration or rule. */
 function cssValue(value: string): string {
   return value.replace(/[\r\n]+/g, ' ').replace(/[;{}]/g, sign => `\\${sign.charCodeAt(0).toString(16)} `)
 }

@@ -11,9 +11,9 @@ export interface TranslatedViews {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes
   readonly components: readonly TranslatedView[]
-  /** Helpers that they use. */
+  /** Helpers used by the views. */
   readonly helpers: Set<string>
-  /** Functions and constants of the program that they use. */
+  /** Program functions and constants used by the views. */
   readonly shared: Set<string>
 }
 

@@ -6,8 +6,8 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**
- * Placeholder for a v0 component until its own module, or the module that the program names, exists. It reports
- * which component is missing.
+ * Placeholder for a v0 component until its module exists. It names the
+ * missing component.
  */
 export function v0File(
   { name, props, source, fromFile }: V0Component,

@@ -9,7 +9,7 @@ export type WebGenerationSettings = Pick<
   'webir_validate' | 'webir_emit_reactive_views' | 'webir_reactive_trace' | 'island_mount_v2'
 >
 
-/** Web settings of a build. `warn` is called once for each requested but missing part. */
+/** Web settings of a build. `warn` is called once for each requested part that does not exist. */
 export function webGeneration(
   settings: () => WebGenerationSettings,
   trace: (line: string) => void,

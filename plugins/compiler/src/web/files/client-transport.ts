@@ -1,6 +1,6 @@
 /**
- * Parts of `vox-client.ts` that are the same for all programs. Functions of a program may be called `Object`, `JSON` or `Set`, so
- * that what is meant of the platform says so.
+ * Parts of `vox-client.ts` that are equal for all programs. Program functions may be called `Object`, `JSON` or
+ * `Set`, so platform names are written with `globalThis`.
  */
 
 export const CONNECTION = `/** Where and how a program is called. */
@@ -43,7 +43,7 @@ export class ApiError extends globalThis.Error {
 }
 `
 
-/** Each is left out where nothing in the rest of the file has its name. */
+/** Each part is omitted if the rest of the file does not name it. */
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
   {
     name: '$part',

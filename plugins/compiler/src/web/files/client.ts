@@ -14,12 +14,12 @@ import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import type { WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 
-/** `vox-client.ts`: a function for all that answers over HTTP. None for a program where nothing does. */
+/** `vox-client.ts`: a function for every HTTP endpoint. Omitted for a program without endpoints. */
 export function clientFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'vox-client.ts', text: clientText(web) }
 }
 
-/** A module without imports, which a program that runs can give to others, too. */
+/** A module without imports, which a running program can also serve. */
 export function clientText(web: WebModule): string {
   const endpoints = httpEndpointsOf(web.hir)
   const names = operationIds(endpoints)
@@ -45,7 +45,7 @@ export function createClient(${to}: Partial<Connection> = {}) {
   ].join('\n')
 }
 
-/** A strict project has no unused functions. */
+/** A strict project must not contain unused functions. */
 function helpersOf(text: string): string[] {
   let used = text
   return HELPERS.flatMap(({ name, text: helper }) => {
@@ -93,7 +93,7 @@ function sentText(body: HttpBody, params: readonly HirParam[]): string | null {
   }
 }
 
-/** `'/notes/' + $part(id)` of `/notes/:id`. */
+/** Builds `'/notes/' + $part(id)` from `/notes/:id`. */
 function addressText(path: string, params: readonly HirParam[]): string {
   const parts = path.split(/(:[A-Za-z_]\w*)/).filter(part => part !== '')
   return parts

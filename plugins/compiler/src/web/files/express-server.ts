@@ -86,7 +86,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
 }
 `
 
-/** `server.ts`: an Express application with the routes of the program, to mount behind another server. */
+/** `server.ts`: an Express application with the program's routes, to mount behind another server. */
 export function expressServerFile(web: WebModule): EmittedFile {
   const imports = new TypeImports()
   const endpoints = endpointsOf(web.hir).map(endpoint => ({

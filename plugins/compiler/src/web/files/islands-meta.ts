@@ -5,7 +5,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** `vox-islands-meta.ts`: names and properties of the islands, for who writes or mounts them. */
+/** `vox-islands-meta.ts`: names and properties of the islands, for their authors and for mounting. */
 export function islandsMetaFile({ module, types, name }: WebModule): EmittedFile | null {
   const islands = itemsOf(module, 'Island')
   if (islands.length === 0) return null

@@ -4,7 +4,7 @@ import { packageName } from '../typescript-names.ts'
 import { DEPENDENCIES } from '../versions.ts'
 import type { WebModule } from '../web-module.ts'
 
-/** Modules whose names are their own, and those that are given as one object, since functions may be called alike. */
+/** Modules exported by name, and modules exported as an object because their functions may share names. */
 const STARS = ['types', 'schema', 'schemas', 'urls', 'state_machines']
 const OBJECTS = {
   'vox-client': 'client',
@@ -13,7 +13,7 @@ const OBJECTS = {
   mobile: 'mobile'
 } as const
 
-/** Files that make the others a package: `package.json`, `index.ts`. */
+/** Files that turn the others into a package: `package.json`, `index.ts`. */
 export function libraryFiles(
   web: WebModule,
   files: readonly EmittedFile[],

@@ -15,7 +15,7 @@ import type { WebModule } from '../web-module.ts'
 
 const BASE = '#/components/schemas/'
 
-/** Shape of every failure on the listener of a program. */
+/** Shape of every error of a program's listener. */
 const ERROR = {
   type: 'object',
   properties: {
@@ -29,7 +29,7 @@ const ERROR = {
   additionalProperties: false
 }
 
-/** `openapi.json`: what answers over HTTP, as OpenAPI 3.1. None for a program where nothing does. */
+/** `openapi.json`: the HTTP endpoints as OpenAPI 3.1. Omitted for a program without endpoints. */
 export function openApiFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'openapi.json', text: openApiText(web) }
 }
@@ -52,7 +52,7 @@ export function openApiText({ hir, defaults, name }: WebModule): string {
     paths,
     components: { schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR } }
   }
-  // JavaScript writes 2^63 with fewer digits than it has, which others read as a number beyond the bounds of an int.
+  // JavaScript prints 2^63 in rounded form, which other parsers read as a number beyond the int range.
   return `${JSON.stringify(document, null, 2).replaceAll(String(2 ** 63), String(2n ** 63n))}\n`
 }
 
@@ -108,7 +108,7 @@ const FAILURES: readonly FailureResponse[] = [
   { status: 'default', description: 'It failed in another way.' }
 ]
 
-/** Values of a query are JSON each; those of a declared route are text where their type is one of text or numbers. */
+/** Query parameters are JSON; those of a declared route with a text or number type are plain text. */
 function queryParameter(param: HirParam, kind: HttpEndpoint['kind'], schemas: TypeSchemas): object {
   const schema = schemas.of(param.type_ann)
   const common = { name: param.name, in: 'query', required: isRequiredParam(param) }

@@ -25,7 +25,7 @@ export interface VoxRoute {
 }
 `
 
-/** `routes.manifest.ts`: the pages with their components, loaders and what is shown in their place. */
+/** `routes.manifest.ts`: the pages with their components, loaders and fallbacks. */
 export function routesManifestFile(web: WebModule, found: ClientRoutes): EmittedFile {
   const printer = new ManifestPrinter(web.module)
   const routes = found.routes.map(route => `${printer.route(route, '  ')}\n`).join('')
@@ -34,13 +34,13 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
     `export const notFound: (() => ReactNode) | null = ${printer.fallback(found.notFound, '')}\n`,
     `export const error: ((message: string) => ReactNode) | null = ${printer.fallback(found.error, 'message')}\n`
   ]
-  // By the name of their module, since queries may be called as what is exported here.
+  // Called through their module, since queries may have the names of exports.
   const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
   const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
   return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
 }
 
-/** `routes.manifest.json`: the same for other programs. */
+/** `routes.manifest.json`: the same, for other programs. */
 export function routesJsonFile(found: ClientRoutes | null): EmittedFile {
   const document = {
     schema_version: 1,
@@ -141,7 +141,7 @@ class ManifestPrinter {
   }
 }
 
-/** A value of a type, from the text of a path. */
+/** Parses a value of a type from path text. */
 export function fromText(type: HirType | null, text: string): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
   if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`

@@ -9,8 +9,9 @@ import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /**
- * `state_machines.ts`: for a machine `Order` the union `Order` of its states with a constructor for each, the union
- * `OrderEvent`, and `nextOrder`, which gives the state behind an event, or null where the event means nothing.
+ * `state_machines.ts`, for example for a machine `Order`: the union `Order` of its states with their constructors, the
+ * union `OrderEvent`, and `nextOrder`. `nextOrder` returns the state after an event, or null if the event has no
+ * transition.
  */
 export function stateMachinesFile(web: WebModule): { file: EmittedFile | null; diagnostics: Diagnostic[] } {
   const machines = itemsOf(web.module, 'StateMachine')
@@ -118,7 +119,7 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
     return this.#states.find(state => state.name.text === name)
   }
 
-  /** A name that is bound, or a literal. */
+  /** A bound name, or a literal. */
   #value(expression: Expression, names: ReadonlyMap<string, string>): string | undefined {
     switch (expression.kind) {
       case 'Identifier':

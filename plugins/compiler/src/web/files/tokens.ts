@@ -6,16 +6,15 @@ import { header } from '../header.ts'
 import { literal } from '../typescript-names.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Name of the file next to a program that has its design tokens. */
+/** Name of the design token file next to a program. */
 export const TOKENS_FILE = 'vox.tokens.json'
 
 type Variable = readonly [name: string, value: string]
 
 /**
- * `vox-tokens.css`: a variable for each token, and `tokens.ts`: the same for TypeScript. Groups become parts of names:
- * `{"color": {"brand": "#06c"}}` is `--color-brand`, and so is `@tokens Color { brand: "#06c" }` of the program. A token may be
- * a value, or an object with it as `$value` or `value`, as the community group for design tokens writes them. Throws
- * `CMP_TOKENS_INVALID`.
+ * `vox-tokens.css`: a CSS variable for each token, and `tokens.ts`: the same for TypeScript. Groups become prefixes:
+ * `{"color": {"brand": "#06c"}}` is `--color-brand`, as is `@tokens Color { brand: "#06c" }`. A token is a value, or an
+ * object with `$value` or `value` (Design Tokens Community Group format). Throws `CMP_TOKENS_INVALID`.
  */
 export function tokensFiles(
   web: WebModule,
@@ -62,7 +61,7 @@ function tokenOf(value: Expression): string | number | null {
   return value.kind === 'String' && isValue(value.value) ? value.value : null
 }
 
-/** Whether a text ends where its declaration ends, so that no token adds further rules. */
+/** True if a text ends where its declaration ends, so that no token can add rules. */
 function isValue(token: string): boolean {
   return !/[;{}\n]|\*\//.test(token.replace(/\{[\w.-]+\}/g, ''))
 }
@@ -84,7 +83,7 @@ function variablesOf(group: Group, names: readonly string[], path: string): Vari
   })
 }
 
-/** `{color.brand}` of a token is the variable of that token. */
+/** `{color.brand}` in a token refers to the variable of that token. */
 function cssValue(token: string | number): string {
   if (typeof token === 'number') return String(token)
   return token.replace(/\{([\w.-]+)\}/g, (_, name: string) => `var(--${name.split('.').map(kebabCase).join('-')})`)

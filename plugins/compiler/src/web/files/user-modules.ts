@@ -5,13 +5,12 @@ import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Place of a user module: next to the program, or in the folder of the build. */
+/** Location of a user module: next to the program, or in the build folder. */
 export type ModulePlace = 'program' | 'build'
 
 /**
- * Modules that re-export files next to the program: one for each path of `import react Name from "./path"`, from
- * which components import it, and one for each component with `@v0 from "./path"`. `placeOf` finds a module of the user by
- * its path without an ending.
+ * Modules that re-export files next to the program. There is one for each path of `import react Name from "./path"`,
+ * and one for each component with `@v0 from "./path"`. `placeOf` finds a user's module by its path without extension.
  */
 export function userModuleFiles(
   { module, name }: WebModule,
@@ -20,7 +19,7 @@ export function userModuleFiles(
 ): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = []
   const isBesideProgram = (source: StringLiteral, exported: Name): boolean => {
-    // Packages, and what lies elsewhere, are for TypeScript to find.
+    // TypeScript resolves packages and other paths itself.
     if (!/^\.\/[^.]+(\.[jt]sx?)?$/.test(source.value)) return false
     const path = pathOf(source)
     const place = placeOf(path)
@@ -53,7 +52,7 @@ export function userModuleFiles(
   return { files, diagnostics }
 }
 
-/** Without `./` and the ending. */
+/** Without `./` and the extension. */
 function pathOf({ value }: StringLiteral): string {
   return posix.normalize(value).replace(/\.[jt]sx?$/, '')
 }

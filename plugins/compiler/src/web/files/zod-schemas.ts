@@ -19,8 +19,8 @@ const DECIMAL = 'z.string().regex(/^-?[0-9]+(\\.[0-9]+)?$/)'
 const SEQUENCES = new Set(['List', 'list', 'Set', 'set', 'Stream', 'stream'])
 
 /**
- * `schemas.ts`: a zod schema for each table and type, which gives values of the types of `schema.ts` and `types.ts`. A
- * type with parameters is a function of their schemas.
+ * `schemas.ts`: a zod schema for each table and type, which produces the types of `schema.ts` and `types.ts`. A
+ * generic type is a function of its arguments' schemas.
  */
 export function zodSchemasFile(web: WebModule): EmittedFile | null {
   const { tables, types } = web.hir
@@ -88,7 +88,7 @@ class ZodPrinter {
     if (SEQUENCES.has(name)) return `z.array(${inner(first)})`
     switch (name) {
       case 'Option':
-        // Servers may leave a key out or send null.
+        // Servers may omit a key or send null.
         return `${inner(first)}.nullish().transform(value => value ?? null)`
       case 'Result':
         return `z.discriminatedUnion('_tag', [${[
@@ -105,7 +105,7 @@ class ZodPrinter {
     }
   }
 
-  /** Late, since the schema may be declared further down, or be the one that is being declared. */
+  /** Lazy, since the schema may be declared later, or refer to itself. */
   #reference(name: string, args: readonly string[]): string {
     const open = this.#generics.get(name)
     if (open === undefined) return 'z.any()'

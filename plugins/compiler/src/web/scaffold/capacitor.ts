@@ -4,7 +4,7 @@ import { literal, packageName } from '../typescript-names.ts'
 /** `capacitor.config.ts`: the app around the pages. `webDir` is the folder that Vite builds into. */
 export function capacitorConfig(name: string, webDir: string): EmittedFile {
   const words = packageName(name).replace(/[^a-z0-9]+/g, '_')
-  // Each part of it is a name in Java.
+  // Each part of it must be a Java name.
   const id = `com.example.${/^[a-z]/.test(words) ? words : `app_${words}`}`
   const text = `import type { CapacitorConfig } from '@capacitor/cli'
 

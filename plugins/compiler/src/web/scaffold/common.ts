@@ -13,7 +13,10 @@ import type { ScaffoldFacts } from './facts.ts'
 
 export type Layout = 'spa' | 'start'
 
-/** Common files of both layouts: styles, the configuration of shadcn/ui, of TypeScript and of npm. `folder` has the styles. */
+/**
+ * Files of both layouts: styles, and the configuration of shadcn/ui, TypeScript and npm. `folder` contains the
+ * styles.
+ */
 export function commonScaffold(facts: ScaffoldFacts, layout: Layout): EmittedFile[] {
   const folder = layout === 'spa' ? 'app' : 'src'
   return [
@@ -78,7 +81,7 @@ function tsconfig(layout: Layout): object {
       paths: { '@/*': ['./*'] }
     },
     include: ['*.ts', '*.tsx', layout === 'spa' ? 'app' : 'src'],
-    // It runs in Node, whose types a page does not have.
+    // It runs in Node, whose types are not for pages.
     exclude: ['server.ts', 'node_modules']
   }
 }

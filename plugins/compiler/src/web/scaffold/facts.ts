@@ -9,16 +9,16 @@ export interface ScaffoldFacts {
   readonly hasHooks: boolean
   readonly hasTokens: boolean
   readonly hasExpress: boolean
-  /** Whether there is `mobile.ts`. */
+  /** True if `mobile.ts` exists. */
   readonly hasMobile: boolean
   readonly mobileTarget: MobileTarget | null
-  /** Whether there is `vox-islands-mount.ts`. */
+  /** True if `vox-islands-mount.ts` exists. */
   readonly hasIslands: boolean
   /** Names of the islands. */
   readonly islands: readonly string[]
-  /** Component that is shown where a program has no routes; null for one without a component that needs nothing. */
+  /** Component shown by a program without routes; null if every component needs properties. */
   readonly page: string | null
-  /** Folder that Vite builds into, from the folder of the build. */
+  /** Output folder of Vite, relative to the build folder. */
   readonly outDir: string
   /** Libraries that the other files import. */
   readonly imported: ReadonlySet<string>

@@ -3,12 +3,12 @@ import { pascalCase } from '../typescript-names.ts'
 
 /** One file of `src/routes` for one page. */
 export interface RouteFile {
-  /** As TanStack names it: `/tasks/$id`. */
+  /** In TanStack's form: `/tasks/$id`. */
   readonly id: string
-  /** Its part of the address, and the whole address; the part is empty for a layout. */
+  /** Its own segment and its full path; the segment is empty for a layout. */
   readonly path: string
   readonly fullPath: string
-  /** Without folder and ending: `tasks.$id`. */
+  /** Without folder and extension: `tasks.$id`. */
   readonly stem: string
   readonly variable: string
   readonly parent: RouteFile | null
@@ -29,7 +29,7 @@ export const HOME: RouteFile = {
   hasChildren: false
 }
 
-/** Files of a page and of all its layouts. */
+/** Files of a page and all its layouts. */
 export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
   const fullPath = route.path.replaceAll(':', '$')
   const words = fullPath.split('/').filter(word => word !== '')
@@ -51,7 +51,7 @@ export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteF
   return [own, ...route.children.flatMap(child => routeFiles(child, own))]
 }
 
-/** The root layout has no address, and no content when there is no other page. */
+/** The root layout has no path, and no content without another page. */
 function frameFiles(route: ClientRoute): RouteFile[] {
   const frame: RouteFile = {
     id: '/_frame',

@@ -1,7 +1,7 @@
 import type { EmittedFile } from '../emitted-file.ts'
 import type { ScaffoldFacts } from './facts.ts'
 
-/** The user's own first files of an application that runs only in the browser. */
+/** The first files, owned by the user, of an application that runs only in the browser. */
 export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
   return [
     { path: 'index.html', text: indexHtml(facts.title) },

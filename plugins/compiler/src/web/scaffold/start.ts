@@ -5,7 +5,7 @@ import type { ScaffoldFacts } from './facts.ts'
 import { HOME, type RouteFile, routeFiles } from './route-files.ts'
 import { routeTree } from './route-tree.ts'
 
-/** The user's own first files of an application that a server of TanStack Start renders. */
+/** The first files, owned by the user, of an application rendered by a TanStack Start server. */
 export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null): EmittedFile[] {
   const files = (routes?.routes ?? []).flatMap(route => routeFiles(route, null))
   const pages = files.map(file => ({ path: `src/routes/${file.stem}.tsx`, text: pageText(file) }))
@@ -34,7 +34,7 @@ export default defineConfig({
 })
 `
 
-/** Shows a page with what its loader gave. */
+/** Renders a page with the data of its loader. */
 const PAGE = `import { useLoaderData, useParams, useSearch } from '@tanstack/react-router'
 import type { RouteParams, VoxRoute } from '../routes.manifest'
 import { routes } from '../routes.manifest'

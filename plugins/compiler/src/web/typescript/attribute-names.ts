@@ -1,4 +1,4 @@
-/** Names that React spells as neither the language nor a rule does. */
+/** Names with an irregular spelling in React. */
 const NAMES: Readonly<Record<string, string>> = {
   class: 'className',
   raw_class: 'className',
@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<string, string>> = {
   viewbox: 'viewBox'
 }
 
-/** Events whose names are several words. */
+/** Event names of several words. */
 const EVENTS: Readonly<Record<string, string>> = {
   keydown: 'KeyDown',
   keyup: 'KeyUp',
@@ -35,10 +35,10 @@ const EVENTS: Readonly<Record<string, string>> = {
   pointerup: 'PointerUp'
 }
 
-/** Events that may be written without a sign behind `on`. */
+/** Events that may be written directly after `on`. */
 const SHORT = /^on(click|change|input|submit|keydown|keyup|mouseenter|mouseleave|focus|blur|dblclick|scroll)$/
 
-/** The attribute of React for one of an element of HTML or SVG: `on:click`, `on_click` and `onclick` are `onClick`. */
+/** The React attribute for an HTML or SVG attribute: `on:click`, `on_click` and `onclick` are `onClick`. */
 export function attributeName(name: string): string {
   if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
   const event = eventName(name)
@@ -47,13 +47,13 @@ export function attributeName(name: string): string {
   return name.includes('_') ? camelCase(name) : name
 }
 
-/** The same for components of others, which may take attributes of any name. */
+/** The same for external components, which accept attributes of any name. */
 export function componentAttributeName(name: string): string {
   if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
   return eventName(name) ?? name
 }
 
-/** The name of React for an event; null for what is none. */
+/** The React name of an event; null for other attributes. */
 export function eventName(name: string): string | null {
   const word = /^on[:_](\w+)$/.exec(name)?.[1] ?? SHORT.exec(name)?.[1]
   if (word === undefined) return null

@@ -18,7 +18,7 @@ export type AttributeOwner =
   | { readonly kind: 'component'; readonly declaration: Declaration | undefined }
   | { readonly kind: 'island'; readonly declaration: Declaration }
 
-/** Attributes of HTML whose values are numbers, and not texts, in React's types. */
+/** HTML attributes with number values in React's types. */
 const NUMERIC: ReadonlySet<string> = new Set(
   'rows cols colSpan rowSpan size span start tabIndex maxLength minLength'.split(' ')
 )
@@ -34,7 +34,7 @@ export function attributesOf(element: Element, owner: AttributeOwner, view: View
   }
 }
 
-/** A text as it is; other values as JSON. */
+/** A text unchanged; other values as JSON. */
 function islandProp({ name, value }: Attribute, view: ViewTranslator): ViewAttribute {
   const prop = `data-prop-${kebabCase(name.text)}`
   if (value === null) return { name: prop, code: '"true"' }
@@ -78,7 +78,7 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
   let className: Doc | null =
     primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
   let ownStyle: Doc | null = null
-  // Where the program has them; those of a primitive come first.
+  // In program order; those of a primitive come first.
   let classPlace = 0
   let stylePlace = 0
   for (const attribute of element.attributes) {
@@ -126,7 +126,7 @@ function valueCode(value: Expression | null, view: ViewTranslator): Doc {
   return inner.kind === 'String' ? JSON.stringify(inner.value) : view.closed(value).doc
 }
 
-/** Texts of classes may have holes. */
+/** Class texts may have holes. */
 function classCode(value: Expression, view: ViewTranslator): Doc {
   const inner = bare(value)
   if (inner.kind !== 'String') return view.closed(value).doc
@@ -143,7 +143,7 @@ function joinedClasses(own: Doc | null, given: Doc): Doc {
   return ['`', text, ' ${', given, '}`']
 }
 
-/** Declarations of CSS as entries of a record. */
+/** CSS declarations as record entries. */
 function declarations(text: string): [string, Doc][] {
   return text.split(';').flatMap((declaration): [string, Doc][] => {
     const at = declaration.indexOf(':')

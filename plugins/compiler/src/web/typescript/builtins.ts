@@ -46,7 +46,7 @@ const BUILTINS: Readonly<Record<string, Translation>> = {
   }
 }
 
-/** A function that every program has; null where a browser cannot have it. */
+/** A builtin function; null if browsers cannot provide it. */
 export function translateBuiltin(name: string, given: Given): Code | null {
   return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(given) : null
 }
@@ -71,7 +71,7 @@ const STD: Readonly<Record<string, (args: readonly Code[]) => Code>> = {
   'log.error': args => call('console.error', ...args.map(each => each.doc))
 }
 
-/** A function of the standard library by its path below `std`; null where a browser cannot have it. */
+/** A standard library function by its path below `std`; null if browsers cannot provide it. */
 export function translateStandard(path: string, args: readonly Code[]): Code | null {
   if (Object.hasOwn(STD, path)) return (STD[path] as (args: readonly Code[]) => Code)(args)
   const [space, name = ''] = path.split('.')

@@ -15,10 +15,10 @@ import { translateMethod } from './methods.ts'
 import { AT_ONCE } from './translator.ts'
 import { isGeneric, itemOf } from './value-types.ts'
 
-/** Module with what a telephone can do. */
+/** Module with the functions of a mobile device. */
 const MOBILE_MODULE = './mobile-bridge'
 
-/** Calls: of the server, of what is translated as well, of methods and of what every program has. */
+/** Calls of the server, of translated functions, of methods and of builtins. */
 export abstract class CallTranslator extends MatchTranslator {
   protected call(node: Call): Code {
     const chain = readDbChain(node, this.program.tables)
@@ -69,7 +69,7 @@ export abstract class CallTranslator extends MatchTranslator {
       return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
     }
     const args = this.#given(node.args, [])
-    // Components that are functions may call hooks of React.
+    // Components that are functions may call React hooks.
     if (name.startsWith('use_') && this.file.own !== null) {
       return call(this.file.react(camelCase(name)), ...args.map(each => each.doc))
     }
@@ -110,7 +110,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return this.awaited(call('Promise.all', made.doc))
   }
 
-  /** Names of a namespace that every program has; null for a value of the program. */
+  /** Members of a builtin namespace; null for a program value. */
   #path(object: Expression): string[] | null {
     const node = bare(object)
     if (node.kind === 'Member') {
@@ -145,7 +145,7 @@ export abstract class CallTranslator extends MatchTranslator {
     })
   }
 
-  /** Arguments in the order of the parameters. One in the middle that is left out takes its default. */
+  /** Arguments in parameter order. An omitted one in the middle is passed its default. */
   #ordered(args: readonly Argument[], signature: Signature | null): Code[] {
     const params = signature?.params ?? []
     const values: (Expression | null)[] = []
@@ -180,7 +180,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return this.#remote(bare(expression) as Call, false)
   }
 
-  /** A call of the server. `settles` makes a `Result` of a failure where the function declares one. */
+  /** A server call. `settles` turns a failure into a `Result` if the function declares one. */
   #remote(node: Call, settles: boolean): Code {
     const { name } = node.callee as Identifier
     const entry = this.program.names.get(name)

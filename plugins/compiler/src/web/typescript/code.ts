@@ -1,6 +1,6 @@
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
 
-/** How tightly an expression of TypeScript holds together, loosest first. */
+/** Precedence of TypeScript expressions, loosest first. */
 export const Level = {
   arrow: 0,
   choice: 1,
@@ -16,23 +16,23 @@ export const Level = {
 
 export type Level = (typeof Level)[keyof typeof Level]
 
-/** An expression of TypeScript. */
+/** A TypeScript expression. */
 export interface Code {
   readonly doc: Doc
   readonly level: Level
-  /** Whether it gives the same whenever it is evaluated: a literal, a name that is not assigned to. */
+  /** True if every evaluation returns the same value: a literal, or a name that is never assigned. */
   readonly isStable?: boolean
 }
 
 export const code = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level })
 export const stable = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level, isStable: true })
 
-/** An expression as an operand that has to hold together at least as tightly as `level`. */
+/** An expression as an operand, in parentheses if it binds looser than `level`. */
 export function operand({ doc, level }: Code, least: Level): Doc {
   return level < least ? ['(', doc, ')'] : doc
 }
 
-/** Arguments with their parentheses. What cannot be on one line begins on the line of the call. */
+/** Arguments with their parentheses. Multi-line arguments begin on the line of the call. */
 export function argumentList(args: readonly Doc[]): Doc {
   return enclosed('(', args, ')')
 }
@@ -57,7 +57,7 @@ export function block(statements: readonly Doc[]): Doc {
   return ['{', indent([hardline, join(hardline, statements)]), hardline, '}']
 }
 
-/** A function without a name. A body of one expression stands behind the arrow. */
+/** A lambda. A body of one expression follows the arrow directly. */
 export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
   if ('doc' in body) {
     const isObject = firstText(body.doc).startsWith('{')
@@ -66,14 +66,14 @@ export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
   return code([head, ' => ', block(body)], Level.arrow)
 }
 
-/** An expression as a statement. Lines have no semicolon, so one that could continue the line before it begins with one. */
+/** An expression as a statement. Lines have no semicolon; one that could continue the previous line begins with one. */
 export function expressionStatement(doc: Doc): Doc {
   const first = firstText(doc).charAt(0)
   if (first === '{') return ['(', doc, ')']
   return first !== '' && '([`/+-'.includes(first) ? [';', doc] : doc
 }
 
-/** The first text of what is printed that is not empty. */
+/** The first non-empty text of a document. */
 export function firstText(doc: Doc): string {
   if (typeof doc === 'string') return doc
   if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? firstText(doc.content) : ''

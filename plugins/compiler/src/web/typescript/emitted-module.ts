@@ -12,14 +12,14 @@ export class EmittedModule {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes
   readonly imports: TypeImports
-  /** Helpers of all modules of a build. */
+  /** Helpers of all modules in a build. */
   readonly #helpers: Set<string>
-  /** Functions and constants of the program that the modules of a build use. */
+  /** Program functions and constants that the modules of a build use. */
   readonly #shared: Set<string>
   readonly #generics: ReadonlySet<string>
-  /** The component that the module is for; null where it is for another purpose. */
+  /** The component of the module; null for modules of another kind. */
   readonly own: string | null
-  /** Whether it is the module with the functions that others share. */
+  /** True for the module with the shared functions. */
   readonly isShared: boolean
 
   constructor(
@@ -54,14 +54,14 @@ export class EmittedModule {
     return this.#imported('react', name)
   }
 
-  /** A name that the program may have, too, has another one in this module. */
+  /** Renames an import that collides with a program name. */
   #imported(module: string, name: string): string {
     if (!this.program.names.has(name)) return this.imports.value(module, name)
     this.imports.value(module, `${name} as vox_${name}`)
     return `vox_${name}`
   }
 
-  /** The same module within a function that has generic parameters. */
+  /** The same module, inside a function with generic parameters. */
   within(generics: ReadonlySet<string>): EmittedModule {
     if (generics.size === 0) return this
     const { program, types, own, isShared, imports } = this
@@ -75,7 +75,7 @@ export class EmittedModule {
     })
   }
 
-  /** A function or constant of the program that is translated as well; gives its name. */
+  /** A translated function or constant of the program; returns its name. */
   shared(name: string): string {
     this.#shared.add(name)
     return this.isShared ? valueName(name) : this.imports.value(FUNCTIONS_MODULE, name)
@@ -86,7 +86,7 @@ export class EmittedModule {
     return this.imports.value(CLIENT_MODULE, name)
   }
 
-  /** Name of an element that the program's views use, in this module. */
+  /** Name of an element in this module. */
   component(name: string): string {
     if (name === this.own) return name
     return this.imports.value(`./${name}`, name)
@@ -96,7 +96,7 @@ export class EmittedModule {
     return this.types.print(type === null ? null : lowerType(type), this.imports, this.#generics)
   }
 
-  /** The same for what was inferred; null where it is not known. */
+  /** The same for an inferred type; null if unknown. */
   valueType(type: ValueType): string | null {
     const known = hirType(type)
     return known === null ? null : this.types.print(known, this.imports, this.#generics)
@@ -112,7 +112,7 @@ interface Context {
   readonly generics?: ReadonlySet<string>
 }
 
-/** The module with the functions of a program that run in a browser. */
+/** The module with the program functions that run in a browser. */
 export const FUNCTIONS_MODULE = './vox-functions'
 
 /** The module with the forms of a program. */

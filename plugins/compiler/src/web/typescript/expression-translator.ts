@@ -19,7 +19,7 @@ import { translateBinary } from './operators.ts'
 import type { Binding } from './scope.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
-/** Expressions but calls and elements. */
+/** Expressions except calls and elements. */
 export abstract class ExpressionTranslator extends FunctionTranslator {
   protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): Code
   protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Code
@@ -152,7 +152,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return code(enclosed('{', parts, '}', ' '))
   }
 
-  /** Members that are left out have their defaults. */
+  /** Omitted members get their defaults. */
   #struct(name: string, entries: readonly ObjectEntry[]): Code {
     const declaration = this.program.names.get(name)?.declaration
     const given = new Set(entries.map(entryKey))
@@ -183,7 +183,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     )
   }
 
-  /** The value of what only statements can do, by the name of a variable that gets it. */
+  /** The value of an expression that needs statements, as the name of a variable that receives it. */
   #hoisted(node: Expression): Code {
     const type = this.typeOf(node)
     if (isPlain(type, 'Unit') || type.kind === 'never') {
@@ -261,7 +261,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     if (this.frame.onFailure === 'throw') {
       return code([this.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
     }
-    // A function that returns what a query answered has nothing to unwrap.
+    // A function that returns a query's answer has nothing to unwrap.
     if (type.kind !== 'any' && !isOption && !isGeneric(type, 'Result')) return value
     const name = this.named(value, 'tried')
     const [failed, result, found] = isOption
@@ -271,8 +271,8 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return stable(found)
   }
 
-  /** Whether an expression is a call of the server. */
+  /** True if an expression is a server call. */
   protected abstract isRemote(expression: Expression): boolean
-  /** Answer of the server, where a failure is thrown. */
+  /** The server's answer; a failure is thrown. */
   protected abstract answer(expression: Expression): Code
 }

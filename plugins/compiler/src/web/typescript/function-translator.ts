@@ -14,16 +14,16 @@ export type Sink =
   | { readonly kind: 'return' }
   | { readonly kind: 'assign'; readonly to: string }
 
-/** Functions without a name, and loops, whose bodies become such functions. */
+/** Lambdas, and loops whose bodies become lambdas. */
 export abstract class FunctionTranslator extends Translator {
   /** Writes an expression as statements. */
   abstract into(expression: Expression, sink: Sink): void
-  /** The statements of a function with that body. */
+  /** The statements of a function with this body. */
   abstract functionBody(body: Expression, frame: Frame, sink: Sink): Doc[]
-  /** Declares what a pattern binds; gives it as a target of an assignment. */
+  /** Declares the names of a pattern; returns it as an assignment target. */
   protected abstract target(pattern: Pattern, type: ValueType): Doc
 
-  /** `for` as an expression: the list of what its body gives. */
+  /** `for` as an expression: the list of its body's values. */
   protected loop(node: For): Code {
     if (leaves(node.body) || this.hasToWait(node.body)) {
       const name = this.scope.fresh('items')
@@ -40,10 +40,10 @@ export abstract class FunctionTranslator extends Translator {
     return this.expression(body)
   }
 
-  /** `for` as a statement; `collect` is the list that gets what the body gives. */
+  /** `for` as a statement; `collect` names the list that receives the body's values. */
   protected abstract eachStatement(node: For, collect: string | null): void
 
-  /** `for` as a call of `map`. `item` gives the value for each item. */
+  /** `for` as a call of `map`. `item` returns the value for each item. */
   protected mapped({ binding, index, iterable }: For, item: (position: () => string) => Code): Code {
     const over = this.expression(iterable)
     const type = this.typeOf(iterable)
@@ -73,7 +73,7 @@ export abstract class FunctionTranslator extends Translator {
     return code([operand(iterated(over, type), Level.postfix), '.map(', arrow(head, body).doc, ')'])
   }
 
-  /** `given` are types of parameters that do not say theirs. */
+  /** `given` holds the types of parameters without an annotation. */
   lambda({ params, body, result }: Lambda, given: readonly ValueType[]): Code {
     const isAsync = this.hasToWait(body)
     const { scope } = this
@@ -105,7 +105,7 @@ export abstract class FunctionTranslator extends Translator {
     return statements
   }
 
-  /** Parameters with their parentheses; they are known from here on. */
+  /** Parameters with their parentheses; they are in scope from here on. */
   params(params: readonly Param[], given: readonly ValueType[]): Doc {
     return enclosed(
       '(',
@@ -114,7 +114,7 @@ export abstract class FunctionTranslator extends Translator {
         const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
         const value = param.value === null ? null : this.closed(param.value)
         const { name } = this.scope.declare(param.name.text, { type })
-        // TypeScript knows the rest from where the function stands.
+        // TypeScript infers the rest from the context.
         const annotation =
           param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
         return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]

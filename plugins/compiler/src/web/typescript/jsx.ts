@@ -1,19 +1,19 @@
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
 
-/** An attribute as it is printed: null for one that is just there. */
+/** A printed attribute: null for one without a value. */
 export interface JsxAttribute {
   readonly name: string
   readonly value: { readonly text: string } | { readonly code: Doc } | null
 }
 
-/** A child as it is printed. */
+/** A printed child. */
 export interface JsxChild {
   readonly doc: Doc
-  /** Whether it is an element, which is printed on separate lines. */
+  /** True for an element, which is printed on its own lines. */
   readonly isElement: boolean
 }
 
-/** An element of JSX. A fragment has no tag. */
+/** A JSX element. A fragment has no tag. */
 export function jsxElement(tag: string, attributes: readonly JsxAttribute[], children: readonly JsxChild[]): Doc {
   const printed = attributes.map(attributeDoc)
   const isLong = printed.some(mustBreak)
@@ -49,7 +49,7 @@ function attributeDoc({ name, value }: JsxAttribute): Doc {
   return 'text' in value ? `${name}="${value.text}"` : [`${name}={`, value.code, '}']
 }
 
-/** Whether a text can be the quoted value of an attribute. */
+/** True if a text can be the quoted value of an attribute. */
 export function isAttributeText(text: string): boolean {
   return !/["&\n\r\t\\]/.test(text)
 }

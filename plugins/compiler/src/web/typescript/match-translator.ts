@@ -13,7 +13,7 @@ import { type PatternTest, patternTest } from './patterns.ts'
 import { StatementTranslator } from './statement-translator.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
-/** `match`: a switch over the variants of a type where that is all there is to it, else one condition after the other. */
+/** `match`: a switch if the arms only distinguish variants, else a chain of conditions. */
 export abstract class MatchTranslator extends StatementTranslator {
   protected matchInto({ subject, arms }: Match, sink: Sink): void {
     const made = this.expression(subject)
@@ -94,7 +94,7 @@ export abstract class MatchTranslator extends StatementTranslator {
     return `${this.helper('panic')}('no arm of a match takes the value')`
   }
 
-  /** The condition under which an arm is taken; null where it always is. */
+  /** The condition of an arm; null if it always matches. */
   #test({ guard }: MatchArm, tests: readonly PatternTest[]): Doc | null {
     const joined = tests.map(each => each.tests.join(' && '))
     const isAlways = joined.includes('')
@@ -106,7 +106,7 @@ export abstract class MatchTranslator extends StatementTranslator {
     if (guard === null) return pattern
     const { scope } = this
     this.scope = scope.inner()
-    // The names of the pattern are not bound yet.
+    // The names of the pattern are not yet bound.
     for (const { name, value, type } of tests[0]?.bindings ?? []) this.scope.declare(name, { type, as: value })
     const condition = operand(this.closed(guard), Level.and)
     this.scope = scope
@@ -130,7 +130,7 @@ export abstract class MatchTranslator extends StatementTranslator {
   }
 }
 
-/** Whether code, or a text of a view in it, mentions a variable. */
+/** True if code, or a view text in it, mentions a variable. */
 function mentions(body: AnyNode, name: string): boolean {
   let found = false
   walk(body, node => {
@@ -151,7 +151,7 @@ function isIrrefutable(pattern: Pattern): boolean {
   return pattern.kind === 'WildcardPattern' || pattern.kind === 'BindingPattern'
 }
 
-/** Whether the arms together take every value, by the names of what it can be. */
+/** True if the arms together match every value, by variant names. */
 function covers(arms: readonly MatchArm[], type: ValueType, names: MatchTranslator['program']['names']): boolean {
   const open = arms.filter(arm => arm.guard === null).flatMap(arm => arm.patterns)
   if (open.some(isIrrefutable)) return true

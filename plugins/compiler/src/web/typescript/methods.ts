@@ -6,7 +6,7 @@ import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 /** Helpers for the translation of a method. */
 export interface MethodUses {
   helper(name: string): string
-  /** The value as a name that can be mentioned more than once. */
+  /** The value as a name, so that it can be used more than once. */
   named(value: Code): string
 }
 
@@ -146,7 +146,7 @@ const MAP: Readonly<Record<string, Translation>> = {
     code(['Object.fromEntries(Object.entries(', object.doc, ').filter(([each]) => each !== ', first(args).doc, '))'])
 }
 
-/** Of values whose type is not known: what several types have. */
+/** For values of unknown type: methods that several types share. */
 const ANYTHING: Readonly<Record<string, Translation>> = {
   len: helped('size_of'),
   is_empty: (object, _args, { helper }) => code([helper('size_of'), '(', object.doc, ') === 0'], Level.equality),
@@ -170,7 +170,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   append: 'push'
 }
 
-/** A method of the language in TypeScript; a method of that very name where the language has none. */
+/** A program method as TypeScript; an unknown one keeps its name. */
 export function translateMethod(
   name: string,
   object: Code,

@@ -2,7 +2,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Statement } from '../../syntax/ast-statements.ts'
 import { type AnyNode, childrenOf } from '../../syntax/walk.ts'
 
-/** Parts of an expression that TypeScript expressions cannot have. */
+/** Parts that TypeScript expressions cannot contain. */
 export function needsStatements(expression: Expression): boolean {
   switch (expression.kind) {
     case 'Match':
@@ -12,7 +12,7 @@ export function needsStatements(expression: Expression): boolean {
     case 'Lambda':
     case 'Element':
     case 'ElementFragment':
-      // They are closed: their content becomes a separate function.
+      // They are closed: their content becomes its own function.
       return false
     case 'Block': {
       const [only] = expression.statements
@@ -31,12 +31,12 @@ export function needsStatements(expression: Expression): boolean {
   }
 }
 
-/** Whether code leaves the enclosing loop or function. */
+/** True if code leaves the enclosing loop or function. */
 export function leaves(node: Expression | Statement): boolean {
   return contains(node, child => LEAVING.has(child.kind))
 }
 
-/** Whether a `break` belongs to what is around this node. */
+/** True if a `break` belongs to a loop around this node. */
 export function breaks(node: AnyNode): boolean {
   return contains(node, child => child.kind === 'Break', LOOPS)
 }
@@ -45,7 +45,7 @@ const LEAVING: ReadonlySet<string> = new Set(['Return', 'Break', 'Continue', 'Tr
 const LOOPS: ReadonlySet<string> = new Set(['Lambda', 'While', 'Loop', 'For'])
 const FUNCTIONS: ReadonlySet<string> = new Set(['Lambda'])
 
-/** Whether a node or what is in it fits; what is in nodes of some kinds is left out. */
+/** True if a node or a descendant matches; the descendants of some kinds are skipped. */
 export function contains(
   node: AnyNode,
   fits: (node: AnyNode) => boolean,

@@ -3,8 +3,8 @@ import type { Assign, Expression, Identifier } from '../../syntax/ast.ts'
 import { type AnyNode, childrenOf, walk } from '../../syntax/walk.ts'
 
 /**
- * States that code reads after it has assigned to them. A component that is drawn keeps the values that it was drawn
- * with, so that code needs separate variables for these.
+ * States that code reads after assigning them. A rendered component keeps the values of its render, so such
+ * code needs separate variables.
  */
 export function newestStates(body: Expression, isState: (name: string) => boolean): string[] {
   const assigned = new Map<string, number>()
@@ -29,7 +29,7 @@ export function newestStates(body: Expression, isState: (name: string) => boolea
     }
     return true
   })
-  // An operator that assigns reads its target, too.
+  // A compound assignment reads its target, too.
   walk(body, node => {
     if (node.kind === 'Assign') {
       const { operator, target, start } = node as Assign
@@ -52,7 +52,7 @@ function isTarget(body: Expression, identifier: AnyNode): boolean {
   return is
 }
 
-/** The variable that an assignment changes. */
+/** The variable changed by an assignment. */
 export function rootOf(target: Expression): string | null {
   const inner = bare(target)
   if (inner.kind === 'Identifier') return inner.name

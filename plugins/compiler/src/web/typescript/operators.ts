@@ -28,7 +28,7 @@ const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
   '*': 'decimal_product'
 }
 
-/** `isNone` marks the operands that are a `None`. */
+/** `isNone` marks `None` operands. */
 export function translateBinary(
   operator: Operator,
   left: Code,
@@ -39,7 +39,7 @@ export function translateBinary(
 ): Code {
   const plain = (sign?: string): Code => {
     const [own, level] = SIGNS[operator]
-    // Operators of one level stand from left to right.
+    // Operators of one level are left-associative.
     return code(infix(operand(left, level), sign ?? own, operand(right, (level + 1) as Level)), level)
   }
   switch (operator) {
@@ -49,7 +49,7 @@ export function translateBinary(
         const value = noneLeft ? right : left
         return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
       }
-      // A value without fields equals null.
+      // A null comparison works for a value without fields.
       if (isScalar(a) || isScalar(b)) return plain()
       const same = call(helper('same'), left.doc, right.doc)
       return operator === 'is' ? same : code(['!', same.doc], Level.prefix)
@@ -71,7 +71,7 @@ export function translateBinary(
   return plain()
 }
 
-/** A text and something else. */
+/** A text and another value. */
 function joined(left: Code, right: Code, a: ValueType, b: ValueType, helper: (name: string) => string): Code {
   const shown = (value: Code, type: ValueType, level: Level) =>
     isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec')

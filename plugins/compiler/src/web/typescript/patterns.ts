@@ -4,7 +4,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedProgram } from './program.ts'
 import { isPlain } from './value-types.ts'
 
-/** Condition of a pattern, and the variables that it binds. */
+/** Condition of a pattern, and its bound variables. */
 export interface PatternTest {
   readonly tests: readonly string[]
   readonly bindings: readonly { readonly name: string; readonly value: string; readonly type: ValueType }[]
@@ -12,7 +12,7 @@ export interface PatternTest {
 
 const NOTHING: PatternTest = { tests: [], bindings: [] }
 
-/** `value` is the TypeScript of what the pattern is held against; it can be evaluated more than once. */
+/** `value` is the matched TypeScript expression; it may be evaluated more than once. */
 export function patternTest(pattern: Pattern, value: string, type: ValueType, program: TranslatedProgram): PatternTest {
   switch (pattern.kind) {
     case 'WildcardPattern':

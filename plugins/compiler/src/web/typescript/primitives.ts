@@ -1,16 +1,16 @@
 import { camelCase } from './attribute-names.ts'
 
-/** HTML element of a primitive of the language. */
+/** HTML element of a builtin primitive. */
 export interface Primitive {
   readonly tag: string
-  /** The class that it has in addition to those of the program. */
+  /** Its class, in addition to those of the program. */
   readonly className: string
   readonly style: Readonly<Record<string, string>>
-  /** Attributes of the element, by their names in the language. */
+  /** Attributes of the element, by their program names. */
   readonly attributes?: Readonly<Record<string, string>>
-  /** Attributes that are properties of its style. */
+  /** Attributes that become style properties. */
   readonly styles?: Readonly<Record<string, string>>
-  /** The attribute whose value is shown in the element where it has no children. */
+  /** The attribute whose value is shown if the element has no children. */
   readonly shown?: string
 }
 
@@ -36,16 +36,16 @@ const PRIMITIVES: Readonly<Record<string, Primitive>> = {
   modal: { tag: 'dialog', className: 'modal', style: {} }
 }
 
-/** Tags of which SVG has one that is called like a primitive. */
+/** Primitives that share their name with an SVG tag. */
 const WITHIN_SVG: ReadonlySet<string> = new Set(['text', 'image'])
 
-/** The primitive of a tag that was written as a call; null for elements of HTML, SVG and the program. */
+/** The primitive of a tag written as a call; null for elements of HTML, SVG and the program. */
 export function primitiveOf(tag: string, isCall: boolean, isWithinSvg: boolean): Primitive | null {
   if (!isCall || (isWithinSvg && WITHIN_SVG.has(tag)) || !Object.hasOwn(PRIMITIVES, tag)) return null
   return PRIMITIVES[tag] as Primitive
 }
 
-/** The tag of React for an element of HTML or SVG. */
+/** The React tag for an HTML or SVG element. */
 export function tagName(tag: string): string {
   return camelCase(tag)
 }

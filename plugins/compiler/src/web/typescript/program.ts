@@ -15,14 +15,14 @@ export interface Problem {
   readonly span: Span
 }
 
-/** How code in a browser reaches a function. */
+/** How browser code calls a function. */
 export type FunctionKind =
-  /** By asking the server. `write` may change something there. */
+  /** Over the server. `write` may change its data. */
   | 'read'
   | 'write'
-  /** It is translated as well. */
+  /** Translated to TypeScript as well. */
   | 'local'
-  /** It is an element of views. */
+  /** Used as an element in views. */
   | 'view'
   | 'server'
 
@@ -66,12 +66,12 @@ export class TranslatedProgram {
     return this.#types.declarations.reader
   }
 
-  /** The type that is expected of a record that leaves out what it has a value for. */
+  /** The expected type of a record that omits members with a default. */
   recordType(record: ObjectLiteral): string | undefined {
     return this.#types.declarations.records.get(record)
   }
 
-  /** As the checks know it; what the database answers is its value. */
+  /** The checked type; an answer of the database has its value type. */
   typeOf(expression: Expression): ValueType {
     const found = this.#types.expressions.get(expression) ?? ANY
     return found.kind === 'answer' ? found.value : found
@@ -107,7 +107,7 @@ export class TranslatedProgram {
     }
   }
 
-  /** Whether a function has to wait for the server. */
+  /** True if a function must wait for the server. */
   isAsync(name: string): boolean {
     const entry = this.names.get(name)
     if (entry === undefined) return false
@@ -146,7 +146,7 @@ export type ViewDeclaration = Extract<
   { kind: 'Component' | 'Fragment' | 'Island' | 'V0' | 'Form' | 'Function' }
 >
 
-/** Whether views may use a declaration as an element: a function that is called like one and gives an element, too. */
+/** True if views may use a declaration as an element: a function with an element's name that returns one. */
 export function isComponent(item: Declaration): item is ViewDeclaration {
   switch (item.kind) {
     case 'Component':

@@ -1,18 +1,18 @@
 import type { ValueType } from '../../check/types/type.ts'
 import { RESERVED_NAMES } from './reserved-names.ts'
 
-/** A variable of the program in the TypeScript that is made of it. */
+/** A program variable in its TypeScript form. */
 export interface Binding {
-  /** Its name there. */
+  /** Its TypeScript name. */
   readonly name: string
   readonly type: ValueType
   /** Setter; null when the variable is constant or plain assignment works. */
   readonly setter: string | null
-  /** Whether it may get another value. */
+  /** True if it can be assigned. */
   readonly isVariable: boolean
-  /** Whether it is known in all of a component, and not in a part of it. */
+  /** True if it is in scope in the whole component. */
   readonly isOuter: boolean
-  /** Whether calling it gives a promise. */
+  /** True if calling it returns a promise. */
   readonly isAsync: boolean
 }
 
@@ -23,7 +23,7 @@ export interface Declared {
   readonly as?: string
 }
 
-/** Names that are known at one place. A name never hides another one, which TypeScript would read differently. */
+/** Names in scope at one place. A name never shadows another one, since TypeScript scopes differ. */
 export class Scope {
   readonly #outer: Scope | null
   readonly #bindings = new Map<string, Binding>()
@@ -38,7 +38,7 @@ export class Scope {
     return new Scope(this)
   }
 
-  /** Names in the same block of TypeScript. */
+  /** Names in the same TypeScript block. */
   overlay(): Scope {
     return new OverlayScope(this)
   }
@@ -47,7 +47,7 @@ export class Scope {
     return this.#bindings.get(name) ?? this.#outer?.lookup(name)
   }
 
-  /** Gives a variable its name, or the one that was made for it before. */
+  /** Returns the name of a variable; chooses one on the first call. */
   declare(name: string, { type, isVariable = false, isAsync = false, as }: Declared): Binding {
     return this.#bind(name, {
       name: as ?? this.fresh(name),
@@ -59,7 +59,7 @@ export class Scope {
     })
   }
 
-  /** A value of a component that is assigned to by calling its setter. */
+  /** A component value that is assigned by calling its setter. */
   declareState(name: string, type: ValueType): Binding & { readonly setter: string } {
     const binding = {
       name: this.fresh(name),
@@ -73,15 +73,15 @@ export class Scope {
     return binding
   }
 
-  /** Lets a name mean something else from here on. */
+  /** Rebinds a name from here on. */
   replace(name: string, binding: Binding): void {
     this.#bind(name, binding)
   }
 
-  /** A name that nothing here has. */
+  /** An unused name. */
   fresh(wanted: string): string {
     const base = wanted === '_' || wanted === '' ? 'unused' : wanted
-    // Reserved words of TypeScript are renamed as everywhere in a build.
+    // Reserved TypeScript words are renamed as in the whole build.
     let name = RESERVED_NAMES.has(base) ? `${base}_` : base
     for (let number = 2; RESERVED_NAMES.has(name) || this.#isTaken(name); number++) name = `${base}_${number}`
     this.#taken.add(name)

@@ -15,7 +15,7 @@ import { isGeneric, isPlain, itemOf } from './value-types.ts'
 /** Unused values. */
 const IDLE: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'String', 'Bool', 'Unit', 'Identifier'])
 
-/** Expressions that give a value in several places. */
+/** Expressions that return a value from several places. */
 const CONTROL: ReadonlySet<string> = new Set(['If', 'Match', 'Block', 'SideEffect'])
 
 /** Statements, and expressions as statements. */
@@ -98,7 +98,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     }
     const rest = this.within(() => this.into(other, sink))
     const [only] = rest
-    // `else if` where the other branch is nothing but an `if`.
+    // `else if` if the other branch is only an `if`.
     const isChain = other.kind === 'If' && rest.length === 1 && Array.isArray(only) && only[0] === 'if ('
     if (rest.length > 0) parts.push(' else ', isChain ? (only as Doc) : block(rest))
     this.out.push(parts)
@@ -189,8 +189,8 @@ export abstract class StatementTranslator extends ExpressionTranslator {
   }
 
   /**
-   * The state that code assigns a value made of its last one, at a time when the component may have been drawn again
-   * since; null for other assignments.
+   * The state in an assignment that depends on its last value, in code that may run after another render; null for
+   * other assignments.
    */
   #updated(target: Expression, value: Expression): string | null {
     const inner = bare(target)
@@ -205,14 +205,14 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     if (local?.setter == null) return
     const { scope } = this
     this.scope = scope.inner()
-    // It hides the value that the component was drawn with.
+    // It shadows the value of the current render.
     this.scope.replace(state, { ...local, setter: null })
     const made = this.closed(value)
     this.scope = scope
     this.out.push([`${local.setter}(`, arrow(local.name, made).doc, ')'])
   }
 
-  /** Gives a variable another value; a part of a record or a list is changed in a copy. */
+  /** Assigns a variable; a part of a record or a list is changed in a copy. */
   store(target: Expression, value: Code): void {
     const inner = bare(target)
     switch (inner.kind) {

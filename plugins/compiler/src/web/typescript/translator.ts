@@ -14,37 +14,37 @@ import { contains } from './needs-statements.ts'
 import type { Scope } from './scope.ts'
 import { fieldAt, itemOf } from './value-types.ts'
 
-/** The function of TypeScript that is being written. */
+/** The TypeScript function that is being written. */
 export interface Frame {
-  /** Whether it may wait, so that server calls are allowed in it. */
+  /** True if it is async, so that it may contain server calls. */
   readonly mayAwait: boolean
-  /** Whether it may run when the component has been drawn again since it was made. */
+  /** True if it may run after the component was rendered again. */
   readonly isLater: boolean
-  /** Whether a loop can be left or gone on with. */
+  /** True if `break` and `continue` are allowed. */
   readonly isInLoop: boolean
-  /** What `?` does with a failure. */
+  /** Handling of a failure by `?`. */
   readonly onFailure: 'return' | 'throw'
-  /** States that are read after they were assigned to, with the variables that have their newest values. */
+  /** States that are read after an assignment, with the variables of their newest values. */
   readonly newest: ReadonlyMap<string, string>
 }
 
 /** Synchronous device functions. */
 export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
-/** Asks the server for a value that is needed while a component is drawn; gives the name of the value. */
+/** Requests a value from the server during a render; returns the name of the value. */
 export type RemoteValues = (call: Call, translated: Code, type: ValueType) => string | null
 
 /**
- * Writes code of the language as TypeScript. What an expression needs to have done before it is added to the statements
- * of the enclosing function, or makes it a function that is called at once.
+ * Translates code to TypeScript. Statements that an expression needs are added to the enclosing function;
+ * otherwise they become a function that is called immediately.
  */
 export abstract class Translator {
   readonly file: EmittedModule
   protected scope: Scope
   protected frame: Frame = { mayAwait: false, isLater: false, isInLoop: false, onFailure: 'throw', newest: new Map() }
-  /** Statements before the expression that is being written. */
+  /** Statements before the current expression. */
   protected out: Doc[] = []
-  /** null where nothing can be asked of the server. */
+  /** null where server calls are not possible. */
   remoteValues: RemoteValues | null = null
 
   constructor(file: EmittedModule, scope: Scope) {
@@ -58,7 +58,7 @@ export abstract class Translator {
 
   abstract expression(expression: Expression): Code
 
-  /** The type of an expression, also where only this translation knows the types of the names in it. */
+  /** The type of an expression, also if its names exist only in this translation. */
   typeOf(expression: Expression): ValueType {
     const node = bare(expression)
     if (node.kind === 'Identifier') {
@@ -103,12 +103,12 @@ export abstract class Translator {
     }
   }
 
-  /** An expression that brings its own statements along. */
+  /** An expression with its own statements. */
   closed(expression: Expression): Code {
     return this.enclose(() => this.expression(expression))
   }
 
-  /** The result of `make`, as a function that is called at once where it needs statements. */
+  /** The result of `make`; if it needs statements, a function that is called immediately. */
   protected enclose(make: () => Code): Code {
     const outer = this.out
     const { scope } = this
@@ -128,7 +128,7 @@ export abstract class Translator {
     return isAsync ? code(['await ', made.doc], Level.prefix) : made
   }
 
-  /** Writes statements of a part of the function; gives them. */
+  /** Writes statements of a part of the function; returns them. */
   protected within(write: () => void): Doc[] {
     const outer = this.out
     const { scope } = this
@@ -141,7 +141,7 @@ export abstract class Translator {
     return statements
   }
 
-  /** Writes another function; gives what `write` does. */
+  /** Writes another function; returns the result of `write`. */
   protected inFrame<A>(frame: Frame, write: () => A): A {
     const outer = this.frame
     this.frame = frame
@@ -155,8 +155,8 @@ export abstract class Translator {
   }
 
   /**
-   * Operands in their order. Where a later one needs statements before it, what the earlier ones gave is kept, so that all
-   * are still evaluated one after the other.
+   * Operands in order. If a later one needs statements before it, the earlier values are stored, so that the
+   * evaluation order is kept.
    */
   protected operands(expressions: readonly Expression[]): Code[] {
     const codes: Code[] = []
@@ -179,7 +179,7 @@ export abstract class Translator {
     }
   }
 
-  /** The value as a name that can be mentioned more than once. */
+  /** The value as a name, so that it can be used more than once. */
   protected named(made: Code, wanted: string): string {
     if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
     const name = this.scope.fresh(wanted)
@@ -201,18 +201,18 @@ export abstract class Translator {
     ])
   }
 
-  /** Whether a call waits for the server, itself or in what it calls. */
+  /** True if a call waits for the server, directly or in its callees. */
   protected waits(name: string): boolean {
     const local = this.scope.lookup(name)
     return local === undefined ? this.program.isAsync(name) : local.isAsync
   }
 
-  /** Whether code, without the functions in it, has to wait. */
+  /** True if code must wait, apart from the functions in it. */
   protected hasToWait(node: AnyNode): boolean {
     return contains(node, each => {
       if (each.kind !== 'Call') return false
       const { callee, args } = each as Call
-      // A method that is given a function calls it at once.
+      // A method calls its function argument synchronously.
       const waits = ({ value }: Argument): boolean => value.kind === 'Lambda' && this.hasToWait(value.body)
       if (callee.kind === 'Member' && args.some(waits)) return true
       if (callee.kind === 'Member') return this.isMobile(callee.object) && !AT_ONCE.has(callee.property.text)
@@ -220,7 +220,7 @@ export abstract class Translator {
     })
   }
 
-  /** Whether an expression is the namespace of what a telephone can do. */
+  /** True if an expression is the namespace of mobile device functions. */
   protected isMobile(object: Expression): boolean {
     if (object.kind === 'Member') return object.property.text === 'mobile' || this.isMobile(object.object)
     if (object.kind !== 'Identifier' || this.scope.lookup(object.name) !== undefined) return false
@@ -234,7 +234,7 @@ export abstract class Translator {
   }
 }
 
-/** Whether statements wait outside of the functions in them. */
+/** True if statements wait outside the functions in them. */
 function mentionsAwait(doc: Doc): boolean {
   if (typeof doc === 'string') return /\bawait /.test(doc)
   if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? mentionsAwait(doc.content) : false

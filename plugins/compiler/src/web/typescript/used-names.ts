@@ -6,8 +6,8 @@ import { type AnyNode, walk } from '../../syntax/walk.ts'
 import type { TranslatedProgram } from './program.ts'
 
 /**
- * Names of the module that a declaration uses, which none of its variables may have in TypeScript. A variable of that
- * name in the program is no reason for another one, unless a function of that name is called, too.
+ * Module names that a declaration uses; none of its variables may have them in TypeScript. A program variable
+ * of that name is renamed only if a function of that name is called, too.
  */
 export function usedNames(declaration: Declaration, program: TranslatedProgram): string[] {
   const mentioned = new Set<string>()

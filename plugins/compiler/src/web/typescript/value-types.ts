@@ -1,7 +1,7 @@
 import type { TypeReader } from '../../check/types/read-type.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
 
-/** The type of what a list, a map or a text is made of. */
+/** The element type of a list, a map or a text. */
 export function itemOf(type: ValueType): ValueType {
   if (type.kind === 'plain' && type.name === 'str') return type
   if (type.kind !== 'generic') return ANY
@@ -20,12 +20,12 @@ export function isGeneric(type: ValueType, ...names: readonly string[]): boolean
   return type.kind === 'generic' && names.includes(type.name)
 }
 
-/** Whether values are numbers, texts or truth values, which JavaScript compares as the language does. */
+/** True for numbers, texts and booleans, which JavaScript compares as the language does. */
 export function isScalar(type: ValueType): boolean {
   return isPlain(type, 'int', 'float', 'str', 'char', 'bool')
 }
 
-/** Whether a value has fields that are read by their names. */
+/** True if a value has named fields. */
 export function hasFields(type: ValueType): boolean {
   return type.kind === 'record' || type.kind === 'row' || type.kind === 'declared'
 }

@@ -11,24 +11,24 @@ export type ViewNode =
       readonly children: readonly ViewNode[]
     }
   | { readonly kind: 'fragment'; readonly children: readonly ViewNode[] }
-  /** As it is written, holes included. */
+  /** As written, holes included. */
   | { readonly kind: 'text'; readonly content: string }
   | { readonly kind: 'expression'; readonly code: Doc }
   | {
       readonly kind: 'island'
       readonly name: string
       readonly props: readonly ViewAttribute[]
-      /** Children that the program gives it, which are not shown. */
+      /** Children from the program, which are not shown. */
       readonly ignored: number
     }
 
 export interface ViewAttribute {
   readonly name: string
-  /** TypeScript. A text is a literal in double quotes. */
+  /** TypeScript. A text is a double-quoted literal. */
   readonly code: Doc
 }
 
-/** A view as JSX. `resolve` finds the values of holes in texts. */
+/** A view as JSX. `resolve` finds the values of text holes. */
 export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
   switch (node.kind) {
     case 'text':
@@ -52,7 +52,7 @@ export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
   }
 }
 
-/** The place in which an island is mounted. */
+/** The mount point of an island. */
 export function islandDoc(name: string, props: readonly ViewAttribute[]): Doc {
   return jsxElement('div', [{ name: 'data-island', value: { text: name } }, ...props.map(jsxAttribute)], [])
 }
@@ -68,7 +68,7 @@ export function jsxAttribute({ name, code }: ViewAttribute): JsxAttribute {
   return text !== null && isAttributeText(text) ? { name, value: { text } } : { name, value: { code } }
 }
 
-/** The text of a literal in double quotes; null for other code. */
+/** The text of a double-quoted literal; null for other code. */
 function textOf(code: string): string | null {
   return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
 }

@@ -1,10 +1,10 @@
 import type { Doc } from '../../format/doc.ts'
 import { literal } from '../typescript-names.ts'
 
-/** A part of a text: what stands there, or the TypeScript of a value. */
+/** A part of a text: literal text, or the TypeScript of a value. */
 export type TextPart = { readonly text: string } | { readonly value: Doc }
 
-/** The value behind the names of a hole; null where the first of them is not known, and the hole is a plain text. */
+/** The value of the names in a hole; null if the first name is unknown, so that the hole is plain text. */
 export type Resolve = (path: readonly string[]) => Doc | null
 
 /** A text of a view with values for `{name}` and `{name.field}`. */
@@ -26,7 +26,7 @@ export function textParts(content: string, resolve: Resolve): TextPart[] {
   return parts
 }
 
-/** A text as a child of JSX. */
+/** A text as a JSX child. */
 export function textChild(content: string, resolve: Resolve): Doc {
   const parts = textParts(content, resolve)
   const isPlain =
@@ -45,7 +45,7 @@ function templateText(text: string): string {
   return literal(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
 }
 
-/** Whether JSX shows a text as it is written. */
+/** True if JSX shows a text unchanged. */
 function isJsxText(text: string): boolean {
   return !/[{}<>&\n\r\t]|\s{2}/.test(text)
 }

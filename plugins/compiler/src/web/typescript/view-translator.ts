@@ -12,9 +12,9 @@ import { isGeneric, isPlain, itemOf } from './value-types.ts'
 import { type ViewNode, viewDoc } from './view-node.ts'
 import { type Resolve, textParts, textValue } from './view-text.ts'
 
-/** Views: elements, texts with holes, and what stands between them. */
+/** Views: elements, texts with holes, and nodes between them. */
 export class ViewTranslator extends CallTranslator {
-  /** Texts in an expression that a view shows. */
+  /** Texts in a view expression. */
   readonly #shownTexts = new Set<Expression>()
   #svgDepth = 0
 
@@ -35,11 +35,11 @@ export class ViewTranslator extends CallTranslator {
     }
     for (const text of shownTexts(node)) this.#shownTexts.add(text)
     const made = this.closed(node)
-    // The results of a loop are shown one after the other.
+    // The results of a loop are shown in order.
     return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#shown(made, this.typeOf(node)) }
   }
 
-  /** Values that holes in texts have at this place. */
+  /** Values for text holes at this place. */
   get resolve(): Resolve {
     return path => {
       const [name = '', ...fields] = path
@@ -121,13 +121,13 @@ export class ViewTranslator extends CallTranslator {
     return shown?.value == null ? [] : [this.node(shown.value)]
   }
 
-  /** A value as a child or in a text. React shows no truth values and no records. */
+  /** A value as a child or in a text. React shows neither booleans nor records. */
   #shown(value: Code, type: ValueType): Doc {
     if (isPlain(type, 'bool')) return call('String', value.doc).doc
     return isShowable(type) ? value.doc : call(this.helper('text'), value.doc).doc
   }
 
-  /** Elements that are made in a loop have a key: what the program says, the number of the row, or the position. */
+  /** Elements in a loop have a key: the one from the program, the row id, or the position. */
   protected override item(node: For, position: () => string): Code {
     const only = onlyExpression(node.body)
     if (!isPlain(this.typeOf(node.body), 'Element') && only.kind !== 'Element') return super.item(node, position)
@@ -174,7 +174,7 @@ export class ViewTranslator extends CallTranslator {
     return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
   }
 
-  /** A handler that gives a variable what `read` makes of the event. */
+  /** A handler that assigns `read` of the event to a variable. */
   stored(target: Expression, read: (event: string) => Code): Code {
     const { scope } = this
     this.scope = scope.inner()
@@ -191,7 +191,7 @@ export class ViewTranslator extends CallTranslator {
     return { statements: this.functionBody(body, frame, { kind: 'drop' }), isAsync }
   }
 
-  /** Statements of a function that waits. */
+  /** Statements of an async function. */
   awaiting(write: () => readonly Doc[]): Doc[] {
     const frame: Frame = { mayAwait: true, isLater: true, isInLoop: false, onFailure: 'throw', newest: new Map() }
     return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
@@ -211,12 +211,12 @@ export class ViewTranslator extends CallTranslator {
     const [only] = statements
     const head: Doc = [isAsync ? 'async ' : '', params]
     if (statements.length !== 1 || only === undefined) return arrow(head, statements)
-    // A semicolon that keeps a line apart from the one before it is not needed there.
+    // The semicolon that separates a line from the previous one is not needed there.
     const single = Array.isArray(only) && only[0] === ';' ? (only[1] as Doc) : only
     return arrow(head, isKeywordStatement(single) ? statements : code(single, Level.choice))
   }
 
-  /** The name of a function: it is called without the event where it takes nothing. */
+  /** A function name: called without the event if it has no parameters. */
   #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): Code {
     const local = this.scope.lookup(node.name)
     const entry = local === undefined ? this.program.names.get(node.name) : undefined
@@ -246,7 +246,7 @@ export class ViewTranslator extends CallTranslator {
   }
 }
 
-/** An element among expressions; in parentheses where it has parts. */
+/** An element inside an expression; in parentheses if it has children. */
 export function elementCode(node: ViewNode, doc: Doc): Code {
   return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
 }

@@ -1,6 +1,6 @@
 import type { Helper } from './helpers.ts'
 
-/** Arithmetic with decimals, which are texts in TypeScript. */
+/** Arithmetic with decimals, which are strings in TypeScript. */
 export const DECIMAL_HELPERS = {
   scaled: {
     source: `/** Digits of two decimals with the point in the same place, and how many of them stand behind it. */

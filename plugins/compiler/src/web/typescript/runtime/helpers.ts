@@ -3,26 +3,26 @@ import { ANSWER_HELPERS } from './answer-helpers.ts'
 import { DECIMAL_HELPERS } from './decimal-helpers.ts'
 import { VALUE_HELPERS } from './value-helpers.ts'
 
-/** A function that emitted modules share. */
+/** A function shared by emitted modules. */
 export interface Helper {
   /** As TypeScript, with a docstring. */
   readonly source: string
-  /** Other helpers that it calls. */
+  /** Its own dependencies among the helpers. */
   readonly needs?: readonly string[]
   /** Its imports, by module. */
   readonly imports?: Readonly<Record<string, readonly string[]>>
   readonly usesResult?: boolean
 }
 
-/** By their names, in the order in which they are written. */
+/** By name, in output order. */
 export const HELPERS: ReadonlyMap<string, Helper> = new Map(
   Object.entries({ ...VALUE_HELPERS, ...DECIMAL_HELPERS, ...ANSWER_HELPERS })
 )
 
-/** Name of the module that holds them, as others import it. */
+/** Name of the module with the helpers, as imported. */
 export const RUNTIME_MODULE = './vox-runtime'
 
-/** The module with the helpers that are used and what they need; null where none is. */
+/** The module with the used helpers and their dependencies; null without any. */
 export function runtimeText(used: ReadonlySet<string>): string | null {
   if (used.size === 0) return null
   const all = new Set<string>()

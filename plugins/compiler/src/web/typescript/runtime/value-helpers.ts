@@ -1,6 +1,6 @@
 import type { Helper } from './helpers.ts'
 
-/** Semantics of values where the language and JavaScript differ. */
+/** Value semantics that differ from JavaScript. */
 export const VALUE_HELPERS = {
   same: {
     source: `/** Whether two values have the same content. */
