@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { t } from 'tap'
 
-if (t.pluginSignature.includes('@tapjs/typescript')) {
+if (/@tapjs\/(?:typescript|mock)/.test(t.pluginSignature)) {
   const { status } = spawnSync('tap', ['build'], { stdio: 'inherit', shell: true })
   process.exitCode = status ?? 1
 }

@@ -1,0 +1,53 @@
+// Runs the tests: those named as arguments each in a process of its own, or all of them, a few files of a folder in one process.
+// A process of the runner needs about a second before its first test, and there are some 500 files.
+import { spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// Tests of whole systems are long, and wait for other processes: small groups keep both cores busy to the end.
+const MAX_SYSTEM_FILES_PER_PROCESS = 2
+const MAX_FILES_PER_PROCESS = 10
+const root = fileURLToPath(new URL('..', import.meta.url))
+const groups = join(root, '.tap/groups')
+
+/** Every folder below `folder` that holds test files, with their names in order. */
+function* testFolders(folder) {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  const files = entries.filter(entry => entry.name.endsWith('.test.ts')).map(entry => entry.name)
+  if (files.length > 0) yield { folder, files: files.sort() }
+  for (const entry of entries)
+    if (entry.isDirectory() && !/^(?:node_modules|dist|fixtures|\..*)$/.test(entry.name))
+      yield* testFolders(join(folder, entry.name))
+}
+
+/** Writes a file for each process to run, and returns their paths. The longest tests, those of whole systems, come first. */
+function writeGroups() {
+  rmSync(groups, { recursive: true, force: true })
+  mkdirSync(groups, { recursive: true })
+  const written = []
+  for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk']) {
+    const size = top === 'test' ? MAX_SYSTEM_FILES_PER_PROCESS : MAX_FILES_PER_PROCESS
+    for (const { folder, files } of testFolders(join(root, top)))
+      for (let at = 0; at < files.length; at += size) {
+        const name = relative(root, folder).replaceAll(/\W+/g, '-')
+        const path = join(groups, `${String(written.length + 1).padStart(3, '0')}-${name}.test.mjs`)
+        const paths = files.slice(at, at + size).map(file => relative(root, join(folder, file)))
+        writeFileSync(
+          path,
+          `import { runFiles } from '../../test/run-files.mjs'\n\nawait runFiles(${JSON.stringify(paths, null, 2)})\n`
+        )
+        written.push(path)
+      }
+  }
+  return written
+}
+
+const named = process.argv.slice(2)
+const files = named.some(argument => !argument.startsWith('-')) ? [] : writeGroups()
+const runner = spawn('tap', [...named, ...files.map(file => relative(root, file))], {
+  cwd: root,
+  stdio: 'inherit',
+  shell: true
+})
+runner.on('close', code => (process.exitCode = code ?? 1))
