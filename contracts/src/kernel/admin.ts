@@ -19,6 +19,8 @@ export interface KernelAdmin {
   /** Every known plugin, in activation order, with the reason for its state. */
   plugins(): readonly PluginReport[]
   manifest(name: string): PluginManifest | undefined
+  /** Whether a plugin comes with svc. */
+  isBundled(name: string): boolean
   /** Dependency edges: who requires which service of whom. */
   graph(): readonly GraphEdge[]
   /** Why a plugin or a service is (not) there: one sentence per cause, outermost first. */

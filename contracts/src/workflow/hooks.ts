@@ -11,10 +11,10 @@ export interface WorkflowStep {
   readonly event: string
 }
 
-/** After a step of a workflow of a served program completed. */
+/** After a step of a workflow was committed, in a served program or one that a command runs. */
 export const workflowStep = hook<[WorkflowStep]>('app-runtime.workflow-step', 'parallel', {
   onError: 'skip',
-  summary: 'After a step of a workflow completed, in a served program.',
+  summary: 'After a step of a workflow was committed. Tests of programs do not trigger it.',
   payload: {
     runId: 'id of the run',
     workflow: 'name of the workflow',

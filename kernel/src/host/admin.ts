@@ -43,6 +43,8 @@ export interface AdminHost {
   configSchema(): Record<string, unknown>
   stop(reason: string): void
   ownerOf(file: string): string | undefined
+  /** Whether a plugin belongs to the installation of svc. */
+  isBundled(name: string): boolean
   /** How long a health check may take; milliseconds, default 5,000. */
   readonly healthTimeoutMs?: number
 }
@@ -60,6 +62,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     serves: host.serves,
     plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
     manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
+    isBundled: name => host.isBundled(name),
     graph: (): readonly GraphEdge[] => host.kernel.graph.edges,
     why: subject =>
       subject.includes('@')

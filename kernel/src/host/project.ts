@@ -411,7 +411,8 @@ export class Project {
         this.log.info(`asked to stop: ${reason}`)
         this.#end()
       },
-      ownerOf: ownerOfFile
+      ownerOf: ownerOfFile,
+      isBundled: name => this.#catalog.found.installed.has(name)
     }
   }
 }

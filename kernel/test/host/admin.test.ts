@@ -54,6 +54,7 @@ function adminOf(world: World): KernelAdmin {
     configSchema: nothing,
     stop: nothing,
     ownerOf: () => undefined,
+    isBundled: () => false,
     healthTimeoutMs: 20
   })
 }

@@ -31,6 +31,7 @@ import { openServices, type ProgramServices } from './threads/program-services.t
 import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
+import { announceSteps } from './workflows/announce-steps.ts'
 import { durableOptions, keepingOf } from './workflows/look-after-due.ts'
 import {
   cancelHandler,
@@ -99,7 +100,10 @@ export default definePlugin({
           const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
           const whole = { program, ...job, limits, capabilities, database: access, durable }
           const opened = openServices(services)
-          return await runInThread(whole, listener, signal, answering, opened.answers).finally(async () => {
+          const steps = await announceSteps(ctx, program, job.work.kind, admin)
+          const told = { ...listener, stepped: steps.stepped }
+          return await runInThread(whole, told, signal, answering, opened.answers).finally(async () => {
+            await steps.done()
             await opened.close()
             await close()
           })

@@ -36,6 +36,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
     changes,
     plugins: () => plugins,
     manifest: () => undefined,
+    isBundled: () => true,
     graph: () => [{ from: 'a', token: 'demo.clock@1', to: 'b', kind: 'requires' }],
     why: subject => [`${subject} is active`],
     hooks: () => [],

@@ -1,4 +1,3 @@
-import type { WorkflowStep } from '@svc/contracts'
 import type { ActorStore } from '../actors/actor-store.ts'
 import type { WorkflowStore } from '../workflows/workflow-store.ts'
 
@@ -17,6 +16,4 @@ export interface Durable {
    * program does it itself before it ends.
    */
   readonly notify: (() => void) | null
-  /** Called after a step of a run is recorded. */
-  readonly stepped?: ((step: WorkflowStep) => void) | undefined
 }

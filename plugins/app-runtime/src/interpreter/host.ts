@@ -1,3 +1,4 @@
+import type { WorkflowStep } from '@svc/contracts'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { Durable } from './durable.ts'
@@ -25,6 +26,8 @@ export interface Host {
   sleep(duration: number): void
   /** Keeps workflows and actors; without it they end with the program. */
   readonly durable?: Durable | null
+  /** Called after a step of a run is committed; absent in tests of programs. */
+  readonly stepped?: (step: WorkflowStep) => void
   /** How the main thread is asked; null where there is none. */
   readonly bridge: Bridge | null
   /** null where the program has none. */

@@ -40,13 +40,7 @@ export function openHostServices(load: Load, { report, onEffect, slot }: ThreadC
   const durable =
     database === null || load.durable === null
       ? null
-      : databaseDurable(
-          database.connection,
-          load.durable,
-          sleep,
-          () => report({ kind: 'due' }),
-          step => report({ kind: 'step', step })
-        )
+      : databaseDurable(database.connection, load.durable, sleep, () => report({ kind: 'due' }))
   return {
     database,
     host: {
@@ -61,7 +55,8 @@ export function openHostServices(load: Load, { report, onEffect, slot }: ThreadC
       bridge,
       database,
       ending: null,
-      durable
+      durable,
+      stepped: step => report({ kind: 'step', step })
     },
     inTransaction: (kind, work, keeps, of) => (database === null ? work() : database.transaction(kind, work, keeps, of))
   }

@@ -43,8 +43,6 @@ class LoadedProgram {
   #answers: Answers = []
   #slot = 0
   #isDue = false
-  /** Steps of runs that are reported after the commit. */
-  readonly #steps: FromThread[] = []
   #running: RunningProgram | null = null
   readonly #turn: Turn = {
     running: program => {
@@ -65,12 +63,10 @@ class LoadedProgram {
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
     const report = (message: FromThread): void => {
-      // Due work and steps can be read only after the commit.
-      const { kind } = message as { readonly kind?: string }
-      const isHeld = (kind === 'due' || kind === 'step') && this.#database?.connection.inTransaction === true
-      if (!isHeld) port.postMessage(message)
-      else if (kind === 'due') this.#isDue = true
-      else this.#steps.push(message)
+      // Due work can be read only after the commit.
+      const isDue = 'kind' in message && message.kind === 'due'
+      if (isDue && this.#database?.connection.inTransaction === true) this.#isDue = true
+      else port.postMessage(message)
     }
     const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
     const services = openHostServices(load, { report, onEffect, slot: () => this.#slot })
@@ -185,7 +181,6 @@ class LoadedProgram {
   #send(): void {
     if (this.#isDue) this.#port.postMessage({ kind: 'due' } satisfies FromThread)
     this.#isDue = false
-    for (const step of this.#steps.splice(0)) this.#port.postMessage(step)
     if (this.#answers.length === 0) return
     this.#port.postMessage(this.#answers)
     this.#answers = []

@@ -1,4 +1,4 @@
-import type { Program } from '@svc/contracts'
+import type { Program, WorkflowStep } from '@svc/contracts'
 import type { ErrorPlace } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
@@ -52,6 +52,8 @@ export type Report =
   | { readonly kind: 'print'; readonly line: string }
   | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly kind: 'test'; readonly result: TestResult }
+  /** A step of a run completed. */
+  | { readonly kind: 'step'; readonly step: WorkflowStep }
   | { readonly kind: 'done'; readonly outcome: Outcome }
   | { readonly kind: 'failed'; readonly failure: RunFailure }
 

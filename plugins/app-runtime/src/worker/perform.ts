@@ -62,6 +62,7 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     sleep,
     bridge,
     database,
+    ...(isFresh ? {} : { stepped: step => report({ kind: 'step', step }) }),
     durable: database === null || durable === null ? null : databaseDurable(database.connection, durable, sleep, null),
     ending: []
   }

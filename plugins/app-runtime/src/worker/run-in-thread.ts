@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
-import type { DatabaseStore } from '@svc/contracts'
+import type { DatabaseStore, WorkflowStep } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 import { processAnswers } from '../database/database-process.ts'
 import { storeAnswers } from '../database/store-answers.ts'
@@ -27,6 +27,8 @@ export interface Listener {
   /** Resolves when the line was taken. */
   print(line: string): void | Promise<void>
   report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
+  /** Called after a step of a run is committed. */
+  stepped?(step: WorkflowStep): void
   /** Called with host errors, of which the program only learns that they happened. */
   failed(error: unknown, kind: string): void
 }
@@ -83,6 +85,7 @@ export async function runInThread(
   signal.addEventListener('abort', cancel, { once: true })
   worker.on('message', (message: Report) => {
     if (message.kind === 'done') ending ??= { ok: true, outcome: message.outcome }
+    else if (message.kind === 'step') listener.stepped?.(message.step)
     else if (message.kind === 'failed') ending ??= { ok: false, failure: message.failure }
     else if (message.kind === 'begun') {
       clearTimeout(alarm)

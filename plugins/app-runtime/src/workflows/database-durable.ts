@@ -19,8 +19,7 @@ export function databaseDurable(
   connection: ThreadConnection,
   { program, metricSession, plan }: DurableOptions,
   sleep: (duration: number) => void,
-  notify: (() => void) | null,
-  stepped?: Durable['stepped']
+  notify: (() => void) | null
 ): Durable {
   return {
     workflows: new SqlWorkflowStore(connection, { program, metricSession, ...defined({ plan }) }),
@@ -28,7 +27,6 @@ export function databaseDurable(
     now: Date.now,
     sleep,
     skipsTime: false,
-    notify,
-    stepped
+    notify
   }
 }

@@ -321,7 +321,8 @@ export class WorkflowExecution {
   #keep(id: string, step: StepRecord, signal?: number): void {
     this.#record({ completed: { activityId: id, ...step }, ...defined({ signal }) })
     const { runId, workflow } = this.run
-    this.#durable.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
+    // The record is a separate transaction, which is committed now.
+    this.#machine.host.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true
     this.#replayed.add(id)
     this.run.history.completed.set(id, step)
