@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as contracts from '@svc/contracts'
 import t, { type Test } from 'tap'
+import { Editor } from '../../plugins/compiler/test/lsp/editor.ts'
 import { runSvc } from '../e2e/run-svc.ts'
 import { makeProject, serve } from '../e2e/served-project.ts'
 
@@ -128,22 +129,26 @@ t.test('a plugin taps every hook, and each fires through the surfaces that peopl
   t.match(await first('app-runtime.workflow-step'), { runId: 'story-a', workflow: 'story', activity: 'write' })
   t.match(await first('database.migrated'), { kind: /baseline|program/ })
 
-  await post(`${server.url}/watcher/touch`, {})
-  t.match(await first('mcp.changed'), { kind: 'tools' })
   t.match(await first('kernel.flipped'), { generation: 1 })
   t.match(await first('kernel.plugin-state'), { state: 'active' })
   appendFileSync(join(folder, 'svc.toml'), 'task_timeout_ms = 1234567\n')
   t.match(await first('kernel.configuration-applied'), { plugins: ['agent-fleet'], keys: [/task_timeout_ms$/] })
+  appendFileSync(join(folder, 'svc.toml'), '[plugins.speech]\nenabled = false\n')
+  t.match(await first('mcp.changed'), { kind: 'tools' }, 'the list of tools is shorter')
+
+  const editor = await Editor.start(t, { cwd: folder })
+  const file = await editor.open('a.vox', 'fn f() { missing }\n')
+  t.equal((await file.diagnostics()).length, 1)
+  await file.change({ text: 'fn f() { 1 }\n' })
+  t.match(await first('reward.event'), { type: 'diagnostics_clean', file: 'file:///project/a.vox' })
 
   const declared = Object.values<unknown>(contracts).flatMap(value => {
     const { kind, id } = (value ?? {}) as { kind?: unknown; id?: string }
     return kind === 'hook' && id !== undefined ? [id] : []
   })
   const seen = new Set(fired().map(({ id }) => id))
-  // Only the language server triggers it, in a separate process.
-  const elsewhere = ['reward.event']
   t.same(
-    declared.filter(id => !seen.has(id) && !elsewhere.includes(id)),
+    declared.filter(id => !seen.has(id)),
     [],
     'no hook is left out'
   )

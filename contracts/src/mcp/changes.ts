@@ -2,12 +2,13 @@ import { hook, type SvcError } from '@svc/plugin-sdk'
 import { mcpContributionErrors } from './errors.ts'
 
 /**
- * Trigger it when data that MCP clients have seen changes without a reload: a tool became available, a
- * template lists other members, a resource has new content. Changes that come with a generation are announced anyway.
+ * Changes of lists that come with a generation are triggered by the plugin mcp. Trigger it yourself when data that MCP
+ * clients have seen changes without a reload: a tool became available, a template lists other members, a resource has
+ * new content.
  */
 export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', {
   onError: 'skip',
-  summary: 'When MCP tools, prompts or resources changed without a reload. Any plugin may trigger it.',
+  summary: 'After the MCP tools, prompts or resources changed. A plugin may trigger it for a change without a reload.',
   payload: { kind: 'tools, prompts, resources or resource' }
 })
 

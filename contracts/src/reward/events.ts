@@ -6,13 +6,13 @@ import { hook } from '@svc/plugin-sdk'
  */
 export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', {
   onError: 'skip',
-  summary: 'When something that counts for rewards was done.',
-  payload: { type: 'diagnostics_clean, task_completed and so on' }
+  summary: 'When an open file loses its last finding in the language server.',
+  payload: { type: 'diagnostics_clean' }
 })
 
 /** One thing that happened, as JSON; at most 262,144 bytes. */
 export interface RewardEvent {
-  /** `diagnostics_clean`, `task_completed` and so on. */
+  /** `diagnostics_clean`. */
   readonly type: string
   readonly [more: string]: unknown
 }

@@ -89,7 +89,9 @@ export default definePlugin({
       // Streams that only wait would hold up the server that carries them.
       quiesce: async () => http.retire()
     })
-    ctx.on(generationFlipped, _diff => unit.announceGeneration())
+    ctx.on(generationFlipped, async _diff => {
+      await Promise.all(unit.changedLists().map(kind => ctx.trigger(mcpChanged, { kind })))
+    })
     ctx.on(mcpChanged, change => unit.announce(change))
     ctx.contribute(httpRoutes, mcpRoutes(settings.path, http))
 

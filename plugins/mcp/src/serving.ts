@@ -69,18 +69,17 @@ export class ServingUnit {
     return { mcp, live }
   }
 
-  /** Notifies clients of every list that differs from the announced one. */
-  announceGeneration(): void {
-    if (this.#catalog === null) return
+  /** Returns the lists that differ from those at the last call; none at the first. */
+  changedLists(): readonly (keyof CatalogFingerprint)[] {
+    if (this.#catalog === null) return []
     const now = fingerprint(this.#catalog)
     const before = this.#hub.announced
     this.#hub.announced = now
-    if (before === null) return
-    for (const kind of ['tools', 'resources', 'prompts'] as const satisfies readonly (keyof CatalogFingerprint)[]) {
-      if (now[kind] !== before[kind]) this.announce({ kind })
-    }
+    if (before === null) return []
+    return (['tools', 'resources', 'prompts'] as const).filter(kind => now[kind] !== before[kind])
   }
 
+  /** Notifies clients of a change. */
   announce(change: McpChange): void {
     for (const live of this.#hub.live) this.#tell(live, change)
     if (change.kind === 'tools') {
