@@ -1,5 +1,5 @@
 import t from 'tap'
-import { diffConfig } from '../../src/host/config-diff.ts'
+import { diffConfig } from '#host'
 import { plugin, project, type TestLike, web } from './project.ts'
 
 const none = { live: [], plugin: [], restart: [] }

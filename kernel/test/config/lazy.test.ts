@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { t as schema } from '@svc/plugin-sdk'
 import t from 'tap'
-import { peekConfig } from '../../src/host/config-peek.ts'
+import { peekConfig } from '#host'
 import { plugin, project } from './project.ts'
 
 const loaded = (name: string): boolean =>

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type ConfigSources, readSources, type SourceOptions } from '@svc/config'
 import { type JsonSchema, t as schema } from '@svc/plugin-sdk'
-import { type ResolvedConfig, resolveConfig } from '../../src/host/plugin-config.ts'
-import type { ConfigurablePlugin } from '../../src/host/sections.ts'
+import { type ConfigurablePlugin, type ResolvedConfig, resolveConfig } from '#host'
 
 /** A project folder with files, and readers that see nothing of this machine. */
 export interface Project {

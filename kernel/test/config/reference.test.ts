@@ -3,7 +3,7 @@ import { parseToml } from '@svc/config'
 import { t as schema } from '@svc/plugin-sdk'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { configSchema } from '../../src/host/sections.ts'
+import { configSchema } from '#host'
 import { renderConfigReference, renderEnvExample } from '../../tools/config-reference.ts'
 import { plugin, project, web } from './project.ts'
 

@@ -3,7 +3,7 @@ import { secretBackend, secretsResolver } from '@svc/contracts'
 import { t as schema } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { configSchema } from '../../src/host/sections.ts'
+import { configSchema } from '#host'
 import { plugin, project, web } from './project.ts'
 
 const vault = plugin(
