@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 /** Files by path; objects are written as JSON. */
 export type Files = Readonly<Record<string, string | object>>
 
-export function temporaryFolder(files: Files): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-test-')))
+export function temporaryFolder(files: Files, prefix = 'svc-test-'): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), prefix)))
   writeFiles(root, files)
   return root
 }
