@@ -93,7 +93,8 @@ function changedBinding(
   reasons: ReadonlyMap<string, string>
 ): string | undefined {
   for (const { token, provider } of held) {
-    if (provider !== bindings.get(token)) return `${token} now comes from ${provider ?? 'nobody'}`
+    if (provider !== bindings.get(token))
+      return `${token} ${provider === undefined ? 'has no provider now' : `now comes from ${provider}`}`
     if (provider !== undefined && reasons.has(provider)) return `it holds ${token} of ${provider}`
   }
   return undefined

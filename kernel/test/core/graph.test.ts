@@ -141,3 +141,171 @@ t.test('for any set of plugins: the order respects every edge, and every plugin 
   )
   t.end()
 })
+
+t.test('a service of the kernel cannot be provided by a plugin', t => {
+  const { order, blocked } = resolveGraph(
+    [node('thief', { provides: ['kernel.port@1'] }), node('user', { requires: ['kernel.port@1'] })],
+    new Set(['kernel.port@1'])
+  )
+  t.same(order, ['user'])
+  t.same(blocked.get('thief'), {
+    code: 'KRN_CONFLICT',
+    reason: 'thief and the kernel both provide kernel.port@1; disable one of them',
+    token: 'kernel.port@1'
+  })
+  t.end()
+})
+
+t.test('a user of a plugin that is blocked by a conflict waits, and its users with it', t => {
+  const { order, blocked } = resolveGraph(
+    [
+      node('one', { provides: ['s@1'] }),
+      node('two', { provides: ['s@1', 'extra@1'] }),
+      node('user', { requires: ['extra@1'], provides: ['more@1'] }),
+      node('far', { requires: ['more@1'] })
+    ],
+    new Set()
+  )
+  t.same(order, ['one'])
+  t.same(
+    [...blocked].map(([name, { code, reason }]) => [name, code, reason]),
+    [
+      ['two', 'KRN_CONFLICT', 'two and one both provide s@1; disable one of them'],
+      ['user', 'KRN_WAITING', 'needs extra@1: two is not active'],
+      ['far', 'KRN_WAITING', 'needs more@1: user is not active']
+    ]
+  )
+  t.end()
+})
+
+t.test('the reason for a missing service prefers what a user can do about it', t => {
+  const web = node('web', { requires: ['db@2'] })
+  const provider = (name: string, token: ServiceId) => node(name, { provides: [token] })
+  const reason = (parts: { also?: Node[]; off?: Node[]; broken?: Node[] }): string | undefined =>
+    resolveGraph([web, ...(parts.also ?? [])], new Set(), {
+      off: parts.off ?? [],
+      broken: parts.broken ?? []
+    }).blocked.get('web')?.reason
+  t.equal(reason({}), 'needs db@2: no known plugin provides it')
+  t.equal(
+    reason({ off: [provider('a', 'db@2'), provider('b', 'db@2')] }),
+    'needs db@2: a or b provides it and is disabled; run: svc plugins enable a'
+  )
+  const other = 'needs db@2: old provides another major version, db@1'
+  t.equal(reason({ also: [provider('old', 'db@1')] }), other)
+  t.equal(reason({ off: [provider('old', 'db@1')] }), other)
+  t.equal(reason({ broken: [provider('old', 'db@1')] }), other)
+  t.equal(reason({ also: [provider('dbx', 'dbx@1')] }), 'needs db@2: no known plugin provides it', 'another name')
+  t.match(reason({ also: [provider('old', 'db@1')], off: [provider('a', 'db@2')] }), /a provides it and is disabled/)
+  t.end()
+})
+
+t.test('an edge names the kernel, a plugin or nothing, with the kind of the dependency', t => {
+  const { edges } = resolveGraph(
+    [
+      node('user', {
+        requires: ['kernel.port@1', 'db@1'],
+        optional: ['cache@1', 'mail@1'],
+        refs: ['db@1', 'mail@1'],
+        after: ['db', 'absent']
+      }),
+      node('db', { provides: ['db@1'] }),
+      node('mail', { provides: ['mail@1'] })
+    ],
+    new Set(['kernel.port@1'])
+  )
+  const edge = (token: string, to: string | null, kind: string) => ({ from: 'user', token, to, kind })
+  t.same(edges, [
+    edge('kernel.port@1', 'kernel', 'requires'),
+    edge('db@1', 'db', 'requires'),
+    edge('cache@1', null, 'optional'),
+    edge('mail@1', 'mail', 'optional'),
+    edge('db@1', 'db', 'ref'),
+    edge('mail@1', 'mail', 'ref'),
+    edge('db', 'db', 'after')
+  ])
+  t.end()
+})
+
+t.test('an optional service orders where it can, and never blocks', t => {
+  const first = resolveGraph([node('a', { optional: ['z@1', 'gone@1'] }), node('z', { provides: ['z@1'] })], new Set())
+  t.same(first.order, ['z', 'a'])
+  const circle = resolveGraph(
+    [
+      node('a', { optional: ['b@1'], provides: ['a@1'] }),
+      node('b', { requires: ['a@1'], provides: ['b@1'] }),
+      node('c', { after: ['d'] }),
+      node('d', { after: ['c'] })
+    ],
+    new Set()
+  )
+  t.equal(circle.blocked.size, 0)
+  t.ok(circle.order.indexOf('a') < circle.order.indexOf('b'), 'what is required counts')
+  t.same([...circle.order].sort(), ['a', 'b', 'c', 'd'])
+  t.end()
+})
+
+t.test('a long circle of optional services loses one edge only', t => {
+  const names = ['a', 'b', 'c', 'd'] as const
+  const next = (index: number): ServiceId => `${names[(index + 1) % names.length]!}@1`
+  const { order, blocked } = resolveGraph(
+    names.map((name, index) => node(name, { optional: [next(index)], provides: [`${name}@1`] })),
+    new Set()
+  )
+  t.equal(blocked.size, 0)
+  const kept = names.filter((name, index) => {
+    const needed = names[(index + 1) % names.length]!
+    return order.indexOf(needed) < order.indexOf(name)
+  })
+  t.equal(kept.length, 3)
+  t.end()
+})
+
+t.test('only the members of a circle are in its path, in the order of their needs', t => {
+  const { blocked, order } = resolveGraph(
+    [
+      node('entry', { requires: ['a@1'] }),
+      node('a', { requires: ['b@1'], provides: ['a@1'] }),
+      node('b', { requires: ['a@1'], provides: ['b@1'] }),
+      node('self', { requires: ['self@1'], provides: ['self@1'] }),
+      node('free')
+    ],
+    new Set()
+  )
+  t.same(order, ['free'])
+  t.same(blocked.get('a'), { code: 'KRN_CYCLE', reason: 'dependency cycle: a -[b@1]-> b -[a@1]-> a' })
+  t.same(blocked.get('b'), blocked.get('a'))
+  t.same(blocked.get('self'), { code: 'KRN_CYCLE', reason: 'dependency cycle: self -[self@1]-> self' })
+  t.same(blocked.get('entry'), { code: 'KRN_WAITING', reason: 'needs a@1: a is not active', token: 'a@1' })
+  t.end()
+})
+
+t.test('without circles, the order does not depend on the order in which plugins were found', t => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const arbitrary = fc
+    .shuffledSubarray(names, { minLength: names.length })
+    .chain(ranked =>
+      fc.tuple(
+        ...ranked.map((name, index) =>
+          fc
+            .record({ requires: fc.subarray(ranked.slice(0, index)), after: fc.subarray(ranked.slice(0, index)) })
+            .map(({ requires, after }) =>
+              node(name, { requires: requires.map((other): ServiceId => `${other}@1`), after, provides: [`${name}@1`] })
+            )
+        )
+      )
+    )
+    .chain(nodes => fc.tuple(fc.constant(nodes), fc.shuffledSubarray(nodes, { minLength: nodes.length })))
+  fc.assert(
+    fc.property(arbitrary, ([nodes, shuffled]) => {
+      const { order, blocked } = resolveGraph(nodes, new Set())
+      const respected = nodes.every(({ name, requires, after }) =>
+        [...requires.map(token => token.slice(0, -2)), ...after].every(
+          other => order.indexOf(other) < order.indexOf(name)
+        )
+      )
+      return blocked.size === 0 && respected && order.join() === resolveGraph(shuffled, new Set()).order.join()
+    })
+  )
+  t.end()
+})

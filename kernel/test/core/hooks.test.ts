@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { generationFlipped } from '@svc/contracts'
+import { generationFlipped, operationEnded, operationStarting } from '@svc/contracts'
 import { World } from '@svc/kernel/testing'
 import { definePlugin, type Hook, hook, SvcError, type TapOptions } from '@svc/plugin-sdk'
+import fc from 'fast-check'
 import t from 'tap'
 import { type DeclaredHooks, HookSet, type OwnedTap } from '#core'
 
@@ -163,4 +164,147 @@ t.test('a refusal goes to the trigger, and is reported only where the trigger ig
   const lenient = set('series', [tap('gate', refuse(403))], 'skip')
   await lenient.run()
   for (const { reports } of [broken, lenient]) t.match(reports, [['gate', 'x', { code: 'NO' }]])
+})
+
+t.test('taps of any order run by their order, then as their units are ordered', async t => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: -2, max: 2 }), { minLength: 1, maxLength: 12 }), async orders => {
+      const seen: number[] = []
+      const taps = orders.map((order, index) =>
+        tap(`p${index}`, () => void seen.push(index), order === 0 ? {} : { order })
+      )
+      await set('series', taps).run()
+      const expected = orders
+        .map((order, index) => ({ order, index }))
+        .sort((a, b) => a.order - b.order || a.index - b.index)
+      return seen.join() === expected.map(({ index }) => index).join()
+    }),
+    { numRuns: 50 }
+  )
+  t.pass()
+})
+
+t.test('a waterfall of any length equals a loop over its taps', async t => {
+  const change = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.constant('nothing' as const),
+    fc.constant('throws' as const)
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async changes => {
+      const taps = changes.map((by, index) =>
+        tap(`p${index}`, (value: number, factor: number) => {
+          if (by === 'throws') throw new Error(`p${index}`)
+          return by === 'nothing' ? undefined : value + by * factor
+        })
+      )
+      const { run, reports } = set('waterfall', taps, 'skip')
+      const expected = changes.reduce<number>((value, by) => (typeof by === 'number' ? value + by * 2 : value), 10)
+      const failed = changes.flatMap((by, index) => (by === 'throws' ? [`p${index}`] : []))
+      return (await run(10, 2)) === expected && reports.map(report => (report as [string])[0]).join() === failed.join()
+    }),
+    { numRuns: 50 }
+  )
+  t.pass()
+})
+
+t.test('a series ends at the tap that fails, and a bail as well', async t => {
+  for (const mode of ['series', 'bail'] as const) {
+    const seen: string[] = []
+    const { run, reports } = set(mode, [
+      tap('a', () => void seen.push('a')),
+      tap('b', () => Promise.reject(new Error('no'))),
+      tap('c', () => void seen.push('c'))
+    ])
+    await t.rejects(run() as Promise<unknown>, { message: 'no' }, mode)
+    t.same(seen, ['a'], mode)
+    t.equal(reports.length, 1, mode)
+  }
+})
+
+t.test('in parallel every tap runs to its end, also when one has failed', async t => {
+  const seen: string[] = []
+  const { run } = set('parallel', [
+    tap('a', () => Promise.reject(new Error('no'))),
+    tap('b', async () => {
+      await turn()
+      seen.push('b')
+    })
+  ])
+  await t.rejects(run() as Promise<unknown>, { message: 'no' })
+  await turn()
+  t.same(seen, ['b'])
+  t.equal(unit.inFlight, 0)
+})
+
+t.test('the result of a series or of parallel taps is nothing', async t => {
+  for (const mode of ['series', 'parallel'] as const) {
+    t.equal(await set(mode, [tap('a', () => 'ignored'), tap('b', () => 2)]).run(), undefined, mode)
+  }
+})
+
+t.test('a hook whose owner is absent runs as its first tap declares it', async t => {
+  const declared: DeclaredHooks = new Map()
+  const first = tap('a', (value: number) => value + 1, {}, { mode: 'waterfall', onError: 'skip' })
+  const second = tap('b', () => Promise.reject(new Error('no')), {}, { mode: 'series' })
+  const reports: string[] = []
+  const hooks = new HookSet([first, second], declared, plugin => void reports.push(plugin))
+  t.equal(await hooks.trigger('x', [1]), 2)
+  t.same(reports, ['b'])
+  t.ok(hooks.has('x'))
+  t.notOk(hooks.has('y'))
+})
+
+t.test('hooks of calls are found without a look-up, where they have taps', t => {
+  const none = new HookSet([tap('a', () => {})], new Map(), () => {})
+  t.equal(none.operationStarting, undefined)
+  t.equal(none.operationEnded, undefined)
+  const taps = [operationStarting, operationEnded].map(({ id }) => tap('a', () => {}, {}, { id }))
+  const both = new HookSet(taps, new Map(), () => {})
+  t.type(both.operationStarting, 'function')
+  t.type(both.operationEnded, 'function')
+  t.not(both.operationStarting, both.operationEnded)
+  t.end()
+})
+
+t.test('a tap on calls is spared the calls of its own plugin, and hears those of others', async t => {
+  for (const { id } of [operationStarting, operationEnded]) {
+    const seen: unknown[] = []
+    const hooks = new HookSet(
+      [tap('guard', (start: { caller: string | null }) => void seen.push(start.caller), {}, { id })],
+      new Map(),
+      () => {}
+    )
+    for (const caller of ['guard', 'other', null]) await hooks.trigger(id, [{ caller }])
+    t.same(seen, ['other', null], id)
+  }
+  const seen: string[] = []
+  await set('series', [tap('guard', () => void seen.push('asked'))]).run({ caller: 'guard' })
+  t.same(seen, ['asked'], 'another hook has no such rule')
+})
+
+t.test('a refusal is an error with a code and a status below 500', async t => {
+  const refused = (error: unknown) => {
+    const strict = set('series', [tap('gate', () => Promise.reject(error))])
+    return (strict.run() as Promise<unknown>).then(
+      () => 'passed',
+      () => strict.reports.length
+    )
+  }
+  t.equal(await refused(new SvcError('NO', 'no', { status: 499 })), 0)
+  t.equal(await refused(new SvcError('NO', 'no', { status: 500 })), 1)
+  t.equal(await refused(new Error('no')), 1)
+  t.equal(await refused('no'), 1)
+})
+
+t.test('a filter compares what is there: a path through a missing value is undefined', async t => {
+  const seen: string[] = []
+  const { run } = set('series', [
+    tap('undefined', () => void seen.push('undefined'), { filter: { 'a.b': undefined as never } }),
+    tap('null', () => void seen.push('null'), { filter: { a: null as never } }),
+    tap('length', () => void seen.push('length'), { filter: { 'list.length': 2 } }),
+    tap('empty list', () => void seen.push('empty list'), { filter: { kind: [] } })
+  ])
+  await run({ a: null, list: [1, 2], kind: 'x' })
+  t.same(seen, ['undefined', 'null', 'length'])
 })

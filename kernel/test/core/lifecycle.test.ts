@@ -85,3 +85,151 @@ t.test('retries back off exponentially up to five minutes', async t => {
   }
   t.ok(delays.every(delay => delay >= 1_000 && delay <= 300_000))
 })
+
+t.test('a forbidden step names the plugin and both states', t => {
+  const lifecycle = new Lifecycle('plugin demo', 'draining')
+  t.throws(() => lifecycle.to('active'), { message: 'plugin demo cannot go from draining to active' })
+  t.equal(lifecycle.state, 'draining')
+  t.end()
+})
+
+t.test('a listener hears each change of state, after it, and no step to the same state', t => {
+  const seen: string[] = []
+  const lifecycle: Lifecycle = new Lifecycle('demo', 'discovered', state => seen.push(`${state} ${lifecycle.state}`))
+  for (const state of ['resolved', 'resolved', 'loading', 'activating', 'active', 'active'] as const)
+    lifecycle.to(state)
+  t.same(seen, ['resolved resolved', 'loading loading', 'activating activating', 'active active'])
+  t.end()
+})
+
+t.test('an idle plugin moves between its resting states, with the reason', async t => {
+  const demo = await record(t)
+  const rests = ['invalid', 'disabled', 'resolved', 'waiting'] as const
+  for (const from of rests) {
+    for (const to of rests) {
+      demo.rest(from, `from ${from}`)
+      t.match(demo, { state: from, why: `from ${from}` })
+      demo.rest(to, null)
+      t.match(demo, { state: to, why: null })
+    }
+  }
+})
+
+t.test('the reason of a refused change hides the fault until a change succeeds', async t => {
+  const demo = await record(t)
+  demo.fault = 'no code'
+  t.equal(demo.why, 'no code')
+  demo.refusal = 'no room'
+  t.equal(demo.why, 'last change refused: no room')
+  demo.refusal = null
+  t.equal(demo.why, 'no code')
+})
+
+t.test('a plugin has failed in failed and in quarantine, and recovers from both', async t => {
+  const demo = await record(t)
+  t.notOk(demo.failed)
+  demo.fail('boom', 0)
+  t.match(demo, { failed: true, quarantined: false, why: 'boom' })
+  demo.recover()
+  t.match(demo, { failed: false, state: 'discovered' })
+  for (let failure = 0; failure < 4; failure++) demo.fail('boom', failure)
+  t.match(demo, { failed: true, quarantined: true }, 'a recovery forgets no failure')
+  t.equal(demo.why, 'boom (5 failures in 10 minutes; run: svc plugins enable demo)')
+  demo.forgive()
+  t.notOk(demo.failed)
+  t.equal(demo.fail('boom', 5), false, 'a word of a person does')
+})
+
+t.test('a failure counts for ten minutes, and not a millisecond longer', async t => {
+  const MINUTES = 10 * 60_000
+  for (const [last, expected] of [
+    [MINUTES - 1, true],
+    [MINUTES, false]
+  ] as const) {
+    const demo = await record(t)
+    for (const at of [0, 1, 2, 3]) t.notOk(demo.count(at))
+    t.equal(demo.count(last), expected, `${last} ms after the first`)
+  }
+})
+
+t.test('for any failures: quarantine comes with the fifth of ten minutes', async t => {
+  const demo = await record(t)
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 6 * 60_000 }), { maxLength: 20 }), gaps => {
+      demo.forgive()
+      let now = 0
+      const failures: number[] = []
+      for (const gap of gaps) {
+        now += gap
+        failures.push(now)
+        const recent = failures.filter(at => at > now - 10 * 60_000).length
+        if (demo.fail('boom', now) !== recent >= 5) return false
+        if (demo.quarantined) {
+          demo.forgive()
+          failures.length = 0
+        }
+      }
+      return true
+    })
+  )
+})
+
+t.test('the wait before a retry doubles from a second to five minutes, half of it random', async t => {
+  const demo = await record(t)
+  const wait = (random: number): number => {
+    const delay = demo.scheduleRetry(
+      () => {},
+      () => random
+    )
+    demo.cancelRetry()
+    return delay
+  }
+  t.same([wait(0), wait(1)], [500, 1_000], 'without a failure as after the first')
+  const ceilings: number[] = []
+  for (let failure = 1; failure <= 11; failure++) {
+    demo.count(failure)
+    const ceiling = wait(1)
+    t.equal(wait(0), ceiling / 2)
+    t.equal(wait(0.5), ceiling * 0.75)
+    ceilings.push(ceiling)
+  }
+  t.same(ceilings.slice(0, 5), [1_000, 2_000, 4_000, 8_000, 16_000])
+  t.same(ceilings.slice(-3), [256_000, 300_000, 300_000])
+})
+
+t.test('a scheduled retry runs once, a new one takes its place, and recovery cancels it', async t => {
+  const demo = await record(t)
+  const timers: { run: (() => void) | undefined; readonly delay: number }[] = []
+  t.intercept(globalThis, 'setTimeout', {
+    value: (run: () => void, delay: number) => {
+      const timer = { run: run as (() => void) | undefined, delay, unref: () => {} }
+      timers.push(timer)
+      return timer
+    }
+  })
+  t.intercept(globalThis, 'clearTimeout', {
+    value: (timer: (typeof timers)[number] | undefined) => {
+      if (timer !== undefined) timer.run = undefined
+    }
+  })
+  const runs: string[] = []
+  const schedule = (name: string): number =>
+    demo.scheduleRetry(
+      () => void runs.push(`${name} ${demo.retrying}`),
+      () => 1
+    )
+  schedule('first')
+  schedule('second')
+  t.ok(demo.retrying)
+  for (const timer of timers) timer.run?.()
+  t.same(runs, ['second false'], 'it counts as run before it runs')
+  schedule('third')
+  demo.recover()
+  t.notOk(demo.retrying)
+  for (const timer of timers.slice(2)) timer.run?.()
+  t.same(runs, ['second false'])
+  t.same(
+    timers.map(({ delay }) => delay),
+    [1_000, 1_000, 1_000]
+  )
+})

@@ -140,3 +140,116 @@ t.test('a provider that is known and not activated is as if it were not there', 
   t.same(planChange(now, alone, graph, new Set()).steps, [])
   t.end()
 })
+
+t.test('each step has the reason, providers first and what goes last', t => {
+  const before = world([
+    manifest('db', [], ['db@1']),
+    manifest('web', ['db@1'], ['web@1']),
+    manifest('old'),
+    manifest('older'),
+    manifest('code')
+  ])
+  const after = world(
+    [
+      manifest('db', [], ['db@1']),
+      manifest('web', ['db@1'], ['web@1']),
+      manifest('ui', ['web@1']),
+      manifest('needy', ['gone@1']),
+      manifest('code')
+    ],
+    name => (name === 'code' ? 'v2' : 'v1')
+  )
+  const plan = planChange(before.running, after.desired, after.graph, new Set(['db', 'absent', 'ui']))
+  t.same(plan.steps, [
+    'replace code: its code or settings changed',
+    'replace db: requested',
+    'replace web: it holds db@1 of db',
+    'add ui',
+    'remove older: disabled or gone',
+    'remove old: disabled or gone'
+  ])
+  t.same(plan, { ...plan, add: ['ui'], replace: ['code', 'db', 'web'], remove: ['older', 'old'], keep: [] })
+  t.end()
+})
+
+t.test('a plugin that is blocked while it runs goes, with the reason', t => {
+  const { running } = world([manifest('db', [], ['db@1']), manifest('web', ['db@1'])])
+  const after = world([manifest('web', ['db@1'])])
+  // As for a plugin in quarantine that is wanted and cannot run.
+  const desired = new Map([...after.desired, ['web', { manifest: manifest('web', ['db@1']), fingerprint: 'v1' }]])
+  const plan = planChange(running, desired, after.graph, new Set())
+  t.same(plan.remove, ['web', 'db'])
+  t.equal(plan.steps[0], 'remove web: needs db@1: no known plugin provides it')
+  t.end()
+})
+
+t.test('an optional provider that comes, moves or goes replaces its holder', t => {
+  const user = { ...manifest('user'), optional: ['db@1'] as ServiceId[] }
+  const without = world([user])
+  const one = world([user, manifest('one', [], ['db@1'])])
+  const two = world([user, manifest('two', [], ['db@1'])])
+  const steps = (from: ReturnType<typeof world>, to: ReturnType<typeof world>): string | undefined =>
+    planChange(from.running, to.desired, to.graph, new Set()).steps.find(step => step.startsWith('replace user'))
+  t.equal(steps(without, one), 'replace user: db@1 now comes from one')
+  t.equal(steps(one, two), 'replace user: db@1 now comes from two')
+  t.equal(steps(one, without), 'replace user: db@1 has no provider now')
+  t.equal(steps(one, one), undefined)
+  t.equal(steps(without, without), undefined)
+  t.end()
+})
+
+t.test('a replacement goes through a chain of holders, and stops at a reference', t => {
+  const { graph, desired, running } = world([
+    manifest('a', [], ['a@1']),
+    manifest('b', ['a@1'], ['b@1']),
+    manifest('c', ['b@1'], ['c@1'], ['b@1']),
+    manifest('d', ['c@1'], ['d@1']),
+    manifest('e', ['d@1', 'b@1'])
+  ])
+  const plan = planChange(running, desired, graph, new Set(['a']))
+  t.same(plan.replace, ['a', 'b', 'e'])
+  t.same(plan.keep, ['c', 'd'])
+  t.match(plan.steps.at(-1), 'replace e: it holds b@1 of b')
+  t.end()
+})
+
+t.test('a service of the kernel is held for ever', t => {
+  const manifests = [manifest('user', ['kernel.port@1'])]
+  const graph = resolveGraph(manifests, new Set(['kernel.port@1']))
+  const unit = { manifest: manifests[0]!, fingerprint: 'v1' }
+  const running = new Map([['user', { ...unit, bindings: new Map([['kernel.port@1', 'kernel']]) }]])
+  t.same(planChange(running, new Map([['user', unit]]), graph, new Set()).keep, ['user'])
+  t.end()
+})
+
+t.test('a reload for any reason replaces exactly the holders below it', t => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const edges = fc.tuple(
+    ...names.map((_, index) =>
+      fc.record({ holds: fc.subarray(names.slice(0, index)), refers: fc.subarray(names.slice(0, index)) })
+    )
+  )
+  fc.assert(
+    fc.property(edges, fc.subarray(names), fc.subarray(names), (parts, forced, changed) => {
+      const token = (name: string): ServiceId => `${name}@1`
+      const manifests = parts.map(({ holds, refers }, index) => {
+        const own = [...new Set([...holds, ...refers])].map(token)
+        return manifest(names[index]!, own, [token(names[index]!)], refers.map(token))
+      })
+      const before = world(manifests)
+      const after = world(manifests, name => (changed.includes(name) ? 'v2' : 'v1'))
+      const plan = planChange(before.running, after.desired, after.graph, new Set(forced))
+      const dirty = new Set([...forced, ...changed])
+      for (const [index, { holds, refers }] of parts.entries())
+        if (holds.some(each => dirty.has(each) && !refers.includes(each))) dirty.add(names[index]!)
+      const replaced = names.filter(name => dirty.has(name))
+      return (
+        [...plan.replace].sort().join() === replaced.join() &&
+        [...plan.keep].sort().join() === names.filter(name => !dirty.has(name)).join() &&
+        plan.add.length + plan.remove.length === 0 &&
+        plan.steps.length === replaced.length
+      )
+    })
+  )
+  t.end()
+})

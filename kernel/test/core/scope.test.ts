@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { Scope } from '#core'
 
@@ -84,4 +85,161 @@ t.test('errors of a child reach the parent with the label of the child', async t
   })
   const { errors } = await scope.dispose()
   t.match(errors[0], { message: 'disposing inner' })
+})
+
+t.test('a disposer that throws no error is reported as one, and the order goes on', async t => {
+  const scope = new Scope('demo')
+  const seen: string[] = []
+  scope.effect('first', () => void seen.push('first'))
+  scope.effect('text', () => Promise.reject('only text'))
+  scope.effect('last', () => {
+    throw new TypeError('wrong')
+  })
+  const { errors, stuck } = await scope.dispose()
+  t.same(
+    errors.map(error => `${error.name}: ${error.message}`),
+    ['TypeError: wrong', 'Error: only text']
+  )
+  t.same(stuck, [])
+  t.same(seen, ['first'])
+})
+
+t.test('the signal is aborted before the first disposer runs, and nothing can be added then', async t => {
+  const scope = new Scope('demo')
+  const seen: unknown[] = []
+  scope.effect('outer', () => {
+    seen.push(scope.signal.aborted, scope.closed)
+    t.throws(() => scope.effect('inner', () => {}), {
+      code: 'KRN_SCOPE_CLOSED',
+      message: 'demo is disposed and can no longer register "inner"',
+      hint: 'stop timers and background work when ctx.signal is aborted'
+    })
+  })
+  t.notOk(scope.closed)
+  const disposal = scope.dispose()
+  t.ok(scope.closed)
+  t.ok(scope.signal.aborted, 'at once')
+  t.same(seen, [], 'disposers run later, so that the caller has its promise first')
+  t.same((await disposal).errors, [])
+  t.same(seen, [true, true])
+})
+
+t.test('a disposer may ask for the disposal that it is part of', async t => {
+  const scope = new Scope('demo')
+  let inner: Promise<unknown> | undefined
+  scope.effect('recursive', () => {
+    inner = scope.dispose()
+  })
+  const outer = scope.dispose()
+  await outer
+  t.equal(inner, outer)
+  t.equal(scope.dispose(), outer, 'and so it is afterwards')
+})
+
+t.test('a disposer may undo another one early', async t => {
+  const scope = new Scope('demo')
+  const seen: string[] = []
+  const undo = scope.effect('socket', () => void seen.push('socket'))
+  scope.effect('server', async () => {
+    await undo()
+    seen.push('server')
+  })
+  await scope.dispose()
+  t.same(seen, ['socket', 'server'])
+})
+
+t.test('after the deadline each disposer still gets a moment', async t => {
+  const scope = new Scope('demo')
+  const seen: string[] = []
+  scope.effect('slow', async () => {
+    await new Promise(resolve => setTimeout(resolve, 5))
+    seen.push('slow')
+  })
+  scope.effect('hangs', () => new Promise(() => {}))
+  const { stuck } = await scope.dispose(0)
+  t.same(stuck, ['hangs'])
+  t.same(seen, ['slow'])
+})
+
+t.test('a child that hangs is an error of the parent with its label', async t => {
+  const scope = new Scope('demo')
+  const child = scope.child('inner')
+  child.effect('socket', () => new Promise(() => {}))
+  const disposal = child.dispose(10)
+  const { errors } = await scope.dispose()
+  t.match(errors, [{ message: 'disposing inner', errors: [{ message: 'disposer "socket" did not settle' }] }])
+  t.same((await disposal).stuck, ['socket'])
+})
+
+t.test('an early disposal returns what the disposer returns, and the second nothing', async t => {
+  const scope = new Scope('demo')
+  const done = Promise.resolve()
+  const undo = scope.effect('socket', () => done)
+  t.same(scope.tree().children, [{ label: 'socket', children: [] }])
+  t.equal(undo(), done)
+  t.equal(undo(), undefined)
+  t.same(scope.tree().children, [])
+})
+
+interface Step {
+  readonly kind: 'add' | 'undo' | 'child'
+  readonly at: number
+  readonly fails: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom('add', 'add', 'undo', 'child'),
+  at: fc.nat({ max: 20 }),
+  fails: fc.boolean()
+})
+
+t.test('for any tree of scopes: each effect is undone once, those of a scope in reverse order', async t => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+      const scopes = [new Scope('root')]
+      const path = new Map([[scopes[0]!, 'root']])
+      const undone: string[] = []
+      const effects: { readonly id: string; readonly scope: string; readonly undo: () => unknown }[] = []
+      const expectedErrors: string[] = []
+      for (const [index, { kind, at, fails }] of steps.entries()) {
+        const scope = scopes[at % scopes.length]!
+        if (kind === 'add') {
+          const id = `e${index}`
+          const undo = scope.effect(id, async () => {
+            await null
+            undone.push(id)
+            if (fails) throw new Error(id)
+          })
+          effects.push({ id, scope: path.get(scope)!, undo })
+          if (fails) expectedErrors.push(id)
+        } else if (kind === 'child') {
+          const child = scope.child(`c${index}`)
+          scopes.push(child)
+          path.set(child, `${path.get(scope)}/c${index}`)
+        } else if (effects.length > 0) {
+          const { id, undo } = effects[at % effects.length]!
+          // Undone early, its error belongs to the one who undid it.
+          await Promise.resolve(undo()).catch(() => {})
+          const known = expectedErrors.indexOf(id)
+          if (known >= 0) expectedErrors.splice(known, 1)
+        }
+      }
+      const early = undone.length
+      const { errors } = await scopes[0]!.dispose()
+      if (undone.length !== new Set(undone).size || undone.length !== effects.length) return false
+      const flat = (error: Error): string[] =>
+        error instanceof AggregateError ? error.errors.flatMap(flat) : [error.message]
+      if (errors.flatMap(flat).sort().join() !== expectedErrors.sort().join()) return false
+      // Within one scope the later goes first.
+      for (const where of new Set(effects.map(({ scope }) => scope))) {
+        const own = effects.filter(({ scope }) => scope === where).map(({ id }) => id)
+        const seen = undone.slice(early).filter(id => own.includes(id))
+        const rest = own.filter(id => seen.includes(id)).reverse()
+        if (seen.join() !== rest.join()) return false
+      }
+      return true
+    }),
+    { numRuns: 60 }
+  )
+  t.pass()
 })

@@ -1,5 +1,6 @@
-import { openTestKernel } from '@svc/kernel/testing'
+import { MaskedSecrets, openTestKernel, World } from '@svc/kernel/testing'
 import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
+import fc from 'fast-check'
 import t from 'tap'
 
 t.test('a secret of an input appears in no log line', async t => {
@@ -28,4 +29,103 @@ t.test('a secret of an input appears in no log line', async t => {
   const messages = test.lines.map(({ message }) => message).join('\n')
   t.match(messages, /login of ada with \*\*\*/)
   t.notMatch(messages, /correct horse/)
+})
+
+t.test('a secret is masked wherever it stands, in plain text and as JSON writes it', t => {
+  const secrets = new MaskedSecrets()
+  t.equal(secrets.mask('nothing is known yet'), 'nothing is known yet')
+  secrets.add('pass"word')
+  t.equal(secrets.mask('a pass"word, and {"p":"pass\\"word"}'), 'a ***, and {"p":"***"}')
+  secrets.add('a.b*c+d?(e)[f]{g}|h^i$j/k-l\\m')
+  t.equal(secrets.mask('is a.b*c+d?(e)[f]{g}|h^i$j/k-l\\m here'), 'is *** here')
+  t.equal(secrets.mask('aXb*c+d?(e)[f]{g}|h^i$j/k-l\\m'), 'aXb*c+d?(e)[f]{g}|h^i$j/k-l\\m')
+  t.end()
+})
+
+t.test('a secret of five characters is not masked, since it is part of other words', t => {
+  const secrets = new MaskedSecrets()
+  secrets.add('12345')
+  secrets.addPassing('abcde')
+  t.equal(secrets.mask('12345 abcde'), '12345 abcde')
+  secrets.add('123456')
+  secrets.addPassing('abcdef')
+  t.equal(secrets.mask('123456 abcdef 12345'), '*** *** 12345')
+  t.end()
+})
+
+t.test('of two secrets the longer is masked first, so that no part of it stays', t => {
+  const secrets = new MaskedSecrets()
+  secrets.add('secret')
+  secrets.add('secret-of-ada')
+  t.equal(secrets.mask('secret-of-ada and secret'), '*** and ***')
+  t.end()
+})
+
+t.test('of passing secrets the last 256 are remembered, and one that comes again counts as new', t => {
+  const secrets = new MaskedSecrets()
+  const name = (index: number): string => `passing-${String(index).padStart(4, '0')}`
+  for (let index = 0; index < 256; index++) secrets.addPassing(name(index))
+  t.equal(secrets.mask(name(0)), '***')
+  secrets.addPassing(name(0))
+  secrets.addPassing(name(256))
+  t.equal(secrets.mask(name(0)), '***', 'it came again')
+  t.equal(secrets.mask(name(1)), name(1), 'the oldest is gone')
+  t.equal(secrets.mask(name(2)), '***')
+  t.end()
+})
+
+t.test('a secret of the settings is masked for ever, also when it passed before', t => {
+  const secrets = new MaskedSecrets()
+  secrets.addPassing('of-the-settings')
+  secrets.add('of-the-settings')
+  secrets.add('of-the-settings')
+  for (let index = 0; index < 600; index++) secrets.addPassing(`passing-${index}`)
+  secrets.addPassing('of-the-settings')
+  t.equal(secrets.mask('of-the-settings'), '***')
+  t.equal(secrets.mask('passing-1'), 'passing-1')
+  t.end()
+})
+
+t.test('for any secrets and text, no secret remains', t => {
+  const secret = fc.stringMatching(/^[ -~]{6,14}$/)
+  fc.assert(
+    fc.property(
+      fc.array(secret, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.string(), { maxLength: 6 }),
+      (all, texts) => {
+        const secrets = new MaskedSecrets()
+        for (const each of all) secrets.add(each)
+        // A secret of asterisks cannot be told from the mask.
+        const known = all.filter(each => !'***'.includes(each) && !/^[* ]+$/.test(each))
+        const masked = secrets.mask(texts.map((text, index) => `${text} ${all[index % all.length]}`).join('|'))
+        const text = JSON.stringify({ all })
+        return known.every(each => !masked.includes(each)) && known.every(each => !secrets.mask(text).includes(each))
+      }
+    )
+  )
+  t.end()
+})
+
+const login = (activations: string[]) =>
+  definePlugin({
+    name: 'login',
+    config: schema.object({ password: schema.secret(), user: schema.string() }),
+    activate(ctx) {
+      activations.push(ctx.config.password)
+      ctx.log.info(`begins as ${ctx.config.user} with ${ctx.config.password}`)
+      if (activations.length > 1) throw new Error(`refused: ${ctx.config.password}`)
+    }
+  })
+
+t.test('a secret setting is masked in logs and in the error of an activation', async t => {
+  const activations: string[] = []
+  const world = new World(t).put(login(activations)).say({
+    login: { settings: { password: 'correct horse', user: 'ada' } }
+  })
+  await world.apply()
+  t.same(activations, ['correct horse'])
+  t.match(world.lines.at(0), { plugin: 'login', message: 'begins as ada with ***' })
+  const error = await world.kernel.change({ forced: ['login'] }).catch((caught: Error) => caught)
+  t.match(error, { code: 'KRN_ACTIVATE_FAILED', message: /login failed to activate: refused: \*\*\*/ })
+  t.notMatch(world.why('login'), /correct horse/)
 })
