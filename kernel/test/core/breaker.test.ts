@@ -128,7 +128,7 @@ t.test('for any history: it opens at the limit, and lets one call through in eac
         else if (each.kind === 'fault') {
           faults.push(now)
           const recent = faults.filter(at => now - at < 1000).length
-          const opens = !open && recent >= failures
+          const opens: boolean = !open && recent >= failures
           if (breaker.fault() !== opens) return false
           if (open || opens) shutAt = now
           open ||= opens

@@ -1,7 +1,8 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Invocation } from '@svc/contracts'
 import { openTestKernel } from '@svc/kernel/testing'
-import { type Call, defineOperation, definePlugin, type Handler, type SvcError, t as s } from '@svc/plugin-sdk'
+import { type Call, defineOperation, definePlugin, type Handler, SvcError, t as s } from '@svc/plugin-sdk'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
@@ -317,4 +318,256 @@ t.test('refused input does not count as a probe', async t => {
   done.open()
   await probe
   t.notOk(breaker.open)
+})
+
+type Step = { readonly kind: 'start' } | { readonly kind: 'answer' | 'throw' | 'leave'; readonly at: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'start' }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('answer' as const, 'throw' as const, 'leave' as const),
+      at: fc.nat(9)
+    })
+  }
+)
+
+t.test(
+  'for any calls: so many run at once, the others in order, and each ends as its own handler or caller says',
+  async t => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 25 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (steps, concurrency) => {
+          const begun: number[] = []
+          const ends = new Map<number, (works: boolean) => void>()
+          const operation = defineOperation({
+            ...definition,
+            input: s.object({ n: s.integer() }),
+            errors: { DEMO_NO: { message: 'no' } },
+            concurrency,
+            timeoutMs: 0
+          })
+          const handle = await openTestKernel({
+            plugins: [
+              definePlugin({
+                name: 'demo',
+                operations: [operation],
+                activate: ctx =>
+                  ctx.implement(operation, ({ n }) => {
+                    begun.push(n)
+                    return new Promise((resolve, reject) =>
+                      ends.set(n, works => {
+                        if (works) resolve({})
+                        else reject(new SvcError('DEMO_NO', 'no'))
+                      })
+                    )
+                  })
+              })
+            ]
+          })
+          const outcomes = new Map<number, string>()
+          const expected = new Map<number, string>()
+          const controllers: AbortController[] = []
+          let running: number[] = []
+          let waiting: number[] = []
+          const shift = (): void => {
+            while (running.length < concurrency && waiting.length > 0) running.push(waiting.shift() as number)
+          }
+          const order: number[] = []
+          for (const each of steps) {
+            if (each.kind === 'start') {
+              const n = controllers.length
+              const controller = new AbortController()
+              controllers.push(controller)
+              const call = { ...caller, signal: controller.signal }
+              handle.kernel.invoke('demo.work', { n }, call).then(
+                () => outcomes.set(n, 'done'),
+                (error: SvcError) => outcomes.set(n, error.code)
+              )
+              waiting.push(n)
+            } else if (each.kind === 'leave') {
+              const open = [...running, ...waiting].sort((a, b) => a - b)
+              const n = open[each.at % Math.max(open.length, 1)]
+              if (n === undefined) continue
+              controllers[n]!.abort()
+              expected.set(n, 'OPR_CANCELLED')
+              running = running.filter(other => other !== n)
+              waiting = waiting.filter(other => other !== n)
+            } else if (running.length > 0) {
+              const n = running[each.at % running.length]!
+              ends.get(n)?.(each.kind === 'answer')
+              expected.set(n, each.kind === 'answer' ? 'done' : 'DEMO_NO')
+              running = running.filter(other => other !== n)
+            }
+            shift()
+            for (const n of running) if (!order.includes(n)) order.push(n)
+            await turn()
+            if (begun.join() !== order.join()) return false
+            if (JSON.stringify([...outcomes].sort()) !== JSON.stringify([...expected].sort())) return false
+          }
+          const unit = handle.kernel.current.units.get('demo')!
+          if (unit.inFlight !== running.length + waiting.length) return false
+          for (const end of ends.values()) end(true)
+          for (const controller of controllers) controller.abort()
+          await turn()
+          if (unit.inFlight !== 0) return false
+          await handle.close()
+          return true
+        }
+      ),
+      { numRuns: 25 }
+    )
+    t.pass()
+  }
+)
+
+t.test('a handler may answer with a thenable, and one that breaks is a fault', async t => {
+  const thenable = (then: PropertyDescriptor): object => Object.defineProperty({}, 'then', then)
+  const broken = (why: string) => (): never => {
+    throw new Error(why)
+  }
+  const answers: unknown[] = [
+    thenable({ value: (resolve: (value: unknown) => void) => resolve({}) }),
+    thenable({ get: broken('no then') }),
+    thenable({ value: broken('broken then') })
+  ]
+  const { invoke } = await serve(t, () => answers.shift() as never)
+  t.same(await invoke(), {})
+  await t.rejects(invoke(), { code: 'OPR_FAILED', cause: { message: 'no then' } })
+  await t.rejects(invoke(), { code: 'OPR_FAILED', cause: { message: 'broken then' } })
+})
+
+t.test('a slot comes free after each kind of end', async t => {
+  const ends: (() => unknown)[] = [
+    () => {
+      throw new Error('at once')
+    },
+    () => Promise.reject(new Error('later')),
+    () => 'invalid' as never,
+    () => Promise.resolve('invalid' as never),
+    () => new Promise(() => {}),
+    () => ({})
+  ]
+  const codes: string[] = []
+  const { invoke } = await serve(t, () => ends.shift()?.() as never, { concurrency: 1 })
+  for (let call = 0; call < 6; call++)
+    await invoke({ timeoutMs: call === 4 ? 5 : 60_000 }).then(
+      () => codes.push('done'),
+      (error: SvcError) => codes.push(error.code)
+    )
+  // The fifth fault would open the breaker for the last call, and does.
+  t.same(codes, [
+    'OPR_FAILED',
+    'OPR_FAILED',
+    'OPR_OUTPUT_INVALID',
+    'OPR_OUTPUT_INVALID',
+    'OPR_TIMEOUT',
+    'OPR_UNAVAILABLE'
+  ])
+})
+
+t.test('the ids, the deadline and the signal of a call stay the same however often they are read', async t => {
+  const { invoke } = await serve(t, (_, call) => {
+    t.match(call.traceId, /^[0-9a-f]{32}$/)
+    t.match(call.requestId, /^[0-9a-f]{16}$/)
+    for (const key of ['traceId', 'requestId', 'deadline', 'signal', 'log'] as const) t.equal(call[key], call[key], key)
+    t.equal(call.surface, 'http')
+    t.equal(call.principal.id, 'someone')
+    t.notOk(call.signal.aborted)
+    return {}
+  })
+  await invoke()
+})
+
+t.test('a deadline is on the clock of the machine, and counts from when the surface got the request', async t => {
+  const deadlines: number[] = []
+  const { invoke } = await serve(
+    t,
+    (_, call) => {
+      deadlines.push(call.deadline)
+      return {}
+    },
+    { timeoutMs: 60_000 }
+  )
+  const before = Date.now()
+  await invoke()
+  await invoke({ since: performance.now() - 20_000 })
+  await invoke({ timeoutMs: 10_000 })
+  await invoke({ timeoutMs: 600_000 })
+  const late = Date.now() - before + 5
+  for (const [index, ms] of [60_000, 40_000, 10_000, 60_000].entries()) {
+    const left = (deadlines[index] as number) - before
+    t.ok(left >= ms - 5 && left <= ms + late, `${left} ms for ${ms}`)
+  }
+})
+
+t.test('without a limit there is no deadline, and 0, a negative number and NaN are none', async t => {
+  const deadlines: number[] = []
+  const { invoke } = await serve(
+    t,
+    (_, call) => {
+      deadlines.push(call.deadline)
+      return {}
+    },
+    { timeoutMs: 0 }
+  )
+  for (const timeoutMs of [0, -1, Number.NaN, Infinity]) await invoke({ timeoutMs })
+  t.same(deadlines, [Infinity, Infinity, Infinity, Infinity])
+})
+
+t.test('a surface may say that its caller is gone without a signal', async t => {
+  let ran = 0
+  const { kernel, breaker } = await serve(t, async () => {
+    ran += 1
+    throw new Error('it was in the way')
+  })
+  let cancelled = true
+  const call: Invocation = {
+    ...caller,
+    get cancelled() {
+      return cancelled
+    }
+  }
+  await t.rejects(kernel.invoke('demo.work', {}, call), { code: 'OPR_CANCELLED', status: 499 })
+  t.equal(ran, 0)
+  for (let fault = 0; fault < 6; fault++) {
+    cancelled = false
+    const pending = kernel.invoke('demo.work', {}, call)
+    cancelled = true
+    await t.rejects(pending, { code: 'OPR_CANCELLED', message: 'demo.work was cancelled by its caller' })
+  }
+  t.equal(ran, 6)
+  t.notOk(breaker.open, 'an error after the caller left says nothing about the plugin')
+})
+
+t.test('a signal that is read first after the end is aborted', async t => {
+  let kept: Call<any, any> | undefined
+  const { invoke } = await serve(t, (_, call) => {
+    kept = call as Call<any, any>
+    return {}
+  })
+  await invoke()
+  t.ok(kept?.signal.aborted)
+  t.match(kept?.signal.reason, { code: 'OPR_CANCELLED', message: 'demo.work is over' })
+})
+
+t.test('events and progress reach the caller in order, and only while the call runs', async t => {
+  const seen: unknown[] = []
+  let kept: Call<any, any> | undefined
+  const { invoke } = await serve(t, async (_, given) => {
+    kept = given as Call<any, any>
+    kept.emit('one')
+    await turn()
+    kept.progress(1, 3, 'third')
+    kept.progress(2)
+    return {}
+  })
+  await invoke({ onEvent: event => seen.push(event), onProgress: (...steps) => seen.push(steps) })
+  kept?.emit('late')
+  kept?.progress(3)
+  t.same(seen, ['one', [1, 3, 'third'], [2, undefined, undefined]])
+  await invoke()
 })

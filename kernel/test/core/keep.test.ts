@@ -181,7 +181,7 @@ t.test('simultaneous acquisitions of what fails to open all fail, and leave noth
     opened += 1
     await opening.passed
   }
-  const all = [1, 2, 3].map(() => keep.acquire('k', open, () => t.fail('it was never open')))
+  const all = [1, 2, 3].map(() => keep.acquire('k', open, () => void t.fail('it was never open')))
   opening.fail(new Error('busy'))
   for (const each of all) await t.rejects(each, { message: 'busy' })
   t.equal(opened, 1)
