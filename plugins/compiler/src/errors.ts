@@ -6,7 +6,7 @@ export const compilerErrors = errorTable({
   CMP_FILE_CHANGED: { message: 'A file changed while it was being formatted.', status: 409 },
   CMP_FILE_UNREADABLE: { message: 'A source file cannot be read.', status: 404 },
   CMP_FILE_UNWRITABLE: { message: 'A file cannot be written.', status: 409 },
-  CMP_FORMAT_UNSAFE: { message: 'Formatting would have changed what a text means.' },
+  CMP_FORMAT_UNSAFE: { message: 'Formatting would have changed the meaning of a text.' },
   CMP_INPUT_AMBIGUOUS: { message: 'A call gives both a text and a file, or neither.', status: 400 },
   CMP_IR_INVALID: { message: 'An IR document does not match its own contract.', status: 500 },
   CMP_LAYOUT_MISMATCH: {
@@ -19,6 +19,6 @@ export const compilerErrors = errorTable({
   CMP_SOURCE_INVALID: { message: 'A text has errors, and cannot be formatted or translated.', status: 422 },
   CMP_SOURCES_MISSING: { message: 'Folders hold no source file.', status: 404 },
   CMP_TOKENS_INVALID: { message: 'A file of design tokens cannot be used.', status: 422 },
-  CMP_V0_INVALID: { message: 'A component from v0 is not what the program says.', status: 422 },
+  CMP_V0_INVALID: { message: 'A component from v0 does not match the program.', status: 422 },
   CMP_V0_UNAVAILABLE: { message: 'A component cannot be fetched from v0.', status: 502 }
 })

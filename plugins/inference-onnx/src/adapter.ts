@@ -11,7 +11,7 @@ export interface AdapterMetadata {
   readonly file: string
   readonly rank: number
   readonly alpha: number
-  /** Folder of the base model's weights, or an identifier that is no folder here. */
+  /** Folder of the base model's weights, or an identifier that is no local folder. */
   readonly baseModel: string | null
   /** Adapter label to the name of the base tensor that it changes. */
   readonly baseKeys: ReadonlyMap<string, string>
@@ -32,18 +32,18 @@ export interface Adapter {
   readonly alpha: number
   /** Kinds of projection that are changed, for example `q` and `lm_head`. */
   readonly targets: readonly string[]
-  /** By label, for example `l0.q`; which tensor a label changes without an entry in `baseKeys` is the model's matter. */
+  /** By label, for example `l0.q`; without an entry in `baseKeys`, the model decides which tensor a label changes. */
   readonly factors: ReadonlyMap<string, LowRankFactors>
   readonly baseKeys: ReadonlyMap<string, string>
   readonly files: readonly string[]
 }
 
-/** Reads whichever metadata file is there; null when there is none. Throws `INF_ADAPTER_INVALID`. */
+/** Reads the metadata file, whichever exists; null if there is none. Throws `INF_ADAPTER_INVALID`. */
 export async function findAdapterMetadata(folder: string): Promise<AdapterMetadata | null> {
   for (const name of METADATA_FILES) {
     const file = join(folder, name)
     const value = await readOptionalJsonObject(file)
-    // Other tools write a meta.json too: without a rank it is none of ours.
+    // Other tools write a meta.json, too; without a rank, it is not ours.
     if (value !== null && (name !== 'meta.json' || 'rank' in value)) return parseMetadata(file, value)
   }
   return null

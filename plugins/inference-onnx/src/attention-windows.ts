@@ -2,10 +2,10 @@ import type { ConfigFields } from './config-fields.ts'
 import type { FamilyTraits } from './model-families.ts'
 
 /**
- * For each layer the number of positions that each position attends to, itself included; null for all of them.
+ * Attention window of each layer, in positions, the current one included; null for full attention.
  *
- * `layer_types` counts where the family knows it. Throws `INF_ARCHITECTURE_UNSUPPORTED` where it says what the family does
- * not do.
+ * `layer_types` takes effect if the family knows it. Throws `INF_ARCHITECTURE_UNSUPPORTED` for a layer type that the
+ * family does not support.
  */
 export function attentionWindows(fields: ConfigFields, traits: FamilyTraits, layers: number): (number | null)[] {
   const types = layerTypes(fields, layers)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { AvailableMemory } from './memory-plan.ts'
 
 /**
- * Memory of the CPU that this process can still get: what the machine has free, or what its control group (a container's
- * limit) leaves, whichever is less. Pages of files that can be dropped count as free. `root` is `/` but in tests.
+ * Memory that this process can still allocate: free memory of the machine, or the rest of its control group's limit,
+ * whichever is less. Droppable file pages count as free. `root` is `/` except in tests.
  */
 export async function availableMemory(root = '/'): Promise<AvailableMemory> {
   const [machine, group] = await Promise.all([machineMemory(root), groupMemory(root)])
@@ -19,7 +19,7 @@ async function machineMemory(root: string): Promise<number> {
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
 }
 
-/** Null where nothing limits the process. Control groups of both versions limit from every level above, too. */
+/** Null without a limit. Control groups of both versions inherit the limits of all parents. */
 async function groupMemory(root: string): Promise<number | null> {
   const lines = ((await read(root, '/proc/self/cgroup')) ?? '').split('\n')
   const paths = lines.flatMap(line => {

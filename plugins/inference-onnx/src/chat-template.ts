@@ -20,22 +20,22 @@ interface Compiled {
 export interface ChatTemplateOptions {
   /** Jinja source; null for ChatML. */
   readonly source: string | null
-  /** Jinja source for conversations with tools, where the tokenizer has a separate one. */
+  /** Jinja source for conversations with tools, if the tokenizer has a separate one. */
   readonly toolSource?: string | null
-  /** `bos_token` and its like, offered to the template. */
+  /** `bos_token` and similar, as template variables. */
   readonly variables: Readonly<Record<string, string>>
-  /** Names of the tokenizer's special tokens, which no message may smuggle in. */
+  /** Names of the tokenizer's special tokens; they are neutralised in messages. */
   readonly specialNames: readonly string[]
   /** Renders the templates of requests. */
   readonly thread?: TemplateThread
-  /** The time that templates may show; default: the present. */
+  /** Clock for templates; default: the current time. */
   readonly now?: () => Date
 }
 
 /** Renders conversations into prompts that end where the assistant's answer begins. */
 export class ChatTemplate {
   readonly source: string | null
-  /** Told by what the template makes of a tool, and of the two ways to think. */
+  /** Detected by probing the template with a tool, and with both thinking modes. */
   readonly abilities: ChatAbilities
   readonly #template: Compiled | null
   readonly #toolTemplate: Compiled | null
@@ -62,7 +62,7 @@ export class ChatTemplate {
 
   /**
    * The prompt of a conversation. Special tokens that a message spells out are neutralised: `<|im_end|>` becomes
-   * `[im_end]`. A single user message that is ChatML already is taken as it is.
+   * `[im_end]`. A single user message in ChatML form is used unchanged.
    *
    * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's own message, for example about the order of roles.
    */
@@ -77,7 +77,7 @@ export class ChatTemplate {
     return guard(() => own.template.render(this.#variablesFor(own.messages, messages, tools, thinking), this.#now()))
   }
 
-  /** Like `render` with the template of a request, which runs in a thread: nothing is known about it. */
+  /** Like `render`, with the template of a request; it runs in a thread and is not probed. */
   async renderTemplate(
     source: string,
     messages: readonly ChatMessage[],
@@ -111,7 +111,7 @@ export class ChatTemplate {
     return this.#probe(one) !== this.#probe(other)
   }
 
-  /** Null where the template refuses the shortest conversation. */
+  /** Null if the template refuses the shortest conversation. */
   #probe(options: RenderChatOptions): string | null {
     try {
       return this.render([{ role: 'user', content: 'Hi' }], options)
@@ -139,7 +139,7 @@ function turn(role: string, content: string): string {
   return `${START}${role}\n${content}${END}\n`
 }
 
-/** Adds the assistant's header, unless a turn is open already. */
+/** Adds the assistant's header, unless a turn is open. */
 function openTurn(text: string): string {
   const trimmed = text.trimEnd()
   if (trimmed !== '' && !trimmed.endsWith(END)) return text

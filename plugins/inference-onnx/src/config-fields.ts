@@ -6,14 +6,14 @@ export class ConfigFields {
   readonly values: Record<string, unknown>
   readonly #section: string
 
-  /** `section`: where in the file the values are, for example `text_config.`; empty for the file itself. */
+  /** `section`: prefix of the fields in the file, for example `text_config.`; empty for the top level. */
   constructor(file: string, values: Record<string, unknown>, section = '') {
     this.file = file
     this.values = values
     this.#section = section
   }
 
-  /** The fields of an object inside of this one; null when there is none of that name. */
+  /** The fields of a nested object; null if there is none of that name. */
   section(name: string): ConfigFields | null {
     const value = this.values[name] ?? null
     if (value === null) return null
@@ -23,7 +23,7 @@ export class ConfigFields {
     return new ConfigFields(this.file, value as Record<string, unknown>, `${this.#section}${name}.`)
   }
 
-  /** The same fields, and values for those that are not there. */
+  /** The same fields, with defaults for missing ones. */
   withDefaults(defaults: Readonly<Record<string, unknown>>): ConfigFields {
     return new ConfigFields(this.file, { ...defaults, ...this.values }, this.#section)
   }
@@ -40,7 +40,7 @@ export class ConfigFields {
     throw this.refuse(name, `${JSON.stringify(value)} is not a number above 0`)
   }
 
-  /** Null where the field is null or absent. */
+  /** Null if the field is null or absent. */
   optionalNumber(name: string): number | null {
     return (this.values[name] ?? null) === null ? null : this.number(name)
   }

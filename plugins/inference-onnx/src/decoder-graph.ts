@@ -15,22 +15,22 @@ import { elementBytes } from './weights/convert.ts'
 import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
-/** A decoder that a session can be made of. */
+/** Input for a session of a decoder. */
 export interface DecoderGraph {
   readonly model: Uint8Array
   readonly weights: ExternalWeights
-  /** Bytes that they take in memory. */
+  /** Size in memory, in bytes. */
   readonly weightBytes: number
   readonly slots: number
   readonly parameters: number
-  /** Element type of the weights, or their quantisation. */
+  /** Element type or quantisation of the weights. */
   readonly precision: string
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
-  /** Whether it computes the argmax itself. */
+  /** True if it computes the argmax itself. */
   readonly argmax: boolean
-  /** Why a device must not capture its runs; null where it may. */
+  /** Why a device must not capture its runs; null if it may. */
   readonly uncapturable: string | null
 }
 
@@ -39,27 +39,27 @@ export interface WantedGraph {
   readonly quantization: QuantizationChoice
   readonly slots: number | 'auto'
   readonly contextLength: number
-  /** Tokens of a prompt that are read in one run. */
+  /** Tokens of a prompt per run. */
   readonly chunk: number
   readonly device: OpenDevice
-  /** Memory of the GPU that may be used; what its driver says is free where it is undefined. */
+  /** GPU memory that may be used; undefined means the free memory reported by the driver. */
   readonly gpuMemoryBytes: number | undefined
-  /** In which numbers GPUs compute. */
+  /** Precision of GPUs. */
   readonly gpuPrecision: PrecisionChoice
 }
 
 export interface BuildOptions
   extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onDevice' | 'onProgress'> {
   report(step: string): (fraction: number) => void
-  /** Changes what the graph is built from. */
+  /** Transforms the input of the graph builder. */
   open?(weights: DecoderWeights): DecoderWeights
 }
 
 /**
- * Builds the graph of a checkpoint, once it is known that it fits.
+ * Builds the graph of a checkpoint, after checking that it fits.
  *
- * Throws `INF_OUT_OF_MEMORY` before anything is converted or allocated, `INF_OPTION_INVALID` and
- * `INF_ARCHITECTURE_UNSUPPORTED` for what the device cannot compute, and what {@link prepareWeights} throws.
+ * Throws `INF_OUT_OF_MEMORY` before any conversion or allocation, `INF_OPTION_INVALID` and
+ * `INF_ARCHITECTURE_UNSUPPORTED` for graphs that the device cannot compute, and the errors of {@link prepareWeights}.
  */
 export async function buildGraph(
   config: DecoderConfig,
@@ -77,7 +77,7 @@ export async function buildGraph(
   const names = new TensorNames(name => tensors.has(name))
   const stored = tensors.get(names.embedding)?.dtype ?? 'F32'
   const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
-  // WebGPU multiplies by transposed copies, also where the head is the embedding.
+  // WebGPU multiplies by transposed copies, even if the head is the embedding.
   const fusedProducts = device.id !== 'webgpu'
   const { slots, weightBytes } = planMemory({
     ...(await roomOf(wanted)),
@@ -109,14 +109,14 @@ export async function buildGraph(
     quantization,
     cachePrecision: precision,
     argmax: device.id !== 'cpu',
-    // ONNX Runtime 1.30 captures attention on WebGPU without its window.
+    // ONNX Runtime 1.30 ignores the attention window when it captures on WebGPU.
     uncapturable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
   }
 }
 
 /**
- * An exported graph, once it is known that it fits. One that computes a sequence at a time has one slot, which `onNote`
- * receives it. Throws as {@link buildGraph} does.
+ * Loads an exported graph, after checking that it fits. A graph for one sequence at a time gets one slot; `onNote` is
+ * notified. Throws the errors of {@link buildGraph}.
  */
 export async function takeExported(
   source: ExportedModel,
@@ -150,7 +150,7 @@ export async function takeExported(
   }
 }
 
-/** Keys and values in half precision are made for GPUs: the CPU's memory for them holds F32. */
+/** Half-precision keys and values are for GPUs: on the CPU, their memory is F32. */
 function checkDeviceCache(precision: Precision, device: OpenDevice): void {
   if (precision === 'float32' || device.runtime !== null) return
   throw inferenceErrors.create(
@@ -171,7 +171,7 @@ async function roomOf({ slots, contextLength, chunk, device, gpuMemoryBytes }: W
   return { slots, contextLength, chunk, device: device.id, available }
 }
 
-/** Multiplies 8-bit weights with an operator that only the CPU has. */
+/** 8-bit weights need an operator that only the CPU has. */
 function checkForm(quantization: Quantization, device: string): Quantization {
   if (quantization !== 'q8' || device === 'cpu') return quantization
   throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {

@@ -8,36 +8,36 @@ export interface DecoderSessionOptions {
   readonly session: Session
   readonly config: ServedConfig
   readonly cache: CachePool
-  /** Tokens of a prompt that are read in one run. */
+  /** Tokens of a prompt per run. */
   readonly chunk: number
-  /** Rows of logits of the runs that recur, other than whole chunks. */
+  /** Numbers of logit rows in recurring runs, apart from whole chunks. */
   readonly logitRows: number
-  /** Whether the graph computes the argmax itself. */
+  /** True if the graph computes the argmax itself. */
   readonly argmax?: boolean
 }
 
 export interface DecoderRun {
-  /** Row of the cache that holds the first sequence; the others follow it. */
+  /** Cache row of the first sequence; the others are adjacent. */
   readonly row: number
-  /** One per sequence. Several sequences have one token each. */
+  /** One per sequence. With several sequences, each has one token. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
   /** Weights of the run; see {@link DecoderSession.addVariant}. Default: the session itself. */
   readonly weights?: unknown
-  /** Aborting it makes the run fail soon, where the runtime can interrupt itself. */
+  /** Aborting it fails the run soon, if the runtime can be interrupted. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Another decoder over the same cache: a session, and its graph's inputs in addition to tokens and cache. */
+/** Another decoder over the same cache: a session and its additional graph inputs. */
 export interface DecoderVariant {
   readonly session: Session
   readonly inputs: Bindings
 }
 
-/** Windows whose bindings are kept. */
+/** Maximum row ranges with cached bindings. */
 const MAX_WINDOWS = 48
 
-/** Bindings for runs over the same rows of the cache, by what they are computed with and the name of their shape. */
+/** Bindings for runs over the same cache rows, by weights and shape name. */
 interface Window {
   readonly views: CacheViews
   readonly bindings: Map<DecoderVariant, Map<string, Binding>>
@@ -46,18 +46,18 @@ interface Window {
 /**
  * Runs a decoder over rows of a cache.
  *
- * Rows are bound as past and present at once, so a run appends to them where they lie. Going back to an earlier position
- * needs nothing: what lies behind is overwritten. Runs must not overlap.
+ * Rows are bound as past and present at once, so a run appends to them in place. A rollback to an earlier
+ * position needs no work: later entries are overwritten. Runs must not overlap.
  */
 export class DecoderSession {
   readonly #options: DecoderSessionOptions
   readonly #sharedLogits: HostTensor<'float32'>
-  /** Positions that a row of the cache has room for: no total length of a run is above it. */
+  /** Capacity of a cache row in positions; no run exceeds this total length. */
   readonly #capacity: HostTensor<'int32'>
   readonly #frames = new Map<string, Frame>()
-  /** By first row and number of rows; used ones move to the end. */
+  /** By first row and number of rows; the least recently used come first. */
   readonly #windows = new Map<string, Window>()
-  /** By what jobs call their weights; null is what the model was loaded with. */
+  /** By the weights' identity in jobs; null is the loaded model. */
   readonly #variants: Map<unknown, DecoderVariant>
 
   constructor(options: DecoderSessionOptions) {
@@ -76,14 +76,14 @@ export class DecoderSession {
     return this.#options.config.vocabularySize
   }
 
-  /** Whether {@link DecoderSession.runForArgmax} can be used. */
+  /** True if {@link DecoderSession.runForArgmax} is available. */
   get computesArgmax(): boolean {
     return this.#options.argmax === true
   }
 
   /**
-   * Reads the tokens of all spans and returns logits `[rows, vocabulary]`: of the last token of each span, or of all. The
-   * array is valid until the next run. The cache must have room for them: see {@link DecoderSession.reserve}.
+   * Reads the tokens of all spans and returns logits `[rows, vocabulary]`, either of the last token of each span or of
+   * all tokens. The array is valid until the next run. The cache must have room; see {@link DecoderSession.reserve}.
    */
   async run(run: DecoderRun): Promise<Float32Array> {
     const { logits } = await this.#compute(run, run.wanted)
@@ -115,12 +115,12 @@ export class DecoderSession {
     return frame
   }
 
-  /** From now on runs may name `weights`; the caller removes a variant before it frees its session and inputs. */
+  /** Allows runs to name `weights`; the caller removes a variant before it frees its session and inputs. */
   addVariant(weights: object, variant: DecoderVariant): void {
     this.#variants.set(weights, variant)
   }
 
-  /** No run with it may be under way. */
+  /** Call only when no run uses it. */
   removeVariant(weights: object): void {
     const variant = this.#variants.get(weights)
     if (variant === undefined) return
@@ -131,7 +131,7 @@ export class DecoderSession {
     }
   }
 
-  /** Makes room in the cache; see {@link CachePool.reserve}. */
+  /** Reserves room in the cache; see {@link CachePool.reserve}. */
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     const { cache } = this.#options
     if (cache.holds(positions)) return
@@ -140,7 +140,7 @@ export class DecoderSession {
     this.#capacity.data[0] = cache.capacity
   }
 
-  /** Frees everything. No run may be under way. */
+  /** Frees everything. Call only when no run is active. */
   async close(): Promise<void> {
     this.#releaseWindows()
     for (const frame of this.#frames.values()) frame.release()
@@ -155,7 +155,7 @@ export class DecoderSession {
     return { ...this.#options, sharedLogits: this.#sharedLogits }
   }
 
-  /** Single tokens, few tokens with all their logits, and whole chunks: their memory and bindings are kept. */
+  /** Caches memory and bindings for single tokens, few tokens with all their logits, and whole chunks. */
   #recurs(shape: FrameShape): boolean {
     if (logitRows(shape) > this.#options.logitRows) return false
     return shape.length === 1 || shape.wanted === 'all' || shape.length === this.#options.chunk

@@ -6,7 +6,7 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 import { fileError } from './files.ts'
 
 export interface DigestOptions {
-  /** Folder in which the digests of unchanged files are remembered. */
+  /** Cache folder for digests of unchanged files. */
   readonly cacheDirectory: string
   readonly signal?: AbortSignal | undefined
   onProgress(fraction: number): void
@@ -19,9 +19,9 @@ export interface Digest {
 }
 
 /**
- * SHA-256 over the names (relative to `root`), sizes and contents of some files, in the order of their names.
+ * SHA-256 over the names (relative to `root`), sizes and contents of files, sorted by name.
  *
- * Contents are read once: digests are remembered by path, size, inode and times of modification and change.
+ * Contents are read once: digests are cached by path, size, inode and times of modification and change.
  */
 export async function digestFiles(root: string, files: readonly string[], options: DigestOptions): Promise<Digest> {
   const entries = await Promise.all(
@@ -50,11 +50,11 @@ export async function digestFiles(root: string, files: readonly string[], option
 }
 
 export interface PrefixOptions extends Pick<DigestOptions, 'cacheDirectory' | 'signal'> {
-  /** The digest, where the caller has just computed it: then it is remembered without reading. */
+  /** The digest, if the caller has just computed it: it is cached without reading. */
   readonly known?: string
 }
 
-/** SHA-256 over the first `byteLength` bytes of a file, hex; they are read once, as by {@link digestFiles}. */
+/** SHA-256 over the first `byteLength` bytes of a file, hex; cached as in {@link digestFiles}. */
 export async function digestPrefix(file: string, byteLength: number, options: PrefixOptions): Promise<string> {
   const { cacheDirectory, signal, known } = options
   const { size, ino, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
@@ -83,7 +83,7 @@ export async function hashFile(
   return hash.digest('hex')
 }
 
-/** One small file per digest, so that processes need no agreement. An unusable cache costs only time. */
+/** One small file per digest, so that processes need no lock. An unusable cache costs only time. */
 export async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
   const file = join(folder, 'digests', createHash('sha256').update(identity).digest('hex').slice(0, 32))
   const known = await readFile(file, 'utf8').catch(() => '')
@@ -95,7 +95,7 @@ export async function remembered(folder: string, identity: string, compute: () =
     await writeFile(temporary, hash)
     await rename(temporary, file)
   } catch {
-    // Nothing is lost but the time of the next reading.
+    // A failure only costs the time of the next reading.
   }
   return hash
 }

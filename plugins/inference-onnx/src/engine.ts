@@ -30,49 +30,49 @@ import { Tokenizer } from './tokenizer.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
-  /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
+  /** Folder for converted weights and digests. It may be unwritable or emptied at any time. */
   readonly cacheDirectory: string
   readonly runtime?: RuntimeKind
-  /** Finds the packages of ONNX Runtime; default: as this package itself does. */
+  /** Resolves the packages of ONNX Runtime; default: from this package. */
   readonly require?: NodeJS.Require
-  /** Used where a load names no device. */
+  /** Device of loads that name none. */
   readonly device?: string
-  /** Used where a load names no number of threads. */
+  /** Threads of loads that name none. */
   readonly threads?: number
-  /** Used where a load names no quantisation; default `auto`. */
+  /** Quantisation of loads that name none; default `auto`. */
   readonly quantization?: QuantizationChoice
-  /** Tokens of a prompt that are read in one run; default 256. */
+  /** Tokens of a prompt per run; default 256. */
   readonly promptChunk?: number
-  /** Requests that may wait for a slot of one model; default 64. */
+  /** Maximum number of requests that wait for a slot of one model; default 64. */
   readonly maxWaiting?: number
   /** Maximum number of speculated tokens when one sequence is computed by itself; 0 disables speculation; default 8. */
   readonly speculation?: number
   readonly gpu?: GpuOptions
-  /** Told what people may want to know, once. */
+  /** Receives informational notices, each once. */
   onNote?(message: string): void
   /** Receives notices about fallbacks. */
   onWarning?(message: string, reason: Error): void
 }
 
 export interface GpuOptions {
-  /** Folder of the CUDA provider and of libraries that it needs; default: `gpu` in the cache's folder. */
+  /** Folder of the CUDA provider and its libraries; default: `gpu` in the cache folder. */
   readonly libraryDirectory?: string
-  /** Stated GPU, so that its driver need not be queried. */
+  /** Given GPU, which replaces a query of its driver. */
   readonly stated?: StatedGpu
-  /** Memory of the GPU that may be used, in bytes; default: what its driver says is free. */
+  /** GPU memory that may be used, in bytes; default: the free memory reported by the driver. */
   readonly memoryBytes?: number
   /** Precision on GPUs; default `auto`. */
   readonly precision?: PrecisionChoice
-  /** Whether GPUs capture runs that recur; default `auto`. */
+  /** Capture of recurring runs on GPUs; default `auto`. */
   readonly graphs?: DeviceGraphsChoice
-  /** View of the machine for the device search; default: all of it. */
+  /** View of the machine for the device search; default: the real machine. */
   readonly host?: Host
 }
 
 const DEFAULT_PROMPT_CHUNK = 256
 const DEFAULT_MAX_WAITING = 64
 const DEFAULT_SPECULATION = 8
-/** Where the steps of a load end, as parts of the whole. */
+/** Progress at the end of each load step, as a fraction. */
 const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
 
 /** The engine on ONNX Runtime. Nothing heavy is loaded before the first {@link OnnxEngine.load}. */
@@ -106,7 +106,7 @@ export class OnnxEngine implements InferenceEngine {
     return this.#devices.list()
   }
 
-  /** Default device, and why not a better one. */
+  /** Default device, and the reason against a better one. */
   diagnose(): Promise<Diagnosis> {
     return this.#devices.diagnose(this.#options.device ?? 'auto', this.name)
   }
@@ -131,8 +131,8 @@ export class OnnxEngine implements InferenceEngine {
   }
 
   /**
-   * Frees the runtime: at once, or with the last open model. Models belong to their callers, and outlive a reload
-   * of this plugin where their owner keeps them.
+   * Frees the runtime: now, or with the last open model. Models belong to their callers, and survive a reload of
+   * this plugin if their owner keeps them.
    */
   async close(): Promise<void> {
     this.#closed = true
@@ -294,7 +294,7 @@ export class OnnxEngine implements InferenceEngine {
   }
 }
 
-/** Path of ONNX Runtime's own library; null where it is not installed. */
+/** Path of ONNX Runtime's own library; null if not installed. */
 function libraryOf(require: NodeJS.Require): string | null {
   try {
     return findLibrary(require)

@@ -1,6 +1,6 @@
 import type { Job, Outcome } from './batching/job.ts'
 
-/** Computes the logits of every position of some tokens. */
+/** Computes the logits at every position of a token sequence. */
 export class Evaluation implements Job {
   readonly client = ''
   readonly wanted = 'all'
@@ -25,7 +25,7 @@ export class Evaluation implements Job {
     })
   }
 
-  /** One array per token; null when it was cancelled. */
+  /** One array per token; null if cancelled. */
   async result(): Promise<Float32Array[] | null> {
     const outcome = await this.#ended
     if (outcome.type === 'failed') throw outcome.error

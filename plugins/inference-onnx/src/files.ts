@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises'
 import { isSvcError } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 
-/** Turns what a file-system call threw into an `INF_RUN_DIR_*` error naming the file; other errors pass unchanged. */
+/** Turns a file-system error into an `INF_RUN_DIR_*` error with the file; other errors pass unchanged. */
 export function fileError(error: unknown, file: string): unknown {
   if (isSvcError(error) || !(error instanceof Error) || !('code' in error)) return error
   if (error.code === 'ENOENT') return fileMissing(file)
@@ -52,7 +52,7 @@ export async function readJsonObject(file: string): Promise<Record<string, unkno
   return value as Record<string, unknown>
 }
 
-/** As {@link readJsonObject}, but a file that is not there is null. */
+/** Like {@link readJsonObject}, but returns null for a missing file. */
 export async function readOptionalJsonObject(file: string): Promise<Record<string, unknown> | null> {
   try {
     return await readJsonObject(file)

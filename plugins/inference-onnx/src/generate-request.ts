@@ -1,7 +1,7 @@
 import type { GenerateRequest } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 
-/** Lowest and highest allowed value of every numeric option. */
+/** Allowed range of every numeric option. */
 const ranges: Readonly<Record<string, readonly [number, number]>> = {
   temperature: [0, Number.MAX_VALUE],
   topP: [0, 1],
@@ -20,10 +20,10 @@ const wholeRanges: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 /**
- * Checks a request before anything is computed.
+ * Validates a request before any computation.
  *
- * Throws `INF_OPTION_INVALID` naming the option and its range, and `INF_CONTEXT_EXCEEDED` when prompt and one token of
- * completion do not fit into the context.
+ * Throws `INF_OPTION_INVALID` with the option and its range, and `INF_CONTEXT_EXCEEDED` if the prompt and one more
+ * token exceed the context.
  */
 export function checkRequest(request: GenerateRequest, vocabularySize: number, contextLength: number): void {
   const options = { ...request.sampling, maxTokens: request.maxTokens, logprobs: request.logprobs }
@@ -44,7 +44,7 @@ export function checkRequest(request: GenerateRequest, vocabularySize: number, c
   if (promptTokens >= contextLength) throw contextExceeded(promptTokens, contextLength)
 }
 
-/** Throws `INF_OPTION_INVALID` for the first id that is not in the vocabulary. */
+/** Throws `INF_OPTION_INVALID` for the first id outside the vocabulary. */
 export function checkTokens(tokens: readonly number[], vocabularySize: number): void {
   const index = tokens.findIndex(token => !Number.isSafeInteger(token) || token < 0 || token >= vocabularySize)
   if (index === -1) return

@@ -15,7 +15,7 @@ export interface GenerationOptions {
   readonly scheduler: Scheduler
   readonly tokenizer: Tokenizer
   readonly endTokens: ReadonlySet<number>
-  /** Tokens of prompt and completion together. */
+  /** Maximum tokens of prompt and completion together. */
   readonly contextLength: number
   /** Weights of the sequence; see {@link Job.weights}. */
   readonly weights: unknown
@@ -33,7 +33,7 @@ interface Reported {
   readonly logprob: ReportedLogprob | null
 }
 
-/** Events that may wait for their consumer; a sequence that is further ahead rests until all of them are taken. */
+/** Maximum events that wait for their consumer; a sequence further ahead pauses until all of them are consumed. */
 const MAX_AHEAD = 16
 
 /** Generates one sequence: waits for a slot, reads the prompt, then samples token by token. */
@@ -58,7 +58,7 @@ class Sequence implements Job {
   readonly takeArgmax: ((token: number) => number | null) | null
   /** Prompt and completion. */
   readonly tokens: number[]
-  /** Settles when the scheduler is done with it. */
+  /** Settles when the scheduler has finished it. */
   readonly ended: Promise<void>
   readonly #options: GenerationOptions
   readonly #watch = new StopWatch()
@@ -70,7 +70,7 @@ class Sequence implements Job {
   #reason: FinishReason = 'length'
   #failure: { readonly error: unknown } | null = null
   #events: GenerateEvent[] = []
-  /** The consumer has fallen behind and has not caught up. */
+  /** True while the consumer is behind. */
   #ahead = false
   #wakeConsumer: () => void = () => {}
   #settle: () => void = () => {}
@@ -110,13 +110,13 @@ class Sequence implements Job {
   take(logits: Float32Array): number | null {
     // Broken weights show in the first logits. Later ones are checked at one token: NaN spreads to all of them.
     checkLogits(this.#completionTokens === 0 ? logits : logits.subarray(0, 1))
-    // The sampler changes the logits, so what is reported of them is taken from a copy.
+    // The sampler changes the logits, so the reported values come from a copy.
     const unmodified = this.#options.request.logprobs === undefined ? null : logits.slice()
     const choose = () => this.#sampler.sample(logits, this.tokens, this.#options.matcher?.allowed())
     return this.#take(choose, unmodified)
   }
 
-  /** `logits`: what is reported of the token. */
+  /** `logits`: source of the token's reported values. */
   #take(choose: () => number, logits: Float32Array | null = null): number | null {
     if (this.#completionTokens === 0) this.#watch.enter('completionNs')
     const { matcher } = this.#options
@@ -149,7 +149,7 @@ class Sequence implements Job {
     this.#wakeConsumer()
   }
 
-  /** For one consumer. Throws what made the sequence fail. */
+  /** For one consumer. Throws the error that made the sequence fail. */
   async *events(): AsyncGenerator<GenerateEvent, void, undefined> {
     for (;;) {
       const event = this.#events.shift()
@@ -164,7 +164,7 @@ class Sequence implements Job {
     }
   }
 
-  /** Takes back what was computed ahead of a consumer that wants no more of it. */
+  /** Drops tokens computed ahead of a consumer that has stopped. */
   #withdraw(): void {
     for (const event of this.#events) if (event.type === 'text') this.#completionTokens -= event.tokens.length
     this.#events = []
@@ -181,7 +181,7 @@ class Sequence implements Job {
     this.#wakeConsumer()
   }
 
-  /** The next token, and how it is reported unless it ends the sequence. */
+  /** The next token, with its report unless it ends the sequence. */
   #next(token: number, logits: Float32Array | null): { readonly token: number; readonly reported: Reported | null } {
     const { request, endTokens, tokenizer, matcher } = this.#options
     matcher?.accept(token)
@@ -221,7 +221,7 @@ class StopWatch {
   #phase: Phase = 'queueNs'
   #since = process.hrtime.bigint()
 
-  /** Books the time since the last call for the phase that it began. */
+  /** Adds the time since the last call to the current phase. */
   enter(phase: Phase): void {
     const now = process.hrtime.bigint()
     this.times[this.#phase] += Number(now - this.#since)

@@ -53,7 +53,7 @@ export interface GpuSettings {
 
 const GIGABYTE = 2 ** 30
 
-/** The settings as the engine takes them. Half a pair of model and memory says nothing. */
+/** The settings in the engine's form. Model and memory count only as a pair. */
 export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
   const { gpu_precision, device_graphs, gpu_model, gpu_vram_mb, vram_override_gb } = settings
   return {

@@ -1,6 +1,6 @@
 const LARGEST_SIZE = 64
 
-/** How many columns are mixed with each other: the largest power of two that divides them all, up to 64. */
+/** Number of columns mixed with each other: the largest power of two that divides all sizes, up to 64. */
 export function rotationSize(columns: number): number {
   let size = LARGEST_SIZE
   while (columns % size !== 0) size /= 2
@@ -8,10 +8,10 @@ export function rotationSize(columns: number): number {
 }
 
 /**
- * Multiplies every run of `size` values (a power of two) by the orthonormal Hadamard matrix, in place.
+ * Multiplies every group of `size` values (a power of two) by the orthonormal Hadamard matrix, in place.
  *
- * Weights and inputs that are both rotated have the same product as before, but a value that towers above its neighbours
- * is spread over all of them, so that rounding all by one scale costs less (https://arxiv.org/abs/2404.00456).
+ * Rotating weights and inputs keeps their product, but spreads outliers over their neighbours, so that rounding by one
+ * scale costs less (https://arxiv.org/abs/2404.00456).
  */
 export function rotate(values: Float32Array, size: number): void {
   const norm = 1 / Math.sqrt(size)

@@ -5,7 +5,7 @@ import { readOptionalJsonObject } from './files.ts'
 
 let validate: ValidateFunction<ExternalServingHandoff> | undefined
 
-/** Reads a handoff file; null when there is none. Throws `INF_RUN_DIR_HANDOFF_INVALID` naming the field. */
+/** Reads a handoff file; null if there is none. Throws `INF_RUN_DIR_HANDOFF_INVALID` with the field. */
 export async function readHandoff(file: string): Promise<ExternalServingHandoff | null> {
   const value = await readOptionalJsonObject(file)
   if (value === null) return null

@@ -1,16 +1,16 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
 import { strftime } from './strftime.ts'
 
-/** The limit of the sandbox of Python's Jinja. */
+/** Same limit as the sandbox of Python's Jinja. */
 const MAX_RANGE_LENGTH = 100_000
-/** String length that costs as much as one step. */
+/** String length that counts as one step. */
 const CHARACTERS_PER_STEP = 1024
 
 interface RuntimeValue {
   readonly value: unknown
 }
 
-/** The package's class: its types name their modules in a way that this compiler does not resolve. */
+/** The package's class: its types import modules in a way that this compiler does not resolve. */
 declare class Evaluator {
   constructor(environment: unknown)
   evaluate(node: unknown, environment: unknown): RuntimeValue
@@ -18,18 +18,18 @@ declare class Evaluator {
 }
 const BaseInterpreter = Interpreter as unknown as typeof Evaluator
 
-/** A template, with the names that transformers offers to chat templates. */
+/** A template, with the globals that transformers defines for chat templates. */
 export class JinjaTemplate {
   readonly #template: Template
 
-  /** Throws the parser's own error when the source is not a template. */
+  /** Throws the parser's own error if the source is not a template. */
   constructor(source: string) {
     this.#template = new Template(source)
   }
 
-  /** Throws what the template raises, an error for an unknown name or filter, and one after `maxSteps`. */
+  /** Throws errors raised by the template, an error for an unknown name or filter, and one after `maxSteps`. */
   render(variables: Readonly<Record<string, unknown>>, now: Date, maxSteps = Number.POSITIVE_INFINITY): string {
-    // Not the template's own `render`: its date is the present, in the machine's language, and cannot be replaced.
+    // Replaces the template's own `render`, whose date is always now, in the machine's locale.
     const environment = new Environment()
     for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value)
     environment.set('strftime_now', (format: string) => strftime(format, now))
@@ -37,10 +37,10 @@ export class JinjaTemplate {
   }
 }
 
-/** Counts evaluated nodes and the size of their results, and throws above `maxSteps`. */
+/** Counts evaluated nodes and result sizes, and throws above `maxSteps`. */
 class MeteredInterpreter extends BaseInterpreter {
   readonly #maxSteps: number
-  /** Size of each list and object with everything in it, which `tojson` writes out. */
+  /** Total size of each list and object, which `tojson` prints in full. */
   readonly #sizes = new WeakMap<object, number>()
   #steps = 0
 
@@ -62,7 +62,7 @@ class MeteredInterpreter extends BaseInterpreter {
     if (!Array.isArray(value) && !(value instanceof Map)) return 0
     const known = this.#sizes.get(value)
     if (known !== undefined) return known
-    // A namespace may hold itself.
+    // A namespace may contain itself.
     this.#sizes.set(value, value instanceof Map ? value.size : value.length)
     let size = 0
     for (const inner of value.values()) size += 1 + this.#sizeOf(inner as RuntimeValue)

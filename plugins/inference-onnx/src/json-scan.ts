@@ -1,5 +1,5 @@
 /**
- * Finds the first key that an object of a JSON text holds twice, which `JSON.parse` would pass over in silence.
+ * Finds the first duplicate key in an object of a JSON text, which `JSON.parse` accepts silently.
  *
  * The text must be valid JSON. Returns the key and its index in the text, or null.
  */

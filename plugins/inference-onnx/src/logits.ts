@@ -3,7 +3,7 @@ import type { TokenLogprob } from '@svc/contracts'
 /** Logit of a token that is never chosen. */
 const FORBIDDEN = Number.NEGATIVE_INFINITY
 
-/** The token with the largest logit; the smaller id wins a tie. Values that are no number never win. */
+/** The token with the largest logit; the smaller id wins a tie. NaN never wins. */
 export function argmax(logits: Float32Array): number {
   let best = 0
   let value = Number.NEGATIVE_INFINITY
@@ -17,7 +17,7 @@ export function argmax(logits: Float32Array): number {
   return best
 }
 
-/** Takes every token out that has no bit in `allowed`: bit 0 of the first word stands for token 0. */
+/** Excludes every token whose bit in `allowed` is not set: bit 0 of the first word stands for token 0. */
 export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
   for (let first = 0; first < logits.length; first += 32) {
     const word = allowed[first >> 5] ?? 0
@@ -26,7 +26,7 @@ export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
       logits.fill(FORBIDDEN, first, end)
       continue
     }
-    // From the lowest bit that is not set to the next one; bits behind the last token have no logit.
+    // Iterates over the unset bits; bits after the last token have no logit.
     for (let rest = ~word; rest !== 0; rest &= rest - 1) {
       const token = first + 31 - Math.clz32(rest & -rest)
       if (token < end) logits[token] = FORBIDDEN
@@ -53,7 +53,7 @@ export function largest(logits: Float32Array, count: number): number[] {
   return heap.sort(before)
 }
 
-/** Makes `heap[0]` the element that `before` orders last. */
+/** Restores the heap: `heap[0]` is the element that `before` orders last. */
 function heapify(heap: number[], before: (a: number, b: number) => number): void {
   for (let i = (heap.length >> 1) - 1; i >= 0; i--) sink(heap, i, before)
 }
@@ -72,7 +72,7 @@ function sink(heap: number[], start: number, before: (a: number, b: number) => n
   }
 }
 
-/** Natural logarithms of the probabilities of a token and of the most likely ones, from unmodified logits. */
+/** Log probabilities of a token and of the most likely ones, from unmodified logits. */
 export function logprobs(
   logits: Float32Array,
   chosen: number,

@@ -3,7 +3,7 @@ import { inferenceErrors } from './errors.ts'
 import type { DecoderConfig, ServedConfig } from './model-config.ts'
 import { BLOCK } from './onnx/linear.ts'
 
-/** Memory that a model may take. */
+/** Memory available to a model. */
 export interface AvailableMemory {
   readonly bytes: number
   /** Description for messages: `free memory of the machine`. */
@@ -13,23 +13,23 @@ export interface AvailableMemory {
 export interface MemoryQuestion {
   readonly config: DecoderConfig
   readonly quantization: Quantization
-  /** Whether the checkpoint has separate weights for the head. */
+  /** True if the checkpoint has separate weights for the head. */
   readonly ownHead: boolean
-  /** Bytes per number that is computed with: of weights that are not quantised, and of keys and values. */
+  /** Bytes per number in computations: of unquantised weights, and of keys and values. */
   readonly numberBytes: number
-  /** Bytes per number of an embedding that is read as it is stored. */
+  /** Bytes per number of an embedding that stays in its stored type. */
   readonly storedBytes: number
-  /** `auto`: as many as fit, up to {@link MOST_SLOTS}. */
+  /** `auto`: as many as fit, up to {@link MAX_SLOTS}. */
   readonly slots: number | 'auto'
   readonly contextLength: number
-  /** Tokens of a prompt that are read in one run. */
+  /** Tokens of a prompt per run. */
   readonly chunk: number
   readonly device: string
-  /** Null when unknown: nothing is refused then. */
+  /** Null if unknown: no load is refused then. */
   readonly available: AvailableMemory | null
 }
 
-/** The same for a model whose weights are as they are. */
+/** The same for a model with unchanged weights. */
 export interface ServedQuestion
   extends Pick<
     MemoryQuestion,
@@ -44,27 +44,27 @@ type PlanQuestion = MemoryQuestion | ServedQuestion
 export interface MemoryPlan {
   readonly slots: number
   readonly weightBytes: number
-  /** Keys and values of one slot whose context is full. */
+  /** Size of keys and values of one slot with a full context. */
   readonly slotBytes: number
-  /** Bytes of a run's buffers: activations, logits, attention scores, rotary tables. */
+  /** Size of a run's buffers: activations, logits, attention scores, rotary tables. */
   readonly workspaceBytes: number
 }
 
-/** Slots that `auto` takes at most: more answers at once than that are for people to ask for. */
+/** Maximum slots of `auto`; more concurrent answers must be requested explicitly. */
 export const MAX_SLOTS = 16
-/** A load is refused when not even contexts of this many tokens fit; longer ones take their memory as they grow. */
+/** A load is refused if contexts of this many tokens do not fit; longer ones allocate as they grow. */
 const MIN_CONTEXT_TOKENS = 4096
-/** Part of the memory that is left to others. */
+/** Fraction of the memory left to other processes. */
 const RESERVE = 0.05
 /** Graph, code and buffers of the runtime itself. */
 const RUNTIME_BYTES = 64 * 2 ** 20
 const FLOAT = 4
 
 /**
- * How much memory a model takes, and how many slots it gets.
+ * Plans the memory of a model and its number of slots.
  *
- * Throws `INF_OUT_OF_MEMORY`, with the numbers, when the weights, a run, and contexts of 4,096 tokens in all slots do not
- * fit together. Pure: nothing is read or allocated.
+ * Throws `INF_OUT_OF_MEMORY`, with the numbers, if the weights, a run, and contexts of 4,096 tokens in all slots do not
+ * fit together. Pure: reads and allocates nothing.
  */
 export function planMemory(question: MemoryQuestion): MemoryPlan {
   const weightBytes = weightBytesOf(question)
@@ -72,7 +72,7 @@ export function planMemory(question: MemoryQuestion): MemoryPlan {
   return planRoom(question, weightBytes, workspaceBytes)
 }
 
-/** As {@link planMemory}, for a graph of which no more is known than its weights and its cache. */
+/** Like {@link planMemory}, for a graph of which only weights and cache are known. */
 export function planServed(question: ServedQuestion): MemoryPlan {
   const { config, chunk, weightBytes } = question
   return planRoom(question, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
@@ -94,7 +94,7 @@ function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: n
   return plan
 }
 
-/** Bytes of all weights as the engine holds them. */
+/** Bytes of all weights in the engine's representation. */
 function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryQuestion): number {
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
   const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
@@ -132,7 +132,7 @@ function rotaryBytesOf({ config, contextLength, numberBytes }: MemoryQuestion): 
   return 2 * pairs * contextLength * numberBytes
 }
 
-/** With several slots, a row that no sequence lives in lets others change places. */
+/** With several slots, one extra row allows rows to be swapped. */
 function rowsOf(slots: number): number {
   return slots === 1 ? 1 : slots + 1
 }

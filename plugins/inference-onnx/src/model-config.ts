@@ -3,10 +3,10 @@ import { ConfigFields } from './config-fields.ts'
 import { type Biases, type Family, type FamilyTraits, familyOf } from './model-families.ts'
 import { parseRope, type Rope } from './rope.ts'
 
-/** Ten times what the deepest public models have: more comes from a broken file. */
+/** Ten times the depth of the deepest public models; a larger value means a broken file. */
 const MAX_LAYERS = 2000
 
-/** Activation of a gated feed-forward part: x * sigmoid(x), or GELU in its approximation by tanh. */
+/** Activation of a gated feed-forward block: x * sigmoid(x), or GELU in its tanh approximation. */
 export type Activation = 'silu' | 'gelu-tanh'
 
 /** Configuration of a decoder-only transformer of a supported family. */
@@ -20,37 +20,37 @@ export interface DecoderConfig {
   /** Size of one head. */
   readonly headSize: number
   readonly vocabularySize: number
-  /** Positions that the model was made for. */
+  /** Positions that the model was trained for. */
   readonly contextLength: number
   readonly normEpsilon: number
-  /** Whether norms multiply by 1 + weight. */
+  /** True if norms multiply by 1 + weight. */
   readonly zeroCentredNorms: boolean
-  /** Whether each head's query and key are normalised before they are rotated. */
+  /** True if each head's query and key are normalised before rotation. */
   readonly headNorms: boolean
-  /** Whether what attention and feed-forward add to the residual is normalised as well. */
+  /** True if the outputs of attention and feed-forward are normalised before the residual sum. */
   readonly outputNorms: boolean
-  /** Embeddings are multiplied by it. */
+  /** Factor of the embeddings. */
   readonly embeddingScale: number
   readonly activation: Activation
-  /** Products of query and key are multiplied by it. */
+  /** Factor of the attention scores. */
   readonly attentionScale: number
   /** Soft cap c in c * tanh(x / c) for attention scores and logits; null without one. */
   readonly attentionSoftcap: number | null
   readonly logitSoftcap: number | null
-  /** Per layer: how many positions each position attends to, itself included; null for all. */
+  /** Attention window of each layer in positions, the current one included; null for full attention. */
   readonly windows: readonly (number | null)[]
   readonly rope: Rope
-  /** Of layers with a window. */
+  /** For layers with a window. */
   readonly windowRope: Rope
-  /** Whether the projections to query, key and value have biases. */
+  /** True if the query, key and value projections have biases. */
   readonly queryKeyValueBias: boolean
-  /** Whether the projection after attention has a bias. */
+  /** True if the projection after attention has a bias. */
   readonly outputBias: boolean
-  /** Whether gate, up and down have biases. */
+  /** True if gate, up and down have biases. */
   readonly mlpBias: boolean
-  /** Whether the checkpoint holds query, key and value, and gate and up, as one projection each. */
+  /** True if the checkpoint stores query, key and value as one projection, and gate and up as one. */
   readonly joinedProjections: boolean
-  /** Whether the head shares the embedding's weights; null when the configuration does not say. */
+  /** True if the head shares the embedding's weights; null if the configuration does not say. */
   readonly tiedHead: boolean | null
   readonly endTokens: readonly number[]
 }
@@ -65,11 +65,10 @@ export interface ServedConfig
 }
 
 /**
- * Reads `config.json` (and the end tokens of `generation_config.json`). Of a model that also sees, the part in
- * `text_config` counts.
+ * Reads `config.json` (and the end tokens of `generation_config.json`). For a multimodal model, `text_config` counts.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a family or setting that cannot be built and `INF_RUN_DIR_MALFORMED` for a
- * value that makes no sense, both naming the field. `file` is the path shown in messages.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported family or setting, and `INF_RUN_DIR_MALFORMED` for an
+ * invalid value, both with the field. `file` is the path shown in messages.
  */
 export function parseModelConfig(
   file: string,
@@ -122,7 +121,7 @@ export function parseModelConfig(
   }
 }
 
-/** Settings that make another model of a supported one. */
+/** Settings that turn a supported model into another one. */
 function refuseOtherModels(outer: ConfigFields, fields: ConfigFields): void {
   const quantization = outer.section('quantization_config')
   if (quantization !== null) {
@@ -151,7 +150,7 @@ function keyValueHeads(fields: ConfigFields, heads: number): number {
   throw fields.refuse('num_key_value_heads', `${heads} attention heads cannot share ${count}`)
 }
 
-/** Gemma calls the field `hidden_activation`, and keeps `hidden_act` from times when it meant something else. */
+/** Gemma uses `hidden_activation`; its `hidden_act` once had another meaning. */
 function activation(fields: ConfigFields): Activation {
   const name = (fields.values.hidden_activation ?? null) === null ? 'hidden_act' : 'hidden_activation'
   const value = fields.values[name] ?? 'silu'
@@ -165,7 +164,7 @@ function tiedHead(outer: ConfigFields, fields: ConfigFields): boolean | null {
   return from.values.tie_word_embeddings === undefined ? null : from.boolean('tie_word_embeddings', false)
 }
 
-/** The ids in a field, one or a list. */
+/** The ids in a field: one or a list. */
 export function tokenIds(value: unknown): number[] {
   return (Array.isArray(value) ? value : [value]).filter(id => Number.isSafeInteger(id) && id >= 0)
 }

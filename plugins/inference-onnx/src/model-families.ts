@@ -2,31 +2,31 @@ import type { ConfigFields } from './config-fields.ts'
 
 /** Differences between the families. */
 export interface FamilyTraits {
-  /** Defaults of the family's configuration class for fields that a `config.json` leaves out. */
+  /** Defaults of the family's configuration class for fields missing in `config.json`. */
   readonly defaults: Readonly<Record<string, unknown>>
-  /** Which projections have biases. */
+  /** Projections with biases. */
   readonly biases: Biases | ((fields: ConfigFields) => Biases)
   /**
-   * Which layers attend only to `sliding_window` positions. `layers`: those that `layer_types` names; without it
-   * those that the function returns.
+   * Layers that attend only to `sliding_window` positions. `layers`: those in `layer_types`; without it, those that
+   * the function returns.
    */
   readonly window:
     | 'none'
     | 'all layers'
     | { readonly enabled: (fields: ConfigFields) => boolean; readonly slides: (f: ConfigFields, n: number) => boolean }
-  /** Whether each head's query and key are normalised before they are rotated. */
+  /** True if each head's query and key are normalised before rotation. */
   readonly headNorms: boolean
-  /** Whether what attention and feed-forward add to the residual is normalised as well. */
+  /** True if the outputs of attention and feed-forward are normalised before the residual sum. */
   readonly outputNorms: boolean
-  /** Whether norms multiply by 1 + weight. */
+  /** True if norms multiply by 1 + weight. */
   readonly zeroCentredNorms: boolean
-  /** Whether embeddings are multiplied by the square root of the hidden size. */
+  /** True if embeddings are multiplied by the square root of the hidden size. */
   readonly scaledEmbedding: boolean
-  /** Whether checkpoints hold query, key and value, and gate and up, as one projection each. */
+  /** True if checkpoints store query, key and value as one projection, and gate and up as one. */
   readonly joinedProjections: boolean
-  /** Whether layers with a window have a separate rotary base. */
+  /** True if layers with a window have a separate rotary base. */
   readonly windowRope: boolean
-  /** Kinds of rotary scaling that stand for others here. */
+  /** Synonyms of rotary scaling types. */
   readonly ropeAliases: Readonly<Record<string, string>>
 }
 
@@ -71,7 +71,7 @@ const gemmaDefaults = {
   sliding_window: 4096
 }
 
-/** Every `n`th layer attends to all positions. */
+/** Every `n`th layer has full attention. */
 const alternating = (period: (fields: ConfigFields) => number): FamilyTraits['window'] => ({
   enabled: () => true,
   slides: (fields, layer) => (layer + 1) % period(fields) !== 0
@@ -133,7 +133,7 @@ const families = {
 
 export type Family = keyof typeof families
 
-/** The traits of the family that `model_type` names. Throws `INF_ARCHITECTURE_UNSUPPORTED`. */
+/** The traits of the family named by `model_type`. Throws `INF_ARCHITECTURE_UNSUPPORTED`. */
 export function familyOf(fields: ConfigFields): { readonly family: Family; readonly traits: FamilyTraits } {
   const type = fields.values.model_type
   if (typeof type === 'string' && Object.hasOwn(families, type)) {

@@ -10,7 +10,7 @@ export type ModelSource =
   | { readonly kind: 'checkpoint'; readonly config: DecoderConfig }
   | ({ readonly kind: 'exported' } & ExportedModel)
 
-/** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming field or file. */
+/** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, with field or file. */
 export async function readSource(directory: RunDirectory): Promise<ModelSource> {
   const { path, exported, configuration, generation } = directory
   if (exported !== null) {
@@ -19,7 +19,10 @@ export async function readSource(directory: RunDirectory): Promise<ModelSource> 
   return { kind: 'checkpoint', config: parseModelConfig(join(path, 'config.json'), configuration, generation) }
 }
 
-/** Throws `INF_ARCHITECTURE_UNSUPPORTED` for what a device leaves out without a word, as WebGPU's attention does soft caps. */
+/**
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for features that a device ignores silently, such as soft caps in WebGPU's
+ * attention.
+ */
 export function checkDeviceAttention(attentionSoftcap: number | null, device: string): void {
   if (attentionSoftcap === null || device !== 'webgpu') return
   throw inferenceErrors.create(
@@ -33,7 +36,7 @@ export function checkDeviceAttention(attentionSoftcap: number | null, device: st
   )
 }
 
-/** Throws `INF_OPTION_INVALID` for other bits than those of an exported graph. */
+/** Throws `INF_OPTION_INVALID` if the requested bits differ from those of an exported graph. */
 export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
   if (choice === 'auto' || choice === quantization) return
   throw inferenceErrors.create(

@@ -25,7 +25,7 @@ export interface OnnxModelOptions {
   readonly template: ChatTemplate
   readonly endTokens: ReadonlySet<number>
   readonly scheduler: Scheduler
-  /** Null where the graph was exported, and takes none. */
+  /** Null for an exported graph, which accepts none. */
   readonly adapters: HotAdapters | null
   onClosed(): Promise<void>
 }
@@ -37,8 +37,7 @@ export class OnnxModel implements LoadedModel {
   readonly #options: OnnxModelOptions
   readonly #constraints: OutputConstraints
   /**
-   * Open operations. Each has a separate controller: listeners on one that lives as long as the
-   * model stays there for good, and many at once look like a leak.
+   * Open operations. Each has its own controller: listeners on a long-lived one would leak.
    */
   readonly #running = new Set<AbortController>()
   #closed: Promise<void> | undefined

@@ -9,7 +9,7 @@ import { PEFT_CONFIGURATION, readPeftAdapter } from './peft.ts'
 /**
  * Reads an adapter of either format: with `adapter_config.json` it is PEFT's, else that of a run directory.
  *
- * Throws `INF_ADAPTER_INVALID`, whatever is wrong with the folder or a file in it.
+ * Throws `INF_ADAPTER_INVALID` for any problem of the folder or a file in it.
  */
 export async function readAdapterDirectory(folder: string): Promise<Adapter> {
   try {

@@ -3,12 +3,12 @@ import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { LowRankSite } from './sites.ts'
 
-/** The factors of one adapter in memory, one pair for each site; those of a site that it does not change are zero. */
+/** The factors of one adapter in memory, one pair for each site; unchanged sites have zero factors. */
 export interface AdapterFactors {
   /** By the names of the graph's inputs. */
   readonly inputs: Bindings
   readonly bytes: number
-  /** No binding may hold the inputs any more. */
+  /** Call only when no binding holds the inputs. */
   release(): void
 }
 
@@ -51,8 +51,8 @@ interface SiteFactors {
 }
 
 /**
- * Joined projections share one pair: the ranks of their parts follow each other, and each part's rows of `b` are zero
- * outside of its outputs. Both factors are transposed, so that a single token reads them from front to back.
+ * Joined projections share one pair: the ranks of their parts are concatenated, and each part's rows of `b` are zero
+ * outside its outputs. Both factors are transposed, so that a single token reads them from front to back.
  */
 async function readSite(
   { inputs, outputs, parts }: LowRankSite,
@@ -63,7 +63,7 @@ async function readSite(
     const update = updates.get(part.tensor)
     return update === undefined ? [] : [{ part, update }]
   })
-  // At least 1, since not every device computes with empty tensors.
+  // At least 1, since not every device accepts empty tensors.
   const rank = Math.max(
     1,
     present.reduce((sum, { update }) => sum + rankOf(update), 0)

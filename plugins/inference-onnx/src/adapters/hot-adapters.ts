@@ -24,13 +24,13 @@ export interface HotAdaptersOptions {
   readonly decoder: Pick<DecoderSession, 'addVariant' | 'removeVariant'>
   readonly config: DecoderConfig
   readonly names: TensorNames
-  /** Whether what was loaded is the base model itself, so that a request for it needs nothing else. */
+  /** True if the loaded weights are the plain base model, so a request for it needs nothing else. */
   readonly plain: boolean
-  /** Called when the first adapter comes, and again after all of them had gone. */
+  /** Called for the first adapter, and again for the first one after all were removed. */
   openBase(): Promise<OpenBase>
 }
 
-/** Weights that a sequence computes with while it holds them. */
+/** Weights held by a running sequence. */
 export interface AdapterLease {
   /** See {@link Job.weights}. */
   readonly weights: object | null
@@ -43,7 +43,7 @@ interface Resident {
   readonly weights: object
   readonly factors: AdapterFactors
   users: number
-  /** No further request finds it. */
+  /** True once removed: new requests do not find it. */
   removed: boolean
 }
 
@@ -51,24 +51,24 @@ interface NamedResident extends Resident {
   readonly adapter: NamedAdapter
 }
 
-/** Needs only what was loaded. */
+/** True if only the loaded weights are needed. */
 export const LOADED: AdapterLease = { weights: null, release: () => undefined }
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 /**
- * Adapters that come and go while a model serves.
+ * Adds and removes adapters while a model serves.
  *
- * What was loaded stays as it is. The first adapter opens a second decoder over the same cache: the base model, whose
- * projections take an adapter's factors as inputs. All adapters share it, so changing between them is another binding.
- * It is closed when the last of them has left, unless a request named the base model.
+ * The loaded weights stay as they are. The first adapter opens a second decoder over the same cache: the base model,
+ * whose projections take an adapter's factors as inputs. All adapters share it, so switching adapters only switches the
+ * binding. It is closed with the last adapter, unless a request named the base model.
  */
 export class HotAdapters implements ModelAdapters {
   readonly #options: HotAdaptersOptions
   readonly #named = new Map<string, NamedResident>()
-  /** Names of adapters that are being read. */
+  /** Names of adapters that are being loaded. */
   readonly #coming = new Set<string>()
   readonly #work = new Set<Promise<unknown>>()
-  /** Those whose factors are in memory. */
+  /** Adapters with factors in memory. */
   readonly #residents = new Set<Resident>()
   #base: Promise<OpenBase> | null = null
   #baseBytes = 0
@@ -117,7 +117,7 @@ export class HotAdapters implements ModelAdapters {
     await this.#freeUnused(resident)
   }
 
-  /** Makes the base model ready, for which a lease can be had with `null` then. */
+  /** Opens the base model, so that a lease for `null` is available. */
   async openBare(): Promise<void> {
     if (this.#options.plain || this.#bare !== null) return
     this.#opening ??= this.#tracked(this.#read(new Map()))
@@ -128,7 +128,7 @@ export class HotAdapters implements ModelAdapters {
     }
   }
 
-  /** `null` asks for the base model, undefined for what was loaded. Throws `INF_ADAPTER_UNKNOWN`. */
+  /** `null` requests the base model, undefined the loaded weights. Throws `INF_ADAPTER_UNKNOWN`. */
   lease(name: string | null | undefined): AdapterLease {
     if (name === undefined) return LOADED
     if (name === null) return this.#bare === null ? LOADED : this.#use(this.#bare)
@@ -137,7 +137,7 @@ export class HotAdapters implements ModelAdapters {
     return this.#use(resident)
   }
 
-  /** Frees everything. No sequence may be under way. */
+  /** Frees everything. Call only when no sequence is running. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#work)
@@ -174,7 +174,7 @@ export class HotAdapters implements ModelAdapters {
     return resident
   }
 
-  /** Concurrent callers wait for the same opening. */
+  /** Concurrent callers share one opening. */
   #open(): Promise<OpenBase> {
     this.#base ??= this.#options.openBase().then(
       base => {

@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 
-/** `INF_ADAPTER_INVALID`, which says what is wrong in which file. */
+/** `INF_ADAPTER_INVALID`, with the file and its problem. */
 export function invalidAdapter(file: string, reason: string, hint?: string) {
   return inferenceErrors.create('INF_ADAPTER_INVALID', `${file}: ${reason}`, {
     at: { file },

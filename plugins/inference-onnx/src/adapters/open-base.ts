@@ -14,15 +14,15 @@ export interface OpenBaseOptions {
   /** Options that the model was loaded with. */
   readonly wanted: WantedGraph
   readonly prepare: Omit<BuildOptions, 'report' | 'open' | 'signal'>
-  /** Of the session; that of `prepare` converts the weights. */
+  /** Signal of the session; that of `prepare` belongs to the conversion. */
   readonly runtime: Runtime
 }
 
 /**
  * A second decoder of a loaded model: the base model, whose projections take the factors of adapters as inputs.
  *
- * Where nothing was merged it shares the converted weights on disk with the first one. In memory it has its own: ONNX
- * Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` when there is no room for them.
+ * If nothing was merged, it shares the converted weights on disk with the first decoder. In memory it has its own copy:
+ * ONNX Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` if they do not fit.
  */
 export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOptions): Promise<OpenBase> {
   const { directory, digest } = await baseOf(prepare)

@@ -39,10 +39,10 @@ interface PeftConfiguration {
 }
 
 /**
- * Reads an adapter as Hugging Face PEFT saves it: https://huggingface.co/docs/peft/developer_guides/checkpoint
+ * Reads an adapter in the format of Hugging Face PEFT: https://huggingface.co/docs/peft/developer_guides/checkpoint
  *
- * Throws `INF_ADAPTER_INVALID`, naming field or tensor, for everything but LoRA of linear layers, and `INF_RUN_DIR_*` for
- * files that are missing or damaged.
+ * Throws `INF_ADAPTER_INVALID`, with field or tensor, for anything but LoRA of linear layers. Throws `INF_RUN_DIR_*`
+ * for missing or damaged files.
  */
 export async function readPeftAdapter(folder: string): Promise<Adapter> {
   const file = join(folder, PEFT_CONFIGURATION)
@@ -142,7 +142,7 @@ function pairUp(
   return pairs
 }
 
-/** The tensors must change nothing but what `target_modules` names; that may name more than the model has. */
+/** The tensors may change only modules in `target_modules`; that list may name more than the model has. */
 function checkTargets(file: string, targets: unknown, paths: readonly string[]): void {
   const refuse = (path: string) =>
     invalidAdapter(file, `target_modules does not name ${path}, which the tensors change`)
@@ -190,7 +190,7 @@ function matching(file: string, field: string, pattern: ReadonlyMap<string, numb
   return undefined
 }
 
-/** Patterns are regular expressions of Python, which mean the same here as far as they name modules. */
+/** Patterns are Python regular expressions; for module names, their meaning is the same here. */
 function expression(file: string, field: string, pattern: string): RegExp {
   try {
     return new RegExp(`^(?:${pattern})$`)

@@ -9,13 +9,13 @@ export interface LowRankSite {
   readonly name: string
   readonly inputs: number
   readonly outputs: number
-  /** Tensors of the checkpoint whose rows follow each other in the projection: one, or those that were joined. */
+  /** Checkpoint tensors whose rows are concatenated in the projection: one, or several if joined. */
   readonly parts: readonly SitePart[]
 }
 
 export interface SitePart {
   readonly tensor: string
-  /** Output of the projection that the tensor's first row computes. */
+  /** First output of the projection that belongs to the tensor. */
   readonly start: number
   readonly rows: number
 }
@@ -25,7 +25,7 @@ export interface OpenWeights {
   readonly sites: readonly LowRankSite[]
 }
 
-/** The same weights, with every projection open to the factors of adapters. */
+/** The same weights, with every projection open to adapter factors. */
 export function openToAdapters(config: DecoderConfig, names: TensorNames, weights: DecoderWeights): OpenWeights {
   const sites: LowRankSite[] = []
   const open = (name: string, linear: Linear, parts: readonly (readonly [tensor: string, rows: number])[]): Linear => {

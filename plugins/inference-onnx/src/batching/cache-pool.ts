@@ -8,20 +8,20 @@ import { type Bindings, elementBytes, type Runtime, type Tensor } from '../ort/r
 export interface CachePoolOptions {
   readonly runtime: Runtime
   readonly config: ServedConfig
-  /** Sequences that the pool holds at once. */
+  /** Maximum number of concurrent sequences. */
   readonly slots: number
-  /** Positions of a sequence at most. */
+  /** Maximum positions of a sequence. */
   readonly contextLength: number
-  /** Element type of keys and values, as the decoder's graph has it; default float32. */
+  /** Element type of keys and values in the decoder's graph; default float32. */
   readonly precision?: Precision
 }
 
-/** Positions that are reserved at first. */
+/** Positions reserved initially. */
 const FIRST_CAPACITY = 512
-/** Bytes that are copied before the event loop gets a turn. */
+/** Bytes copied before yielding to the event loop. */
 const BYTES_PER_TURN = 2 ** 23
 
-/** Bytes of keys and values that one position of one sequence takes. */
+/** Bytes of keys and values for one position of one sequence. */
 function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
   return elementBytes[precision] * 2 * config.layers * config.keyValueHeads * config.headSize
 }
@@ -29,9 +29,9 @@ function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'
 /**
  * The keys and values of all sequences: per layer and half one state `[rows, kvHeads, capacity, headSize]`.
  *
- * Sequences in rows that follow each other can be computed in one run. The capacity doubles when a sequence outgrows it,
- * up to the context's length, so that a long context costs nothing before it is used. A row behind the others, which no
- * sequence lives in, lets two rows change places.
+ * Sequences in adjacent rows can be computed in one run. The capacity doubles when a sequence outgrows
+ * it, up to the context length, so an unused long context costs nothing. One extra row without a sequence allows two
+ * rows to be swapped.
  */
 export class CachePool {
   readonly slots: number
@@ -67,15 +67,15 @@ export class CachePool {
     return this.slots === 1 ? 1 : this.slots + 1
   }
 
-  /** Whether {@link reserve} would make new states. */
+  /** True if {@link reserve} would allocate new states. */
   holds(positions: number): boolean {
     return positions <= this.#capacity
   }
 
   /**
-   * Makes room for `positions` in every row and keeps the first `lengths[row]` of each. Views must have been released.
+   * Reserves `positions` in every row and keeps the first `lengths[row]` of each. Views must have been released.
    *
-   * Throws `INF_OUT_OF_MEMORY`, and leaves everything as it was, when there is no memory for that.
+   * Throws `INF_OUT_OF_MEMORY` without any change if the memory is not available.
    */
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     if (this.holds(positions)) return
@@ -95,7 +95,7 @@ export class CachePool {
     this.#capacity = capacity
   }
 
-  /** Replaces one state after the other, so that no more than one of them is there twice. */
+  /** Replaces the states one by one, so that at most one of them exists twice. */
   async #resize(capacity: number, lengths: readonly number[]): Promise<void> {
     const { runtime, config, precision } = this.#options
     for (const index of this.#surface.keys()) {
@@ -120,7 +120,7 @@ export class CachePool {
     }
   }
 
-  /** Lets two rows change places, the first `lengths` positions of each. */
+  /** Swaps two rows, the first `lengths` positions of each. */
   async swap([a, b]: readonly [number, number], lengths: readonly [number, number]): Promise<void> {
     const spare = this.slots
     if (lengths[0] > 0) await this.copy(a, spare, 0, lengths[0])
@@ -128,7 +128,7 @@ export class CachePool {
     if (lengths[0] > 0) await this.copy(spare, b, 0, lengths[0])
   }
 
-  /** `count` rows from `row`, under the names that the decoder's graph has for them. */
+  /** `count` rows from `row`, under their names in the decoder's graph. */
   views(row: number, count: number): CacheViews {
     const { runtime } = this.#options
     const states = this.#states.map(state => runtime.view(state, row, count))
@@ -163,7 +163,7 @@ export class CachePool {
     )
   }
 
-  /** Lets the event loop turn now and then while much is copied. */
+  /** Yields to the event loop regularly during long copies. */
   async #breathe(positions: number): Promise<void> {
     const { config, precision } = this.#options
     this.#copied += (positions * bytesPerPosition(config, precision)) / (2 * config.layers)

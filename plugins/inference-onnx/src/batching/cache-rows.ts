@@ -1,32 +1,33 @@
 import type { Job } from './job.ts'
 
-/** A row of the cache and what lies in it. */
+/** A row of the cache and its contents. */
 export interface CacheRow {
-  /** Its place; rows that are computed together are brought next to each other. */
+  /** Its index; rows that are computed together are made adjacent. */
   index: number
-  /** The first `length` of these have their keys and values in the row. */
+  /** The keys and values of the first `length` tokens are in the row. */
   tokens: readonly number[]
   length: number
   /** Weights that computed them; see {@link Job.weights}. */
   weights: unknown
   taken: boolean
-  /** When it was given back, as a count of such events. */
+  /** Release order: the value of a counter when the row was released. */
   releasedAt: number
 }
 
-/** Another row that holds more of a job's tokens than its own one. */
+/** Another row with more of a job's tokens than its own row. */
 export interface Donor {
   readonly row: CacheRow
-  /** Positions that both have in common. */
+  /** Length of the common prefix. */
   readonly length: number
 }
 
 type Reader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
 
 /**
- * Which row holds what: the prefix cache.
+ * The prefix cache: contents of each row.
  *
- * Finished sequences leave their keys and values behind. Rows are few, so they are simply compared, token by token.
+ * Finished sequences leave their keys and values in their rows. There are few rows, so lookups compare them token by
+ * token.
  */
 export class CacheRows {
   readonly all: readonly CacheRow[]
@@ -43,12 +44,12 @@ export class CacheRows {
     }))
   }
 
-  /** Positions that hold something. */
+  /** Positions in use. */
   get used(): number {
     return this.all.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Lengths by place. */
+  /** Lengths by row index. */
   get lengths(): number[] {
     const lengths: number[] = []
     for (const { index, length } of this.all) lengths[index] = length
@@ -56,10 +57,10 @@ export class CacheRows {
   }
 
   /**
-   * A free row for a job, with what it shares with the job left in it.
+   * A free row for a job, cut to the prefix that both share.
    *
-   * The free row with the longest common prefix is taken, if no more of it is lost than kept: it holds an earlier turn of
-   * the same conversation then. Otherwise it may be of use to others, and the one that was not used for longest goes.
+   * Prefers the free row with the longest common prefix if at least half of it is shared: it probably holds an earlier
+   * turn of the conversation. Otherwise, evicts the least recently used row, since that prefix may serve others.
    */
   take(job: Reader): CacheRow {
     const free = this.all.filter(({ taken }) => !taken)
@@ -80,7 +81,7 @@ export class CacheRows {
     row.releasedAt = ++this.#releases
   }
 
-  /** The row, running or not, from which more of the job's tokens can be copied than its own row holds. */
+  /** The row, active or not, from which more of the job's tokens can be copied than its own row holds. */
   donor(own: CacheRow, job: Reader): Donor | null {
     let best: Donor | null = null
     for (const row of this.all) {
@@ -92,12 +93,12 @@ export class CacheRows {
   }
 }
 
-/** Empty rows come first, then those that were given back first. */
+/** Empty rows come first, then rows in release order. */
 function worth({ length, releasedAt }: CacheRow): number {
   return length === 0 ? -1 : releasedAt
 }
 
-/** Positions of a row that a job can use. The last token is always computed, since its logits are not kept. */
+/** Positions of a row that a job can reuse. The last token is always computed, since its logits are not kept. */
 function commonPrefix(row: CacheRow, { tokens, weights, reusePrefix }: Reader): number {
   if (!reusePrefix || row.weights !== weights) return 0
   const limit = Math.min(row.length, tokens.length - 1)

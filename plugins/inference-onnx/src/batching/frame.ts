@@ -1,12 +1,12 @@
 import type { ServedConfig } from '../model-config.ts'
 import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
 
-/** Which positions of a run get logits. */
+/** Positions of a run that get logits. */
 export type Wanted = 'last' | 'all'
 /** `argmax`: the device returns only the most probable token of each last position. */
 export type Result = Wanted | 'argmax'
 
-/** Tokens of one sequence, and the position of the first of them. */
+/** Tokens of one sequence, and the position of its first token. */
 export interface Span {
   readonly tokens: readonly number[]
   readonly position: number
@@ -15,12 +15,12 @@ export interface Span {
 export interface FrameShape {
   /** Sequences. */
   readonly batch: number
-  /** Tokens of each. */
+  /** Tokens per sequence. */
   readonly length: number
   readonly wanted: Result
 }
 
-/** Rows of logits that a run of this shape makes. */
+/** Rows of logits in a run of this shape. */
 export function logitRows({ batch, length, wanted }: FrameShape): number {
   return wanted === 'all' ? batch * length : batch
 }
@@ -74,7 +74,7 @@ export class Frame {
     return this.#logits?.data ?? new Float32Array()
   }
 
-  /** One per row, where they are wanted. */
+  /** One per row, if requested. */
   get argmax(): number[] {
     return Array.from(this.#argmax?.data ?? [], Number)
   }

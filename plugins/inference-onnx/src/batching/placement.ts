@@ -1,8 +1,8 @@
 import type { CacheRow } from './cache-rows.ts'
 
 /**
- * Pairs of rows that have to change places so that the wanted ones follow each other, with the least to be copied.
- * Empty when they do already.
+ * Swaps that make the requested rows adjacent with the fewest copies.
+ * Empty if they are adjacent already.
  */
 export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [outside: CacheRow, inside: CacheRow][] {
   const count = wanted.length
@@ -21,9 +21,9 @@ export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [
 }
 
 /**
- * Pairs of rows that have to change places, one pair after the other, so that the rows of every group follow each other.
- * Empty when they do already, so that groups which stay the same are arranged once: {@link gather} for one after the other
- * could tear apart what it put together before.
+ * Swaps, in order, that make the rows of every group adjacent.
+ * Groups are arranged together, since {@link gather} for one group could split another. Empty if all groups are
+ * adjacent already.
  */
 export function arrange(
   all: readonly CacheRow[],

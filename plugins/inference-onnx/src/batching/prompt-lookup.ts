@@ -1,26 +1,26 @@
-/** Lengths of the endings that are looked up, longest first. */
+/** Lengths of the n-grams that are looked up, longest first. */
 const LENGTHS = [3, 2] as const
-/** Multiplier that makes one number of several tokens. Collisions do no harm: what is found is compared. */
+/** Multiplier of the n-gram hash. Collisions are harmless: matches are compared. */
 const RADIX = 2 ** 17 - 1
 
 /**
- * Guesses how a sequence goes on: as it did after the last place where its latest tokens occurred before.
+ * Predicts the next tokens: those that followed the previous occurrence of the latest n-gram.
  *
- * The sequence is only appended to, so each of its places is entered once.
+ * The sequence is append-only, so each position is indexed once.
  * Prompt lookup decoding: https://github.com/apoorvumang/prompt-lookup-decoding
  */
 export class PromptLookup {
   readonly #tokens: readonly number[]
-  /** For each length, from an ending to the position behind its last occurrence. */
+  /** For each length, n-gram hash to the position after its last occurrence. */
   readonly #places = LENGTHS.map(() => new Map<number, number>())
-  /** Endings before this position have been entered. */
+  /** N-grams before this position are indexed. */
   #entered = 1
 
   constructor(tokens: readonly number[]) {
     this.#tokens = tokens
   }
 
-  /** At most `count` tokens; none where the sequence says nothing new. */
+  /** At most `count` tokens; none without a match. */
   draft(count: number): number[] {
     const tokens = this.#tokens
     for (; this.#entered < tokens.length; this.#entered++) {
@@ -36,7 +36,7 @@ export class PromptLookup {
     return []
   }
 
-  /** A number for the `length` tokens that end before `end`. */
+  /** Hash of the `length` tokens that end before `end`. */
   #key(end: number, length: number): number {
     let key = 0
     for (let i = end - length; i < end; i++) key = key * RADIX + (this.#tokens[i] as number)

@@ -10,25 +10,25 @@ import { WaitingRoom } from './waiting-room.ts'
 export interface SchedulerOptions {
   readonly session: DecoderSession
   readonly cache: CachePool
-  /** Jobs that may wait for a slot. */
+  /** Maximum number of jobs that wait for a slot. */
   readonly maxWaiting: number
-  /** Tokens that are guessed for a single sequence at most; 0 guesses none. */
+  /** Maximum number of speculated tokens for a single sequence; 0 disables speculation. */
   readonly maxDraft: number
 }
 
 /**
- * Decides what is computed next: continuous batching.
+ * Continuous batching: decides which jobs run next.
  *
- * Each round reads at most one chunk of one prompt, those who read taking turns, and computes one token of each sequence
- * that has read its prompt, all of them in one run. Jobs come and go between rounds. Tokens are sampled between runs, and
- * handed on while the next one is under way: what consumers do with them costs a stream no time.
+ * Each round runs at most one chunk of one prompt, round-robin between prompts. It also computes one token of each
+ * sequence whose prompt is done, all in one run. Jobs come and go between rounds. Tokens are sampled between runs and
+ * delivered during the next run, so consumers do not delay a stream.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #rows: CacheRows
   readonly #steps: Steps
   readonly #room: WaitingRoom<Running>
-  /** Least recently read first: a job that has read a chunk moves to the end. */
+  /** Least recently read first: a job moves to the end after each chunk. */
   readonly #running = new Set<Running>()
   #completionTokens = 0
   #turning = false
@@ -53,7 +53,7 @@ export class Scheduler {
     return this.#room.size
   }
 
-  /** Takes a job on. Throws `INF_BUSY`, without calling its `end`, when it can neither run nor wait. */
+  /** Accepts a job. Throws `INF_BUSY`, without calling its `end`, if no slot and no waiting place is free. */
   submit(job: Job): void {
     if (job.signal.aborted) {
       job.end({ type: 'cancelled' })
@@ -67,7 +67,7 @@ export class Scheduler {
     this.wake()
   }
 
-  /** Goes on after there was nothing that could be computed. */
+  /** Resumes after an idle phase. */
   wake(): void {
     if (this.#turning) return
     this.#turning = true
@@ -85,7 +85,7 @@ export class Scheduler {
     }
   }
 
-  /** Waits for the run under way, then frees the session. Callers have aborted their jobs before. */
+  /** Waits for the current run, then frees the session. Callers must have aborted their jobs. */
   async close(): Promise<void> {
     if (this.#turning) await new Promise<void>(resolve => (this.#stopped = resolve))
     await this.#options.session.close()
@@ -140,13 +140,13 @@ export class Scheduler {
     const batches = [...this.#batches()]
     if (batches.length > 1) await this.#attempt(batches.flat(), () => this.#steps.arrange(batches))
     for (const batch of batches) {
-      // Another batch may have failed, and taken rows of this one with it.
+      // A failed batch may have evicted rows of this one.
       const left = batch.filter(running => this.#running.has(running) && !this.#reads(running))
       if (left.length > 0) await this.#attempt(left, () => this.#compute(left))
     }
   }
 
-  /** Whether it has more to read than its latest token: its prompt, or all of it after its row was lost. */
+  /** True if more than the latest token is left to read: the prompt, or all tokens after an eviction. */
   #reads({ row, reading, job }: Running): boolean {
     return reading || (row !== null && job.tokens.length - row.length > 1)
   }
@@ -157,7 +157,7 @@ export class Scheduler {
     return this.#steps.decodeAhead(first)
   }
 
-  /** Sequences that are computed in one run: those on the same weights. */
+  /** Sequences that share a run: those with the same weights. */
   #batches(): Iterable<Placed[]> {
     const batches = new Map<unknown, Placed[]>()
     for (const running of this.#running) {
@@ -181,7 +181,7 @@ export class Scheduler {
     }
   }
 
-  /** Hands logits to a job, which ends when it has nothing left to compute. Returns the token that it chose. */
+  /** Passes logits to a job; the job ends if it has nothing left to compute. Returns the chosen token. */
   #deliver({ running, take }: Computed): number | null {
     const { job, row } = running
     if (job.signal.aborted) return null
@@ -206,7 +206,7 @@ export class Scheduler {
   }
 }
 
-/** A signal may outlive its job, so nothing of the job is left with it. */
+/** A signal may outlive its job, so the listener is removed. */
 function end({ job, cancel }: Running, outcome: Outcome): void {
   job.signal.removeEventListener('abort', cancel)
   job.end(outcome)

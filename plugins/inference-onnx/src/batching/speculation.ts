@@ -4,21 +4,21 @@ import { PromptLookup } from './prompt-lookup.ts'
 const NEWEST = 0.2
 /** Assumed cost of a further token before a measurement, as a fraction of a run for one. */
 const FIRST_GUESS = 0.15
-/** How far an estimate rises towards a longer time: other work on the machine can only add, so short ones count. */
+/** Weight of a longer time in an estimate: other load can only slow runs down, so short times count more. */
 const RISE = 0.02
-/** How much better than single tokens a draft must promise to be. */
+/** Minimum expected speed-up of a draft over single tokens. */
 const WORTHWHILE = 1.02
-/** Drafts that are held back before one is tried although it does not promise to pay. */
+/** Skipped drafts before an unpromising one is tried again. */
 const PATIENCE = 32
 
-/** Measured cost of runs by their number of tokens. */
+/** Measured time of runs by number of tokens. */
 export class RunCosts {
-  /** About the least milliseconds that were seen, by tokens. */
+  /** Approximate minimum time in milliseconds, by number of tokens. */
   readonly #times = new Map<number, number>()
   readonly #begun = new Set<number>()
   #most = 1
 
-  /** Books one run. The first of each number of tokens is left out, since memory is made for it. */
+  /** Records one run. Ignores the first run of each size, which allocates memory. */
   observe(tokens: number, milliseconds: number): void {
     if (!this.#begun.has(tokens)) {
       this.#begun.add(tokens)
@@ -29,7 +29,7 @@ export class RunCosts {
     if (tokens > this.#most) this.#most = tokens
   }
 
-  /** Time of a run over that of one for a single token; infinite before the latter is known. */
+  /** Time of a run relative to a run for one token; infinite before the latter is known. */
   relative(tokens: number): number {
     const single = this.#times.get(1)
     if (single === undefined) return Number.POSITIVE_INFINITY
@@ -42,14 +42,14 @@ export class RunCosts {
 }
 
 /**
- * Drafts tokens of one sequence, as many as promise to pay: by how many of the last ones were right, and by what further
- * tokens in a run have been seen to cost. Text that cannot be guessed is hardly slowed down by trying.
+ * Drafts as many tokens of one sequence as should pay off, from the recent acceptance rate and the measured cost per
+ * token. Unpredictable text is hardly slowed down.
  */
 export class Speculation {
   readonly #lookup: PromptLookup
   readonly #costs: RunCosts
   readonly #max: number
-  /** Part of the drafted tokens that were right, the latest counting most. */
+  /** Acceptance rate of drafted tokens, weighted to recent ones. */
   #accepted = 0.5
   #heldBack = 0
 
@@ -65,13 +65,13 @@ export class Speculation {
     return length === 0 ? [] : this.#lookup.draft(length)
   }
 
-  /** Told how many of the drafted tokens were right. A wrong one hides those behind it. */
+  /** Records how many drafted tokens were accepted. A rejected token hides those after it. */
   settle(drafted: number, accepted: number): void {
     for (let i = 0; i < accepted; i++) this.#accepted = mean(this.#accepted, 1)
     if (accepted < drafted) this.#accepted = mean(this.#accepted, 0)
   }
 
-  /** The number of drafted tokens with the most tokens per time: 1 + a + a^2 + ... tokens for the cost of a run. */
+  /** Draft length with the best expected throughput: 1 + a + a^2 + ... tokens per cost of a run. */
   #length(max: number): number {
     let best = { length: 0, gain: WORTHWHILE }
     let expected = 1

@@ -5,26 +5,26 @@ import type { Job } from './job.ts'
 import { arrange, gather } from './placement.ts'
 import { RunCosts, Speculation } from './speculation.ts'
 
-/** A job that has a slot. */
+/** A job with a slot. */
 export interface Running {
   readonly job: Job
-  /** Given when its first chunk is read. */
+  /** Assigned with its first chunk. */
   row: CacheRow | null
-  /** Until the tokens that it came with are read. */
+  /** True until its initial tokens are read. */
   reading: boolean
-  /** Made when it is the only one to be computed. */
+  /** Created when it is the only running job. */
   speculation: Speculation | null
-  /** Listens to the job's signal. */
+  /** Listener on the job's signal. */
   readonly cancel: () => void
 }
 
-/** A job that is computed. */
+/** A running job. */
 export type Placed = Running & { readonly row: CacheRow }
 
-/** Something that was computed for a job. */
+/** A result for a job. */
 export interface Computed {
   readonly running: Placed
-  /** Hands it to the job. */
+  /** Passes it to the job. */
   take(): number | null
 }
 
@@ -33,7 +33,7 @@ export interface StepsOptions {
   readonly cache: CachePool
   readonly rows: CacheRows
   readonly maxDraft: number
-  /** Takes what was computed; returns the token that was chosen from it. */
+  /** Consumes the result; returns the token chosen from it. */
   deliver(computed: Computed): number | null
 }
 
@@ -54,7 +54,7 @@ export class Steps {
     this.#options = options
   }
 
-  /** Reads one chunk of a prompt. */
+  /** Computes one chunk of a prompt. */
   async read(running: Running): Promise<void> {
     const { session, rows, deliver } = this.#options
     const { job } = running
@@ -78,13 +78,13 @@ export class Steps {
     if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, take: () => job.take(logits) })
   }
 
-  /** Brings the rows of each batch next to each other, where there are several batches. */
+  /** With several batches, makes the rows of each batch adjacent. */
   async arrange(batches: readonly (readonly Placed[])[]): Promise<void> {
     const groups = batches.map(batch => batch.map(({ row }) => row))
     await this.#swap(arrange(this.#options.rows.all, groups))
   }
 
-  /** Computes one token of each, in one run. */
+  /** Computes one token of each sequence, in one run. */
   async decode(batch: readonly Placed[]): Promise<void> {
     const { session, rows, deliver } = this.#options
     await session.reserve(Math.max(...batch.map(({ row }) => row.length)) + 1, rows.lengths)
@@ -97,7 +97,7 @@ export class Steps {
     const ordered = [...batch].sort((a, b) => a.row.index - b.row.index)
     const spans = ordered.map(({ job, row }) => ({ tokens: job.tokens.slice(row.length), position: row.length }))
     const [first] = ordered as [Placed, ...Placed[]]
-    // Of several, one that is no longer wanted must not stop the others.
+    // An aborted job must not stop the others of its run.
     const signal = ordered.length === 1 ? first.job.signal : undefined
     const run = { row: first.row.index, spans, weights: first.job.weights, signal }
     const takes = await this.#chooseFrom(run, ordered)
@@ -124,10 +124,10 @@ export class Steps {
   }
 
   /**
-   * Computes one token of a single sequence, and those behind it as far as they were guessed right.
+   * Computes one token of a single sequence, and speculated tokens as far as they are accepted.
    *
-   * Each guess is held against what is chosen from the logits before it, so the tokens are those of {@link decode}. What
-   * was computed for wrong ones is overwritten later.
+   * Each guess is compared with the choice from the logits before it, so the tokens equal those of {@link decode}.
+   * Cache entries of rejected tokens are overwritten later.
    */
   async decodeAhead(running: Placed): Promise<void> {
     const { session, cache, rows, maxDraft, deliver } = this.#options
@@ -176,9 +176,8 @@ export class Steps {
   }
 
   /**
-   * Copies cache entries that another row holds for the same tokens, which costs less than computing them: attention reads
-   * as much. It is asked before each chunk, so that of several sequences with the same beginning, which came at the same
-   * time, each computes a part.
+   * Copies cache entries of another row with the same tokens, which is cheaper than computing them. Called before each
+   * chunk, so that concurrent sequences with the same prefix share the work.
    */
   async #borrow(row: CacheRow, job: Job): Promise<void> {
     const donor = this.#options.rows.donor(row, job)
@@ -198,7 +197,7 @@ export class Steps {
       try {
         await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
       } catch (error) {
-        // The contents are unknown now, so each sequence in these rows reads all of its tokens again.
+        // Their contents are undefined now, so each sequence in these rows reads all of its tokens again.
         a.length = 0
         b.length = 0
         throw error

@@ -1,14 +1,14 @@
-/** Outcome of entering: `displaced` had to leave for the new one, `false` is a full room. */
+/** Result of entering: `displaced` is the entry removed for the new one, `false` means full. */
 export type Entered<A> = { readonly displaced: A | null } | false
 
 /**
- * A bounded number of those who wait, let in client by client: each client's own come in their order.
+ * A bounded queue, fair between clients and FIFO within each client.
  *
- * When the room is full, a client that has at least two fewer in it than another one takes the place of that one's last.
+ * When it is full, a client with at least two entries fewer than another one replaces the last entry of that one.
  */
 export class WaitingRoom<A> {
   readonly #capacity: number
-  /** The client whose turn is next comes first. */
+  /** The next client comes first. */
   readonly #queues = new Map<string, A[]>()
   #size = 0
 
@@ -48,7 +48,7 @@ export class WaitingRoom<A> {
     return null
   }
 
-  /** Whether the one was there. */
+  /** True if the entry was present. */
   leave(client: string, one: A): boolean {
     const queue = this.#queues.get(client)
     const index = queue?.indexOf(one) ?? -1

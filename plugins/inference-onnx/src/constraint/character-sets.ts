@@ -9,7 +9,7 @@ const lineEnds: CodePoints = [
 ]
 const wordCharacters = codePoints([...digits, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]])
 
-/** Sets that take a look at every character there is to be found; the names in use are few. */
+/** Cache of sets that require a scan of all characters; few names are in use. */
 const found = new Map<string, CodePoints>()
 
 function property(source: string): CodePoints {
@@ -22,7 +22,7 @@ function property(source: string): CodePoints {
   return set
 }
 
-/** Characters that an escape, a dot or a Unicode property stands for in ECMAScript's `u` mode. */
+/** Characters of an escape, a dot or a Unicode property in ECMAScript's `u` mode. */
 export function characterSet(node: AST.CharacterSet): CodePoints {
   if (node.kind === 'any') return complement(lineEnds)
   const set = positiveSet(node)

@@ -1,7 +1,7 @@
-/** Inclusive ranges of Unicode code points, in order, apart from each other. */
+/** Inclusive ranges of Unicode code points, sorted and disjoint. */
 export type CodePoints = readonly (readonly [first: number, last: number])[]
 
-/** Every code point that text can hold: surrogates cannot be written in UTF-8. */
+/** Every code point of text: surrogates cannot be encoded in UTF-8. */
 export const everyCodePoint: CodePoints = [
   [0, 0xd7ff],
   [0xe000, 0x10ffff]
@@ -49,7 +49,7 @@ export function union(...sets: readonly CodePoints[]): CodePoints {
   return codePoints(sets.flat())
 }
 
-/** Code points that a predicate of one character holds for. */
+/** Code points that satisfy a predicate. */
 export function matching(test: (character: string) => boolean): CodePoints {
   const found: [number, number][] = []
   for (const [first, last] of everyCodePoint) {

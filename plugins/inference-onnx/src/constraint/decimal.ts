@@ -2,13 +2,13 @@ import { type Dfa, exploreDfa } from './dfa.ts'
 import { compileRegex } from './regex.ts'
 
 /**
- * Digits of one number before an exponent. With so few, different texts are different doubles and keep their order, so bounds
- * hold for what a parser makes of the text.
+ * Maximum number of digits before an exponent. Up to this length, different texts are different doubles in the same
+ * order, so bounds hold for the parsed value.
  */
 const MAX_DIGITS = 15
 const TOO_LARGE = 10 ** MAX_DIGITS
 
-/** Bounds as JSON Schema has them. */
+/** Bounds of JSON Schema. */
 export interface NumberBounds {
   readonly minimum?: number | undefined
   readonly maximum?: number | undefined
@@ -16,7 +16,7 @@ export interface NumberBounds {
   readonly exclusiveMaximum?: number | undefined
 }
 
-/** Numbers of JSON within bounds, whole ones if `integer`. Null when there is none of at most 15 digits. */
+/** JSON numbers within bounds; integers if `integer`. Null if there is none of at most 15 digits. */
 export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
   const least = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
   const most = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
@@ -80,13 +80,13 @@ interface Side {
 }
 
 interface Bound {
-  /** Decimal digits before the point, and behind it without zeros at their end. */
+  /** Decimal digits before the point, and after it without trailing zeros. */
   readonly whole: string
   readonly fraction: string
   readonly inclusive: boolean
 }
 
-/** Null when no number of this sign is within the limits. */
+/** Null if no number of this sign is within the limits. */
 function side(least: Limit | null, most: Limit | null): Side | null {
   if (most !== null && most.value < 0) return null
   if (least !== null && least.value >= TOO_LARGE) return null
@@ -104,16 +104,16 @@ function bound({ value, inclusive }: Limit): Bound {
   return { whole: '0', fraction: `${zeros}${whole}${fraction}`, inclusive }
 }
 
-/** How the digits so far compare with those of a bound: -1 below, 0 equal, 1 above. */
+/** Comparison of the digits so far with those of a bound: -1 less, 0 equal, 1 greater. */
 type Order = -1 | 0 | 1
 
 interface Reading {
   readonly bounds: Side | null
   /** Digits before the point. */
   readonly whole: number
-  /** Whether they are a zero, which no digit follows. */
+  /** True after a leading zero, which no digit follows. */
   readonly zero: boolean
-  /** Digits behind the point; -1 while there is none. */
+  /** Digits after the point; -1 before it. */
   readonly fraction: number
   readonly low: Order
   readonly high: Order
@@ -133,7 +133,7 @@ function readDigit(reading: Reading, digit: number): Reading {
   }
 }
 
-/** From here on the number of digits before the point decides first. */
+/** From here on, the number of digits before the point decides first. */
 function readPoint(reading: Reading): Reading {
   const order = (sofar: Order, bound: Bound | null | undefined): Order =>
     bound ? ((Math.sign(reading.whole - bound.whole.length) || sofar) as Order) : sofar

@@ -1,4 +1,4 @@
-/** Bounds the memory of one automaton, and the time that it takes to make it, to some tenths of a second. */
+/** Limits the memory of one automaton, and its construction to some tenths of a second. */
 const MAX_STATES = 20_000
 
 /** Thrown when an automaton exceeds its limit; the caller knows the constraint and reports it. */
@@ -8,9 +8,9 @@ export class AutomatonTooLarge extends Error {}
 export interface Exploration<State> {
   readonly start: State
   key(state: State): string
-  /** Whether the text may end in this state. */
+  /** True if the text may end in this state. */
   accepts(state: State): boolean
-  /** Where ranges of bytes lead to; ranges of one state do not overlap. */
+  /** Transitions by byte range; ranges of one state do not overlap. */
   edges(state: State): Iterable<readonly [low: number, high: number, next: State]>
 }
 
@@ -19,7 +19,7 @@ let lastId = 0
 /**
  * A deterministic automaton over bytes. States are numbers, 0 is the start.
  *
- * From every state some accepting state can be reached, so that every started text can be finished.
+ * An accepting state is reachable from every state, so that every prefix can be completed.
  */
 export class Dfa {
   /** Identifies the automaton in cache keys. */
@@ -54,7 +54,7 @@ export class Dfa {
     return this.#accepting[state] === 1
   }
 
-  /** Whether any byte can follow. */
+  /** True if any byte can follow. */
   isOpen(state: number): boolean {
     return this.#open[state] === 1
   }
@@ -69,7 +69,7 @@ export class Dfa {
   }
 }
 
-/** Computes classes of bytes that all states treat alike. Returns the number of classes. */
+/** Computes classes of bytes with equal transitions in all states. Returns the number of classes. */
 function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
   let classes = 1
   for (const row of rows) {
@@ -86,7 +86,7 @@ function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number
   return classes
 }
 
-/** Makes an automaton of everything that can be reached; null when it accepts nothing. Throws {@link AutomatonTooLarge}. */
+/** Builds an automaton of all reachable states; null if it accepts nothing. Throws {@link AutomatonTooLarge}. */
 export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
   const indices = new Map<string, number>()
   const states: State[] = []

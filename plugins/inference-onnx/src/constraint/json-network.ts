@@ -3,14 +3,14 @@ import type { Dfa } from './dfa.ts'
 import { jsonString, literals, otherNames } from './json-text.ts'
 import { Network, Terminal } from './network.ts'
 
-/** A property of an object: its name, the rule of its value, whether it must be there. */
+/** A property of an object: its name, the rule of its value, and whether it is required. */
 export interface Property {
   readonly name: string
   readonly value: number
   readonly required: boolean
 }
 
-/** Items of an array. `rest`: the rule of items after those named; null for none. */
+/** Items of an array. `rest`: the rule of further items; null for none. */
 export interface Items {
   readonly first: readonly number[]
   readonly rest: number | null
@@ -18,7 +18,7 @@ export interface Items {
   readonly max: number
 }
 
-/** Numbers without bounds, made once. */
+/** Numbers without bounds, built once. */
 const anyNumber = new Map<boolean, Dfa | null>()
 
 export function unboundedNumbers(integer: boolean): Dfa | null {
@@ -27,15 +27,15 @@ export function unboundedNumbers(integer: boolean): Dfa | null {
 }
 
 /**
- * Writes JSON's own shapes into a network. A space may follow a colon or a comma; there is no other white space, so that
- * no text consists of it.
+ * Writes the JSON shapes into a network. A space may follow a colon or a comma; other white space is excluded, so
+ * that no text is only white space.
  */
 export class JsonNetwork {
   readonly network = new Network()
   readonly #texts = new Map<string, Terminal>()
   #any: number | undefined
 
-  /** A way from one place to another that reads a text of an automaton; none where that is null. */
+  /** An edge that reads a text of an automaton; none if that is null. */
   read(from: number, dfa: Dfa | null, to: number, length?: { readonly min: number; readonly max: number }): void {
     if (dfa !== null) this.network.terminal(from, new Terminal(dfa, length), to)
   }
@@ -56,7 +56,7 @@ export class JsonNetwork {
   /** Known properties in their order, then others with different names. `others`: the rule of their values, or null. */
   readObject(from: number, properties: readonly Property[], others: number | null, to: number): void {
     const { network } = this
-    // Behind the brace, and behind a property.
+    // Places after the brace, and after each property.
     let first = network.node()
     let later = network.node()
     this.readText(from, '{', first)
@@ -93,7 +93,7 @@ export class JsonNetwork {
     const { network } = this
     const { first, rest, min, max } = items
     const rule = (index: number) => first[index] ?? rest
-    // Places after so many items; the last one is where a list without an end goes round.
+    // Places after each number of items; an unbounded list loops at the last one.
     const places = Number.isFinite(max) ? max : Math.max(1, min, first.length)
     let place = network.node()
     this.readText(from, '[', place)
@@ -114,7 +114,7 @@ export class JsonNetwork {
     }
   }
 
-  /** The rule of any value at all. */
+  /** The rule of any JSON value. */
   anyValue(): number {
     if (this.#any !== undefined) return this.#any
     const rule = this.network.rule()

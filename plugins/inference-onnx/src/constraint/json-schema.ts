@@ -21,17 +21,17 @@ import {
 import { pointer, type Schema, SchemaSources, type Source } from './schema-sources.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Items that a list may be asked to count. */
+/** Maximum number of items that a list can count. */
 const MAX_COUNTED_ITEMS = 10_000
 
-/** Schemas that hold at once at one place, as they stand there. */
+/** Schemas that apply together at one place. */
 type Place = readonly { readonly schema: unknown; readonly path: string }[]
 
 /**
  * The JSON texts that are valid against a schema and written in one form: properties in the order of the schema, at most one
  * space, numbers of at most 15 digits.
  *
- * Throws `INF_CONSTRAINT_UNSUPPORTED`, naming keyword and place, for what is not in the subset.
+ * Throws `INF_CONSTRAINT_UNSUPPORTED`, with keyword and place, outside the supported subset.
  */
 export function compileJsonSchema(schema: Schema): Network {
   try {
@@ -54,7 +54,7 @@ class SchemaCompiler {
   readonly #root: Schema
   readonly #json = new JsonNetwork()
   readonly #rules = new Map<string, number>()
-  /** Rules that have a number and no content yet: recursion goes through them. */
+  /** Numbered rules without content yet, which allows recursion. */
   readonly #pending: { readonly rule: NetworkRule; readonly sources: readonly Source[] }[] = []
 
   constructor(schema: Schema) {
@@ -135,7 +135,7 @@ class SchemaCompiler {
     this.#json.read(start, all, end)
   }
 
-  /** Whether a value of `enum` or `const` is what the other keywords ask for; its type is right already. */
+  /** True if a value of `enum` or `const` satisfies the other keywords; its type was checked before. */
   #isValid(value: unknown, sources: readonly Source[]): boolean {
     const type = typeOfValue(value)
     if (type === 'array' || type === 'object') checkNothingInside(sources, type)
@@ -150,7 +150,7 @@ class SchemaCompiler {
     const needed = required(sources)
     const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
     const declared = new Set(sources.flatMap(source => Object.keys(properties(source))))
-    // Unnamed properties may be anything, unless the schema says otherwise; a schema that names properties means those.
+    // Additional properties are allowed only in a schema without named properties, unless the schema says otherwise.
     const others = explicit || declared.size === 0 ? this.#otherProperties(sources) : null
     const undeclared = [...needed].filter(name => !declared.has(name))
     const known = [...declared, ...undeclared].map(
@@ -203,7 +203,7 @@ function lengths(sources: readonly Source[]): { readonly min: number; readonly m
   }
 }
 
-/** Strings, quotes included, that `pattern` and `format` ask for. */
+/** Strings, quotes included, that match `pattern` and `format`. */
 function stringShapes(sources: readonly Source[]): (Dfa | null)[] {
   return [
     ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
@@ -215,7 +215,7 @@ function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Df
   return compileRegex(pattern, { path, match, encoding: jsonStringBytes, around: '"' })
 }
 
-/** Made once: there are few, and many schemas use them. */
+/** Built once: there are few, and many schemas use them. */
 const ofFormat = new Map<string, Dfa | null>()
 
 function stringsOfFormat(name: string, path: string): Dfa | null {
@@ -231,7 +231,7 @@ function stringsOfFormat(name: string, path: string): Dfa | null {
   return strings
 }
 
-/** Statement of one source about a property: by its name, or as an unnamed one. */
+/** Constraint of one source on a property, by name or as an additional one. */
 function propertySchema(source: Source, name: string): Place {
   const named = properties(source)
   if (!Object.hasOwn(named, name)) return otherSchema(source)

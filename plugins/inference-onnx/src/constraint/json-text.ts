@@ -4,7 +4,7 @@ import { NfaBuilder } from './nfa.ts'
 import { compileRegex } from './regex.ts'
 import { type ByteGraph, type ByteRanges, byteGraph, utf8Ranges } from './utf8.ts'
 
-/** Characters that a JSON string holds only as an escape, and those escapes. */
+/** Characters that must be escaped in JSON strings, with their escapes. */
 const escapes: readonly (readonly [point: number, text: string])[] = [
   ...Array.from({ length: 0x20 }, (_, point): [number, string] => [point, JSON.stringify(String.fromCharCode(point))]),
   [0x22, JSON.stringify('"')],
@@ -13,7 +13,7 @@ const escapes: readonly (readonly [point: number, text: string])[] = [
 
 const rawCharacters = complement(escapes.map(([point]): [number, number] => [point, point]).sort((a, b) => a[0] - b[0]))
 
-/** Characters as JSON strings hold them, each in its shortest form. */
+/** Characters in the form of JSON strings, each in its shortest form. */
 export function jsonStringBytes(set: CodePoints): ByteGraph {
   const escaped = escapes.filter(([point]) => intersect(set, [[point, point]]).length > 0)
   const exactly = (text: string): ByteRanges => [...Buffer.from(text)].map(byte => [byte, byte])
@@ -33,8 +33,8 @@ function once(make: () => Dfa | null): () => Dfa {
 const escapeSequence = '\\\\(?:["\\\\/bfnrt]|u(?:[0-9a-cefA-CEF][0-9a-fA-F]|[dD][0-7])[0-9a-fA-F]{2})'
 
 /**
- * Any JSON string, quotes included. Escapes of surrogates are left out: characters beyond U+FFFF stand for themselves, so each
- * escape is one character and each text is well-formed.
+ * Any JSON string, quotes included. Surrogate escapes are excluded: characters beyond U+FFFF are written directly, so
+ * each escape is one character and each text is well-formed.
  */
 export const jsonString = once(() =>
   compileRegex(`"(?:[^"\\\\\\u0000-\\u001f]|${escapeSequence})*"`, { path: 'string', match: 'whole' })
@@ -43,14 +43,14 @@ export const jsonString = once(() =>
 /** The state of {@link jsonString} between two characters. */
 export const betweenCharacters = () => jsonString().next(0, 0x22)
 
-/** Texts in full, one of which is chosen; null for none. */
+/** A choice of complete texts; null for none. */
 export function literals(texts: readonly string[], optionalSpace = false): Dfa | null {
   const nfa = new NfaBuilder()
   const space = nfa.repeat(() => nfa.text(' '), 0, optionalSpace ? 1 : 0)
   return nfa.build(nfa.sequence([nfa.choice(texts.map(text => nfa.text(text))), space]))
 }
 
-/** Names of properties without escapes, but for those that are known already. Throws `AutomatonTooLarge`. */
+/** Property names without escapes, except the known ones. Throws `AutomatonTooLarge`. */
 export function otherNames(known: readonly string[]): Dfa | null {
   if (known.length === 0) return plainString()
   const taken = literals(known.map(name => JSON.stringify(name)))

@@ -2,7 +2,7 @@ import { inferenceErrors } from '../errors.ts'
 import type { KnownState, StateTable } from './state-table.ts'
 import type { TokenMask, TokenMasks } from './token-masks.ts'
 
-/** A constraint that is ready for one vocabulary. */
+/** A compiled constraint for one vocabulary. */
 export interface ReadyConstraint {
   /** Identifies it among others over the same vocabulary. */
   readonly id: number
@@ -15,11 +15,11 @@ export interface MatcherOptions {
   readonly masks: TokenMasks
   /** Bytes of a token. */
   bytes(token: number): Uint8Array
-  /** Tokens that may come where the text may end; none where they are to be ignored. */
+  /** End tokens, allowed where the text may end; empty if they are ignored. */
   readonly endTokens: ReadonlySet<number>
 }
 
-/** Follows one sequence through a constraint. */
+/** Tracks one sequence through a constraint. */
 export class Matcher {
   readonly #options: MatcherOptions
   #at: KnownState
@@ -33,8 +33,8 @@ export class Matcher {
   }
 
   /**
-   * One bit for each token of the vocabulary, the lowest bit of the first word for token 0: whether it may come next.
-   * Throws `INF_CONSTRAINT_IMPASSE` when none may and the text may not end either.
+   * One bit per vocabulary token, starting at the lowest bit of the first word: true if it may come next.
+   * Throws `INF_CONSTRAINT_IMPASSE` if no token is allowed and the text may not end.
    */
   allowed(): Uint32Array {
     if (this.#allowed !== undefined) return this.#allowed
@@ -56,12 +56,12 @@ export class Matcher {
     return this.#allowed
   }
 
-  /** Whether the text is complete, so that nothing but its end can follow. */
+  /** True if the text is complete, so that only its end can follow. */
   isFinished(): boolean {
     return this.#at.state.accepting && !this.#textTokens().any
   }
 
-  /** Goes on by a token. Throws `INF_CONSTRAINT_IMPASSE` when it is not allowed. */
+  /** Advances by a token. Throws `INF_CONSTRAINT_IMPASSE` if the token is not allowed. */
   accept(token: number): void {
     const word = this.allowed()[token >> 5] ?? 0
     if ((word & (1 << (token & 31))) === 0) {

@@ -1,20 +1,20 @@
 import type { Dfa } from './dfa.ts'
 import { betweenCharacters } from './json-text.ts'
 
-/** Bound the memory that one constraint takes. */
+/** Limit the memory of one constraint. */
 const MAX_NODES = 100_000
 const MAX_STATES = 60_000
 
-/** Thrown where a network gets out of hand. */
+/** Thrown when a network exceeds its limits. */
 export class NetworkTooLarge extends Error {}
 
-/** Text of one kind that is read as a whole. */
+/** A terminal: text of one kind, read as a whole. */
 export class Terminal {
   readonly dfa: Dfa
   /** Characters between the quotes of a JSON string. */
   readonly minLength: number
   readonly maxLength: number
-  /** The state between two characters, leaving which a character begins; -1 where they are not counted. */
+  /** The state between two characters, from which a character starts; -1 if they are not counted. */
   readonly between: number
   readonly key: string
 
@@ -29,10 +29,10 @@ export class Terminal {
 
 /** A place in a rule. */
 export interface NetworkNode {
-  /** Places that are this one too. */
+  /** Places reachable without input. */
   readonly jumps: number[]
   readonly terminals: { readonly terminal: Terminal; readonly to: number }[]
-  /** Rules that are read here in full, before the text goes on. */
+  /** Rules called here, before the text continues. */
   readonly calls: { readonly rule: number; readonly to: number }[]
 }
 
@@ -42,10 +42,10 @@ export interface NetworkRule {
 }
 
 /**
- * A context-free language: rules that call each other, each of them a nondeterministic automaton whose steps are terminals
- * and rules (a recursive transition network).
+ * A recursive transition network: a context-free language as rules, each a nondeterministic automaton over terminals
+ * and calls.
  *
- * Every rule but the first reads at least one byte.
+ * Every rule except the first reads at least one byte.
  */
 export class Network {
   readonly nodes: NetworkNode[] = []
@@ -63,7 +63,7 @@ export class Network {
     return this.nodes.push({ jumps: [], terminals: [], calls: [] }) - 1
   }
 
-  /** A rule without content; its number. */
+  /** Adds an empty rule; returns its number. */
   rule(): number {
     return this.rules.push({ start: this.node(), end: this.node() }) - 1
   }
@@ -85,8 +85,8 @@ export class Network {
   }
 
   /**
-   * Drops rules without a finite text, such as an object that must contain itself, so that every started text can be
-   * finished. Returns whether there is any text at all.
+   * Drops rules without a finite text, such as an object that must contain itself, so that every prefix can be
+   * completed. Returns true if any text is left.
    */
   prune(): boolean {
     const alive = this.#finishable()
@@ -121,7 +121,7 @@ export class Network {
       return calls.some(call => call.to === to && alive.has(this.rules[call.rule]?.start ?? -1))
     }
     const alive = new Set(this.rules.map(({ end }) => end))
-    // Grows while it is walked.
+    // Grows during the walk.
     for (const node of alive) {
       for (const from of sources[node] ?? []) if (leads(from, node, alive)) alive.add(from)
       const rule = ruleOf.get(node)
@@ -132,15 +132,15 @@ export class Network {
   }
 
   /**
-   * Rules in an order in which each comes before those that it may call at its very beginning. Null where one of them gets
-   * back to itself before it reads anything.
+   * Rules sorted so that callers come before the rules that they call at their start. Null if a rule calls
+   * itself before reading anything.
    */
   callOrder(): readonly number[] | null {
     const called = this.rules.map(({ start }) => this.#calledAtStart(start))
     const callers = this.rules.map(() => 0)
     for (const rule of called.flatMap(rules => [...rules])) callers[rule] = (callers[rule] ?? 0) + 1
     const order = this.rules.flatMap((_, rule) => (callers[rule] === 0 ? [rule] : []))
-    // Grows while it is walked.
+    // Grows during the walk.
     for (const rule of order) {
       for (const next of called[rule] ?? []) {
         callers[next] = (callers[next] ?? 0) - 1

@@ -1,12 +1,12 @@
 import { AutomatonTooLarge, type Dfa, exploreDfa } from './dfa.ts'
 import type { ByteEdge, ByteGraph } from './utf8.ts'
 
-/** States of one automaton before it is made deterministic. */
+/** Maximum states of one automaton before determinisation. */
 const MAX_STATES = 60_000
-/** States that are looked at, again and again, while it is made deterministic: bounds the time. */
+/** Maximum state visits during determinisation, which limits the time. */
 const MAX_VISITS = 4_000_000
 
-/** A part of an automaton: where it begins and where it ends. */
+/** A part of an automaton: its start and end. */
 export interface Fragment {
   readonly from: number
   readonly to: number
@@ -31,7 +31,7 @@ export class NfaBuilder {
     )
   }
 
-  /** Any one sequence of a graph. Without any, nothing matches. */
+  /** Any one path of a graph. An empty graph matches nothing. */
   bytes(graph: ByteGraph): Fragment {
     const states = graph.map(() => this.#state())
     const to = this.#state()
@@ -63,7 +63,7 @@ export class NfaBuilder {
     return { from, to }
   }
 
-  /** `part` makes one more copy of what repeats. */
+  /** `part` makes one more copy of the repeated part. */
   repeat(part: () => Fragment, min: number, max: number): Fragment {
     const copies = Array.from({ length: Math.min(min, MAX_STATES) }, part)
     if (max === Number.POSITIVE_INFINITY) {
@@ -76,7 +76,7 @@ export class NfaBuilder {
     const to = this.#state()
     const optional: Fragment[] = []
     for (let i = min; i < max; i++) {
-      // A separate state in front: one inside of the copy could be reached again from there.
+      // A separate start state: a state inside the copy could be reached again.
       const from = this.#state()
       const copy = part()
       this.#jump(from, copy.from)
@@ -86,7 +86,7 @@ export class NfaBuilder {
     return this.sequence([...copies, ...optional, { from: to, to }])
   }
 
-  /** Null when nothing matches. Throws {@link AutomatonTooLarge}. */
+  /** Null if nothing matches. Throws {@link AutomatonTooLarge}. */
   build({ from, to }: Fragment): Dfa | null {
     return exploreDfa<readonly number[]>({
       start: this.#closure([from], to),
@@ -106,7 +106,7 @@ export class NfaBuilder {
     this.#jumps[from]?.push(to)
   }
 
-  /** States reachable without a byte that distinguish one set from another: those with edges, and the end. */
+  /** The states that identify a set: those with edges, and the end. */
   #closure(states: Iterable<number>, end: number): readonly number[] {
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)

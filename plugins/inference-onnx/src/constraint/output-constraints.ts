@@ -11,7 +11,7 @@ import { TokenMasks } from './token-masks.ts'
 import { buildTokenTrie } from './token-trie.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Compiled schemas and patterns that are kept for requests to come: their number, and places and states in all of them. */
+/** Limits of the cache of compiled schemas and patterns: their number, and their places and states in total. */
 const MAX_KEPT = 64
 const MAX_KEPT_SIZE = 200_000
 
@@ -24,7 +24,7 @@ export interface ConstraintVocabulary {
   readonly endTokens: ReadonlySet<number>
 }
 
-/** Makes constraints on answers ready for the vocabulary of one model. */
+/** Compiles output constraints for the vocabulary of one model. */
 export class OutputConstraints {
   readonly #vocabulary: ConstraintVocabulary
   readonly #kept = new Map<string, { readonly ready: ReadyConstraint; readonly size: number }>()
@@ -36,7 +36,9 @@ export class OutputConstraints {
     this.#vocabulary = vocabulary
   }
 
-  /** For one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming what is not supported and its place. */
+  /**
+   * Creates a matcher for one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED` with the unsupported feature and its place.
+   */
   async matcher(constraint: OutputConstraint, options: { readonly ignoreEnd: boolean }): Promise<Matcher> {
     const ready = constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#compiled(constraint)
     this.#masks ??= this.#prepareMasks()
@@ -48,7 +50,7 @@ export class OutputConstraints {
     })
   }
 
-  /** Once for a model, when the first constraint comes. */
+  /** Built once per model, for the first constraint. */
   async #prepareMasks(): Promise<TokenMasks> {
     const { size, endTokens } = this.#vocabulary
     const isText = (token: number) => !this.#vocabulary.isSpecial(token) && !endTokens.has(token)
@@ -64,7 +66,7 @@ export class OutputConstraints {
   #compiled(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): ReadyConstraint {
     const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
     const kept = this.#kept.get(key) ?? this.#compile(constraint)
-    // The one that was used last is the last one to go.
+    // The most recently used entry is evicted last.
     this.#kept.delete(key)
     this.#kept.set(key, kept)
     let size = [...this.#kept.values()].reduce((sum, entry) => sum + entry.size, 0)

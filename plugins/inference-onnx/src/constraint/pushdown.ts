@@ -1,10 +1,10 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
 import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
 
-/** Frames that are kept to be found again; more of them are forgotten, which costs time and nothing else. */
+/** Maximum frames kept for reuse; beyond it they are dropped, which only costs time. */
 const MAX_FRAMES = 10_000
 
-/** A rule under way: where the text goes on when it ends. Frames with equal places are the same object. */
+/** An active rule: the place to continue at when it ends. Frames with equal places are the same object. */
 interface Frame {
   readonly id: number
   readonly returns: readonly Place[]
@@ -15,18 +15,18 @@ interface Place {
   readonly frame: Frame
 }
 
-/** One way to read what comes next: a terminal under way, and the place behind it. */
+/** One way to read the next bytes: an active terminal, and the place after it. */
 export interface Thread extends Place {
   readonly terminal: Terminal
   /** State of the terminal's automaton. */
   readonly state: number
-  /** Characters of a counted string that have begun. */
+  /** Characters started in a counted string. */
   readonly count: number
 }
 
 /**
- * Reads the texts of a network: an automaton with a stack, nondeterministic by being in several places at once. Where
- * several rules call the same rule at the same byte, it is read once for all of them, so their number stays small.
+ * Reads the texts of a network: a nondeterministic automaton with a stack, in several places at once. A rule
+ * called by several rules at the same byte is read once for all of them, which keeps the number of threads small.
  */
 export class Pushdown implements TextGrammar {
   readonly network: Network
@@ -38,7 +38,7 @@ export class Pushdown implements TextGrammar {
   readonly #frames = new Map<string, Frame>()
   #lastFrame = 0
 
-  /** `order`: what {@link Network.callOrder} says. */
+  /** `order`: the result of {@link Network.callOrder}. */
   constructor(network: Network, order: readonly number[]) {
     this.network = network
     this.ends = new Set(network.rules.map(({ end }) => end))
@@ -94,7 +94,7 @@ export class PushdownState implements TextGrammarState {
       let { count } = thread
       if (state === terminal.between) {
         if (ends ? count < terminal.minLength : count >= terminal.maxLength) continue
-        // Without an upper bound, what lies above the lower one makes no difference.
+        // Without an upper bound, counts above the lower one are equivalent.
         count = terminal.maxLength === Number.POSITIVE_INFINITY ? Math.min(count + 1, terminal.minLength) : count + 1
       }
       if (ends) ended.push(thread)
@@ -104,13 +104,13 @@ export class PushdownState implements TextGrammarState {
     return after.threads.length > 0 || after.accepting ? after : null
   }
 
-  /** The state after the terminal of a thread has come to its end. */
+  /** The state after the terminal of a thread ended. */
   after({ node, frame }: Thread): PushdownState {
     return this.#pushdown.at([{ node, frame }])
   }
 }
 
-/** Gathers the threads of one state. */
+/** Collects the threads of one state. */
 class Step {
   readonly #pushdown: Pushdown
   readonly #threads = new Map<string, Thread>()
@@ -129,13 +129,13 @@ class Step {
     return new PushdownState(this.#pushdown, this.#threads, this.#accepting)
   }
 
-  /** Adds whatever can be read next at places, in and behind the rules that begin and end there. */
+  /** Adds all terminals that can be read next from these places, through the rules that start and end there. */
   enter(places: readonly Place[]): this {
     const { network, rank } = this.#pushdown
     const calls = new Map<number, Map<string, Place>>()
     this.#visit(places, calls)
     while (calls.size > 0) {
-      // Later rules never call earlier ones at their beginnings, so all callers of this one are known.
+      // Later rules never call earlier ones at their start, so all callers of this one are known.
       const rule = [...calls.keys()].reduce((a, b) => ((rank[a] as number) < (rank[b] as number) ? a : b))
       const callers = [...(calls.get(rule) as Map<string, Place>).entries()].sort(([a], [b]) => (a < b ? -1 : 1))
       calls.delete(rule)

@@ -6,28 +6,28 @@ import { type Fragment, NfaBuilder } from './nfa.ts'
 import { unsupported } from './unsupported.ts'
 import { type ByteGraph, utf8 } from './utf8.ts'
 
-/** How a set of characters is written in bytes. */
+/** Byte encoding of a set of characters. */
 type CharacterEncoding = (set: CodePoints) => ByteGraph
 
-/** Patterns that are longer are refused unread. */
+/** Longer patterns are refused unparsed. */
 const MAX_LENGTH = 20_000
 
 interface RegexOptions {
-  /** Where the pattern stands, for messages. */
+  /** Location of the pattern, for messages. */
   readonly path: string
-  /** `whole`: the text is what the pattern matches. `search`: the pattern matches somewhere in it, as in JSON Schema. */
+  /** `whole`: the pattern matches the whole text. `search`: it matches somewhere in the text, as in JSON Schema. */
   readonly match: 'whole' | 'search'
-  /** How characters are written; default UTF-8. */
+  /** Encoding of characters; default UTF-8. */
   readonly encoding?: CharacterEncoding
-  /** Bytes that every text begins and ends with. */
+  /** Bytes at the start and end of every text. */
   readonly around?: string
 }
 
 /**
  * Compiles a regular expression in ECMAScript's `u` mode.
  *
- * Null when no text matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for look-around, word boundaries, back-references, modifiers,
- * anchors that are not at the ends of the pattern, patterns that take too large an automaton, and wrong syntax.
+ * Null if no text matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for wrong syntax, look-around, word boundaries,
+ * back-references, modifiers, and anchors inside the pattern. It also refuses patterns whose automaton is too large.
  */
 export function compileRegex(pattern: string, options: RegexOptions): Dfa | null {
   const { path, match, encoding = utf8, around = '' } = options
@@ -59,7 +59,7 @@ class Translation {
   readonly #path: string
   readonly #shown: string
   readonly #encoding: CharacterEncoding
-  /** Bytes of sets by the parts of the pattern that name them, since repetition asks for them again. */
+  /** Cache of encoded sets by their syntax node, since repetition requests them again. */
   readonly #encoded = new Map<unknown, ByteGraph>()
 
   constructor(path: string, shown: string, encoding: CharacterEncoding) {
@@ -68,7 +68,7 @@ class Translation {
     this.#encoding = encoding
   }
 
-  /** One alternative of the whole pattern: anchors are allowed only here. */
+  /** One top-level alternative: anchors are allowed only here. */
   topLevel({ elements }: AST.Alternative, match: 'whole' | 'search'): Fragment {
     const atStart = isAnchor(elements[0], 'start')
     const rest = elements.slice(atStart ? 1 : 0)

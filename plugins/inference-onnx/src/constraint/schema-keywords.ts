@@ -5,7 +5,7 @@ export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'a
 
 const types: readonly JsonType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
-/** Keywords that apply to values of only one type. */
+/** Keywords that apply to a single type. */
 const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   properties: 'object',
   required: 'object',
@@ -24,7 +24,7 @@ const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   exclusiveMaximum: 'number'
 }
 
-/** Throws `INF_CONSTRAINT_UNSUPPORTED` for the first keyword that is not in the subset. */
+/** Throws `INF_CONSTRAINT_UNSUPPORTED` for the first keyword outside the supported subset. */
 export function checkKeywords({ schema, path }: Source): void {
   for (const keyword of Object.keys(schema)) {
     const known =
@@ -39,14 +39,16 @@ export function checkKeywords({ schema, path }: Source): void {
   }
 }
 
-/** Types that all sources allow. Without `type`, keywords of one type imply it; without those, every type is allowed. */
+/**
+ * Types that all sources allow. Without `type`, type-specific keywords imply it; without those, every type is allowed.
+ */
 export function allowedTypes(sources: readonly Source[]): ReadonlySet<JsonType> {
   let allowed: ReadonlySet<JsonType> | null = null
   for (const source of sources) {
     const named = namedTypes(source)
     if (named === null) continue
     const before: ReadonlySet<JsonType> = allowed ?? new Set(types)
-    // An integer is a number too.
+    // An integer is also a number.
     const both = types.filter(type => allows(named, type) && allows(before, type))
     allowed = new Set(both.filter(type => type !== 'integer' || !both.includes('number')))
   }
@@ -69,7 +71,7 @@ function namedTypes({ schema, path }: Source): ReadonlySet<JsonType> | null {
   return new Set(named)
 }
 
-/** Values that `enum` and `const` leave; null where neither is there. */
+/** Values that `enum` and `const` allow; null if neither is present. */
 export function allowedValues(sources: readonly Source[]): readonly unknown[] | null {
   let left: Map<string, unknown> | null = null
   for (const { schema, path } of sources) {
@@ -87,7 +89,7 @@ export function allowedValues(sources: readonly Source[]): readonly unknown[] | 
   return [...left.values()].filter(value => allows(allowed, typeOfValue(value)))
 }
 
-/** Throws when a source says something about the inside of arrays or objects: values of those are not looked into. */
+/** Throws if a source constrains the contents of arrays or objects: those values are not checked. */
 export function checkNothingInside(sources: readonly Source[], type: 'array' | 'object'): void {
   for (const { schema, path } of sources) {
     const keyword = Object.keys(schema).find(name => typeOfKeyword[name] === type)
@@ -103,7 +105,7 @@ export function typeOfValue(value: unknown): JsonType {
   return typeof value as JsonType
 }
 
-/** The strictest number that a keyword has in any source. `count`: only whole numbers from 0 on make sense. */
+/** The strictest number of a keyword over all sources. `count`: accepts only whole numbers from 0 on. */
 export function limit(
   sources: readonly Source[],
   keyword: string,
@@ -122,7 +124,7 @@ export function limit(
   return values.length === 0 ? undefined : strictest(...values)
 }
 
-/** Texts that a keyword has in any source, with their places. */
+/** Texts of a keyword over all sources, with their places. */
 export function texts(sources: readonly Source[], keyword: string): { readonly text: string; readonly path: string }[] {
   return sources.flatMap(({ schema, path }) => {
     const text = schema[keyword]

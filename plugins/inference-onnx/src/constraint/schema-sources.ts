@@ -3,16 +3,16 @@ import { unsupported } from './unsupported.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** A schema object, and where it stands: a JSON Pointer with `#` in front. */
+/** A schema object and its location: a JSON Pointer after `#`. */
 export interface Source {
   readonly schema: Schema
   readonly path: string
 }
 
-/** Keywords that bring in other schemas for the same value. */
+/** Keywords that add other schemas for the same value. */
 export const structure: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf'])
 
-/** Keywords that say nothing about what is valid. */
+/** Keywords without effect on validity. */
 export const annotations: ReadonlySet<string> = new Set([
   '$comment',
   '$defs',
@@ -27,9 +27,9 @@ export const annotations: ReadonlySet<string> = new Set([
   'writeOnly'
 ])
 
-/** Combinations of alternatives that one place may have. */
+/** Maximum combinations of alternatives at one place. */
 const MAX_ALTERNATIVES = 256
-/** Schema objects that are looked at, again in each combination: bounds the time. */
+/** Maximum schema objects visited over all combinations, which limits the time. */
 const MAX_VISITS = 100_000
 
 export function pointer(path: string, ...keys: readonly (string | number)[]): string {
@@ -40,7 +40,7 @@ export function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Finds what holds at a place of one schema: what `$ref` and `allOf` bring in, and each of the alternatives of `anyOf`. */
+/** Resolves a place of a schema: `$ref` and `allOf` are merged, and each alternative of `anyOf` is one result. */
 export class SchemaSources {
   readonly #root: Schema
   readonly #identities = new Map<Schema, number>()
@@ -63,7 +63,7 @@ export class SchemaSources {
       .join()
   }
 
-  /** All schema objects that hold at once; null when one of them is `false`. */
+  /** All schema objects that apply together; null if one of them is `false`. */
   gather(values: readonly { readonly schema: unknown; readonly path: string }[]): readonly Source[] | null {
     const seen = new Set<Schema>()
     const found: Source[] = []
@@ -74,7 +74,7 @@ export class SchemaSources {
       if (!isObject(schema)) throw unsupported(path, 'a schema is an object or a boolean')
       if (seen.has(schema)) return
       seen.add(schema)
-      // Whatever only leads to others is left out, so that places that lead to the same ones are the same.
+      // Objects with nothing but references are left out, so that places with equal targets are equal.
       if (!Object.keys(schema).every(keyword => annotations.has(keyword) || ['$ref', 'allOf'].includes(keyword))) {
         found.push({ schema, path })
       }
@@ -90,10 +90,10 @@ export class SchemaSources {
     return never ? null : found
   }
 
-  /** One list of sources for each combination of alternatives; null where there is nothing to choose. */
+  /** One list of sources for each combination of alternatives; null without alternatives. */
   alternatives(sources: readonly Source[]): readonly (readonly { schema: unknown; path: string }[])[] | null {
     const choices = sources.flatMap(({ schema, path }) =>
-      // Where alternatives overlap, oneOf asks for more than can be seen while a text is written.
+      // For overlapping alternatives, oneOf cannot be checked while a text is generated.
       ['anyOf', 'oneOf'].flatMap(keyword => {
         const options = list(schema, path, keyword)
         return schema[keyword] === undefined
@@ -117,7 +117,7 @@ export class SchemaSources {
     )
   }
 
-  /** The same object for the same schema, so that recursion is noticed. What it refers to has been gathered already. */
+  /** The same object for the same schema, which detects recursion. Its references are resolved already. */
   #withoutChoices(schema: Schema): Schema {
     let rest = this.#stripped.get(schema)
     if (rest === undefined) {

@@ -1,15 +1,15 @@
 import type { TextGrammarState } from '@svc/contracts'
 
-/** States that are kept to be found again; after more of them all are forgotten, which costs time and nothing else. */
+/** Maximum states kept for reuse; beyond it all are dropped, which only costs time. */
 const MAX_STATES = 2048
 
-/** A state of a grammar that remembers what follows it. */
+/** A state of a grammar with cached successors. */
 export class KnownState {
   readonly state: TextGrammarState
   readonly #table: StateTable
-  /** By byte; null where nothing follows. */
+  /** By byte; null without a successor. */
   #next: (KnownState | null | undefined)[] | undefined
-  /** When `#next` was begun. */
+  /** The era in which `#next` was created. */
   #era = -1
 
   constructor(state: TextGrammarState, table: StateTable) {
@@ -18,7 +18,7 @@ export class KnownState {
   }
 
   next(byte: number): KnownState | null {
-    // A forgotten state must not stay reachable through its predecessors.
+    // A dropped state must not stay reachable through its predecessors.
     if (this.#next === undefined || this.#era !== this.#table.era) {
       this.#next = new Array(256)
       this.#era = this.#table.era
@@ -27,18 +27,18 @@ export class KnownState {
     if (known !== undefined) return known
     const state = this.state.advance(byte)
     const next = state === null ? null : this.#table.know(state)
-    // To know one more state may have begun a new era.
+    // Interning one more state may have started a new era.
     if (this.#era === this.#table.era) this.#next[byte] = next
     return next
   }
 }
 
-/** Makes states with equal keys one object. */
+/** Interns states: equal keys become one object. */
 export class StateTable {
   readonly #states = new Map<string, KnownState>()
   #era = 0
 
-  /** Goes up whenever all states are forgotten. */
+  /** Incremented when all states are dropped. */
   get era(): number {
     return this.#era
   }

@@ -3,21 +3,24 @@ import type { TokenTrie } from './token-trie.ts'
 
 /** Effect of tokens inside of one terminal, from one of its states, independent of what follows the terminal. */
 export interface TerminalWalk {
-  /** Tokens after which the terminal is under way still: one bit each, or the tokens themselves where they are few. */
+  /** Tokens that end inside the terminal: a bitmap, or a list if they are few. */
   readonly inside: Uint32Array | null
   readonly few: Int32Array
-  /** Pairs: a token of those, and how many characters begin in it. Only tokens in which more than {@link SHORT} begin. */
+  /**
+   * Pairs: such a token, and the number of characters that start in it. Only tokens with more than {@link SHORT}
+   * characters.
+   */
   readonly long: Int32Array
-  /** Pairs: a node at which the terminal has come to its end, and how many characters have begun by then. */
+  /** Pairs: a node at which the terminal ends, and the number of characters started so far. */
   readonly exits: Int32Array
 }
 
-/** Remaining string lengths up to this many characters are distinct when walks are kept. */
+/** Up to this remaining length, walks are cached per exact length. */
 export const SHORT = 16
 
 /**
- * Walks all tokens through a terminal's automaton. `between` is the state that a character leaves when it begins, -1 where
- * characters are not counted; tokens in which more than `room` characters begin are left out.
+ * Walks all tokens through a terminal's automaton. `between` is the state at the start of a character, or -1 if
+ * characters are not counted; tokens with more than `room` characters are left out.
  */
 export function walkTerminal(trie: TokenTrie, dfa: Dfa, start: number, between: number, room: number): TerminalWalk {
   const { byteOf, depthOf, endOf, firstToken, tokens, nodes } = trie

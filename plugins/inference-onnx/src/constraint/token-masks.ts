@@ -3,17 +3,17 @@ import type { KnownState, StateTable } from './state-table.ts'
 import { SHORT, type TerminalWalk, walkTerminal } from './terminal-walk.ts'
 import type { TokenTrie } from './token-trie.ts'
 
-/** Bytes that masks and walks of one model may take before the oldest ones go. */
+/** Maximum bytes of cached masks and walks of one model; the oldest are evicted. */
 const CACHE_BYTES = 48 * 1024 * 1024
 
-/** Tokens that may come next: one bit for each token of the vocabulary. */
+/** Allowed next tokens: one bit for each vocabulary token. */
 export interface TokenMask {
   readonly bits: Uint32Array
-  /** Whether any token is among them. */
+  /** True if any token is allowed. */
   readonly any: boolean
 }
 
-/** Works out which tokens of a vocabulary may follow states of grammars, and remembers it. */
+/** Computes and caches the tokens that may follow the states of grammars. */
 export class TokenMasks {
   readonly #trie: TokenTrie
   readonly #walks: ByteBoundCache<TerminalWalk>
@@ -29,7 +29,9 @@ export class TokenMasks {
     this.#scratch = new Uint32Array(Math.ceil(trie.vocabularySize / 32))
   }
 
-  /** `grammar` identifies the grammar, since states of several may have equal keys. The mask must not be changed. */
+  /**
+   * `grammar` identifies the grammar, since states of different ones may have equal keys. The mask must not be changed.
+   */
   of(known: KnownState, table: StateTable, grammar: number): TokenMask {
     return this.#masks.get(`${grammar}/${known.state.key}`, () => {
       const bits = new Uint32Array(this.#scratch.length)
@@ -43,7 +45,7 @@ export class TokenMasks {
     })
   }
 
-  /** Adds the tokens that one thread allows: those that stay in its terminal, then those that go on behind it. */
+  /** Adds the tokens that one thread allows: those that stay in its terminal, then those that continue after it. */
   #addThread(state: PushdownState, thread: Thread, table: StateTable, bits: Uint32Array): void {
     const { terminal, count } = thread
     const { dfa, between } = terminal
@@ -76,7 +78,7 @@ export class TokenMasks {
     for (let word = 0; word < own.length; word++) bits[word] = (bits[word] as number) | (own[word] as number)
   }
 
-  /** Adds the tokens below a node that go on from a state. */
+  /** Adds the tokens below a node that can follow a state. */
   #walk(root: number, from: KnownState, bits: Uint32Array): void {
     const { byteOf, depthOf, endOf } = this.#trie
     const end = endOf[root] as number
@@ -113,7 +115,7 @@ function clear(bits: Uint32Array, token: number): void {
 /** Approximate bytes of a map entry. */
 const ENTRY_BYTES = 128
 
-/** Keeps what was used last, up to a number of bytes. */
+/** LRU cache with a limit in bytes. */
 class ByteBoundCache<Value> {
   readonly #limit: number
   readonly #size: (value: Value) => number

@@ -1,23 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Where the bytes of a vocabulary's tokens come from. */
+/** Source of a vocabulary's token bytes. */
 export interface VocabularySource {
   /** Number of token ids. */
   readonly size: number
   /** Bytes of each token; none for ids without text. */
   bytes(token: number): Uint8Array
-  /** Whether a token may be a part of a text: special tokens and those that end it may not. */
+  /** True if a token may be a part of a text; false for special and end tokens. */
   isText(token: number): boolean
 }
 
-/** The longest stretch of work between two turns of the event loop, milliseconds. */
+/** Maximum time between two yields to the event loop, in milliseconds. */
 const MAX_STRETCH_MS = 8
-/** Longer tokens are never offered; no vocabulary has any. */
+/** Longer tokens are never offered; no known vocabulary has any. */
 const MAX_TOKEN_BYTES = 4096
 
 /**
- * The texts of a vocabulary as a tree of bytes, laid out so that a walk through all of it goes straight through memory:
- * nodes are numbered in the order of their texts, so the nodes below `node` are those from `node + 1` up to `end(node)`.
+ * The texts of a vocabulary as a byte trie, laid out for sequential walks. Nodes are numbered in text order, so the
+ * nodes below `node` are those from `node + 1` up to `end(node)`.
  */
 export class TokenTrie {
   /** Number of token ids of the vocabulary. */
@@ -26,7 +26,7 @@ export class TokenTrie {
   readonly byteOf: Uint8Array
   /** Length of each node's text. */
   readonly depthOf: Uint16Array
-  /** The node that comes after all those below a node. */
+  /** The first node after all nodes below a node. */
   readonly endOf: Int32Array
   /** Tokens of `node` are those from `firstToken[node]` up to `firstToken[node + 1]`. */
   readonly firstToken: Int32Array
@@ -50,10 +50,10 @@ export class TokenTrie {
   }
 }
 
-/** Lays a vocabulary out. Large ones take some tenths of a second, in which the event loop gets its turns. */
+/** Builds the trie of a vocabulary. Large ones take some tenths of a second, with yields to the event loop. */
 export async function buildTokenTrie(vocabulary: VocabularySource): Promise<TokenTrie> {
   const pause = pacer()
-  // Texts with one character per byte, by their first two bytes: small parts are sorted in small steps.
+  // Texts with one character per byte, grouped by their first two bytes: sorting small groups takes small steps.
   const groups = new Map<string, Map<string, number[]>>()
   let totalBytes = 0
   let totalTokens = 0
@@ -93,7 +93,7 @@ function entryOf<Value>(map: Map<string, Value>, key: string, make: () => Value)
   return value
 }
 
-/** Numbers the nodes of texts that come in order. */
+/** Numbers the nodes of sorted texts. */
 class Layout {
   readonly byteOf: Uint8Array
   readonly depthOf: Uint16Array
@@ -103,11 +103,11 @@ class Layout {
   nodes = 1
   depth = 0
   #tokenCount = 0
-  /** Nodes of the beginnings of the text that came last. */
+  /** Nodes of the prefixes of the last text. */
   readonly #path: number[] = [0]
   #last = ''
 
-  /** There are at most as many nodes as bytes, and one more. */
+  /** At most one node per byte, plus the root. */
   constructor(bytes: number, tokens: number) {
     this.byteOf = new Uint8Array(bytes + 1)
     this.depthOf = new Uint16Array(bytes + 1)
@@ -137,7 +137,7 @@ class Layout {
     this.#close(-1)
   }
 
-  /** Nothing more comes below nodes deeper than `depth`. */
+  /** Closes the nodes deeper than `depth`. */
   #close(depth: number): void {
     for (let open = this.#last.length; open > depth; open--) this.endOf[this.#path[open] as number] = this.nodes
   }

@@ -3,7 +3,7 @@ import type { CodePoints } from './code-points.ts'
 /** One range of bytes for each byte of a sequence. */
 export type ByteRanges = readonly (readonly [low: number, high: number])[]
 
-/** Last code points that are written with 1, 2, 3 and 4 bytes. */
+/** Last code points encoded in 1, 2, 3 and 4 bytes. */
 const LIMITS = [0x7f, 0x7ff, 0xffff, 0x10ffff]
 
 /** UTF-8 of a set of code points. */
@@ -12,7 +12,7 @@ export function utf8(set: CodePoints): ByteGraph {
 }
 
 /**
- * UTF-8 of a set of code points: sequences of ranges of bytes, each of which stands for every combination of its bytes.
+ * UTF-8 of a set of code points, as sequences of byte ranges; each sequence stands for every combination of its bytes.
  * Sequences of the result do not overlap.
  */
 export function utf8Ranges(set: CodePoints): ByteRanges[] {
@@ -29,7 +29,7 @@ export function utf8Ranges(set: CodePoints): ByteRanges[] {
   return sequences
 }
 
-/** Splits a range whose ends take the same number of bytes until its sequences are products of ranges. */
+/** Splits a range with ends of equal length until its sequences are products of ranges. */
 function split(first: number, last: number, sequences: ByteRanges[]): void {
   const width = LIMITS.findIndex(limit => last <= limit)
   for (let tail = 1; tail <= width; tail++) {
@@ -55,7 +55,7 @@ function encode(point: number): number[] {
   return [...Buffer.from(String.fromCodePoint(point))]
 }
 
-/** Sequences of bytes as a graph without cycles: for each node its edges, which do not overlap. Node 0 is the start. */
+/** Byte sequences as an acyclic graph: for each node its edges, which do not overlap. Node 0 is the start. */
 export type ByteGraph = readonly (readonly ByteEdge[])[]
 
 export interface ByteEdge {
@@ -65,7 +65,7 @@ export interface ByteEdge {
   readonly to: number
 }
 
-/** Joins what sequences have in common at their beginnings and ends. None of them may begin with another one. */
+/** Shares common prefixes and suffixes of sequences. No sequence may be a prefix of another one. */
 export function byteGraph(sequences: readonly ByteRanges[]): ByteGraph {
   const nodes: ByteEdge[][] = []
   const known = new Map<string, number>()

@@ -5,9 +5,9 @@ import type { FoundLibrary, SharedLibraries } from './shared-libraries.ts'
 
 /** File names of ONNX Runtime's CUDA provider. */
 export const providerFiles = {
-  /** A plug-in, which any recent ONNX Runtime registers. */
+  /** A plug-in, accepted by any recent ONNX Runtime. */
   plugin: 'libonnxruntime_providers_cuda_plugin.so',
-  /** A part of one release of ONNX Runtime, which looks for it next to its own library. */
+  /** A part of one ONNX Runtime release, which must be next to its library. */
   bundled: 'libonnxruntime_providers_cuda.so',
   shared: 'libonnxruntime_providers_shared.so'
 } as const
@@ -16,14 +16,14 @@ export interface CudaProvider {
   readonly form: 'plugin' | 'bundled'
   readonly path: string
   readonly folder: string
-  /** Libraries of CUDA and of its driver that it asks for, and where they are. */
+  /** Required libraries of CUDA and its driver, with their locations. */
   readonly needs: readonly { readonly name: string; readonly found: FoundLibrary | null }[]
 }
 
 /** Libraries that come with every system need no search. */
 const CUDA_LIBRARY = /^lib(cu|nv)/
 
-/** The CUDA provider in the first of `folders` that holds one; null where none does. */
+/** The CUDA provider in the first of `folders` that has one; null if none has. */
 export async function findCudaProvider(
   folders: readonly string[],
   libraries: SharedLibraries
@@ -41,7 +41,7 @@ export async function findCudaProvider(
   return null
 }
 
-/** Packages of PyPI that hold libraries of CUDA; those of CUDA 13 carry no number in their names. */
+/** PyPI packages with CUDA libraries; those of CUDA 13 have no number in their names. */
 const packages: Readonly<Record<string, string>> = {
   libcudart: 'nvidia-cuda-runtime',
   libcublas: 'nvidia-cublas',
@@ -53,7 +53,7 @@ const packages: Readonly<Record<string, string>> = {
   libnvJitLink: 'nvidia-nvjitlink'
 }
 
-/** The command that puts missing libraries of CUDA into a folder where they are found; null when none would help. */
+/** The command that installs missing CUDA libraries where they are found; null if no command helps. */
 export function libraryCommand(missing: readonly string[], folder: string): string | null {
   const major = missing.some(name => /^lib(cudart|cublas(Lt)?)\.so\.12/.test(name)) ? 12 : 13
   const wanted = missing.flatMap(name => {

@@ -1,6 +1,8 @@
 export const deviceGraphsChoices = ['auto', 'on', 'off'] as const
 
-/** Whether runs that recur are captured on a device, and then replayed. `auto`: where that has been seen to work. */
+/**
+ * Capture and replay of recurring runs on a device. `auto`: on devices where it is known to work.
+ */
 export type DeviceGraphsChoice = (typeof deviceGraphsChoices)[number]
 
 export function capturesRuns(choice: DeviceGraphsChoice, device: 'cuda' | 'webgpu'): boolean {

@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 
-/** Requested device. `auto` takes a CUDA device that works, else the CPU. */
+/** Requested device. `auto` takes a working CUDA device, else the CPU. */
 export type DeviceRequest =
   | { readonly kind: 'auto' }
   | { readonly kind: 'cpu' }

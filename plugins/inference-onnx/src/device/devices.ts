@@ -16,33 +16,33 @@ export interface DevicesOptions {
   /** Folder of `svc gpu install`. */
   readonly libraryDirectory: string
   readonly require: NodeJS.Require
-  /** Path of ONNX Runtime's own library; null when it is not installed. */
+  /** Path of ONNX Runtime's own library; null if not installed. */
   readonly core: string | null
-  /** Whether ONNX Runtime may be called natively, which every device but the CPU takes. */
+  /** True if ONNX Runtime may be called natively, which every device except the CPU requires. */
   readonly native: boolean
-  /** Facts about the GPU from the settings; the driver is not queried then. */
+  /** Facts about the GPU from the settings; they replace a query of the driver. */
   readonly stated?: StatedGpu | null | undefined
   readonly host?: Host | undefined
   /** Default `auto`. */
   readonly graphs?: DeviceGraphsChoice | undefined
-  /** Told, once, why `auto` takes the CPU, and, once for each reason, why runs are not captured although they were to be. */
+  /** Called once with the reason why `auto` takes the CPU, and once per reason why requested captures are off. */
   onFallback(message: string): void
 }
 
-/** A device that works. */
+/** A working device. */
 export interface OpenDevice {
   /** `cpu`, `cuda:0`, `webgpu`. */
   readonly id: string
-  /** To be closed with the model; null on the CPU, whose runtime all models share. */
+  /** Close it with the model; null on the CPU, where all models share the runtime. */
   readonly runtime: Runtime | null
-  /** Memory of the GPU in bytes, as its driver reports; null on the CPU, and when unknown. */
+  /** GPU memory in bytes, as reported by its driver; null on the CPU, or if unknown. */
   readonly freeBytes: number | null
 }
 
 const CPU: OpenDevice = { id: 'cpu', runtime: null, freeBytes: null }
 const MEGABYTE = 2 ** 20
 
-/** Finds and opens what models can be computed on. */
+/** Finds and opens compute devices. */
 export class Devices {
   readonly #options: DevicesOptions
   #fellBack = false
@@ -57,7 +57,7 @@ export class Devices {
     return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), stated })
   }
 
-  /** Device names available here, as far as known without loading a provider. */
+  /** Device names available here, as far as known without a provider. */
   async list(): Promise<readonly DeviceInfo[]> {
     const found = await this.survey()
     const cpu = { id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }
@@ -69,9 +69,9 @@ export class Devices {
   }
 
   /**
-   * Opens a device by name; see {@link parseDevice}. `auto` takes the first GPU of CUDA when it works, else the CPU.
+   * Opens a device by name; see {@link parseDevice}. `auto` takes the first CUDA GPU if it works, else the CPU.
    *
-   * Throws `INF_DEVICE_UNAVAILABLE`, naming what is missing and the command that adds it.
+   * Throws `INF_DEVICE_UNAVAILABLE` with the missing part and the command that installs it.
    */
   async open(name: string): Promise<OpenDevice> {
     const request = parseDevice(name)
@@ -98,7 +98,7 @@ export class Devices {
     }
   }
 
-  /** Result of requesting a device. Opens it for a moment, so that the provider's message is known. */
+  /** Result of requesting a device. Opens it briefly to get the provider's message. */
   async diagnose(name: string, runtime: string): Promise<Diagnosis> {
     const request = parseDevice(name)
     const opened = await this.open(name).then(
@@ -131,7 +131,7 @@ export class Devices {
     this.#options.onFallback(`Models are computed on the CPU: ${reason}`)
   }
 
-  /** How a runtime is opened on a device. */
+  /** Opens a runtime on a device. */
   #openOptions(device: 'cuda' | 'webgpu'): OpenOptions {
     const { require, core, graphs = 'auto' } = this.#options
     return {

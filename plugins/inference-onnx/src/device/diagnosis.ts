@@ -10,9 +10,9 @@ export interface Finding {
 }
 
 export interface Diagnosis {
-  /** Whether the device in use is the requested one; `auto` requests an NVIDIA GPU where there is one. */
+  /** True if the device in use is the requested one; `auto` requests an NVIDIA GPU if the machine has one. */
   readonly healthy: boolean
-  /** Device of loads that name none; empty when that fails. */
+  /** Device of loads that name none; empty if opening it fails. */
   readonly device: string
   readonly requested: string
   readonly missing: readonly string[]
@@ -26,7 +26,7 @@ export interface DiagnosisFacts {
   /** Result of opening the device. */
   readonly opened: { readonly id: string } | { readonly error: Error }
   readonly survey: Survey
-  /** For people, for example `onnxruntime 1.30.0`. */
+  /** For display, for example `onnxruntime 1.30.0`. */
   readonly runtime: string
 }
 

@@ -7,10 +7,10 @@ const TIMEOUT_MS = 10_000
 
 /** View of a machine for the device search. */
 export interface Host {
-  /** Absolute paths are looked up below it; `/` but in tests. */
+  /** Root for absolute paths; `/` except in tests. */
   readonly root: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Standard output of a program, or null when it is not there or fails. */
+  /** Standard output of a program; null if it is missing or fails. */
   run(program: string, args: readonly string[]): Promise<string | null>
 }
 

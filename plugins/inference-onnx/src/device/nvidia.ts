@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { Host } from './host.ts'
 
 export interface NvidiaGpu {
-  /** Number by which CUDA knows it, as far as `CUDA_VISIBLE_DEVICES` leaves the order alone. */
+  /** Its CUDA index, if `CUDA_VISIBLE_DEVICES` does not change the order. */
   readonly index: number
   readonly model: string
   readonly memoryMb: number
-  /** Null when the driver was not queried. */
+  /** Null if the driver was not queried. */
   readonly freeMb: number | null
 }
 
@@ -16,7 +16,7 @@ export interface NvidiaDriver {
   readonly gpus: readonly NvidiaGpu[]
 }
 
-/** Stated facts about the GPU, so that the driver need not be queried. */
+/** Given facts about the GPU, which replace a query of the driver. */
 export interface StatedGpu {
   readonly model: string
   readonly memoryMb: number
@@ -26,7 +26,7 @@ const VENDOR = '0x10de'
 const QUERY = ['--query-gpu=index,name,memory.total,memory.free', '--format=csv,noheader,nounits']
 
 /**
- * The kernel's driver and its GPUs, or null where there is none. With `stated`, `nvidia-smi` is not asked.
+ * The kernel driver and its GPUs; null without a driver. With `stated`, `nvidia-smi` is not run.
  */
 export async function findNvidiaDriver(host: Host, stated: StatedGpu | null): Promise<NvidiaDriver | null> {
   const text = await readFile(join(host.root, '/proc/driver/nvidia/version'), 'utf8').catch(() => null)
@@ -39,7 +39,7 @@ export async function findNvidiaDriver(host: Host, stated: StatedGpu | null): Pr
   return { version: versionIn(text ?? ''), gpus: (csv ?? '').split('\n').flatMap(gpuOf) }
 }
 
-/** Whether a card of NVIDIA is in the machine, driver or not; null where the system does not tell. */
+/** True if the machine has an NVIDIA card, with or without a driver; null if unknown. */
 export async function hasNvidiaCard({ root }: Host): Promise<boolean | null> {
   const folder = join(root, '/sys/bus/pci/devices')
   const cards = await readdir(folder).catch(() => null)

@@ -1,9 +1,9 @@
 import { libraryCommand, providerFiles } from './cuda-provider.ts'
 import type { Survey } from './survey.ts'
 
-/** Why a device cannot be used, and the one command that comes next. */
+/** Why a device cannot be used, and the next command to run. */
 export interface Obstacle {
-  /** Name of the missing part: a driver, a library's file. */
+  /** Name of the missing part: a driver or a library file. */
   readonly missing: readonly string[]
   readonly reason: string
   readonly command: string | null

@@ -14,7 +14,7 @@ export interface OpenOptions extends DeviceRuntimeOptions {
   readonly core: string | null
 }
 
-/** ONNX Runtime on a GPU of NVIDIA. Throws whatever the loader or the provider says when it does not work. */
+/** ONNX Runtime on an NVIDIA GPU. Throws the error of the loader or the provider. */
 export async function openCuda(options: OpenOptions, provider: CudaProvider, index: number): Promise<Runtime> {
   const koffi = options.require('koffi') as Koffi
   const core = coreOf(options)
@@ -25,14 +25,14 @@ export async function openCuda(options: OpenOptions, provider: CudaProvider, ind
   return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index), options)
 }
 
-/** ONNX Runtime on whatever GPU WebGPU finds. */
+/** ONNX Runtime on the GPU that WebGPU selects. */
 export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
   return DeviceRuntime.open(new OrtApi(options.require('koffi') as Koffi, coreOf(options)), webgpuTarget, options)
 }
 
 /**
- * ONNX Runtime looks for its bundled provider next to its own library, so a copy of that is put next to the provider. (A link
- * would not do: the loader takes it for the library that is loaded already.)
+ * ONNX Runtime looks for its bundled provider next to its own library, so this puts a copy of the library next to the
+ * provider. (A link does not work: the loader treats it as the library that is already loaded.)
  */
 export async function coreBeside(core: string, folder: string): Promise<string> {
   const path = join(folder, basename(core))

@@ -13,22 +13,22 @@ const SYSTEM_FOLDERS = [
   '/usr/local/nvidia/lib64',
   '/usr/local/nvidia/lib'
 ]
-/** Where CUDA's own installers put libraries; the loader may not look there. */
+/** Library folders of CUDA's installers, which the loader may not search. */
 const TOOLKITS = ['/usr/local', '/opt']
-/** How deep packages of Python hide their libraries below the folder that they are installed in. */
+/** Search depth for libraries below the folder of Python packages. */
 const DEPTH = 4
 
 export interface FoundLibrary {
-  /** Name that programs ask for, such as `libcudart.so.13`. */
+  /** Requested name, such as `libcudart.so.13`. */
   readonly name: string
   readonly path: string
-  /** As far as its file name shows. */
+  /** As shown by its file name. */
   readonly version: string
-  /** Whether the dynamic loader finds it by name; else its full path must be loaded before what needs it. */
+  /** True if the dynamic loader finds it by name; else load its full path before the libraries that need it. */
   readonly onLoaderPath: boolean
 }
 
-/** Finds shared libraries by name: where the dynamic loader looks, in CUDA's own folders, and below `folders`. */
+/** Finds shared libraries by name: in the dynamic loader's path, in CUDA's folders, and below `folders`. */
 export class SharedLibraries {
   readonly #host: Host
   readonly #folders: readonly string[]

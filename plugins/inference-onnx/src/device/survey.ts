@@ -8,16 +8,16 @@ import { findVulkan, type Vulkan } from './vulkan.ts'
 
 export interface SurveyOptions {
   readonly host: Host
-  /** Folder of `svc gpu install`: the CUDA provider, and libraries of CUDA anywhere below. */
+  /** Folder of `svc gpu install`: the CUDA provider, with CUDA libraries at any depth. */
   readonly libraryDirectory: string
-  /** Folder of ONNX Runtime's library, where its provider may be; null when it is not installed. */
+  /** Folder of ONNX Runtime's library, which may contain the provider; null if not installed. */
   readonly coreFolder: string | null
   readonly stated: StatedGpu | null
 }
 
 /** GPU facilities of a machine. */
 export interface Survey {
-  /** Null where the system does not tell. */
+  /** Null if unknown. */
   readonly card: boolean | null
   readonly driver: NvidiaDriver | null
   readonly provider: CudaProvider | null
@@ -27,7 +27,7 @@ export interface Survey {
   readonly distribution: string
 }
 
-/** Looks around without loading anything. */
+/** Inspects the machine without loading a library. */
 export async function survey(options: SurveyOptions): Promise<Survey> {
   const { host, libraryDirectory, coreFolder, stated } = options
   const libraries = new SharedLibraries(host, [libraryDirectory])

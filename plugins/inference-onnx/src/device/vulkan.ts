@@ -18,9 +18,9 @@ const FOLDERS = [
 ]
 
 /**
- * The Vulkan loader and the drivers that it would use.
+ * The Vulkan loader and the drivers that it would load.
  *
- * Where it looks: https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
+ * Search path: https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
  */
 export async function findVulkan(host: Host, libraries: SharedLibraries): Promise<Vulkan> {
   const { root, environment } = host

@@ -6,7 +6,7 @@ import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 /** Names of the inputs and outputs of an exported decoder. */
 export interface ExportedNames {
   readonly tokens: string
-  /** Absent, like positions, where the graph does without. */
+  /** Absent, like positions, if the graph has no such input. */
   readonly mask: string | null
   readonly positions: string | null
   readonly logits: string
@@ -27,10 +27,10 @@ export interface ExportedShape {
 }
 
 const halves = ['key', 'value'] as const
-/** Operators whose output has a row for each row of their first input. */
+/** Operators that compute each output row from one row of their first input. */
 const projections = ['MatMul', 'MatMulNBits', 'FusedMatMul']
 
-/** Whether attention appends to the cache where it lies, as the fused operator does. */
+/** True if attention appends to the cache in place, as the fused operator does. */
 export function writesInPlace({ nodes }: OnnxParts, { caches }: ExportedNames): boolean {
   return caches.every(cache => {
     const node = nodes.find(({ outputs }) => outputs.includes(cache.key.present))
@@ -40,12 +40,12 @@ export function writesInPlace({ nodes }: OnnxParts, { caches }: ExportedNames): 
 }
 
 /**
- * Gives an exported decoder the engine's own surface, so that it runs like one that the engine has built.
+ * Adapts an exported decoder to the engine's interface, so that it runs like a built one.
  *
- * Mask and positions are computed from lengths; the cache gets the engine's names. A graph that does not append in place
- * returns past and new keys as one: then the past is cut out of the cache before, and put back with the rest of the cache
- * after. Every run copies the cache, and takes one sequence. Where a projection makes the logits, it makes only
- * the requested ones.
+ * Mask and positions are computed from lengths; the cache gets the engine's names. A graph that does not append in
+ * place returns past and new keys as one. Its past is sliced from the cache before a run, and the result is written
+ * back with the rest of the cache after it. Every run then copies the cache, and takes one sequence. If a projection
+ * computes the logits, it computes only the requested ones.
  */
 export function adaptGraph(
   parts: OnnxParts,
@@ -112,9 +112,9 @@ export function adaptGraph(
   ])
 }
 
-/** Names of what follows from the lengths of the sequences. */
+/** Names of values derived from the sequence lengths. */
 interface Lengths {
-  /** bool [batch, total]: which positions hold a token. */
+  /** bool [batch, total]: true for positions with a token. */
   readonly mask: string
   /** int64 [batch, sequence]. */
   readonly positions: string

@@ -11,17 +11,17 @@ import { readNames } from './names.ts'
 import { type OnnxParts, readOnnx } from './onnx-parts.ts'
 
 const GENAI = 'genai_config.json'
-/** Operators are used in the form that they have since then. */
+/** Minimum operator set version. */
 const OLDEST_OPSET = 13
 
-/** A decoder that was exported to ONNX before, ready to be run as it is. */
+/** A decoder exported to ONNX, ready to run as it is. */
 export interface ExportedModel {
   readonly config: ServedConfig
-  /** With the engine's own surface. */
+  /** With the engine's interface. */
   readonly model: Uint8Array
-  /** Folder that its weights are relative to. */
+  /** Base folder of its weights. */
   readonly folder: string
-  /** Whether several sequences can be computed in one run. */
+  /** True if several sequences can be computed in one run. */
   readonly batches: boolean
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
@@ -30,11 +30,11 @@ export interface ExportedModel {
   readonly parameters: number
   readonly precision: string
   readonly quantization: ModelInfo['quantization']
-  /** Everything that was read. */
+  /** All files read. */
   readonly files: readonly string[]
 }
 
-/** The graph of a run directory that holds an exported decoder; null for any other. */
+/** The graph of a run directory with an exported decoder; null for others. */
 export async function findExported(directory: string): Promise<string | null> {
   const genai = await readOptionalJsonObject(join(directory, GENAI))
   const model = genai?.model as { decoder?: { filename?: unknown } } | undefined
@@ -43,10 +43,10 @@ export async function findExported(directory: string): Promise<string | null> {
 }
 
 /**
- * Reads a decoder as onnxruntime-genai or Optimum have exported it.
+ * Reads a decoder exported by onnxruntime-genai or Optimum.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` when it is none that can be run, naming what it takes or lacks, and
- * `INF_RUN_DIR_*` when files are missing, broken or outside of the run directory.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` with the unsupported or missing part, and `INF_RUN_DIR_*` for files that are
+ * missing, broken or outside the run directory.
  */
 export async function readExported(
   directory: string,
@@ -91,7 +91,7 @@ async function readParts(file: string): Promise<OnnxParts> {
   throw new ConfigFields(file, {}).unsupported('opset', parts.opset, `${OLDEST_OPSET} or later`)
 }
 
-/** The metadata of the graph take precedence. */
+/** The metadata of the graph takes precedence. */
 function readConfig(
   parts: OnnxParts,
   { caches, logits }: ExportedNames,

@@ -3,7 +3,7 @@ import { ProtoWriter } from '../onnx/protobuf.ts'
 import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 import { protoFields } from './proto-fields.ts'
 
-/** Operators in graph order: new ones, or exported ones with other names for some values. */
+/** Operators in graph order: new ones, or exported ones with renamed values. */
 export type Piece =
   | { readonly graph: OnnxGraph }
   | { readonly nodes: readonly GraphNode[]; readonly renamed: ReadonlyMap<string, string> }
@@ -11,7 +11,7 @@ export type Piece =
 const GRAPH = 7
 const field = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const
 
-/** One model of exported weights, pieces of graphs, and the inputs and outputs of the own ones. */
+/** Builds one model from exported weights, graph pieces, and its own inputs and outputs. */
 export function joinGraphs(parts: OnnxParts, pieces: readonly Piece[]): Uint8Array {
   const [nodes, others] = [[] as Uint8Array[], [] as Uint8Array[]]
   for (const piece of pieces) {

@@ -3,7 +3,7 @@ import { type Precision, storedType } from '../onnx/graph.ts'
 import type { ExportedNames } from './adapt.ts'
 import type { OnnxParts } from './onnx-parts.ts'
 
-/** Names as Optimum writes them, and onnxruntime-genai where its configuration does not say. `%d` is the layer. */
+/** Names used by Optimum, and by onnxruntime-genai unless its configuration overrides them. `%d` is the layer. */
 const defaults = {
   input_ids: 'input_ids',
   attention_mask: 'attention_mask',
@@ -16,10 +16,10 @@ const defaults = {
 }
 
 /**
- * Finds inputs and outputs of an exported decoder. `decoder`: what `genai_config.json` says of them.
+ * Finds inputs and outputs of an exported decoder. `decoder`: its section in `genai_config.json`.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a graph that takes anything else, lacks one of them, or keeps its cache in
- * anything but one type of floating-point numbers.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown input, a missing one, or a cache that is not of one
+ * floating-point type.
  */
 export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields | null): ExportedNames {
   const fields = new ConfigFields(file, {})
@@ -77,7 +77,7 @@ function precisionOfType(type: number | undefined): Precision | null {
   return (['float32', 'float16', 'bfloat16'] as const).find(precision => storedType[precision] === type) ?? null
 }
 
-/** Values are renamed where the graph itself uses them, so no graph inside of an operator may. */
+/** Values are renamed at their uses in the main graph, so no subgraph may use them. */
 function refuseInnerUse(fields: ConfigFields, parts: OnnxParts, names: ExportedNames, caches: readonly string[]): void {
   const changed = [...caches, names.tokens, names.logits]
   for (const { operator, innerGraphs } of parts.nodes) {

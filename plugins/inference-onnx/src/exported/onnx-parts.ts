@@ -1,14 +1,14 @@
 import { type ProtoField, protoFields, textOf } from './proto-fields.ts'
 
-/** An operator of a graph. Attributes and whatever else it has stay as they are written. */
+/** An operator of a graph. Attributes and other fields stay encoded. */
 export interface GraphNode {
   readonly operator: string
   readonly domain: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  /** Attributes that are numbers. */
+  /** Numeric attributes. */
   readonly numbers: ReadonlyMap<string, number>
-  /** Values of outer graphs that graphs inside of it may read: not known, so any text in them counts. */
+  /** Values of outer graphs that its subgraphs may read: unknown, so any text in them counts. */
   readonly innerGraphs: readonly Uint8Array[]
   readonly rest: readonly Uint8Array[]
 }
@@ -16,7 +16,7 @@ export interface GraphNode {
 export interface GraphValue {
   readonly name: string
   readonly elementType: number
-  /** Numbers where the dimension is fixed, null where it is not. */
+  /** Numbers for fixed dimensions, null for others. */
   readonly shape: readonly (number | null)[]
 }
 
@@ -24,17 +24,17 @@ export interface GraphWeight {
   readonly name: string
   readonly elementType: number
   readonly elements: number
-  /** File that holds its bytes; null where the model itself does. */
+  /** File with its bytes; null if they are in the model. */
   readonly location: string | null
   readonly raw: Uint8Array
 }
 
-/** Parts of an ONNX model that are needed to change its interface. */
+/** Parts of an ONNX model that are needed to adapt its interface. */
 export interface OnnxParts {
   readonly irVersion: number
   /** Operator set of the standard domain. */
   readonly opset: number
-  /** Fields of the model that are copied: operator sets, functions, metadata. */
+  /** Fields copied from the model: operator sets, functions, metadata. */
   readonly modelFields: readonly Uint8Array[]
   readonly nodes: readonly GraphNode[]
   readonly inputs: readonly GraphValue[]
@@ -42,7 +42,7 @@ export interface OnnxParts {
   readonly weights: readonly GraphWeight[]
 }
 
-/** Takes an ONNX `ModelProto` apart. Throws an `Error` when it is none. */
+/** Decodes an ONNX `ModelProto`. Throws an `Error` for other data. */
 export function readOnnx(model: Uint8Array): OnnxParts {
   let irVersion = 0
   let opset = 0
@@ -103,7 +103,7 @@ function readNode(message: Uint8Array): GraphNode {
   return { operator, domain, inputs: get(1), outputs: get(2), numbers, innerGraphs, rest }
 }
 
-/** Of an attribute: field 2 is a float, field 3 a whole number. */
+/** In an attribute, field 2 is a float, field 3 an integer. */
 function numberOf({ number, integer, raw }: ProtoField): number {
   return number === 3 ? Number(integer) : Buffer.from(raw).readFloatLE(raw.length - 4)
 }
@@ -120,7 +120,7 @@ function readWeight(message: Uint8Array, raw: Uint8Array): GraphWeight {
   return { name, elementType, elements, location, raw }
 }
 
-/** A number by itself, or several packed into one field. */
+/** A single number, or several packed into one field. */
 function integersOf(field: ProtoField): readonly bigint[] {
   if (field.bytes.length === 0) return [field.integer]
   const packed: bigint[] = []

@@ -1,11 +1,11 @@
 /** One field of a protobuf message. */
 export interface ProtoField {
   readonly number: number
-  /** Of a field of varying length; empty otherwise. */
+  /** Content of a length-delimited field; empty otherwise. */
   readonly bytes: Uint8Array
-  /** Of a number that is written with as many bytes as it needs; 0 otherwise. */
+  /** Value of a varint field; 0 otherwise. */
   readonly integer: bigint
-  /** The whole field as it is written, to be copied into another message. */
+  /** The whole encoded field, to be copied into another message. */
   readonly raw: Uint8Array
 }
 
@@ -15,7 +15,10 @@ export function textOf(field: ProtoField): string {
   return text.decode(field.bytes)
 }
 
-/** The fields of a message, in the order in which they are written. Throws an `Error` with the byte where it breaks. */
+/**
+ * The fields of a message, in order. Throws an `Error` with the byte offset of the
+ * damage.
+ */
 export function* protoFields(message: Uint8Array): Generator<ProtoField> {
   let position = 0
   const fail = (reason: string) => new Error(`${reason} at byte ${position}`)

@@ -1,10 +1,10 @@
 import type { Dimension, OnnxGraph } from './graph.ts'
 
 /**
- * Adds the output `argmax`, int64 [rows, 1]: of each row of `logits`, float32 [rows, vocabulary], the token with the
- * largest one, of equals the first.
+ * Adds the output `argmax`, int64 [rows, 1]: the token with the largest logit in each row of `logits`, float32 [rows,
+ * vocabulary]; the first of equals.
  *
- * `TopK` says which of equals it takes, and unlike `ArgMax` it needs no cuDNN.
+ * `TopK` defines the order of equals and, unlike `ArgMax`, needs no cuDNN.
  */
 export function addArgmax(graph: OnnxGraph, logits: string, rows: Dimension): void {
   const one = graph.integers('argmax.count', [1])

@@ -70,7 +70,7 @@ export class Attention {
     )
   }
 
-  /** Query, key and value: as one value followed by two absent ones, or apart. */
+  /** Query, key and value: as one packed value followed by two absent ones, or separately. */
   #projections(layer: number, { queryKeyValue, norms }: LayerWeights, hidden: string): readonly string[] {
     const name = (part: string) => `layer.${layer}.${part}`
     const names = ['q', 'k', 'v'].map(name)

@@ -5,24 +5,24 @@ import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedT
 import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
-/** Of those that are null the family has none. */
+/** Null for norms that the family does not have. */
 export interface LayerNorms {
   readonly attention: ExternalTensor
-  /** Of what attention adds to the residual. */
+  /** Norm of the attention output. */
   readonly attentionOutput: ExternalTensor | null
-  /** Of every head's query and key. */
+  /** Norms of every head's query and key. */
   readonly heads: { readonly query: ExternalTensor; readonly key: ExternalTensor } | null
   readonly feedForward: ExternalTensor
-  /** Of what the feed-forward part adds to the residual. */
+  /** Norm of the feed-forward output. */
   readonly feedForwardOutput: ExternalTensor | null
 }
 
 export interface LayerWeights {
   readonly norms: LayerNorms
-  /** One projection with the rows of query, key and value after each other, or three. */
+  /** One projection with the concatenated rows of query, key and value, or three. */
   readonly queryKeyValue: Linear | readonly [query: Linear, key: Linear, value: Linear]
   readonly output: Linear
-  /** One projection with the rows of gate and up after each other, or two. */
+  /** One projection with the concatenated rows of gate and up, or two. */
   readonly gateUp: Linear | readonly [gate: Linear, up: Linear]
   readonly down: Linear
 }
@@ -32,25 +32,27 @@ export interface DecoderWeights {
   readonly embedding: ExternalTensor
   readonly layers: readonly LayerWeights[]
   readonly finalNorm: ExternalTensor
-  /** To `[vocabulary]`; its weight is the embedding itself where the two are tied. */
+  /** Projection to `[vocabulary]`; if tied, its weight is the embedding. */
   readonly head: Linear
 }
 
-/** How a graph meets its caller: names of the cache tensors, where lengths come from, which positions get logits. */
+/** Interface of a graph: names of the cache tensors, source of lengths, positions that get logits. */
 export interface DecoderSurface {
   pastName(layer: number, half: 'key' | 'value'): string
   presentName(layer: number, half: 'key' | 'value'): string
-  /** Names of a past's dynamic dimensions. */
+  /** Names of the past's dynamic dimensions. */
   readonly pastDimensions: { readonly batch: string; readonly length: string }
-  /** Declares the inputs that tell lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
+  /** Declares the inputs for lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
   lengths(graph: OnnxGraph): { readonly lastPositions: string; readonly total: string }
-  /** Declares the inputs that tell which positions get logits; the result takes their rows out of `[batch, sequence, n]`. */
+  /**
+   * Declares the inputs for the positions that get logits; the result selects their rows from `[batch, sequence, n]`.
+   */
   selector(graph: OnnxGraph): (states: string) => string
   readonly logitsShape: readonly Dimension[]
 }
 
 /**
- * The engine's own surface.
+ * The engine's own interface.
  *
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
@@ -86,14 +88,14 @@ export interface DecoderForm {
   readonly precision?: Precision
   /** See {@link OnnxGraph.fusedProducts}; default true. */
   readonly fusedProducts?: boolean
-  /** Whether it also computes the argmax; default false. */
+  /** True if it also computes the argmax; default false. */
   readonly argmax?: boolean
 }
 
 /**
- * The ONNX model of a decoder, with ten operators per layer in a plain family: packed projections, attention
- * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context. Logits are
- * float32 whatever the precision is.
+ * Builds the ONNX model of a decoder, with ten operators per layer in a plain family. It packs projections, fuses
+ * rotary embedding and an in-place cache into attention, and adds residuals inside the norms. `positions` bounds the
+ * context. Logits are always float32.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -120,7 +122,7 @@ export function buildDecoder(
     if (index === 0) hidden = norms.add('normed', residual, layer.norms.attention)
     let attended = attention.add(index, layer, hidden)
     if (index === weights.layers.length - 1) {
-      // Nothing attends to what follows the last attention, so only positions that get logits go on from there.
+      // Only attention needs the other positions, so after the last one only positions that get logits continue.
       attended = select(attended)
       residual = select(residual)
     }
@@ -144,7 +146,7 @@ export function buildDecoder(
   return graph.toBytes()
 }
 
-/** Logits in float32, kept within the soft cap where the model has one. */
+/** Logits in float32, limited by the model's soft cap, if any. */
 function addLogits(graph: OnnxGraph, { logitSoftcap }: DecoderConfig, hidden: string, head: Linear): void {
   if (logitSoftcap === null && graph.precision === 'float32') {
     linear(graph, 'logits', hidden, head)
@@ -185,8 +187,8 @@ function feedForward(
 }
 
 /**
- * `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. Unlike `Gelu`, `FastGelu`, which is the same
- * as its approximation, is there for bfloat16.
+ * `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. `FastGelu` equals the approximation of
+ * `Gelu`, and also supports bfloat16.
  */
 function activate(graph: OnnxGraph, activation: Activation, name: string, input: string): string {
   if (activation === 'silu') return graph.contrib('QuickGelu', [input], [name], { alpha: { float: 1 } })

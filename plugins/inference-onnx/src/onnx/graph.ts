@@ -4,14 +4,14 @@ import { ProtoWriter } from './protobuf.ts'
 export const elementType = { float32: 1, int32: 6, int64: 7 } as const
 export type ElementType = keyof typeof elementType
 
-/** Element types of weights; some of them no caller ever sees. */
+/** Element types of weights; some are internal. */
 export const storedType = { ...elementType, uint8: 2, int8: 3, float16: 10, bfloat16: 16 } as const
 export type StoredType = keyof typeof storedType
 
-/** Element types that a decoder can compute in. */
+/** Element types for the computation of a decoder. */
 export type Precision = 'float32' | 'float16' | 'bfloat16'
 
-/** A tensor whose bytes lie in a file: `location` is relative to the folder that the session is given. */
+/** A tensor stored in a file: `location` is relative to the folder passed to the session. */
 export interface ExternalTensor {
   readonly name: string
   /** Default float32. */
@@ -23,7 +23,7 @@ export interface ExternalTensor {
 }
 
 export type Dimension = number | string
-/** A whole number is an `INT` attribute; a float is written as `{ float }`. */
+/** A number is an `INT` attribute; a float is written as `{ float }`. */
 export type AttributeValue = number | string | { readonly float: number }
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
@@ -31,11 +31,11 @@ const MICROSOFT = 'com.microsoft'
 const OPSET = 21
 const IR_VERSION = 10
 
-/** Collects the nodes of one ONNX model and writes it as bytes. Values are named by strings; '' is an absent one. */
+/** Collects the nodes of one ONNX model and serialises it. Values are named by strings; '' is an absent one. */
 export class OnnxGraph {
   /** Precision of weights and activations. */
   readonly precision: Precision
-  /** Whether what computes it has `FusedMatMul`, which reads a matrix as if it were transposed. */
+  /** True if the device supports `FusedMatMul`, which reads a matrix as transposed. */
   readonly fusedProducts: boolean
   readonly #name: string
   readonly #nodes: ProtoWriter[] = []
@@ -77,12 +77,12 @@ export class OnnxGraph {
     return this.inPrecision(constant, 'float32', precision)
   }
 
-  /** A tensor in a file, in the graph's precision. What has to be converted is so once, when the session is made. */
+  /** A tensor in a file, in the graph's precision. Conversions happen once, when the session is created. */
   weight(tensor: ExternalTensor): string {
     return this.inPrecision(this.external(tensor), tensor.type ?? 'float32')
   }
 
-  /** A value of type `type` in the graph's precision, or in another; each conversion is made once. */
+  /** A value of type `type`, cast to the graph's precision or another one; each cast is added once. */
   inPrecision(value: string, type: StoredType, precision: Precision = this.precision): string {
     if (type === precision) return value
     const converted = `${value}.${precision}`
@@ -91,7 +91,7 @@ export class OnnxGraph {
     return converted
   }
 
-  /** A tensor in a file. Naming the same tensor twice is one initializer, so tied weights are stored once. */
+  /** A tensor in a file. The same tensor is one initializer, so tied weights are stored once. */
   external(tensor: ExternalTensor): string {
     const entry = (key: string, value: string) => new ProtoWriter().string(1, key).string(2, value)
     this.#initializers.set(

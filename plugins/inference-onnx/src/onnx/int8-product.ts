@@ -2,15 +2,15 @@ import { hadamardMatrix, rotationSize } from '../hadamard.ts'
 import type { OnnxGraph } from './graph.ts'
 import type { ChannelInt8Weight } from './linear.ts'
 
-/** Rows that are all zero must not be divided by zero. */
+/** Avoids a division by zero for rows of zeros. */
 const MIN_PEAK = 1e-20
 const LARGEST = 127
 /** Signed inputs have no fast kernel on x64, so 0 is stored as 128. */
 const ZERO_POINT = 128
 
 /**
- * Adds `input * weight^T`, called `name`. Every row of the input is rotated and rounded to 8 bits by its own largest
- * magnitude, so that a row's result depends on no other row. The sums are whole numbers, hence exact: a token's result is
+ * Adds `input * weight^T`, called `name`. Every input row is rotated and rounded to 8 bits by its own largest
+ * magnitude, so a row's result is independent of other rows. The sums are integers, hence exact: a token's result is
  * the same by itself and in a batch.
  */
 export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weight: ChannelInt8Weight): void {
@@ -33,7 +33,7 @@ export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weig
   graph.node('Mul', [product, peak], name)
 }
 
-/** As the weights were rotated when they were quantised. */
+/** Same rotation as in the quantisation of the weights. */
 function rotateInput(graph: OnnxGraph, name: string, input: string, size: number): string {
   const matrix = new Uint8Array(hadamardMatrix(size).buffer)
   const hadamard = graph.constant(`int8.hadamard.${size}`, 'float32', [size, size], matrix)

@@ -1,7 +1,7 @@
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
 import { multiplyInt8 } from './int8-product.ts'
 
-/** A weight in one of the forms that a graph can multiply by. All of them stand for a matrix `[out, in]`. */
+/** A weight in one of the supported forms of matrix multiplication. All of them represent a matrix `[out, in]`. */
 export type LinearWeight = FloatWeight | JoinedWeight | ChannelInt8Weight | BlockInt4Weight
 
 /** F32 `[out, in]`, as checkpoints store it. */
@@ -10,7 +10,7 @@ export interface FloatWeight {
   readonly values: ExternalTensor
 }
 
-/** Several matrices `[out, in]` under each other. They are joined once, when the session is made. */
+/** Several matrices `[out, in]`, concatenated by rows. They are joined once, when the session is created. */
 export interface JoinedWeight {
   readonly form: 'joined'
   readonly parts: readonly ExternalTensor[]
@@ -30,7 +30,7 @@ export interface BlockInt4Weight {
   readonly form: 'block-int4'
   readonly inputs: number
   readonly outputs: number
-  /** uint8 `[out, blocks, BLOCK / 2]`, the earlier weight in the lower half; what goes beyond `in` is 8. */
+  /** uint8 `[out, blocks, BLOCK / 2]`, the earlier weight in the lower half; padding after `in` is 8. */
   readonly values: ExternalTensor
   /** F32 `[out * blocks]`. */
   readonly scales: ExternalTensor
@@ -43,7 +43,7 @@ export const BLOCK = 32
 export interface Linear {
   readonly weight: LinearWeight
   readonly bias: ExternalTensor | null
-  /** Set where the factors of an adapter are inputs of the graph. */
+  /** Set if the factors of an adapter are graph inputs. */
   readonly lowRank?: LowRankInputs
 }
 
@@ -64,7 +64,7 @@ export function linear(graph: OnnxGraph, name: string, input: string, source: Li
   return lowRank === undefined ? name : addLowRank(graph, name, input, sum, lowRank)
 }
 
-/** Adds `base + (input * a) * b`; the small products are float32 whatever the graph's precision is. */
+/** Adds `base + (input * a) * b`; the small products are always float32. */
 function addLowRank(graph: OnnxGraph, name: string, input: string, base: string, lowRank: LowRankInputs): string {
   const rank = `${lowRank.name}.rank`
   const a = graph.input(`${lowRank.name}.a`, 'float32', [lowRank.inputs, rank])
@@ -75,8 +75,8 @@ function addLowRank(graph: OnnxGraph, name: string, input: string, base: string,
 }
 
 /**
- * The rows of an embedding that belong to some tokens, called `name`: `[batch, sequence]` to `[batch, sequence, in]`.
- * What is stored in another precision than the graph's is converted row by row.
+ * Embedding rows of tokens, called `name`: `[batch, sequence]` to `[batch, sequence, in]`.
+ * Rows stored in another precision are converted on lookup.
  */
 export function embed(graph: OnnxGraph, name: string, tokens: string, weight: ExternalTensor): string {
   const rows = graph.node('Gather', [graph.external(weight), tokens], name, { axis: 0 })
@@ -103,13 +103,13 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
         N: weight.outputs,
         bits: 4,
         block_size: BLOCK,
-        // Inputs are rounded to int8 by block too, which is what the processor multiplies fast.
+        // Inputs are also rounded to int8 by block, which the processor multiplies fast.
         accuracy_level: 4
       })
   }
 }
 
-/** Adds `input * matrix^T`. Where it cannot be had in one, the matrix is transposed once, when the session is made. */
+/** Adds `input * matrix^T`. Without a fused operator, the matrix is transposed once, when the session is created. */
 function multiplyTransposed(graph: OnnxGraph, name: string, input: string, matrix: string): void {
   if (graph.fusedProducts) graph.contrib('FusedMatMul', [input, matrix], [name], { transB: 1 })
   else graph.node('MatMul', [input, graph.node('Transpose', [matrix], `${name}.transposed`)], name)

@@ -39,7 +39,7 @@ export class Norms {
     return this.#graph.node('Reshape', [this.add(`${name}.heads.normed`, rows, weight), joined], name)
   }
 
-  /** Only constants go into the sum, so it is computed once, when the session is created. */
+  /** The sum has only constant operands, so it is computed once, when the session is created. */
   #gain(weight: ExternalTensor): string {
     const graph = this.#graph
     if (!this.#zeroCentred) return graph.weight(weight)

@@ -1,7 +1,7 @@
 const utf8 = new TextEncoder()
 
 /**
- * Writes one protobuf message. Parts are kept as they are and joined once, so a large tensor is copied a single time.
+ * Writes one protobuf message. Parts are kept as references and joined once, so a large tensor is copied only once.
  *
  * Wire format: https://protobuf.dev/programming-guides/encoding
  */
@@ -9,7 +9,7 @@ export class ProtoWriter {
   readonly #parts: Uint8Array[] = []
   #byteLength = 0
 
-  /** `int32`, `int64` and enum fields; negative numbers take ten bytes as the format asks. */
+  /** `int32`, `int64` and enum fields; negative numbers take ten bytes. */
   integer(field: number, value: number | bigint): this {
     this.#tag(field, 0)
     return this.#push(varint(value))
@@ -39,7 +39,7 @@ export class ProtoWriter {
     return this
   }
 
-  /** A field that is written already, its tag included. */
+  /** An encoded field, with its tag. */
   raw(field: Uint8Array): this {
     return this.#push(field)
   }
