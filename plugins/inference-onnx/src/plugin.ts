@@ -86,7 +86,7 @@ export default definePlugin({
   }
 })
 
-/** ONNX Runtime's own library; null where it is not installed. */
+/** ONNX Runtime's own library; null if not installed. */
 function ownCore(): { readonly path: string; readonly version: string } | null {
   const require = ownRequire()
   try {

@@ -5,14 +5,14 @@ import { inferenceErrors } from './errors.ts'
 export type QuantizationChoice = NonNullable<LoadOptions['quantization']>
 export const quantizationChoices: readonly QuantizationChoice[] = ['auto', 'none', 'q8', 'q4']
 
-/** Below this number of weights `auto` quantises nothing: such models are fast anyway, and the smaller, the more it costs. */
+/** Minimum number of weights for quantisation by `auto`: smaller models are fast anyway, and lose more quality. */
 const MIN_PARAMETERS = 256_000_000
 
 /**
- * How the weights of a model are held. `auto` takes `q8` for larger models on a processor: it is the fastest at reading
- * prompts and answers hardly change by it, where those of `q4` do. Other devices have fast half precision.
+ * Representation of a model's weights. `auto` takes `q8` for larger models on a processor: it reads prompts fastest,
+ * and changes answers hardly, unlike `q4`. Other devices have fast half precision.
  *
- * Throws `INF_OPTION_INVALID` for a word that is no choice.
+ * Throws `INF_OPTION_INVALID` for an unknown word.
  */
 export function chooseQuantization(
   choice: QuantizationChoice,

@@ -2,18 +2,18 @@ import type { ConfigFields } from './config-fields.ts'
 import type { Rope } from './rope.ts'
 
 export interface ScalingInput {
-  /** The object that names the kind of scaling. */
+  /** The configuration object of the scaling. */
   readonly parameters: ConfigFields
   readonly base: number
   /** Inverse frequencies without scaling. */
   readonly frequencies: readonly number[]
   /** `max_position_embeddings`. */
   readonly positions: number
-  /** Positions of the model before its context was extended. */
+  /** Positions of the model before the context extension. */
   readonly original: number
 }
 
-/** Extends a rotary embedding to more positions than a model was first trained with. */
+/** Extends a rotary embedding beyond the positions of the original training. */
 export type RopeScaling = (input: ScalingInput) => { readonly rope: Rope; readonly contextLength: number }
 
 /** By `rope_type`. */
@@ -26,16 +26,16 @@ function linear({ parameters, frequencies, positions }: ScalingInput) {
 }
 
 /**
- * Raises the base with the length of the sequence, once it is longer than `max_position_embeddings`. Keys in a cache
- * were rotated with another base then, so the context ends where that would begin: up to there nothing is scaled.
+ * Raises the base with the sequence length beyond `max_position_embeddings`. Cached keys would
+ * then have another base, so the context ends at that length and nothing is scaled.
  */
 function dynamic({ frequencies, positions }: ScalingInput) {
   return { rope: fixed(frequencies), contextLength: positions }
 }
 
 /**
- * Divides low frequencies by `factor`, with a smooth passage between `low_freq_factor` and `high_freq_factor`
- * (Llama 3.1 model card).
+ * Divides low frequencies by `factor`, with a smooth transition between `low_freq_factor` and `high_freq_factor` (Llama
+ * 3.1 model card).
  */
 function llama3({ parameters, frequencies, positions, original }: ScalingInput) {
   const factor = parameters.number('factor')
@@ -52,8 +52,8 @@ function llama3({ parameters, frequencies, positions, original }: ScalingInput) 
 }
 
 /**
- * Keeps frequencies that turn more than `beta_fast` times within the original context, divides those that turn less than
- * `beta_slow` times by `factor`, and mixes between them (https://arxiv.org/abs/2309.00071).
+ * Keeps frequencies with more than `beta_fast` turns in the original context, divides those with fewer than `beta_slow`
+ * turns by `factor`, and interpolates between them (https://arxiv.org/abs/2309.00071).
  */
 function yarn({ parameters, base, frequencies, positions, original }: ScalingInput) {
   const factor = parameters.number('factor', positions / original)
@@ -82,8 +82,8 @@ function yarnMagnitude(parameters: ConfigFields, factor: number): number {
 
 /**
  * Divides each frequency by a separate factor: `short_factor` for contexts up to the original one, `long_factor` beyond
- * (https://arxiv.org/abs/2402.13753). Keys in a cache keep the factors they were rotated with, so the whole context
- * decides, not the sequence.
+ * (https://arxiv.org/abs/2402.13753). Cached keys keep their factors, so the context length decides, not the sequence
+ * length.
  */
 function longrope({ parameters, frequencies, positions, original }: ScalingInput) {
   const divide = (name: string) => {

@@ -3,32 +3,31 @@ import { inferenceErrors } from './errors.ts'
 import type { FamilyTraits } from './model-families.ts'
 import { type RopeScaling, scalings } from './rope-scaling.ts'
 
-/** Elements of one table: up to four lie inside of the model, which protobuf limits to 2 GiB. */
+/** Maximum elements of one table: up to four are stored inside the model, which protobuf limits to 2 GiB. */
 const MAX_TABLE = 2 ** 26
 
 /** Rotary position embedding. */
 export interface Rope {
-  /** Inverse frequencies, scaling applied, one per pair of rotated dimensions: what they leave of a head is not rotated. */
+  /** Scaled inverse frequencies, one per pair of rotated dimensions; the rest of a head is not rotated. */
   readonly inverseFrequencies: readonly number[]
-  /** Cosines and sines are multiplied by it. */
+  /** Factor of cosines and sines. */
   readonly magnitude: number
-  /** Replacement of the frequencies for a context with more positions than `beyond`. */
+  /** Alternative frequencies for a context of more than `beyond` positions. */
   readonly long: { readonly beyond: number; readonly inverseFrequencies: readonly number[] } | null
 }
 
 export interface Ropes {
   readonly rope: Rope
-  /** Of layers with a window; the same where they have none. */
+  /** For layers with a window; otherwise the same. */
   readonly windowRope: Rope
-  /** Positions that the model was made for, scaling counted. */
+  /** Positions that the model supports, scaling included. */
   readonly contextLength: number
 }
 
 /**
- * Reads `rope_theta` with `rope_scaling`, or the newer `rope_parameters` that holds both, for each kind of layer where
- * the family has two.
+ * Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` with both, for each kind of layer.
  *
- * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a kind of scaling that is not known.
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for an unknown kind of scaling.
  */
 export function parseRope(fields: ConfigFields, traits: FamilyTraits, headSize: number): Ropes {
   const stated = fields.section('rope_parameters') ?? fields.section('rope_scaling')
@@ -87,8 +86,8 @@ function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {
 /**
  * Cosines and sines of every position: two tables of shape `[positions, pairs]`.
  *
- * Throws `INF_OUT_OF_MEMORY` when they would not fit into a model. Frequencies and angles are rounded to single precision
- * first, since that is what the models were trained with.
+ * Throws `INF_OUT_OF_MEMORY` if they do not fit into a model. Frequencies and angles are rounded to single
+ * precision first, as in the training of the models.
  */
 export function rotaryTables(rope: Rope, positions: number): { cos: Float32Array; sin: Float32Array } {
   const long = rope.long !== null && positions > rope.long.beyond

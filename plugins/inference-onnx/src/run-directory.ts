@@ -9,7 +9,7 @@ import { readHandoff } from './handoff.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 import { readShards, type Shards } from './shards.ts'
 
-/** Everything a run directory says, checked for its form; whether it fits the model is checked where it is used. */
+/** Contents of a run directory, with checked syntax; later code checks that they fit the model. */
 export interface RunDirectory {
   readonly path: string
   /** `config.json`. */
@@ -18,26 +18,26 @@ export interface RunDirectory {
   readonly generation: Record<string, unknown> | null
   readonly tokenizer: Record<string, unknown>
   readonly tokenizerConfiguration: Record<string, unknown> | null
-  /** `chat_template.jinja`, which newer exports use instead of a field of the tokenizer's configuration. */
+  /** `chat_template.jinja`, used by newer exports instead of a field in the tokenizer's configuration. */
   readonly chatTemplate: string | null
-  /** A decoder's graph that was exported before: then there are no tensors. Null otherwise. */
+  /** A previously exported decoder graph; then there are no tensors. Null otherwise. */
   readonly exported: string | null
   readonly tensors: ReadonlyMap<string, TensorEntry>
-  /** Whether adapter and merged weights count, if there are any. */
+  /** True to apply the adapter and merged weights, if any. */
   readonly adapted: boolean
   readonly adapter: Adapter | null
-  /** Whether the tensors are those of the base model: no adapter, and none of them merged. */
+  /** True if the tensors are the base model's: without an adapter and merged tensors. */
   readonly plain: boolean
   readonly handoff: ExternalServingHandoff | null
-  /** Absolute paths of all files that were found and count for the model. */
+  /** Absolute paths of all files that determine the model. */
   readonly files: readonly string[]
 }
 
 /**
- * Reads a run directory except for the weights' own bytes.
+ * Reads a run directory except the weight data.
  *
- * With `adapter` false neither the adapter nor `merged.safetensors` is applied where a base tensor exists.
- * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, naming the file.
+ * With `adapter` false, skips the adapter, and skips `merged.safetensors` if a base tensor exists.
+ * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, with the file.
  */
 export async function readRunDirectory(path: string, options: { readonly adapter: boolean }): Promise<RunDirectory> {
   await requireDirectory(path)

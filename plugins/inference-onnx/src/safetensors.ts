@@ -3,7 +3,7 @@ import { inferenceErrors } from './errors.ts'
 import { fileError } from './files.ts'
 import { findDuplicateKey } from './json-scan.ts'
 
-/** Bits per element of every element type that the format knows. */
+/** Bits per element of every element type in the format. */
 const bitsOf = {
   BOOL: 8,
   U8: 8,
@@ -33,9 +33,9 @@ export interface TensorEntry {
   readonly name: string
   readonly dtype: Dtype
   readonly shape: readonly number[]
-  /** Absolute path of the file that holds it. */
+  /** Absolute path of its file. */
   readonly file: string
-  /** First byte, counted from the start of the file. */
+  /** Offset of its first byte in the file. */
   readonly offset: number
   readonly byteLength: number
 }
@@ -47,7 +47,7 @@ export interface SafetensorsFile {
 }
 
 const LENGTH_BYTES = 8
-/** The limit of the reference implementation: a larger header is an attack or another format. */
+/** The reference implementation's limit: a larger header is an attack or another format. */
 const MAX_HEADER_BYTES = 100_000_000
 
 /**
@@ -78,7 +78,7 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
 /**
  * Checks a header and returns its tensors by name, with offsets counted from the start of the file.
  *
- * The tensors must cover the data without overlap and without a hole, as the format demands.
+ * The tensors must cover the data without overlaps and gaps, as the format requires.
  */
 export function parseSafetensorsHeader(
   path: string,

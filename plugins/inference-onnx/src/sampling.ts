@@ -5,7 +5,7 @@ import { sumOfWeights } from './token-weights.ts'
 
 const DEFAULT_TEMPERATURE = 0.7
 const DEFAULT_REPEAT_LAST_N = 64
-/** Candidates that are ranked at first; the number grows while top-p asks for more. */
+/** Initial number of ranked candidates; grows if top-p needs more. */
 const FIRST_RANKED = 64
 
 interface Weighted {
@@ -26,16 +26,16 @@ export class Sampler {
     this.#temperature = options.temperature ?? DEFAULT_TEMPERATURE
   }
 
-  /** Whether, without a mask, the argmax is always chosen. */
+  /** True if, without a mask, the argmax is always chosen. */
   get greedy(): boolean {
     return this.#temperature === 0 && (this.#options.logitBias?.size ?? 0) === 0 && !this.#penalises
   }
 
   /**
-   * Changes `logits` in place by penalties, bias and mask, then chooses.
+   * Applies penalties, bias and mask to `logits` in place, then chooses.
    *
-   * Order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history` is prompt and completion so far.
-   * `allowed` has one bit for each token; without it every token may be chosen.
+   * Order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history` holds the prompt and the
+   * completion so far. `allowed` has one bit per token; without it, all tokens are allowed.
    */
   sample(logits: Float32Array, history: readonly number[], allowed?: Uint32Array): number {
     this.#adjust(logits, history)
@@ -85,7 +85,7 @@ export class Sampler {
     }
   }
 
-  /** Of all tokens whose weight is at least `minP`. Null where rounding leaves a rest at the end. */
+  /** Samples from all tokens with a weight of at least `minP`. Null if rounding leaves a remainder. */
   #drawFromAll(logits: Float32Array, best: number, minP: number): number | null {
     if (this.#weights.length !== logits.length) this.#weights = new Float64Array(logits.length)
     const weights = this.#weights
@@ -105,7 +105,7 @@ export class Sampler {
     return null
   }
 
-  /** The `limit` most likely tokens, cut after the one with which their share of the whole reaches `topP`. */
+  /** The `limit` most likely tokens, up to the one at which their cumulative probability reaches `topP`. */
   #truncate(
     logits: Float32Array,
     weigh: (token: number) => number,
@@ -131,9 +131,9 @@ export class Sampler {
   }
 
   /**
-   * Of the `limit` most likely tokens those whose surprise is closest to what is expected of their distribution, most
-   * likely first, cut after the one with which their share of the whole reaches `typicalP`: locally typical sampling
-   * (https://arxiv.org/abs/2202.00666).
+   * Locally typical sampling (https://arxiv.org/abs/2202.00666): of the `limit` most likely tokens, those with a
+   * surprise closest to the entropy. Most likely first, up to the one at which their cumulative probability reaches
+   * `typicalP`.
    */
   #typical(logits: Float32Array, limit: number, typicalP: number): Weighted[] {
     const pool = limit < logits.length ? largest(logits, limit) : null
@@ -141,7 +141,7 @@ export class Sampler {
     const weights = new Float64Array(values.length)
     const best = argmax(values)
     const total = sumOfWeights(values, best, this.#temperature, weights)
-    // A surprise is what the logit lacks to the best one, up to a factor and a summand that are the same for all.
+    // The surprise is the distance to the best logit, up to a factor and an offset that are equal for all.
     const lack = values.map(value => (values[best] as number) - value)
     let expected = 0
     for (let i = 0; i < lack.length; i++) {
@@ -159,7 +159,7 @@ export class Sampler {
   }
 }
 
-/** Candidates in their order, cut after the one with which their share of `total` reaches `share`. */
+/** Candidates in order, up to the one at which their share of `total` reaches `share`. */
 function shareOf(
   share: number,
   ranked: readonly Weighted[],

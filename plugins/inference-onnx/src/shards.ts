@@ -8,15 +8,16 @@ const INDEX = 'model.safetensors.index.json'
 
 export interface Shards {
   readonly tensors: ReadonlyMap<string, TensorEntry>
-  /** Every file that was read, the index included. */
+  /** All files read, including the index. */
   readonly files: readonly string[]
 }
 
 /**
- * The tensors of the weight files in a folder: those that `model.safetensors.index.json` lists, else every
- * `*model*.safetensors`. Null when the folder holds none.
+ * The tensors of the weight files in a folder: those in `model.safetensors.index.json`, else every
+ * `*model*.safetensors`. Null if the folder has none.
  *
- * Throws `INF_RUN_DIR_FILE_MISSING` for an absent shard, `INF_RUN_DIR_PATH_UNSAFE` for an index that leaves the folder.
+ * Throws `INF_RUN_DIR_FILE_MISSING` for a missing shard, `INF_RUN_DIR_PATH_UNSAFE` for an index with a path outside the
+ * folder.
  */
 export async function readShards(folder: string): Promise<Shards | null> {
   const indexFile = join(folder, INDEX)
@@ -97,7 +98,7 @@ function isShard(name: string): boolean {
   return name.endsWith('.safetensors') && name.includes('model') && !name.startsWith('adapter_')
 }
 
-/** `model-00002-of-00003.safetensors` says how many there are: name the first one that is absent. */
+/** `model-00002-of-00003.safetensors` contains the total: reports the first missing one. */
 function checkNumbering(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const [, stem, digits, total] = /^(.*-)(\d+)-of-(\d+)\.safetensors$/.exec(name) ?? []

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { ChatMessage, ChatTool } from '@svc/contracts'
 import { JinjaTemplate } from './jinja.ts'
 
-/** JSON with the blanks that Python puts into it, which is what models have read. */
+/** JSON with Python's spaces, as in the models' training data. */
 const asPython = new JinjaTemplate('{{ tools | tojson }}')
 
-/** Requirements of templates on their messages, found from the way they read them. */
+/** What templates require of messages, detected from their source. */
 export class TemplateMessages {
-  /** Some families refuse the id of a call that has not nine letters and digits. */
+  /** Some families require call ids of nine letters and digits. */
   readonly #shortIds: boolean
-  /** Some read tools as text in a field of the system's message, and nowhere else. */
+  /** Some read tools only as text in a field of the system message. */
   readonly #toolsInSystem: boolean
 
   constructor(source: string) {
@@ -17,7 +17,7 @@ export class TemplateMessages {
     this.#toolsInSystem = /message(?:\.tools\b|\[\s*['"]tools['"]\s*\])/.test(source)
   }
 
-  /** Messages with the field names that templates of public models read. `clean` is applied to every text. */
+  /** Messages with the field names of public models' templates. `clean` is applied to every text. */
   convert(
     messages: readonly ChatMessage[],
     tools: readonly ChatTool[],

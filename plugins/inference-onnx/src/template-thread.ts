@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { inferenceErrors } from './errors.ts'
 
-/** Threads take no TypeScript: the program is next to the compiled plugin. */
+/** Threads cannot load TypeScript: the program is next to the compiled plugin. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../dist/template-worker.cjs' : './template-worker.cjs',
   import.meta.url
 )
-/** Ten times what the templates of public models take. */
+/** Ten times the need of public models' templates. */
 const MAX_STEPS = 20_000
 /** Backstop for a single long step, such as a filter on a long text. Generous, since a busy machine is slow. */
 const MAX_RENDER_MS = 1000
@@ -16,7 +16,7 @@ const MAX_WAITING = 64
 export interface TemplateJob {
   readonly source: string
   readonly variables: Readonly<Record<string, unknown>>
-  /** The time that the template may show, in milliseconds since 1970. */
+  /** Clock of the template, in milliseconds since 1970. */
   readonly now: number
   readonly maxSteps: number
 }
@@ -29,8 +29,8 @@ interface Renderer {
 }
 
 /**
- * Renders templates of clients in a separate thread, one after the other, with limits on steps, time and memory. A
- * thread that reaches the limit of time or memory is ended; the next template gets a new one.
+ * Renders templates of clients one by one in a separate thread, with limits on steps, time and memory. A
+ * thread at its time or memory limit is terminated; the next template gets a new one.
  */
 export class TemplateThread {
   #renderer: Renderer | null = null
@@ -86,12 +86,12 @@ export class TemplateThread {
 function start(): Renderer {
   const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
   const ready = nextMessage(worker)
-  // The caller that awaits the next message sees rejections.
+  // The caller that awaits the next message receives rejections.
   worker.on('error', () => undefined)
   return { worker, ready }
 }
 
-/** The next message of a worker. Rejects when the worker fails or ends first. */
+/** The next message of a worker. Rejects if the worker fails or ends first. */
 function nextMessage(worker: Worker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const settle = (done: () => void) => {

@@ -1,4 +1,4 @@
-/** A token on its way out. `text` is its visible text by itself. */
+/** A token waiting for output. `text` is its own visible text. */
 export interface StreamToken<A> {
   readonly bytes: Uint8Array
   readonly data: A
@@ -11,17 +11,17 @@ export interface Piece<A> {
 }
 
 /**
- * Joins tokens into text that can be shown at once.
+ * Joins tokens into text that can be shown immediately.
  *
- * A piece never ends inside a UTF-8 sequence, and never holds what may yet turn out to be the beginning of a stop
- * string. The pieces of a stream, put together, are the decoded bytes up to the first stop string.
+ * A piece never ends inside a UTF-8 sequence, and never contains a possible prefix of a stop string. The concatenated
+ * pieces are the decoded bytes up to the first stop string.
  */
 export class TextStream<A> {
   readonly #stops: readonly string[]
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   /** Decoded, not yet shown. */
   #held = ''
-  /** Tokens not yet handed out, with the length of held text at which each one's text ends. */
+  /** Held tokens, each with the end offset of its text in the held text. */
   #tokens: { end: number; data: A }[] = []
   #stopped = false
 
@@ -29,12 +29,12 @@ export class TextStream<A> {
     this.#stops = stops.filter(stop => stop !== '')
   }
 
-  /** Whether a stop string was found: nothing more will come. */
+  /** True after a stop string: no more text follows. */
   get stopped(): boolean {
     return this.#stopped
   }
 
-  /** Takes one token; returns what can be shown now, or null. */
+  /** Takes one token; returns text to show now, or null. */
   push({ bytes, data }: StreamToken<A>): Piece<A> | null {
     const from = this.#held.length
     this.#held += this.#decoder.decode(bytes, { stream: true })
@@ -42,7 +42,7 @@ export class TextStream<A> {
     return this.#advance(from)
   }
 
-  /** Ends the stream: returns what is left, cut UTF-8 as U+FFFD. */
+  /** Ends the stream: returns the rest, with incomplete UTF-8 as U+FFFD. */
   finish(): Piece<A> | null {
     if (this.#stopped) return null
     const from = this.#held.length
@@ -61,7 +61,7 @@ export class TextStream<A> {
 
   #stopAt(index: number): Piece<A> | null {
     this.#stopped = true
-    // A token that straddles the stop string is shown in part, so it belongs to this piece.
+    // A token across the stop string is shown in part, so it belongs to this piece.
     const shown = this.#tokens.filter((_, i) => (this.#tokens[i - 1]?.end ?? 0) < index)
     const text = this.#held.slice(0, index)
     this.#held = ''
@@ -78,8 +78,8 @@ export class TextStream<A> {
   }
 
   /**
-   * Index of the stop string that is complete first, of several that end together the longest, so that the result does
-   * not depend on how the text was cut into tokens. Only those that end after `from` can be new.
+   * Index of the stop string that ends first; the longest of those that end together, so that tokenisation does not
+   * affect the result. Only matches that end after `from` are new.
    */
   #findStop(from: number): number | null {
     let [index, end] = [-1, Number.POSITIVE_INFINITY]
@@ -93,7 +93,7 @@ export class TextStream<A> {
     return index === -1 ? null : index
   }
 
-  /** Length of the longest end of the held text that begins a stop string. */
+  /** Length of the longest suffix of the held text that is a prefix of a stop string. */
   #possibleStopLength(): number {
     let longest = 0
     for (const stop of this.#stops) {

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 
 /**
- * Threads that help a computation: the processors that this process may use, hardware threads of one core counted once
- * where the system reports it (Linux).
+ * Number of threads for a computation: the processors available to this process. Hardware threads of one core count
+ * once if the system reports them (Linux).
  */
 export async function physicalParallelism(): Promise<number> {
   const allowed = availableParallelism()

@@ -1,8 +1,8 @@
 /** How a tokenizer's decoder turns tokens into bytes. */
 export interface TokenDecoder {
-  /** Bytes of one token, of the vocabulary or added. */
+  /** Bytes of one token, from the vocabulary or added. */
   bytes(token: string): Uint8Array
-  /** Spaces that are dropped where a text begins, which the encoder put there. */
+  /** Leading spaces to drop, which the encoder added. */
   readonly leadingSpaces: number
 }
 
@@ -18,8 +18,8 @@ interface DecoderConfig {
 const utf8 = new TextEncoder()
 
 /**
- * The decoder of a `tokenizer.json`; null for kinds that do not work token by token (none of the decoder-only models
- * uses one). Known are byte-level BPE, and SentencePiece with byte fallback.
+ * The decoder of a `tokenizer.json`; null for kinds that do not work per token, which no decoder-only model uses.
+ * Supports byte-level BPE, and SentencePiece with byte fallback.
  */
 export function tokenDecoder(configuration: unknown): TokenDecoder | null {
   const parts = flatten(configuration)
@@ -40,7 +40,7 @@ function flatten(configuration: unknown): DecoderConfig[] {
   return config.type === 'Sequence' && Array.isArray(config.decoders) ? config.decoders.flatMap(flatten) : [config]
 }
 
-/** The character that stands for a space, if this part of a decoder replaces one. */
+/** The character that represents a space, if this decoder step replaces one. */
 function spaceMarker(part: DecoderConfig): string | null {
   if (part.type === 'Metaspace') return typeof part.replacement === 'string' ? part.replacement : '▁'
   const replaces = part.type === 'Replace' && part.content === ' ' && typeof part.pattern?.String === 'string'
@@ -53,7 +53,7 @@ function sentencePieceBytes(token: string, marker: string): Uint8Array {
 }
 
 /**
- * GPT-2's byte-level alphabet: printable bytes stand for themselves, the others for characters from U+0100 on, in order.
+ * GPT-2's byte-level alphabet: printable bytes map to themselves, others to characters from U+0100 on, in order.
  */
 const byteOfCharacter = new Map<string, number>()
 {
@@ -68,7 +68,7 @@ function byteLevelBytes(token: string): Uint8Array {
   const bytes: number[] = []
   for (const character of token) {
     const byte = byteOfCharacter.get(character)
-    // A character outside the alphabet can only come from a token that was added as plain text.
+    // A character outside the alphabet can only come from an added plain-text token.
     if (byte === undefined) return utf8.encode(token)
     bytes.push(byte)
   }

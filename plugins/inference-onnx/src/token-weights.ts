@@ -1,16 +1,16 @@
-/** Parts of a doubling in {@link parts}. */
+/** Steps per doubling in {@link parts}. */
 const PARTS = 1024
 /** 2^(i / PARTS) */
 const parts = Float64Array.from({ length: PARTS }, (_, i) => 2 ** (i / PARTS))
-/** 2^-i; smaller weights are negligible next to the argmax. */
+/** 2^-i; smaller weights are negligible relative to the argmax. */
 const halves = Float64Array.from({ length: 65 }, (_, i) => 2 ** -i)
 const PART = Math.LN2 / PARTS
 
 /**
- * Sum of all tokens' weights, `exp((logit - best logit) / temperature)`; `weights` receives them where it is given.
+ * Sum of all tokens' weights, `exp((logit - best logit) / temperature)`; optionally stores them in `weights`.
  *
- * The power is looked up in tables and corrected by two terms of its series, which leaves a relative error below 1e-10:
- * over a large vocabulary, exponential functions are what sampling spends its time on.
+ * Uses table lookups and two series terms, with a relative error below 1e-10: for a large vocabulary, `exp` dominates
+ * sampling time.
  */
 export function sumOfWeights(logits: Float32Array, best: number, temperature: number, weights?: Float64Array): number {
   const highest = logits[best] as number

@@ -3,9 +3,9 @@ import { inferenceErrors } from './errors.ts'
 import { beginningNames } from './text-beginning.ts'
 import { type TokenDecoder, tokenDecoder } from './token-bytes.ts'
 
-/** Text to token ids and back, as one `tokenizer.json` says. */
+/** Converts text to token ids and back, as defined by a `tokenizer.json`. */
 export class Tokenizer {
-  /** Tokens that the model expects at the beginning of every text. */
+  /** Tokens that the model expects at the start of every text. */
   readonly beginning: readonly number[]
   readonly #file: string
   readonly #definition: Record<string, unknown>
@@ -13,7 +13,10 @@ export class Tokenizer {
   readonly #full: HuggingFaceTokenizer
   readonly #decoder: TokenDecoder
   readonly #added: ReadonlyMap<number, { readonly content: string; readonly special: boolean }>
-  /** Knows no special token, for texts in which their names are mere text. Made on first need: it is as large again. */
+  /**
+   * Without special tokens, for texts in which their names are plain text. Created on first use: it takes as much
+   * memory again.
+   */
   #plain: HuggingFaceTokenizer | undefined
 
   /** `file` is shown in messages. Throws `INF_RUN_DIR_MALFORMED` or `INF_TOKENIZER_UNSUPPORTED`. */
@@ -36,24 +39,24 @@ export class Tokenizer {
     this.beginning = beginningNames(definition.post_processor, this.#configuration).flatMap(name => this.id(name) ?? [])
   }
 
-  /** `special`: whether names of special tokens become those tokens. No token is added that the text does not show. */
+  /** `special`: true if names of special tokens become those tokens. Adds no token that is not in the text. */
   encode(text: string, special: boolean): number[] {
     const tokenizer: HuggingFaceTokenizer =
       special || !this.#mentionsSpecial(text) ? this.#full : this.#withoutSpecial()
-    // An unknown character without an unknown-token is left out, as the reference implementation does.
+    // An unknown character without an unknown-token is dropped, as in the reference implementation.
     return tokenizer
       .encode(text, { add_special_tokens: false })
       .ids.filter((id: number | undefined) => id !== undefined)
   }
 
-  /** Text of token ids, special tokens by their names; bytes that are not UTF-8 become U+FFFD. */
+  /** Text of token ids, with special tokens by name; invalid UTF-8 becomes U+FFFD. */
   decode(tokens: readonly number[]): string {
     const text = Buffer.concat(tokens.map(token => this.bytes(token))).toString('utf8')
     const spaces = this.#decoder.leadingSpaces
     return text.startsWith(' '.repeat(spaces)) ? text.slice(spaces) : text
   }
 
-  /** Bytes that a token stands for; none for an id outside the vocabulary. */
+  /** Bytes of a token; none for an id outside the vocabulary. */
   bytes(token: number): Uint8Array {
     const text = this.#added.get(token)?.content ?? this.#full.id_to_token(token)
     return text === undefined ? new Uint8Array() : this.#decoder.bytes(text)

@@ -77,7 +77,10 @@ export const diagnosticCodes = {
     'An app hook does not name a function that a page can call, or its function returns another type.'
   ),
   'typecheck.hook.missing_entry': error('typecheck', 'An app hook lacks a required entry.'),
-  'typecheck.hook.parameter': error('typecheck', 'A function of an app hook has a parameter that the hook does not pass.'),
+  'typecheck.hook.parameter': error(
+    'typecheck',
+    'A function of an app hook has a parameter that the hook does not pass.'
+  ),
   'typecheck.hook.unknown_entry': error('typecheck', 'An app hook does not have an entry of that name.'),
   'typecheck.hook.value': error('typecheck', 'An entry of an app hook has an invalid value.'),
   'typecheck.immutable_assign': error('typecheck', 'An immutable variable is assigned.'),
@@ -102,14 +105,8 @@ export const diagnosticCodes = {
   'typecheck.route.parameter': error('typecheck', 'A route does not declare a parameter of its path.'),
   'typecheck.route.path': error('typecheck', 'A path cannot identify requests.'),
   'typecheck.rust_import.deferred': warning('typecheck', 'An imported crate is not built in yet.'),
-  'typecheck.rust_import.escape_hatch': warning(
-    'typecheck',
-    'An imported crate bypasses guarantees of the language.'
-  ),
-  'typecheck.rust_import.internal': warning(
-    'typecheck',
-    'An imported crate does what the language has built in.'
-  ),
+  'typecheck.rust_import.escape_hatch': warning('typecheck', 'An imported crate bypasses guarantees of the language.'),
+  'typecheck.rust_import.internal': warning('typecheck', 'An imported crate does what the language has built in.'),
   'typecheck.rust_import.unknown_item': error('typecheck', 'A crate does not have an item of that name.'),
   'typecheck.rust_import.unpinned': warning(
     'typecheck',
@@ -134,12 +131,12 @@ export const diagnosticCodes = {
   'vox/effect/missing-fs-decl': warning('typecheck', 'A function uses files, and does not declare the effect.'),
   'vox/effect/missing-llm-decl': warning('typecheck', 'A function calls a model, and does not declare the effect.'),
   'vox/effect/missing-net-decl': warning('typecheck', 'A function uses the network, and does not declare the effect.'),
-  'vox/effect/missing-random-decl': warning('typecheck', 'A function uses random values, and does not declare the effect.'),
-  'vox/effect/missing-secret-decl': warning('typecheck', 'A function uses secrets, and does not declare the effect.'),
-  'vox/effect/missing-time-decl': warning(
+  'vox/effect/missing-random-decl': warning(
     'typecheck',
-    'A function reads the time, and does not declare the effect.'
+    'A function uses random values, and does not declare the effect.'
   ),
+  'vox/effect/missing-secret-decl': warning('typecheck', 'A function uses secrets, and does not declare the effect.'),
+  'vox/effect/missing-time-decl': warning('typecheck', 'A function reads the time, and does not declare the effect.'),
   'vox/effect/pure-violation': warning(
     'typecheck',
     'A function that is marked as pure has an effect, directly or through a callee.'
@@ -158,10 +155,7 @@ export const diagnosticCodes = {
     'runtime_contract',
     'A workflow calls a function of the mesh, and no mesh is enabled.'
   ),
-  'vox/workflow/non-deterministic-call': warning(
-    'runtime_contract',
-    'A workflow calls a non-deterministic function.'
-  ),
+  'vox/workflow/non-deterministic-call': warning('runtime_contract', 'A workflow calls a non-deterministic function.'),
   'web.hook.not_started': warning('runtime_contract', 'The first module of an application does not start its hooks.'),
   'web.machine.missing_value': error('runtime_contract', 'A transition does not set the values of its new state.'),
   'web.missing_module': warning('runtime_contract', 'An imported React module does not exist.'),
@@ -171,7 +165,10 @@ export const diagnosticCodes = {
   ),
   'web.not_in_browser': error('runtime_contract', 'Browser code needs a feature that only the server has.'),
   'web.route.missing_parameter': error('runtime_contract', 'A loader has a parameter that the path of its page lacks.'),
-  'web.route.missing_property': error('runtime_contract', 'A page has a property that neither its path nor its loader provides.'),
+  'web.route.missing_property': error(
+    'runtime_contract',
+    'A page has a property that neither its path nor its loader provides.'
+  ),
   'web.route.unknown_component': error('runtime_contract', 'A page names a component that is not declared.'),
   'web.route.unknown_loader': error('runtime_contract', 'The loader of a page is not a query.'),
   'web.route.unknown_option': error('runtime_contract', 'A page has no option of that name.'),
@@ -182,10 +179,7 @@ export const diagnosticCodes = {
   'web_ir_validate.dom.id_oob': error('runtime_contract', 'A node of a view refers to a missing node.'),
   'web_ir_validate.interop.empty_component': error('runtime_contract', 'A React component has no name.'),
   'web_ir_validate.interop.empty_escape_expr': error('runtime_contract', 'A TypeScript snippet is empty.'),
-  'web_ir_validate.interop.empty_escape_reason': error(
-    'runtime_contract',
-    'A TypeScript snippet has no reason.'
-  ),
+  'web_ir_validate.interop.empty_escape_reason': error('runtime_contract', 'A TypeScript snippet has no reason.'),
   'web_ir_validate.interop.empty_external_specifier': error(
     'runtime_contract',
     'A TypeScript function does not name its module.'
@@ -209,14 +203,8 @@ export const diagnosticCodes = {
   ),
   'web_ir_validate.route.empty_server_export_path': error('runtime_contract', 'A server function has no path.'),
   'web_ir_validate.route.empty_server_fn_name': error('runtime_contract', 'A server function has no name.'),
-  'web_ir_validate.route.empty_server_signature': error(
-    'runtime_contract',
-    'A server function has no signature.'
-  ),
-  'web_ir_validate.scheduled.empty_interval': error(
-    'runtime_contract',
-    'A scheduled function has no interval.'
-  ),
+  'web_ir_validate.route.empty_server_signature': error('runtime_contract', 'A server function has no signature.'),
+  'web_ir_validate.scheduled.empty_interval': error('runtime_contract', 'A scheduled function has no interval.'),
   'web_ir_validate.scheduled.empty_name': error('runtime_contract', 'A scheduled function has no name.'),
   'web_ir_validate.style.duplicate_property_in_rule': error(
     'runtime_contract',

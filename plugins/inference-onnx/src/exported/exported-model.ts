@@ -120,7 +120,7 @@ function readConfig(
   }
 }
 
-/** Files with weights: they must be there, and inside the run directory. */
+/** Weight files must exist inside the run directory. */
 async function checkWeightFiles(
   directory: string,
   folder: string,

@@ -4,8 +4,8 @@ import type { Line } from './run-queue.ts'
 /**
  * ONNX Runtime's C interface, called from JavaScript through koffi.
  *
- * `OrtGetApiBase()->GetApi(version)` returns a table of function pointers to which newer releases only append, so a
- * slot number stays what it is. The numbers are the order of the members of `OrtApi` in onnxruntime_c_api.h.
+ * `OrtGetApiBase()->GetApi(version)` returns a table of function pointers. Newer releases only append to it, so slot
+ * numbers are stable. A slot number is the index of a member of `OrtApi` in onnxruntime_c_api.h.
  */
 const API_VERSION = 29
 
@@ -72,17 +72,16 @@ type NameOf<R extends Result> = { [K in FunctionName]: (typeof functions)[K][1] 
 
 /** An address in native memory; 0n is null. */
 export type Pointer = bigint
-/** Argument of a pointer parameter: an address, or an array whose memory is passed. */
+/** Argument for a pointer parameter: an address, or an array whose memory is passed. */
 export type PointerArgument = Pointer | NodeJS.TypedArray
 type Value = PointerArgument | number | string
 
 /**
- * Loaded libraries, by path, are kept at koffi's own module, which lives as long as the process: a library that is
- * collected is unmapped, and the threads of ONNX Runtime do not survive that. A plugin that is loaded again finds its
- * library and its functions there.
+ * Loaded libraries by path, stored at koffi's module, which lives as long as the process. A collected library is
+ * unmapped, which crashes the threads of ONNX Runtime. A reloaded plugin finds its library and functions there.
  */
 const LIBRARIES = Symbol.for('svc.inference-onnx.libraries')
-/** Libraries that others need; kept for the same reason. */
+/** Libraries that others depend on; kept for the same reason. */
 const PRELOADED = Symbol.for('svc.inference-onnx.preloaded')
 
 interface Library {
@@ -90,15 +89,15 @@ interface Library {
   readonly version: string
   /** Address of the function table. */
   readonly table: Pointer
-  /** By slot and signature, so that code with another opinion about one of them makes its own. */
+  /** By slot and signature, so that code with another signature for a slot declares its own function. */
   readonly functions: Map<string, Native>
-  /** Plug-in providers that were registered, by path: names of the providers that each of them brought. */
+  /** Registered plug-in providers by path, with the provider names of each. */
   readonly providers: Map<string, readonly string[]>
-  /** Users of devices that take one of them at a time. */
+  /** Queues for devices that allow one user at a time. */
   line?: Line
 }
 
-/** The part of koffi that is used. */
+/** The used part of koffi's API. */
 export interface Koffi {
   load(
     path: string,
@@ -135,10 +134,10 @@ export class OrtApi {
   readonly version: string
   readonly #koffi: Koffi
   readonly #library: Library
-  /** Arguments of calls under way: the native side holds addresses, which keep nothing alive. */
+  /** Arguments of running calls: native code holds addresses, which keep nothing alive. */
   readonly #inFlight = new Set<readonly Value[]>()
 
-  /** Loads the library. Throws whatever the loader throws when it is missing or does not fit this machine. */
+  /** Loads the library. Throws the loader's error if the library is missing or does not fit this machine. */
   constructor(koffi: Koffi, libraryPath: string) {
     koffi[LIBRARIES] ??= new Map()
     const library = koffi[LIBRARIES].get(libraryPath) ?? loadLibrary(koffi, libraryPath)
@@ -156,7 +155,7 @@ export class OrtApi {
     return { pointers, texts }
   }
 
-  /** Address of an array's memory, for structures that hold addresses. The caller keeps the array alive. */
+  /** Address of an array's memory, for structures with pointers. The caller keeps the array alive. */
   address(array: NodeJS.TypedArray): Pointer {
     return this.#koffi.address(array)
   }
@@ -165,7 +164,7 @@ export class OrtApi {
     this.#check(name, this.#function(name)(...values) as Pointer | null)
   }
 
-  /** Calls a function whose last parameter receives the address of what it made. */
+  /** Calls a function whose last parameter is an output pointer for an address. */
   create(name: NameOf<'status'>, ...values: Value[]): Pointer {
     const out = pointerCell()
     this.call(name, ...values, out)
@@ -199,14 +198,14 @@ export class OrtApi {
     this.#function(name)(pointer)
   }
 
-  /** Calls a function that writes an `int` to where its last parameter points. */
+  /** Calls a function whose last parameter is an output pointer for an `int`. */
   readInt(name: NameOf<'void'>, ...values: Value[]): number {
     const out = new Int32Array(new ArrayBuffer(4))
     this.#function(name)(...values, out)
     return out[0] as number
   }
 
-  /** Calls a function that makes a text in the memory of an allocator, which are its last two parameters. */
+  /** Calls a function that allocates a text; the allocator and the output pointer are its last two parameters. */
   createText(name: NameOf<'status'>, ...values: Value[]): string {
     const allocator = this.create('GetAllocatorWithDefaultOptions')
     const out = pointerCell()
@@ -220,17 +219,17 @@ export class OrtApi {
     return this.#function(name)(pointer) as string
   }
 
-  /** The `count` addresses that lie at `pointer`. */
+  /** Reads `count` addresses at `pointer`. */
   addresses(pointer: Pointer, count: number): Pointer[] {
     return Array.from({ length: count }, (_, index) => this.#koffi.decode(pointer, index * 8, 'void *') as Pointer)
   }
 
-  /** Plug-in providers that were registered with this library, by path, by whichever user of it. */
+  /** Plug-in providers registered with this library by any user, by path. */
   get providers(): Map<string, readonly string[]> {
     return this.#library.providers
   }
 
-  /** Where users of this library line up for devices that take one of them at a time. */
+  /** Queues of this library's users for devices that allow one at a time. */
   get line(): Line {
     this.#library.line ??= { last: Promise.resolve() }
     return this.#library.line
@@ -256,14 +255,14 @@ export class OrtApi {
   }
 }
 
-/** Loads a library for those that need it by name, and keeps it. */
+/** Loads a library on which others depend by name, and keeps it. */
 export function preload(koffi: Koffi, path: string): void {
   enlargeStack(koffi)
   koffi[PRELOADED] ??= new Map()
   if (!koffi[PRELOADED].has(path)) koffi[PRELOADED].set(path, koffi.load(path, { global: true }))
 }
 
-/** Has to be the first thing that happens to koffi: it refuses once a library was loaded. */
+/** Must be the first call of koffi: it is refused after a library was loaded. */
 function enlargeStack(koffi: Koffi): void {
   if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
 }
@@ -278,7 +277,7 @@ function loadLibrary(koffi: Koffi, path: string): Library {
   return { handle, version, table, functions: new Map(), providers: new Map() }
 }
 
-/** The function whose address lies in slot `slot` of the table at `table`. */
+/** The function in slot `slot` of the table at `table`. */
 function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, types: readonly Argument[]): Native {
   const address = koffi.decode(table, slot * 8, 'void *') as Pointer
   const prototype = koffi.proto(
@@ -288,7 +287,7 @@ function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, 
   return koffi.decode(address, 0, prototype) as Native
 }
 
-/** Strings as C sees them: `pointers` holds their addresses. All of it must stay referenced during the call. */
+/** C strings: `pointers` holds their addresses. Keep all of it referenced during the call. */
 export interface CStrings {
   readonly pointers: BigUint64Array
   readonly texts: readonly Uint8Array[]

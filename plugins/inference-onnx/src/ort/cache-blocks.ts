@@ -1,4 +1,4 @@
-/** Rows of equal width that a copy between two states consists of. */
+/** Rows of equal width that make up a copy between two states. */
 export interface BlockCopy {
   /** Positions per block. */
   readonly positions: number
@@ -12,13 +12,13 @@ export interface CacheGeometry {
   readonly targetPositions: number
 }
 
-/** Few wide blocks are copied faster than many narrow ones. */
+/** Few wide blocks copy faster than many narrow ones. */
 const SIZES = [512, 64, 8, 1] as const
 
 /**
- * Splits the copy of positions `start` to `end` of all heads, from row `from` to row `to` of states of shape
- * `[rows, heads, positions, size]`, into copies of whole rows of the same memory seen as
- * `[rows * heads * positions / block, block * size]`.
+ * Splits a copy between two states of shape `[rows, heads, positions, size]` (positions `start` to `end` of all heads,
+ * from row `from` to row `to`) into row copies. The rows are those of the same memory seen as `[rows * heads *
+ * positions / block, block * size]`.
  */
 export function blockCopies(
   geometry: CacheGeometry,

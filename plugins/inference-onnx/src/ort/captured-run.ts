@@ -5,7 +5,7 @@ import type { Bindings, Recurring, Tensor } from './runtime.ts'
 import { onDevice, type Staging } from './staged-view.ts'
 import type { Copy, Transfer } from './transfer.ts'
 
-/** Runs before one is captured: rows that meet in a batch once or twice are not worth it. */
+/** Number of runs before a capture: a capture for one or two runs is not worth its cost. */
 const RUNS_BEFORE_CAPTURE = 2
 
 export interface CapturedRunOptions {
@@ -20,10 +20,10 @@ export interface CapturedRunOptions {
 }
 
 /**
- * A binding whose runs are captured on the device, and then replayed.
+ * A binding whose runs are captured on the device and then replayed.
  *
- * A capture reads and writes the memory that was bound when it was made. So what is in host memory has a twin on the
- * device, to which inputs are copied before each run and from which outputs are copied after it.
+ * A capture reads and writes the memory bound at capture time. So each host tensor has a twin on the device:
+ * inputs are copied to it before each run, outputs from it afterwards.
  */
 export class CapturedRun {
   readonly #options: CapturedRunOptions
@@ -48,7 +48,7 @@ export class CapturedRun {
     this.#binding = session.bind(Object.fromEntries(bound), Object.fromEntries(written))
   }
 
-  /** A run that is captured or replayed is not interrupted: of a capture, a part would be kept. */
+  /** A captured or replayed run is not interrupted: otherwise an incomplete capture would be kept. */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const { transfer, staging, captures } = this.#options

@@ -3,23 +3,23 @@ import { inferenceErrors } from '../errors.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import type { ExecutionTarget } from './execution-target.ts'
 
-/** CUDA device `index` through a provider library, whose own needs have been loaded. */
+/** CUDA device `index` through a provider library whose dependencies are loaded. */
 export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarget {
   return {
     id: `cuda:${index}`,
     addressable: true,
     concurrent: true,
     append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index),
-    // Registering a provider brings the copies between host and device; the bundled one computes without.
+    // Registering a provider enables copies between host and device; the bundled one computes without it.
     enableCopies: (api, environment) => void registeredProviders(api, environment, provider.path)
   }
 }
 
-/** Makes a session able to capture its runs. */
+/** Enables captures for a session. */
 const CAPTURE: readonly Setting[] = [['enable_cuda_graph', '1']]
 /**
- * The plug-in's sessions share their memory, so what a capture uses on the way could be given to another one. What comes
- * from CUDA's own pools while a capture is made belongs to that.
+ * The plug-in's sessions share memory, so the temporary memory of a capture could be reused by another session. Memory
+ * allocated from CUDA's own pools during a capture belongs to the capture.
  */
 const PLUGIN_CAPTURE: readonly Setting[] = [...CAPTURE, ['arena.use_cuda_mempool', '1']]
 
@@ -36,7 +36,7 @@ function appendBundled(index: number): ExecutionTarget['append'] {
     try {
       const { names, values, count } = cStrings(api, [
         ['device_id', String(index)],
-        // Caches double as they grow: memory in steps of powers of two would waste as much again.
+        // Caches double as they grow: allocations in powers of two would waste as much again.
         ['arena_extend_strategy', 'kSameAsRequested'],
         ...(capture ? CAPTURE : [])
       ])
@@ -67,7 +67,7 @@ function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
   }
 }
 
-/** Registers a plug-in once per process; the names of the providers that it brought. */
+/** Registers a plug-in once per process; returns the names of its providers. */
 function registeredProviders(api: OrtApi, environment: Pointer, path: string): readonly string[] {
   const known = api.providers.get(path)
   if (known !== undefined) return known

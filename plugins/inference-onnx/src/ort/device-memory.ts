@@ -7,8 +7,8 @@ import { elementBytes, elementCount, type Tensor } from './runtime.ts'
 const DEVICE_CPU = 0
 
 /**
- * Memory of the device that a session computes on, through the session's own allocator. It is for those whose turn it is;
- * what is released goes when the device is free.
+ * Memory of a session's device, through the session's allocator. Use it only while holding the
+ * device's queue; memory is freed when the device is idle.
  */
 export class DeviceMemory {
   readonly #api: OrtApi
@@ -36,8 +36,8 @@ export class DeviceMemory {
   }
 
   /**
-   * A part of a tensor's memory in another shape, and as another type if one is named: it begins `start` bytes after the
-   * tensor does, which must be 0 where parts have no address. It is released on its own, and first.
+   * A part of a tensor's memory with another shape and, optionally, type. It starts `start` bytes after the tensor,
+   * which must be 0 if parts have no address. It is released separately, before the tensor.
    */
   part(tensor: DeviceTensor, shape: readonly number[], start = 0, precision = tensor.precision): DeviceTensor {
     const base = this.#api.create('GetTensorMutableData', tensor.value)
@@ -62,7 +62,7 @@ export class DeviceMemory {
   }
 }
 
-/** Memory on a device, which JavaScript does not see. */
+/** Device memory, invisible to JavaScript. */
 export class DeviceTensor implements Tensor {
   readonly value: Pointer
   readonly shape: readonly number[]
@@ -77,12 +77,12 @@ export class DeviceTensor implements Tensor {
   }
 }
 
-/** Where a session wants those of its inputs that it does not want on the CPU; null when it wants all of them there. */
+/** Location of the inputs that a session does not expect on the CPU; null if it expects all of them there. */
 export function deviceOfInputs(api: OrtApi, session: Pointer): Pointer | null {
   return memoryOfInputs(api, session).find(info => !isHost(api, info)) ?? null
 }
 
-/** Names of the inputs that a session wants on the CPU. */
+/** Names of the inputs that a session expects on the CPU. */
 export function inputsOnHost(api: OrtApi, session: Pointer): ReadonlySet<string> {
   const names = memoryOfInputs(api, session).map((info, index) =>
     isHost(api, info) ? [api.createText('SessionGetInputName', session, index)] : []

@@ -26,9 +26,9 @@ import { Transfer } from './transfer.ts'
 const STATE_RANK = 4
 
 export interface DeviceRuntimeOptions {
-  /** Whether runs that recur are to be captured on the device, and then replayed without work for the host. */
+  /** True to capture recurring runs on the device and replay them without host work. */
   readonly capture?: boolean
-  /** Told why they are not although they were to be. */
+  /** Called with the reason if requested captures are not possible. */
   onUncaptured?(reason: string): void
 }
 
@@ -41,10 +41,10 @@ interface Helpers {
 }
 
 /**
- * ONNX Runtime on a device. Weights and states stay there; what JavaScript writes is copied to it before each run, and
- * outputs in host memory are copied back after it. Runs of bindings that recur can be captured.
+ * ONNX Runtime on a device. Weights and states stay on the device. Inputs are copied to it before each run; outputs in
+ * host memory are copied back afterwards. Runs of recurring bindings can be captured.
  *
- * Each model has a separate runtime, and closes it last.
+ * Each model has its own runtime, and closes it last.
  */
 export class DeviceRuntime implements Runtime {
   readonly name: string
@@ -72,7 +72,7 @@ export class DeviceRuntime implements Runtime {
     this.name = `${native.name} (${target.id})`
   }
 
-  /** Throws what the library says when the device does not work. */
+  /** Throws the library's error if the device does not work. */
   static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
     // During a capture, no other run may use the device.
     const turns = target.concurrent && options.capture !== true ? immediateQueue : new SerialQueue(api.line)
@@ -155,7 +155,7 @@ export class DeviceRuntime implements Runtime {
     })
   }
 
-  /** A tensor's memory as float32, whatever it holds: memory is filled and copied in words of four bytes. */
+  /** A tensor's memory as float32, regardless of its type: fills and copies work on four-byte words. */
   #words(tensor: DeviceTensor, shape: readonly number[]): DeviceTensor {
     return this.#memory.part(tensor, shape, 0, 'float32')
   }
@@ -181,7 +181,7 @@ async function openHelpers(api: OrtApi, native: NativeRuntime, turns: RunQueue):
   return { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) }
 }
 
-/** Null where nothing copies to the device's memory, so that nothing can be captured. */
+/** Null if the device's memory cannot be copied, so that nothing can be captured. */
 function openTransfer(
   api: OrtApi,
   target: ExecutionTarget,
@@ -198,7 +198,7 @@ function openTransfer(
   }
 }
 
-/** Runs while the caller waits, then frees the binding and `tensors`. */
+/** Runs synchronously, then frees the binding and `tensors`. */
 function runOnce(session: NativeSession, inputs: Bindings, outputs: Bindings, tensors: readonly Tensor[]): void {
   let binding: NativeBinding | undefined
   try {
@@ -210,7 +210,7 @@ function runOnce(session: NativeSession, inputs: Bindings, outputs: Bindings, te
   }
 }
 
-/** Words of four bytes that `count` numbers take. Sizes of heads are multiples of 16, so nothing is left over. */
+/** Number of four-byte words for `count` numbers. Head sizes are multiples of 16, so the division is exact. */
 function wordsIn(count: number, precision: DeviceTensor['precision']): number {
   return (count * elementBytes[precision]) / elementBytes.float32
 }

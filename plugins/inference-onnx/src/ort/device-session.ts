@@ -15,23 +15,23 @@ export interface DeviceSessionParts {
   readonly turns: RunQueue
   readonly memory: DeviceMemory
   readonly copyRows: CopyRows
-  /** Fixed addresses of captured runs; null when runs are not captured. */
+  /** Fixed addresses of captured runs; null if runs are not captured. */
   readonly transfer: Transfer | null
-  /** Told why runs are not captured although they were to be. */
+  /** Called with the reason if requested captures are not possible. */
   onUncaptured(reason: string): void
 }
 
 /**
  * A session on a device.
  *
- * Where runs are to be captured, the device's provider may refuse that when the session is made, or when a run comes to an
- * operator that cannot be captured. The session is then created again without capture, which only costs time.
+ * A provider may refuse captures when the session is created, or at an operator that cannot be captured. The session is
+ * then created again without capture, which only costs time.
  */
 export class DeviceSession implements Session {
   readonly #parts: DeviceSessionParts
   readonly #options: SessionOptions
   readonly #bindings = new Set<DeviceBinding>()
-  /** Null when it could not be made again. */
+  /** Null if it could not be created again. */
   #session: NativeSession | null
   #captures: GraphCaptures | null
 
@@ -138,7 +138,7 @@ interface DeviceBindingHost {
   release(): void
 }
 
-/** Made for a session when it first runs, and again when that is replaced. */
+/** Created on a session's first run, and again after its replacement. */
 class DeviceBinding implements Binding {
   readonly #host: DeviceBindingHost
   #prepared: Prepared | null = null

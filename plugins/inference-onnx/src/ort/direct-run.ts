@@ -2,7 +2,7 @@ import { type NativeBinding, type NativeSession, NativeTensor } from './native-r
 import type { Bindings, Tensor } from './runtime.ts'
 import { onDevice, type Staging } from './staged-view.ts'
 
-/** A binding to tensors as they are: the library itself copies what is in host memory. */
+/** A binding to the tensors themselves: the library copies host memory. */
 export class DirectRun {
   readonly #binding: NativeBinding
   readonly #staging: Staging

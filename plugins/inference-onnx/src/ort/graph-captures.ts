@@ -2,14 +2,14 @@ import type { OrtApi, Pointer } from './api.ts'
 import { inputsOnHost } from './device-memory.ts'
 
 /**
- * Captures that a session keeps. Each holds memory for what its run computes on the way, so those that were not replayed
- * for longest go.
+ * Maximum captures of a session. Each holds temporary memory of its run, so the least recently replayed ones are
+ * dropped.
  */
 const MAX_CAPTURES = 16
 
-/** Numbers the captures of a session. */
+/** Assigns ids to the captures of a session. */
 export class GraphCaptures {
-  /** Inputs that are read on the host, once per capture. */
+  /** Inputs read on the host, once per capture. */
   readonly hostInputs: ReadonlySet<string>
   readonly #api: OrtApi
   readonly #session: Pointer
@@ -23,7 +23,7 @@ export class GraphCaptures {
     this.hostInputs = inputsOnHost(api, session)
   }
 
-  /** A new id. No id is used twice, since providers may keep a capture for each thread. */
+  /** A new id. Ids are never reused, since providers may keep a capture for each thread. */
   begin(forget: () => void): number {
     const id = ++this.#ids
     this.#forget.set(id, forget)
@@ -41,13 +41,13 @@ export class GraphCaptures {
     if (forget !== undefined) this.#forget.set(id, forget)
   }
 
-  /** Frees a capture; no run may be under way. */
+  /** Frees a capture; call only when no run is active. */
   drop(id: number): void {
     this.#forget.delete(id)
     try {
       this.#api.call('SessionReleaseCapturedGraph', this.#session, id)
     } catch {
-      // Nothing was captured under it, or the provider frees captures only with the session.
+      // No capture exists for the id, or the provider frees captures only with the session.
     }
   }
 }

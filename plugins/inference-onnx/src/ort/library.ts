@@ -2,12 +2,15 @@ import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** Finds packages as this plugin's own files do, whether they run from their sources or as a bundle. */
+/** Resolves packages like this plugin's own files, from sources or from a bundle. */
 export function ownRequire(): NodeJS.Require {
   return createRequire(import.meta.url)
 }
 
-/** Path of the shared library inside the onnxruntime-node package. Throws when it has none for this machine. */
+/**
+ * Path of the shared library inside the onnxruntime-node package. Throws if the package has no library for this
+ * machine.
+ */
 export function findLibrary(require: NodeJS.Require): string {
   const root = dirname(require.resolve('onnxruntime-node/package.json'))
   const folder = join(root, 'bin', 'napi-v6', process.platform, process.arch)
@@ -16,7 +19,7 @@ export function findLibrary(require: NodeJS.Require): string {
   return join(folder, name)
 }
 
-/** Version of the onnxruntime-node package, without loading it; `missing` where it is not installed. */
+/** Version of the onnxruntime-node package, without loading it; `missing` if not installed. */
 export function packageVersion(require: NodeJS.Require): string {
   try {
     return (require('onnxruntime-node/package.json') as { version: string }).version

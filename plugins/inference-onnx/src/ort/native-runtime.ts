@@ -22,7 +22,7 @@ const OPTIMISE_ALL = 99
 const ALLOCATOR_ARENA = 1
 const MEMORY_DEFAULT = 0
 
-/** ONNX Runtime through its C interface: runs leave the event loop free, and the cache is updated where it lies. */
+/** ONNX Runtime through its C interface: runs do not block the event loop, and the cache is updated in place. */
 export class NativeRuntime implements Runtime {
   readonly name: string
   readonly #api: OrtApi
@@ -31,13 +31,13 @@ export class NativeRuntime implements Runtime {
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
 
-  /** `target`: what sessions compute on; null is the CPU. Memory is the CPU's in any case. */
+  /** `target`: device of the sessions; null is the CPU. Host memory is used in both cases. */
   constructor(api: OrtApi, target: ExecutionTarget | null = null) {
     this.#api = api
     this.#target = target
     this.name = `onnxruntime ${api.version}`
-    // The environment is one per process and counted by the library. It is never given back, since it must outlive
-    // every session, including those of a plugin that was reloaded meanwhile.
+    // The environment is one per process, with a reference count in the library. It is never released, since it must
+    // outlive every session, also those of a reloaded plugin.
     this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
   }
@@ -75,7 +75,7 @@ export class NativeRuntime implements Runtime {
     }
   }
 
-  /** `capture`: whether the session is to be able to capture its runs, which a target may support. */
+  /** `capture`: true to enable captures in the session, if the target supports them. */
   async createSession({ model, weights, threads, signal }: SessionOptions, capture = false): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
@@ -85,9 +85,9 @@ export class NativeRuntime implements Runtime {
       api.call('SetSessionLogSeverityLevel', options, LOG_ERRORS)
       api.call('SetSessionGraphOptimizationLevel', options, OPTIMISE_ALL)
       api.call('SetIntraOpNumThreads', options, threads)
-      // Threads spin while a token is computed and sleep between tokens.
+      // Threads spin during a token and sleep between tokens.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
-      // Exact 8-bit products are slower, so they are used only where the fast ones are wrong.
+      // Exact 8-bit products are slower, so they are used only where the fast ones overflow.
       if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
       this.#target?.append(api, this.environment, options, capture)
       const kept = weights === null ? [] : addWeights(api, options, weights)
@@ -108,7 +108,7 @@ export class NativeRuntime implements Runtime {
   async close(): Promise<void> {}
 }
 
-/** Returns what must stay alive as long as the session. */
+/** Returns the objects that must live as long as the session. */
 function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): readonly NodeJS.TypedArray[] {
   api.call('AddSessionConfigEntry', options, 'session.model_external_initializers_file_folder_path', weights.folder)
   const files = [...weights.inMemory]
@@ -173,7 +173,7 @@ export class NativeTensor<T extends ElementType> implements HostTensor<T> {
 export class NativeSession implements Session {
   readonly handle: Pointer
   readonly #api: OrtApi
-  /** Memory that the library reads as long as the session lives. */
+  /** Memory that the library reads during the session's life. */
   readonly weights: readonly NodeJS.TypedArray[]
 
   constructor(api: OrtApi, session: Pointer, weights: readonly NodeJS.TypedArray[]) {
@@ -191,7 +191,7 @@ export class NativeSession implements Session {
   }
 }
 
-/** A tensor that the library knows. */
+/** A tensor known to the library. */
 export interface BoundTensor extends Tensor {
   readonly value: Pointer
 }
@@ -201,7 +201,7 @@ export class NativeBinding implements Binding {
   readonly #session: Pointer
   readonly #binding: Pointer
   readonly #runOptions: Pointer
-  /** The bound tensors, whose memory the library holds on to. */
+  /** The bound tensors, whose memory the library references. */
   readonly tensors: readonly Tensor[]
 
   constructor(api: OrtApi, session: Pointer, inputs: Bindings, outputs: Bindings) {
@@ -216,20 +216,20 @@ export class NativeBinding implements Binding {
     }
   }
 
-  /** Binds an input again: device memory holds a copy of the tensor at the time of binding. */
+  /** Binds an input again: device memory is a copy from the time of binding. */
   bindInput(name: string, tensor: Tensor): void {
     this.#api.call('BindInput', this.#binding, name, (tensor as BoundTensor).value)
   }
 
   /**
-   * Says what becomes of the next runs, in a session that captures: the first one under an id is captured, further ones
-   * replay that, whatever is bound; null does neither.
+   * Sets the capture id of the next runs: the first run with an id is captured, and later ones replay it. null runs
+   * normally.
    */
   capture(id: number | null): void {
     this.#api.call('AddRunConfigEntry', this.#runOptions, 'gpu_graph_id', String(id ?? -1))
   }
 
-  /** Runs while the caller waits: for short work between runs that others await. */
+  /** Runs synchronously: for short work between awaited runs. */
   runNow(): void {
     this.#api.call('RunWithBinding', this.#session, this.#runOptions, this.#binding)
   }

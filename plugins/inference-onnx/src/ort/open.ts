@@ -5,13 +5,13 @@ import { NativeRuntime } from './native-runtime.ts'
 import type { Runtime } from './runtime.ts'
 import { WorkerRuntime } from './worker-runtime.ts'
 
-/** How ONNX Runtime is reached. `auto` is `native`, and `worker` where that cannot be loaded. */
+/** Way to call ONNX Runtime. `auto` is `native`, or `worker` if that cannot be loaded. */
 export type RuntimeKind = 'auto' | 'native' | 'worker'
 
 /**
- * Loads ONNX Runtime. Nothing of it is loaded before this is called.
+ * Loads ONNX Runtime. The first call loads it.
  *
- * `require` finds its packages. Throws `INF_RUNTIME_UNAVAILABLE`.
+ * `require` resolves its packages. Throws `INF_RUNTIME_UNAVAILABLE`.
  */
 export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallback: (reason: Error) => void): Runtime {
   if (kind !== 'worker') {

@@ -7,13 +7,13 @@ export interface HostArrays {
   readonly int64: BigInt64Array<ArrayBufferLike>
 }
 
-/** A tensor that sessions read and write. Its shape is fixed; releasing it while a run uses it is an error. */
+/** A tensor that sessions read and write. Its shape is fixed; do not release it while a run uses it. */
 export interface Tensor {
   readonly shape: readonly number[]
   release(): void
 }
 
-/** A tensor whose numbers JavaScript sees: write inputs before a run, read outputs after it. */
+/** A tensor visible to JavaScript: write inputs before a run, read outputs after it. */
 export interface HostTensor<T extends ElementType> extends Tensor {
   readonly data: HostArrays[T]
 }
@@ -24,7 +24,7 @@ export interface CacheRow {
   readonly row: number
 }
 
-/** Positions `start` (included) to `end` (excluded) of all heads of a row. */
+/** Positions `start` (inclusive) to `end` (exclusive) of all heads of a row. */
 export interface CacheRange extends CacheRow {
   readonly start: number
   readonly end: number
@@ -32,11 +32,11 @@ export interface CacheRange extends CacheRow {
 
 export type Bindings = Readonly<Record<string, Tensor>>
 
-/** Weights that the model's bytes only point at. */
+/** Weights that the model's bytes refer to. */
 export interface ExternalWeights {
-  /** Folder that locations are relative to. */
+  /** Base folder of the locations. */
   readonly folder: string
-  /** Files that exist only in memory, by location. */
+  /** Files in memory, by location. */
   readonly inMemory: ReadonlyMap<string, Uint8Array>
 }
 
@@ -44,36 +44,38 @@ export interface SessionOptions {
   readonly model: Uint8Array
   readonly weights: ExternalWeights | null
   readonly threads: number
-  /** Why its runs must not be captured on a device; null where they may be. */
+  /** Why its runs must not be captured on a device; null if they may be. */
   readonly uncapturable?: string | null
-  /** Aborting it makes the creation fail soon, where the runtime supports that. */
+  /** Aborting it fails the creation soon, if the runtime supports that. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * Requirements of the engine on ONNX Runtime, independent of the binding.
  *
- * 1. Memory is made with {@link Runtime.host} and {@link Runtime.state}.
- * 2. A session is made from a model, and a binding ties its inputs and outputs to memory once.
- * 3. Each run reads and writes that memory; the event loop is free meanwhile.
- * 4. Bindings are released before their tensors, sessions after their bindings.
+ * 1. Memory is allocated with {@link Runtime.host} and {@link Runtime.state}. 2. A session is created from a model, and
+ * a binding connects its inputs and outputs to memory once. 3. Each run reads and writes that memory without blocking
+ * the event loop. 4. Bindings are released before their tensors, sessions after their bindings.
  */
 export interface Runtime {
-  /** For people, for example `onnxruntime 1.30.0`. */
+  /** For display, for example `onnxruntime 1.30.0`. */
   readonly name: string
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
   /**
-   * Zeroed memory that only sessions touch: the key and value cache. Default float32, which is all that the CPU's
-   * runtimes have.
+   * Zeroed memory that only sessions access: the key and value cache. Default float32, the only type of the CPU's
+   * runtimes.
    */
   state(shape: readonly number[], precision?: Precision): Promise<Tensor>
-  /** Float32 memory that sessions only read, where they compute. */
+  /** Float32 memory that sessions only read, on their device. */
   constant(shape: readonly number[], values: Float32Array): Promise<Tensor>
-  /** `count` rows (first dimension) from `start` as a tensor over the same memory; it is released on its own, and first. */
+  /**
+   * `count` rows (first dimension) from `start`, as a tensor over the same memory; release it separately, before the
+   * tensor.
+   */
   view<T extends Tensor>(tensor: T, start: number, count: number): T
   /**
-   * Copies a range of positions of every head between states of shape `[rows, heads, positions, size]`, which may differ
-   * in rows and positions. It happens after runs that began before it, and before those that begin after it.
+   * Copies a range of positions of every head between states of shape `[rows, heads, positions, size]`; rows and
+   * positions may differ. It is ordered after earlier runs and before later ones.
    */
   copy(from: CacheRange, to: CacheRow): Promise<void>
   createSession(options: SessionOptions): Promise<Session>
@@ -84,24 +86,23 @@ export interface Session {
   /**
    * Inputs and outputs may name the same tensor, which is then updated in place.
    *
-   * With `recurring` the binding is run many times, so a device may capture what a run does there, and from then on replay
-   * that without computing on the host.
+   * With `recurring`, the binding is run many times, so a device may capture a run and replay it without host work.
    */
   bind(inputs: Bindings, outputs: Bindings, recurring?: Recurring): Binding
   close(): Promise<void>
 }
 
-/** Facts about a binding that capture needs. */
+/** Facts about a binding, needed for captures. */
 export interface Recurring {
   /**
-   * By the name of their input, tensors to bind in place of those that the device's provider reads on the host, which a
-   * capture does once: with them the results of every run are right.
+   * Replacements by input name, for tensors that the provider reads on the host. A capture reads those only once; with
+   * the replacements, every run has the right results.
    */
   readonly bounds: Bindings
 }
 
 export interface Binding {
-  /** Aborting `signal` makes the run fail soon where the runtime can interrupt itself, and not at all elsewhere. */
+  /** Aborting `signal` fails the run soon if the runtime can be interrupted; otherwise it has no effect. */
   run(signal?: AbortSignal): Promise<void>
   release(): void
 }

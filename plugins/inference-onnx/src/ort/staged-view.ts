@@ -2,13 +2,13 @@ import type { DeviceMemory, DeviceTensor } from './device-memory.ts'
 import { type Bindings, elementCount, type Tensor } from './runtime.ts'
 
 /**
- * Rows of a state whose parts have no address: runs use separate memory, to which the rows are copied before each
- * run and from which they are copied back after it.
+ * Rows of a state whose parts have no address. Runs use separate memory: the rows are copied to it before each run and
+ * back afterwards.
  */
 export class StagedView implements Tensor {
   readonly shape: readonly number[]
   readonly whole: DeviceTensor
-  /** First of the rows. */
+  /** First row. */
   readonly start: number
   readonly #memory: DeviceMemory
   #stage: DeviceTensor | null = null

@@ -2,13 +2,13 @@ import type { OrtApi, Pointer } from './api.ts'
 import type { DeviceMemory } from './device-memory.ts'
 import type { BoundTensor, NativeRuntime } from './native-runtime.ts'
 
-/** Two tensors of one type and shape. */
+/** Two tensors of equal type and shape. */
 export interface Copy {
   readonly from: BoundTensor
   readonly to: BoundTensor
 }
 
-/** Copies between memory of the host and of a device, which stays where it is. */
+/** Copies between host memory and device memory at fixed addresses. */
 export class Transfer {
   readonly #api: OrtApi
   readonly #environment: Pointer
@@ -18,7 +18,7 @@ export class Transfer {
     this.#environment = environment
   }
 
-  /** Throws what the library says when nothing copies between the two kinds of memory. */
+  /** Throws the library's error if it cannot copy between the two kinds of memory. */
   static open(api: OrtApi, native: NativeRuntime, memory: DeviceMemory): Transfer {
     const transfer = new Transfer(api, native.environment)
     const [from, to] = [native.host('float32', [1]), memory.allocate([1])]
@@ -31,12 +31,12 @@ export class Transfer {
     }
   }
 
-  /** Copies while the caller waits: for few numbers that go to the device. */
+  /** Copies synchronously: for a few numbers to the device. */
   copyNow(copies: readonly Copy[]): void {
     this.#api.call('CopyTensors', ...this.#arguments(copies))
   }
 
-  /** Copies what runs that began before it have written. */
+  /** Copies the results of earlier runs. */
   copy(copies: readonly Copy[]): Promise<void> {
     return this.#api.callAsync('CopyTensors', ...this.#arguments(copies))
   }

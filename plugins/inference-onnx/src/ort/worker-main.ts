@@ -3,7 +3,7 @@ import type { ElementType } from '../onnx/graph.ts'
 
 type HostArray = Float32Array | Int32Array | BigInt64Array
 
-/** Messages to the worker. Numbers are names that the other side chose. */
+/** Messages to the worker. Numbers are ids chosen by the sender. */
 export type WorkerMessage =
   | {
       readonly op: 'host'
@@ -60,7 +60,7 @@ export type WorkerMessage =
 
 export interface WorkerReply {
   readonly call: number
-  /** Absent when the call succeeded. */
+  /** Absent if the call succeeded. */
   readonly error?: string
 }
 
@@ -71,16 +71,16 @@ interface Port {
 }
 
 /**
- * The whole program of the fallback's worker.
+ * The complete program of the fallback worker.
  *
- * It is sent to the worker as source text, since a bundled plugin has no file to start a worker from. So it must use
- * nothing but its parameters and globals. (A bundler may minify it, or wrap functions to keep their names, but not both.)
+ * It is sent as source text, since a bundled plugin has no worker file. So it may use
+ * only its parameters and globals. (A bundler may minify it, or wrap functions to keep their names, but not both.)
  */
 export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): void {
   interface Memory {
     readonly tensor: Tensor
     readonly local: HostArray
-    /** Memory that the other thread sees; the library accepts no shared memory itself. */
+    /** Memory shared with the other thread; the library itself accepts no shared memory. */
     readonly shared: HostArray | null
   }
   interface Bound {
@@ -196,7 +196,7 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
     port.postMessage(error === undefined ? { call: message.call } : { call: message.call, error })
   }
 
-  // One message after the other: a run must have ended before the release behind it is handled.
+  // Messages are handled in order: a run must end before the release after it.
   let last: Promise<void> = Promise.resolve()
   port.on('message', message => {
     if (message.op === 'end') {

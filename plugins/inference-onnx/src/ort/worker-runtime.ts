@@ -16,7 +16,7 @@ import {
 } from './runtime.ts'
 import { type WorkerMessage, type WorkerReply, workerMain } from './worker-main.ts'
 
-/** `__name` is what some TypeScript loaders wrap named functions in; the worker has no loader. */
+/** Some TypeScript loaders wrap named functions in `__name`; the worker has no loader. */
 const SOURCE = `
 'use strict'
 const __name = value => value
@@ -29,10 +29,10 @@ type Call = WorkerMessage & { readonly call: number }
 type WithoutCall<M> = M extends Call ? Omit<M, 'call'> : never
 
 /**
- * ONNX Runtime through its own package, in a worker thread: for machines on which the C interface cannot be called.
+ * ONNX Runtime through its own package in a worker thread, for machines without the C interface.
  *
- * Results are the same. Runs are slower, because the package hands out copies of every output, the cache included, and
- * they cannot be interrupted.
+ * Results are the same. Runs are slower, because the package copies every output, including the cache, and cannot
+ * interrupt them.
  */
 export class WorkerRuntime implements Runtime {
   readonly name: string
@@ -98,8 +98,7 @@ export class WorkerRuntime implements Runtime {
   }
 
   /**
-   * Ends the worker after the current run: ending it during one would make ONNX Runtime's binding take
-   * the whole process down.
+   * Ends the worker after the current run: ending it during a run would crash the process in ONNX Runtime's binding.
    */
   async close(): Promise<void> {
     if (this.#gone !== null) return
@@ -159,7 +158,7 @@ export class WorkerRuntime implements Runtime {
 }
 
 class WorkerTensor<D> implements Tensor {
-  /** Its name in the worker. */
+  /** Its id in the worker. */
   readonly id: number
   readonly shape: readonly number[]
   readonly data: D

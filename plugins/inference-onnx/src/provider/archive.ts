@@ -13,10 +13,10 @@ export interface ArchiveFile {
 }
 
 /**
- * Iterates over a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` receives every
- * file, and returns where its contents go; null skips them.
+ * Iterates over a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` receives
+ * every file, and returns the target path; null skips the file.
  *
- * Throws what the libraries throw for a damaged archive. Paths are passed as they are: the caller names the target.
+ * Throws the libraries' errors for a damaged archive. Paths are passed unchanged: the caller chooses the target.
  */
 export async function walkArchive(
   source: string,

@@ -5,13 +5,13 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 import { inferenceErrors } from '../errors.ts'
 
 export interface DownloadOptions {
-  /** Requirement as pip takes it: `onnxruntime-gpu==1.30.0`. */
+  /** Requirement in pip's form: `onnxruntime-gpu==1.30.0`. */
   readonly requirement: string
   /** A temporary folder is made below it during the download. */
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
-  /** Told what pip says. */
+  /** Receives pip's output. */
   onProgress(message: string): void
 }
 
@@ -22,10 +22,10 @@ const GLIBC = ['2_17', '2_24', '2_27', '2_28', '2_31', '2_34']
 const LAST_LINES = 4
 
 /**
- * Has pip download a wheel, with the index and the proxies that it is set up for; pip compares it with the index's hash.
- * `use` is given the wheel's path, and the wheel is removed afterwards.
+ * Downloads a wheel with pip, with its configured index and proxies; pip checks the hash from the index.
+ * `use` receives the wheel's path; the wheel is removed afterwards.
  *
- * Throws `INF_PROVIDER_DOWNLOAD_FAILED` with pip's own last words.
+ * Throws `INF_PROVIDER_DOWNLOAD_FAILED` with the end of pip's output.
  */
 export async function withDownload<T>(options: DownloadOptions, use: (wheel: string) => Promise<T>): Promise<T> {
   makeFolder(options.directory)
@@ -58,11 +58,11 @@ async function download(options: DownloadOptions, folder: string): Promise<void>
 interface Ended {
   readonly code: number | null
   readonly lines: readonly string[]
-  /** Python is there, but pip is not. */
+  /** Python is installed, but pip is not. */
   readonly missing: boolean
 }
 
-/** Null when the program does not exist. */
+/** Null if the program does not exist. */
 function run(options: DownloadOptions, program: string, words: readonly string[]): Promise<Ended | null> {
   return new Promise((resolve, reject) => {
     const { signal, environment } = options

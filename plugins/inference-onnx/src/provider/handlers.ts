@@ -11,9 +11,9 @@ import type { doctorGpu, installGpu } from './operations.ts'
 export interface ProviderOptions {
   readonly engine: OnnxEngine
   readonly projectRoot: string
-  /** Where the provider goes. */
+  /** Target folder of the provider. */
   readonly directory: string
-  /** Path and version of ONNX Runtime's own library; null where it is not installed. */
+  /** Path and version of ONNX Runtime's own library; null if not installed. */
   readonly core: { readonly path: string; readonly version: string } | null
 }
 
@@ -67,7 +67,7 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
   }
 }
 
-/** Throws `INF_GPU_ABSENT`: a download of hundreds of megabytes needs a confirmation where nothing can use it. */
+/** Throws `INF_GPU_ABSENT`: on a machine without a GPU, a download of hundreds of megabytes needs a confirmation. */
 async function requireGpu(engine: OnnxEngine): Promise<void> {
   const { card, driver } = await engine.surveyDevices()
   if (driver !== null || card === true) return
@@ -84,7 +84,7 @@ async function summary(engine: OnnxEngine, directory: string, installed: Install
   const version = installed.version === '' ? '' : ` ${installed.version}`
   const survey = await engine.surveyDevices()
   const obstacle = cudaObstacle(survey, 0)
-  // Without a driver nothing else is said to be missing, but it is worth knowing at once.
+  // The diagnosis stops at a missing driver, so missing libraries are reported here.
   const libraries = (survey.provider?.needs ?? []).filter(need => need.found === null && need.name !== 'libcuda.so.1')
   const command = libraryCommand(
     libraries.map(need => need.name),
@@ -99,7 +99,7 @@ async function summary(engine: OnnxEngine, directory: string, installed: Install
   return [`The CUDA provider${version} is in ${directory}:`, ...files, ...next].join('\n')
 }
 
-/** Passes on every tenth part of a progress. */
+/** Reports every tenth of the progress. */
 function everyTenth(report: (done: number, total: number, message: string) => void): typeof report {
   let last = ''
   return (done, total, message) => {

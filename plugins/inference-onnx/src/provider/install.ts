@@ -15,7 +15,7 @@ export interface InstallOptions {
   readonly source: string
   /** Expected hash of the archive, in hex; a folder has no hash. */
   readonly sha256?: string | undefined
-  /** Where the provider goes. */
+  /** Target folder of the provider. */
   readonly directory: string
   /** Path and version of ONNX Runtime's library: the bundled provider fits only that version. */
   readonly core: string
@@ -26,9 +26,9 @@ export interface InstallOptions {
 
 export interface InstalledProvider {
   readonly form: 'plugin' | 'bundled'
-  /** As the archive's own names tell; empty where they do not. */
+  /** From the archive's file names; empty if they do not contain it. */
   readonly version: string
-  /** Of the archive; empty for a folder. */
+  /** SHA-256 of the archive; empty for a folder. */
   readonly sha256: string
   readonly files: readonly InstalledFile[]
 }
@@ -42,8 +42,8 @@ export interface InstalledFile {
 const wanted: ReadonlySet<string> = new Set(Object.values(providerFiles))
 
 /**
- * Puts ONNX Runtime's CUDA provider from an archive into a folder. Files appear there by renaming, complete and checked;
- * what was installed before is replaced, and programs that use it go on with what they have loaded.
+ * Installs ONNX Runtime's CUDA provider from an archive. Files are checked and then renamed into place;
+ * running programs keep the old files that they have loaded.
  *
  * Throws `INF_PROVIDER_INVALID` for an archive that is damaged, holds no provider, or one that does not fit.
  */
@@ -91,7 +91,7 @@ async function checkHash({ source, sha256, signal }: InstallOptions): Promise<st
 interface Unpacked {
   readonly files: readonly InstalledFile[]
   readonly version: string
-  /** SHA-256 of files as the wheel's own list gives them, in base64url, by file name. */
+  /** SHA-256 of files from the wheel's own list, in base64url, by file name. */
   readonly recorded: ReadonlyMap<string, string>
 }
 
@@ -128,7 +128,7 @@ async function unpack({ source, signal, onProgress }: InstallOptions, staging: s
   return { files, version, recorded: new Map(recorded.map(([, name = '', digest = '']) => [name, digest])) }
 }
 
-/** Wheels and releases carry their version in the names of their folders. */
+/** Folder names in wheels and releases contain their version. */
 function versionIn(path: string): string {
   return (
     /(?:onnxruntime_\w+|onnxruntime-linux-\w+-gpu(?:_\w+)?)-(\d+(?:\.\w+)+?)(?:\.dist-info)?\//.exec(path)?.[1] ?? ''

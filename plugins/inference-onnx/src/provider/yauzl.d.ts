@@ -1,4 +1,4 @@
-/** The part of yauzl that is used; the package ships no types. */
+/** The used part of yauzl; the package has no types. */
 declare module 'yauzl' {
   import type { Readable } from 'node:stream'
 

@@ -6,11 +6,11 @@ import { digestPrefix, hashFile } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { PackSink } from './pack.ts'
 
-/** Error codes of a file system that cannot be written. */
+/** Error codes of an unwritable file system. */
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ERR_ACCESS_DENIED'])
 const ABANDONED_MS = 24 * 60 * 60 * 1000
 
-/** True for an error that says: there is no place to write here. */
+/** True for errors that mean the file system cannot be written. */
 export function isUnwritable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && unwritable.has(error.code as string)
 }
@@ -20,8 +20,8 @@ const MARK = Buffer.from('svc-sha2')
 const SEAL_BYTES = MARK.byteLength + 32
 
 /**
- * Whether a complete and intact file is there. A file is only ever given its name once it is complete; whether anybody
- * changed it since is found out by reading it, which is done once for each file, size, inode and time of change.
+ * True if a complete and intact file exists. A file gets its name only when complete. Later changes are detected by
+ * reading it, once per file, size, inode and change time.
  */
 export async function isCached(file: string, byteLength: number, signal?: AbortSignal): Promise<boolean> {
   try {
@@ -50,8 +50,8 @@ async function readSeal(file: string, position: number): Promise<Buffer> {
 }
 
 /**
- * Writes a file under a temporary name, seals and renames it. Two processes that do so at once write the same bytes to
- * different temporary files; the later rename wins and neither sees half a file.
+ * Writes a file under a temporary name, seals and renames it. Two concurrent processes write equal bytes to different
+ * temporary files; the later rename wins, and readers never see a partial file.
  */
 export async function writeCached(
   file: string,
@@ -81,7 +81,7 @@ export async function writeCached(
   }
 }
 
-/** A sink in memory, for where nothing can be written. Throws `INF_OUT_OF_MEMORY`. */
+/** A sink in memory, if the file system cannot be written. Throws `INF_OUT_OF_MEMORY`. */
 export function memorySink(byteLength: number): PackSink & { readonly bytes: Uint8Array } {
   let bytes: Uint8Array
   try {
@@ -112,7 +112,7 @@ function fileSink(handle: FileHandle): PackSink {
   }
 }
 
-/** Files of processes that died while they wrote: none takes a day. */
+/** Files of crashed processes: no write takes a day. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.(partial|writer)$/.test(name)) continue

@@ -6,13 +6,13 @@ import { TensorReader } from './tensor-reader.ts'
 const TILE_ELEMENTS = 2 ** 20
 
 export interface FiniteCheckOptions {
-  /** SHA-256 over the files of the tensors: what was checked once is not read again. */
+  /** SHA-256 over the files of the tensors: checked files are not read again. */
   readonly digest: string
   readonly cacheDirectory: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** Reads tensors that nothing else reads before the runtime. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or infinity. */
+/** Checks tensors that only the runtime reads. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or infinity. */
 export async function checkFinite(entries: readonly TensorEntry[], options: FiniteCheckOptions): Promise<void> {
   if (entries.length === 0) return
   const { digest, cacheDirectory, signal } = options

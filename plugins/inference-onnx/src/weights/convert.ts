@@ -2,12 +2,12 @@ import type { Dtype } from '../safetensors.ts'
 
 let halfTable: Uint32Array | undefined
 
-/** Bytes per element of the element types that can be read. */
+/** Bytes per element of the readable element types. */
 export function elementBytes(dtype: Dtype): number {
   return dtype === 'F32' ? 4 : 2
 }
 
-/** Widens little-endian F32, BF16 or F16 `bytes` into `target`, exactly. */
+/** Converts little-endian F32, BF16 or F16 `bytes` to `target` without loss. */
 export function widen(dtype: Dtype, bytes: Uint8Array, target: Float32Array): void {
   const bits = new Uint32Array(target.buffer, target.byteOffset, target.length)
   if (dtype === 'F32') {

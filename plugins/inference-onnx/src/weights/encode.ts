@@ -4,21 +4,21 @@ import { quantiseBlocks, quantiseChannels } from './quantise.ts'
 
 const TRANSPOSED_BYTES = 2 ** 25
 
-/** Where one packed tensor lies. */
+/** Location of one packed tensor. */
 export interface PackedPlace {
   readonly form: Exclude<LinearWeight['form'], 'joined'>
   readonly rows: number
   readonly columns: number
-  /** Of the values, in the packed file. */
+  /** Offset of the values in the packed file. */
   readonly offset: number
-  /** Of the scales; not used by floats. */
+  /** Offset of the scales; unused for floats. */
   readonly scalesOffset: number
 }
 
-/** Takes a tensor, some whole rows at a time from the first to the last, and writes it in its form. */
+/** Encodes a tensor from whole rows, first to last. */
 export type Encoder = (weights: Float32Array) => Promise<void>
 
-/** `transposedBytes`: how much of a transposed tensor is gathered before it is written. */
+/** `transposedBytes`: bytes of a transposed tensor that are buffered before a write. */
 export function openEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number = TRANSPOSED_BYTES): Encoder {
   switch (place.form) {
     case 'float':
@@ -49,12 +49,12 @@ function blockEncoder({ columns, offset, scalesOffset }: PackedPlace, sink: Pack
   }
 }
 
-/** Rows become columns, so what arrives in order is written in strips; wide ones, since each strip is a write. */
+/** Rows become columns, so the data is written in wide strips; each strip is one write. */
 function channelEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number): Encoder {
   const { rows, columns, offset, scalesOffset } = place
   const width = Math.min(rows, Math.max(1, Math.floor(transposedBytes / columns)))
   const values = new Int8Array(columns * width)
-  /** Rows that are written, and those that are gathered. */
+  /** Written rows, and buffered ones. */
   let [done, gathered] = [0, 0]
   const flush = async () => {
     if (gathered === rows) {

@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 
-/** Position of the first NaN or infinity; -1 where there is none. */
+/** Index of the first NaN or infinity; -1 if there is none. */
 export function findNonFinite(values: Float32Array): number {
   // 0 for finite values and NaN otherwise, without a branch per value.
   let sum = 0
@@ -8,7 +8,7 @@ export function findNonFinite(values: Float32Array): number {
   return sum === 0 ? -1 : values.findIndex(value => !Number.isFinite(value))
 }
 
-/** Throws `INF_NOT_FINITE` for logits from which no token can be chosen. Forbidden tokens may have minus infinity. */
+/** Throws `INF_NOT_FINITE` for logits without a valid choice. Forbidden tokens may have minus infinity. */
 export function checkLogits(logits: Float32Array): void {
   if (findNonFinite(logits) === -1) return
   const wrong = logits.findIndex(value => Number.isNaN(value) || value === Number.POSITIVE_INFINITY)

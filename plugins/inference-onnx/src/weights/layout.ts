@@ -5,22 +5,22 @@ import type { PackedPlace } from './encode.ts'
 import type { WeightSource } from './plan.ts'
 import { blocksPerRow } from './quantise.ts'
 
-/** Tensors in a packed file start at multiples of this, so that they can be mapped. */
+/** Alignment of tensors in a packed file, so that they can be mapped. */
 const ALIGNMENT = 4096
 const FLOAT_BYTES = 4
 
-/** A tensor to be written: the rows of its sources after each other. */
+/** A tensor to write: the concatenated rows of its sources. */
 export interface PackedTensor extends PackedPlace {
   readonly sources: readonly WeightSource[]
 }
 
-/** Gives every tensor its place in the packed file. */
+/** Assigns every tensor an offset in the packed file. */
 export class PackedLayout {
   readonly #location: string
   readonly #tensors: PackedTensor[] = []
   #byteLength = 0
 
-  /** `location` is what the runtime calls the packed file. */
+  /** `location` is the runtime's name for the packed file. */
   constructor(location: string) {
     this.#location = location
   }
@@ -68,7 +68,7 @@ export class PackedLayout {
   }
 }
 
-/** Vectors that are joined count as one row each. */
+/** Joined vectors count as one row each. */
 function sizes(sources: readonly WeightSource[]): { readonly rows: number; readonly columns: number } {
   const shapes = sources.map(({ entry }) => entry.shape)
   const [first] = shapes as [readonly number[]]

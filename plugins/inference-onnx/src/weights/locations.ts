@@ -2,14 +2,13 @@ import { realpath } from 'node:fs/promises'
 import { dirname, parse, relative, sep } from 'node:path'
 
 /**
- * File locations for ONNX Runtime: paths relative to one folder, none of which may leave it.
+ * File locations for ONNX Runtime: paths relative to one folder, all inside it.
  *
- * Symbolic links are resolved first, since the runtime refuses those that lead out of the folder, as they do in
- * download caches.
+ * Symbolic links are resolved first, since the runtime refuses links out of the folder, which download caches contain.
  */
 export interface Locations {
   readonly folder: string
-  /** Location of a file; null when it cannot be reached from the folder (another drive). */
+  /** Location of a file; null if it is not reachable from the folder (another drive). */
   of(file: string): string | null
 }
 
@@ -28,7 +27,7 @@ export async function locateFiles(files: readonly string[], future: string): Pro
   }
 }
 
-/** The deepest folder that holds both; `a` itself when they lie on different drives. */
+/** The deepest common folder; `a` itself if they are on different drives. */
 function commonFolder(a: string, b: string): string {
   const root = parse(a).root
   if (parse(b).root !== root) return a

@@ -3,7 +3,7 @@ import { buildLowRankUpdate } from '../onnx/low-rank.ts'
 import { type Binding, elementCount, type HostTensor, type Runtime, type Session } from '../ort/runtime.ts'
 import type { TensorReader } from './tensor-reader.ts'
 
-/** Merges low-rank updates into rows of weights, on the runtime's own threads. */
+/** Merges low-rank updates into weight rows, on the runtime's threads. */
 export class LowRankMerger {
   readonly #runtime: Runtime
   readonly #threads: number
@@ -58,7 +58,7 @@ export class LowRankUpdate {
     this.#b = b
   }
 
-  /** `weight` holds whole rows, the first of which is row `firstRow` of the tensor; it is updated in place. */
+  /** `weight` holds whole rows, starting with the tensor's row `firstRow`; it is updated in place. */
   async apply(weight: Float32Array, firstRow: number): Promise<void> {
     const [rank, columns] = this.#a.shape as [number, number]
     const rows = weight.length / columns
@@ -79,7 +79,7 @@ export class LowRankUpdate {
   }
 }
 
-/** Memory for one number of rows. */
+/** Buffers for a fixed number of rows. */
 class Tile {
   readonly rows: number
   readonly weight: HostTensor<'float32'>

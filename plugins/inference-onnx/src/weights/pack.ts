@@ -5,7 +5,7 @@ import type { LowRankMerger, LowRankUpdate } from './low-rank.ts'
 import type { WeightPlan, WeightSource } from './plan.ts'
 import { TensorReader } from './tensor-reader.ts'
 
-/** Elements handled at once: memory stays small, and the event loop is never held for more than some milliseconds. */
+/** Elements per step: limits memory, and blocks the event loop for a few milliseconds at most. */
 const TILE_ELEMENTS = 2 ** 20
 
 export interface PackSink {
@@ -19,10 +19,9 @@ export interface PackOptions {
 }
 
 /**
- * Writes the packed tensors of a plan: converted to F32, updates merged, groups joined, then in the form that each is to
- * have.
+ * Writes the packed tensors of a plan: converts to F32, merges updates, joins groups, then encodes each tensor.
  *
- * Throws what the sink throws, `INF_RUN_DIR_TRUNCATED` when a shard shrank meanwhile, and the signal's reason.
+ * Throws the sink's errors, `INF_RUN_DIR_TRUNCATED` if a shard shrank meanwhile, and the signal's reason.
  */
 export async function packWeights(plan: WeightPlan, sink: PackSink, options: PackOptions): Promise<void> {
   const total = plan.packed.reduce((sum, { rows, columns }) => sum + rows * columns, 0)

@@ -12,39 +12,39 @@ import { PackedLayout, type PackedTensor } from './layout.ts'
 import { hasBias, type LayerLinear, type LayerNorm, linearShape, TensorNames } from './tensor-names.ts'
 import { assignUpdates } from './updates.ts'
 
-/** Element types that weights may have, and what the runtime calls them. */
+/** Element types of weights, with the runtime's names. */
 const readable: Readonly<Partial<Record<Dtype, StoredType>>> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' }
 
 const ALL: readonly Dtype[] = ['F32', 'BF16', 'F16']
 
-/** One tensor of a checkpoint and the update that is added to it. */
+/** One checkpoint tensor and its update. */
 export interface WeightSource {
   readonly entry: TensorEntry
   readonly update: LowRankFactors | null
 }
 
 /**
- * Where each weight of a model comes from.
+ * Source of each weight of a model.
  *
- * F32 tensors that nothing is added to stay where they are, in the shards. The others are packed: converted, merged
- * with their update and joined (query, key and value; gate and up) in one new file. A group is joined as soon as one of
- * its members has to be packed anyway; where all lie in place, copying them would cost memory and win no time.
+ * F32 tensors without an update stay in the shards. The others are packed into one new file:
+ * converted, merged with their update and joined (query, key and value; gate and up). A group is joined if any member
+ * must be packed; otherwise copying would cost memory and save no time.
  *
- * Where half precision is kept, groups whose members lie in place are joined by the graph: a device reads one large
- * matrix faster than several, and has its own copy in any case.
+ * With half precision, the graph joins groups whose members stay in place: a device reads one large matrix faster, and
+ * has its own copy anyway.
  *
- * Quantised, all projections are packed. The embedding is not quantised: the rows that are looked up are read where they
- * lie, whatever their element type, and take no memory before. A device needs it in an element type that it has.
+ * With quantisation, all projections are packed. The embedding is not quantised: rows are read in place on lookup, in
+ * any element type, and need no memory before. A device needs it in a supported element type.
  */
 export interface WeightPlan {
   readonly weights: DecoderWeights
   readonly packed: readonly PackedTensor[]
   readonly packedByteLength: number
-  /** Tensors that the runtime reads where they lie. */
+  /** Tensors that the runtime reads in place. */
   readonly inPlace: readonly TensorEntry[]
   /** Number of weights of the base model; tied ones count once. */
   readonly parameters: number
-  /** Element type in which the embedding, and so in practice the model, is stored. */
+  /** Stored element type of the embedding, and so in practice of the model. */
   readonly precision: Dtype
 }
 
@@ -54,13 +54,13 @@ export interface PlanOptions {
   readonly tensors: ReadonlyMap<string, TensorEntry>
   readonly adapter: Adapter | null
   readonly quantization: Quantization
-  /** Whether half precision is used where it lies, instead of being widened: for devices that compute in it. */
+  /** True to use half precision in place instead of widening it, for devices that support it. */
   readonly keepHalf?: boolean
-  /** Whether something other than the CPU computes with them. */
+  /** True if a device other than the CPU computes with them. */
   readonly onDevice?: boolean
-  /** Name of a file for the runtime; null when it cannot reach it. */
+  /** Runtime name of a file; null if it is not reachable. */
   readonly locate: (file: string) => string | null
-  /** Name of the packed file for the runtime. */
+  /** Runtime name of the packed file. */
   readonly packedLocation: string
 }
 
@@ -77,7 +77,7 @@ class Planner {
   readonly #layout: PackedLayout
   readonly #used = new Map<string, TensorEntry>()
   readonly #inPlaceEntries = new Set<TensorEntry>()
-  /** Element types that are used where they lie. */
+  /** Element types that are used in place. */
   readonly #kept: readonly Dtype[]
 
   constructor(config: DecoderConfig, options: PlanOptions) {
@@ -156,7 +156,7 @@ class Planner {
         quantization
       )
     }
-    // An update of a tied head must not change the embedding: here the two part.
+    // An update of a tied head must not change the embedding: here the two are separated.
     const update = this.#updates.get(head)
     if (update === undefined && this.#options.quantization === 'none') return { form: 'float', values: embedding }
     return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }], quantization)
@@ -229,7 +229,7 @@ class Planner {
     return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength, type }
   }
 
-  /** Where the runtime can read the tensor as it is, or null. */
+  /** Location of the tensor if the runtime can read it in place, or null. */
   #inPlace({ entry, update }: WeightSource, dtypes = this.#kept): string | null {
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
@@ -237,8 +237,7 @@ class Planner {
 }
 
 /**
- * Errors of the head are errors of the prediction, so it gets 8 bits where the others get 4; not on devices, which cannot
- * compute with 8.
+ * Errors of the head directly affect predictions, so it gets 8 bits if the others get 4. Devices do not support 8 bits.
  */
 function headQuantization({ quantization, onDevice }: Pick<PlanOptions, 'quantization' | 'onDevice'>): Quantization {
   return quantization === 'q4' && onDevice !== true ? 'q8' : quantization

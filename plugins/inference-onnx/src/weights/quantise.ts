@@ -2,19 +2,19 @@ import { rotate, rotationSize } from '../hadamard.ts'
 import { BLOCK } from '../onnx/linear.ts'
 
 const INT8_LARGEST = 127
-/** Nibbles hold -8 to 7 with 8 added. */
+/** Nibbles hold -8 to 7, offset by 8. */
 const NIBBLE_ZERO = 8
 const NIBBLE_LEAST = -8
 const NIBBLE_LARGEST = 7
 /**
- * Scales that are tried for a block, as parts of the one that covers its largest magnitude: to cut that one off a little
- * often costs less than the coarser steps for all others.
+ * Candidate scales of a block, relative to the one that covers its largest magnitude: clipping that value often costs
+ * less than coarser steps for all others.
  */
 const TRIED_SCALES = [1, 0.94, 0.88, 0.82, 0.76]
-/** Adding and taking it away again rounds a double to a whole number, faster than Math.round does. */
+/** Adding and subtracting it rounds a double to an integer, faster than Math.round. */
 const ROUNDER = 1.5 * 2 ** 52
 
-/** Where the transpose of some rows goes: row `n` of them becomes column `first + n` of `[columns, stride]`. */
+/** Target of a transpose: row `n` becomes column `first + n` of `[columns, stride]`. */
 export interface Transposed {
   readonly values: Int8Array
   readonly stride: number
@@ -22,8 +22,8 @@ export interface Transposed {
 }
 
 /**
- * Rotates every row of `[rows, columns]`, in place, and rounds it to 8 bits by its largest magnitude; returns the scale of
- * each row.
+ * Rotates every row of `[rows, columns]` in place, and rounds it to 8 bits by its largest magnitude; returns the row
+ * scales.
  */
 export function quantiseChannels(weights: Float32Array, columns: number, target: Transposed): Float32Array {
   const { values, stride } = target
@@ -57,7 +57,7 @@ export function blocksPerRow(columns: number): number {
   return Math.ceil(columns / BLOCK)
 }
 
-/** Rounds every block of the rows of `[rows, columns]` to 4 bits by the scale, of those tried, that errs least. */
+/** Rounds every block of `[rows, columns]` to 4 bits, with the candidate scale of the smallest error. */
 export function quantiseBlocks(weights: Float32Array, columns: number): Blocks {
   const rows = weights.length / columns
   const blocks = blocksPerRow(columns)
@@ -82,7 +82,7 @@ export function quantiseBlocks(weights: Float32Array, columns: number): Blocks {
   return { values, scales }
 }
 
-/** The sign is that which puts the largest magnitude on -8, the end that reaches further. */
+/** The sign maps the largest magnitude to -8, the end with the wider range. */
 function bestScale(block: Float32Array): number {
   let peak = 0
   for (const weight of block) if (Math.abs(weight) > Math.abs(peak)) peak = weight

@@ -1,6 +1,6 @@
 import type { DecoderConfig } from '../model-config.ts'
 
-/** Module paths of projections inside a layer, as the public checkpoints of all supported families name them. */
+/** Module paths of projections inside a layer, as in the public checkpoints of all supported families. */
 const modules = {
   q: 'self_attn.q_proj',
   k: 'self_attn.k_proj',
@@ -17,12 +17,12 @@ export type LayerLinear = keyof typeof modules
 /** Module paths of norms inside a layer. */
 export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'feedForward' | 'feedForwardOutput'
 
-/** Checkpoints of models that also see or hear keep their decoder one level deeper. */
+/** Checkpoints of multimodal models nest their decoder one level deeper. */
 const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
 
 /**
  * Name of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head` for the head.
- * Null for modules that are none of the decoder's projections.
+ * Null for modules that are not a projection of the decoder.
  */
 export function projectionLabel(path: string): string | null {
   if (path === 'lm_head') return path
@@ -32,7 +32,7 @@ export function projectionLabel(path: string): string | null {
   return layer === undefined || kind === undefined ? null : `l${Number(layer)}.${kind}`
 }
 
-/** The projections that each layer of a checkpoint holds. */
+/** The projections in each layer of a checkpoint. */
 export function layerLinears(config: DecoderConfig): readonly LayerLinear[] {
   return config.joinedProjections ? ['qkv', 'o', 'gate_up', 'down'] : ['q', 'k', 'v', 'o', 'gate', 'up', 'down']
 }
@@ -58,7 +58,7 @@ function normModule({ outputNorms }: DecoderConfig, kind: LayerNorm): string {
 export class TensorNames {
   readonly #prefix: string
 
-  /** `has` says whether the checkpoint holds a tensor of that name. */
+  /** `has` returns true if the checkpoint has a tensor of that name. */
   constructor(has: (name: string) => boolean) {
     this.#prefix = prefixes.find(prefix => has(`${prefix}embed_tokens.weight`)) ?? 'model.'
   }

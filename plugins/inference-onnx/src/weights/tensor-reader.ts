@@ -11,8 +11,8 @@ export class TensorReader {
   readonly #handles = new Map<string, FileHandle>()
 
   /**
-   * Fills `target` with the elements of `entry` from number `first` on. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or
-   * infinity, or `INF_ADAPTER_INVALID` where the tensor belongs to an adapter.
+   * Fills `target` with the elements of `entry` from index `first` on. Throws `INF_RUN_DIR_TENSOR_INVALID` for NaN or
+   * infinity, or `INF_ADAPTER_INVALID` if the tensor belongs to an adapter.
    */
   async read(
     entry: TensorEntry,

@@ -4,9 +4,9 @@ import type { DecoderConfig } from '../model-config.ts'
 import { layerLinears, linearShape, type TensorNames } from './tensor-names.ts'
 
 /**
- * An adapter's updates by the name of the base tensor that they change.
+ * An adapter's updates by base tensor name.
  *
- * Throws `INF_ADAPTER_INVALID` when a label names nothing in this model or its factors have another shape.
+ * Throws `INF_ADAPTER_INVALID` if a label matches no tensor of this model or its factors have another shape.
  */
 export function assignUpdates(
   config: DecoderConfig,

@@ -2,13 +2,13 @@ import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Heartbeat interval of a writer, and how long it is trusted. A machine may be busy. */
+/** Heartbeat interval of a writer, and its timeout. Generous, since a machine may be busy. */
 const BEAT_MS = 1_000
 const BELIEVED_MS = 10_000
 const LOOK_AGAIN_MS = 100
 
 export interface WriterLock {
-  /** Whether another process, or another load of this one, held it first: what it wrote may be there now. */
+  /** True if another process, or another load in this one, held the lock first: its output may exist now. */
   readonly waited: boolean
   release(): Promise<void>
 }
@@ -16,9 +16,9 @@ export interface WriterLock {
 /**
  * Waits until no other process writes `file`, and takes the lock.
  *
- * It saves work, and correctness does not rest on it: where it cannot be taken, or is taken twice because its holder
- * seemed dead, two processes write the same bytes. A holder is dead when its process is gone from this machine or has not
- * touched the lock for ten seconds. Rejects when `signal` is aborted first.
+ * It saves work but is not needed for correctness: two concurrent writers write equal bytes. A holder is dead if its
+ * process is gone from this machine or has not touched the lock for ten seconds. Rejects when `signal` is aborted
+ * first.
  */
 export async function lockForWriting(file: string, signal?: AbortSignal): Promise<WriterLock> {
   const lock = `${file}.writer`
@@ -55,7 +55,7 @@ function isRemoved(lock: string): Promise<boolean> {
 async function isHeld(lock: string): Promise<boolean> {
   try {
     const { mtimeMs } = await stat(lock)
-    // A clock that differs by more says nothing.
+    // A larger clock difference makes the timestamp useless.
     if (Math.abs(Date.now() - mtimeMs) > BELIEVED_MS) return false
     const [host, pid] = (await readFile(lock, 'utf8')).split(' ')
     return host !== hostname() || isAlive(Number(pid))
