@@ -1,4 +1,4 @@
-import type { CliExposure, Exposure, HttpExposure, McpExposure, OperationDescriptor } from './operation.ts'
+import type { CliExposure, Exposure, HttpExposure, McpExposure, OperationDescriptor, RpcExposure } from './operation.ts'
 
 /** The part of a descriptor that an exposure's facts depend on. */
 export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
@@ -51,9 +51,12 @@ export const mcpExposure = exposureKind<boolean | McpExposure>('mcp', {
   shown: (id, mcp) => `MCP tool ${toolName(id, mcp)}`
 })
 
-export const rpcExposure = exposureKind<boolean | string>('rpc', {
-  claims: (id, rpc) => [`method ${rpc === true ? id : rpc}`],
-  shown: (id, rpc) => `JSON-RPC ${rpc === true ? id : rpc}`
+export const rpcExposure = exposureKind<boolean | string | RpcExposure>('rpc', {
+  claims: (id, rpc) => methodNames(id, rpc).map(name => `method ${name}`),
+  shown: (id, rpc) => {
+    const [name, ...aliases] = methodNames(id, rpc)
+    return `JSON-RPC ${name}${aliases.length === 0 ? '' : ` (also ${aliases.join(', ')})`}`
+  }
 })
 
 export const cliExposure = exposureKind<CliExposure>('cli', {
@@ -117,6 +120,17 @@ export function routeKey(method: string, path: string): string {
 /** Returns the name of an operation as an MCP tool. */
 export function mcpToolName({ id, expose: { mcp } }: ExposedDescriptor): string {
   return toolName(id, mcp)
+}
+
+/** Returns the names of an operation as an RPC method, aliases last; none when it is not exposed there. */
+export function rpcMethodNames({ id, expose: { rpc } }: ExposedDescriptor): readonly string[] {
+  return rpc === undefined ? [] : methodNames(id, rpc)
+}
+
+function methodNames(id: string, rpc: boolean | string | RpcExposure): readonly string[] {
+  if (isOff(rpc)) return []
+  const { name = id, aliases = [] } = typeof rpc === 'object' ? rpc : { name: rpc === true ? id : (rpc as string) }
+  return [name, ...aliases]
 }
 
 function toolName(id: string, mcp: boolean | McpExposure | undefined): string {

@@ -20,6 +20,20 @@ export interface HttpExposure {
   readonly path: string
   /** Status of success; default 200. */
   readonly status?: number
+  /** Field of the output that is the body; default the whole output. */
+  readonly answer?: string
+}
+
+export interface RpcExposure {
+  /** Default: the id. */
+  readonly name?: string
+  /** Further names of the same method, listed as its aliases. */
+  readonly aliases?: readonly string[]
+  /**
+   * `refuse` (the default) or `ignore`: what happens to params that the input schema does not name. Peers of another version
+   * may send some.
+   */
+  readonly unknownParams?: 'refuse' | 'ignore'
 }
 
 export interface CliExposure {
@@ -37,8 +51,10 @@ export interface CliExposure {
 /**
  * `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table, and `note` a text field
  * printed below it, unless it is empty. `fields`: output fields printed as a table of names and values; a dot leads into an object.
+ * `answer`: an output field printed in place of the whole output, with `--json` too.
  */
 export interface CliView {
+  readonly answer?: string
   readonly text?: string
   readonly rows?: string
   readonly columns?: readonly string[]
@@ -58,6 +74,8 @@ export interface McpExposure {
   readonly result?: 'plain' | 'tool-result'
   /** Field of the output that becomes `meta` of the envelope, in place of a part of `data`. */
   readonly meta?: string
+  /** Field of the output that is `data` of the envelope; default the whole output. */
+  readonly answer?: string
   /** Part of the product that the registry files the tool under, for example `ai`; and its tier, default `core`. */
   readonly lane?: 'ai' | 'data' | 'interop' | 'app' | 'platform' | 'workflow'
   readonly tier?: string
@@ -70,8 +88,8 @@ export interface Exposure {
   readonly http?: HttpExposure
   /** `true` names the tool after the id, dots as underscores. */
   readonly mcp?: boolean | McpExposure
-  /** `true` names the method after the id. */
-  readonly rpc?: boolean | string
+  /** `true` names the method after the id; a string is its name. */
+  readonly rpc?: boolean | string | RpcExposure
   readonly cli?: CliExposure
   /** Exposures of further surfaces, each made by its {@link ExposureKind}. */
   readonly also?: readonly Exposed<any>[]

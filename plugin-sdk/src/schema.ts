@@ -57,6 +57,8 @@ export interface Annotations {
   readonly 'x-secret'?: boolean
   /** Shell completions for this value; without it the choices of an enum, else files. */
   readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
+  /** A second spelling for peers of another protocol: accepted everywhere, not shown in help, completions and tool lists. */
+  readonly 'x-hidden'?: boolean
   /** Cost of a change of this setting: nothing, a reload of the plugin, or a restart. Default `plugin`. */
   readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
 }

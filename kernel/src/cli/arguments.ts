@@ -43,6 +43,7 @@ export function describeField(field: JsonSchema, plain: PlainText = text => text
   return defined({
     ...yargsType(field),
     describe: texts.length > 0 ? plain(texts.join(' ')) : undefined,
+    hidden: field['x-hidden'] === true || undefined,
     choices: choicesOf(field) as readonly string[] | undefined,
     // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
     defaultDescription: fallback === undefined ? undefined : JSON.stringify(fallback)

@@ -7,6 +7,7 @@ import {
   isSvcError,
   type OperationDescriptor,
   type PluginManifest,
+  rpcMethodNames,
   type ServeInstead,
   SvcError
 } from '@svc/plugin-sdk'
@@ -32,10 +33,9 @@ export async function runOperation(
   view: CliView | undefined
 ): Promise<number> {
   const output = new Output(session.flags.json, view)
-  const { rpc } = descriptor.expose
-  const daemon = rpc === undefined || rpc === false ? null : await findDaemon(session)
-  if (daemon !== null) {
-    const method = typeof rpc === 'string' ? rpc : descriptor.id
+  const [method] = rpcMethodNames(descriptor)
+  const daemon = method === undefined ? null : await findDaemon(session)
+  if (method !== undefined && daemon !== null) {
     return interruptible(async signal => {
       const answer = await daemon.call(method, input, signal, output).catch(error => {
         throw isSvcError(error, 'DMN_METHOD_UNKNOWN') ? notThere(error, method, plugin) : error

@@ -1,5 +1,5 @@
 import { keyText } from '@svc/config/sources'
-import type { JsonSchema } from '@svc/plugin-sdk'
+import { type JsonSchema, rpcMethodNames } from '@svc/plugin-sdk'
 import type { Catalog } from '../host/catalog.ts'
 import { declarePlugins } from '../host/sections.ts'
 import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
@@ -44,7 +44,7 @@ function possible(before: readonly string[], current: string, root: CommandNode,
   if (previous !== undefined && typeOf(previous.field) !== 'boolean') return valuesOf(previous.field, catalog)
   if (current.startsWith('-')) {
     return flags
-      .filter(({ flag }) => flag === '--set' || !before.includes(flag))
+      .filter(({ flag, field }) => field['x-hidden'] !== true && (flag === '--set' || !before.includes(flag)))
       .map(({ flag, field }) => ({ value: flag, about: describe(String(field.description ?? '')) }))
   }
   const position = words.length - path.length
@@ -74,8 +74,11 @@ const KNOWN: Readonly<Record<string, (catalog: Catalog) => Candidate[]>> = {
     manifests.flatMap(({ operations }) => operations.map(({ id, summary }) => ({ value: id, about: summary }))),
   methods: ({ manifests }) => [
     ...manifests.flatMap(({ operations }) =>
-      operations.flatMap(({ id, summary, expose: { rpc = false } }) =>
-        rpc === false ? [] : [{ value: rpc === true ? id : rpc, about: summary }]
+      operations.flatMap(descriptor =>
+        rpcMethodNames(descriptor).map((value, at) => ({
+          value,
+          about: at === 0 ? descriptor.summary : `Alias of ${rpcMethodNames(descriptor)[0]}`
+        }))
       )
     ),
     { value: 'rpc.discover', about: 'Describe every method' }

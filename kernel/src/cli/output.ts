@@ -37,7 +37,9 @@ export class Output {
   }
 
   /** Prints the result; the exit code. A verdict of `healthy: false` or `valid: false` is one that scripts can test. */
-  finish(result: unknown): number {
+  finish(output: unknown): number {
+    const { answer } = this.#view ?? {}
+    const result = answer === undefined ? output : (output as Readonly<Record<string, unknown>>)[answer]
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
     // Text that was streamed is not printed again.
     const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed

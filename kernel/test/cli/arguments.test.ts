@@ -17,7 +17,8 @@ const shape = {
     note: s.optional(s.nullable(s.string())),
     either: s.optional(s.union([s.integer(), s.string()])),
     project: s.optional(s.string()),
-    force: s.boolean({ default: false })
+    force: s.boolean({ default: false }),
+    other_force: s.optional(s.boolean({ 'x-hidden': true }))
   })
 }
 
@@ -33,10 +34,15 @@ t.test('flags are field names in kebab case; one named like a global flag gets t
   for (const flag of ['--max-tokens', '--retry-after', '--force', '--input-project', '--project', '--json'])
     t.ok(flags.includes(flag), flag)
   t.notOk(flags.includes('--target'))
+  t.notOk(flags.includes('--other-force'), 'a hidden field is no candidate')
 })
 
 t.test('what was not given stays absent', async t => {
   t.same(collectInput(shape, { target: 'x', files: [], project: '/elsewhere', json: true }), { target: 'x' })
+})
+
+t.test('a hidden field is accepted', async t => {
+  t.same(collectInput(shape, { target: 'x', 'other-force': true }), { target: 'x', other_force: true })
 })
 
 t.test('values become what the schema takes', async t => {

@@ -4,7 +4,7 @@ import { abortKey } from './cancel.ts'
 import { type Connection, type Waiting, writeLine } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from './frames.ts'
-import { describeMethods, type MethodTable } from './methods.ts'
+import { acceptedParams, describeMethods, type MethodTable } from './methods.ts'
 import { paramsError } from './params-error.ts'
 
 /** Any peer that reached the socket and showed the token where one is required. */
@@ -71,8 +71,8 @@ class RunningCall {
     const { method, params = {} } = this.#request
     const { methods, port } = this.#host
     if (method === 'rpc.discover') return describeMethods(methods, port.version)
-    const entry = methods.get(method)
-    if (entry === undefined) {
+    const known = methods.get(method)
+    if (known === undefined) {
       throw daemonErrors.create('DMN_METHOD_UNKNOWN', `unknown method: ${method}`, {
         hint: 'rpc.discover lists the methods'
       })
@@ -80,7 +80,7 @@ class RunningCall {
     if (typeof params !== 'object' || params === null || Array.isArray(params)) {
       throw daemonErrors.create('DMN_PARAMS_INVALID', `params of ${method} must be an object`)
     }
-    return this.#enter(entry, params)
+    return this.#enter(known.entry, acceptedParams(params, known))
   }
 
   async #enter(entry: OperationEntry, params: object): Promise<unknown> {

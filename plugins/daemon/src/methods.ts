@@ -1,15 +1,36 @@
 import type { GenerationView, OperationEntry } from '@svc/contracts'
-import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import { defined, type JsonSchema, type OperationDescriptor, rpcMethodNames } from '@svc/plugin-sdk'
+
+/** A method under one of its names. */
+export interface Method {
+  readonly entry: OperationEntry
+  /** Name of the method that this name is an alias of. */
+  readonly aliasOf?: string
+  /** Params that are accepted; the others are dropped. Undefined: the input schema decides. */
+  readonly known?: ReadonlySet<string>
+}
 
 /** Methods of one generation, by name. The kernel has refused two operations with one method name. */
-export type MethodTable = ReadonlyMap<string, OperationEntry>
+export type MethodTable = ReadonlyMap<string, Method>
 
 export function buildMethods(generation: GenerationView): MethodTable {
   const methods = [...generation.operations.values()].flatMap(entry => {
-    const { id, expose } = entry.descriptor
-    return expose.rpc ? [[expose.rpc === true ? id : expose.rpc, entry] as const] : []
+    const names = rpcMethodNames(entry.descriptor)
+    const known = knownParams(entry.descriptor)
+    return names.map((name, at) => [name, defined({ entry, known, aliasOf: at === 0 ? undefined : names[0] })] as const)
   })
   return new Map(methods.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function knownParams({ input, expose: { rpc } }: OperationDescriptor): ReadonlySet<string> | undefined {
+  if (typeof rpc !== 'object' || rpc.unknownParams !== 'ignore') return undefined
+  return new Set(Object.keys((input.properties ?? {}) as object))
+}
+
+/** Drops params that the method does not know, if it ignores them. */
+export function acceptedParams(params: object, { known }: Method): object {
+  if (known === undefined || Object.keys(params).every(name => known.has(name))) return params
+  return Object.fromEntries(Object.entries(params).filter(([name]) => known.has(name)))
 }
 
 /** Describes the methods as an OpenRPC 1.3 document. */
@@ -17,24 +38,25 @@ export function describeMethods(methods: MethodTable, version: string): object {
   return {
     openrpc: '1.3.2',
     info: { title: 'svc daemon', version },
-    methods: [...methods].map(([name, { descriptor }]) => describeMethod(name, descriptor))
+    methods: [...methods].map(([name, method]) => describeMethod(name, method))
   }
 }
 
-function describeMethod(name: string, descriptor: OperationDescriptor): object {
-  const { summary, description, output, events, errors, effect, idempotent } = descriptor
-  return {
+function describeMethod(name: string, { entry, aliasOf }: Method): object {
+  const { summary, description, input, output, events, errors, effect, idempotent } = entry.descriptor
+  return defined({
     name,
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     paramStructure: 'by-name',
-    params: describeParams(descriptor.input),
+    params: describeParams(input),
     result: { name: 'result', schema: output },
     errors: Object.entries(errors).map(([code, spec]) => ({ code: -32_000, message: spec.message, data: { code } })),
     'x-effect': effect,
     'x-idempotent': idempotent,
-    ...(events === undefined ? {} : { 'x-events': events })
-  }
+    'x-alias-of': aliasOf,
+    'x-events': events
+  })
 }
 
 function describeParams(input: JsonSchema): object[] {

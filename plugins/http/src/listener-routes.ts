@@ -1,4 +1,5 @@
 import type { HttpErrorForm, HttpExchange, UnitView } from '@svc/contracts'
+import type { HttpExposure } from '@svc/plugin-sdk'
 import type { Report } from './answer-errors.ts'
 import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
 import type { Exchange } from './exchange.ts'
@@ -36,7 +37,7 @@ export function listenerRoutes(plan: ListenerPlan, parts: RouteParts): Route[] {
 function* operationRoutes(plan: ListenerPlan, { counts, operations }: RouteParts): Iterable<Route> {
   for (const entry of plan.operations) {
     const { descriptor, unit } = entry
-    const { method, path, status = 200 } = descriptor.expose.http as { method: string; path: string; status?: number }
+    const { method, path, status = 200, answer } = descriptor.expose.http as HttpExposure
     yield {
       method,
       path,
@@ -45,7 +46,7 @@ function* operationRoutes(plan: ListenerPlan, { counts, operations }: RouteParts
       open: false,
       series: seriesOf(counts, unit.name, method, path),
       raw: null,
-      operation: { entry, status, plan: planInput(descriptor) },
+      operation: { entry, status, answer, plan: planInput(descriptor) },
       serve: operations
     }
   }

@@ -128,7 +128,9 @@ function bodySchema(
 }
 
 function describeSuccess(descriptor: OperationDescriptor, book: SchemaBook): Json {
-  const result = book.place(descriptor.output, descriptor.output, `${descriptor.id}.output`)
+  const { properties } = descriptor.output as { properties?: Readonly<Record<string, JsonSchema>> }
+  const { answer = '' } = descriptor.expose.http ?? {}
+  const result = book.place(properties?.[answer] ?? descriptor.output, descriptor.output, `${descriptor.id}.output`)
   const content: Json = { 'application/json': { schema: result } }
   if (descriptor.events !== undefined) {
     content['text/event-stream'] = {

@@ -98,15 +98,16 @@ class Answer implements Deferred {
   }
 }
 
-function writeResult(exchange: Exchange, output: unknown): void {
+function writeResult(exchange: Exchange, result: unknown): void {
   const { response, requestId, traceparent } = exchange
-  const { status } = exchange.operation as OperationRoute
+  const { status, answer } = exchange.operation as OperationRoute
   if (response.destroyed) return
   if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
   if (status === 204) {
     response.writeHead(204, { 'x-request-id': requestId }).end()
     return
   }
+  const output = answer === undefined ? result : (result as Readonly<Record<string, unknown>>)[answer]
   const text = output === undefined ? 'null' : JSON.stringify(output)
   const length = Buffer.byteLength(text)
   response.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, 'x-request-id': requestId })

@@ -25,4 +25,6 @@ export interface OperationRoute {
   readonly entry: OperationEntry
   readonly plan: InputPlan
   readonly status: number
+  /** Field of the output that is the body; undefined for the whole output. */
+  readonly answer: string | undefined
 }

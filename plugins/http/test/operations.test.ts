@@ -11,6 +11,14 @@ const nothing = defineOperation({
   expose: { http: { method: 'POST', path: '/v1/clear', status: 204 } }
 })
 
+const parcel = defineOperation({
+  id: 'parcel.send',
+  summary: 'Answers with one field of its output',
+  input: t.object({}),
+  output: t.object({ ok: t.boolean(), message: t.string() }),
+  expose: { http: { method: 'POST', path: '/v1/parcels', answer: 'message' } }
+})
+
 const declared = defineOperation({
   id: 'fails.always',
   summary: 'Fails as declared',
@@ -25,6 +33,7 @@ tap.test('operations over HTTP', async tap => {
   const world = await openWorld([
     things,
     operationPlugin('void', nothing, () => undefined),
+    operationPlugin('parcel', parcel, () => ({ ok: true, message: 'on its way' })),
     operationPlugin('fails', declared, ({ how }, call) => {
       if (how === 'declared') call.fail('FLS_TEAPOT', 'no coffee here', { spout: 1 })
       if (how === 'bigint') call.fail('FLS_TEAPOT', 'no JSON', { spout: 1n })
@@ -45,6 +54,14 @@ tap.test('operations over HTTP', async tap => {
   tap.test('path and query become typed input with defaults', async tap => {
     tap.same(await get('/v1/things/a%20b%2Fc'), { id: 'a b/c', limit: 10 })
     tap.same(await get('/v1/things/7?limit=20&deep=true'), { id: '7', limit: 20, deep: true })
+  })
+
+  tap.test('the body is one field of the output where the exposure names one', async tap => {
+    const response = await send('POST', '/v1/parcels', {})
+    tap.same([response.status, await response.json()], [200, 'on its way'])
+    const { paths } = (await get('/openapi.json')) as { paths: Record<string, any> }
+    const { schema } = paths['/v1/parcels'].post.responses[200].content['application/json']
+    tap.same(schema, { type: 'string' })
   })
 
   tap.test('a repeated parameter is an array, and so is a single one', async tap => {

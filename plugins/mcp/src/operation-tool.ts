@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { mcpToolName, type OperationEntry } from '@svc/contracts'
-import type { McpExposure, OperationDescriptor } from '@svc/plugin-sdk'
+import type { JsonSchema, McpExposure, OperationDescriptor } from '@svc/plugin-sdk'
 import { OperationCall } from './operation-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import { failed, succeeded, toolResultSchema } from './tool-result.ts'
@@ -56,6 +56,13 @@ function plainResult(output: unknown): CallToolResult {
   }
 }
 
+/** The fields that a model is shown; the others are accepted all the same. */
+function withoutHidden(input: JsonSchema): JsonSchema {
+  const properties = Object.entries((input.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
+  const shown = properties.filter(([, field]) => field['x-hidden'] !== true)
+  return shown.length === properties.length ? input : { ...input, properties: Object.fromEntries(shown) }
+}
+
 function exposureOf({ expose: { mcp } }: OperationDescriptor): McpExposure {
   return typeof mcp === 'object' ? mcp : {}
 }
@@ -68,7 +75,7 @@ function describe(descriptor: OperationDescriptor): Tool {
     name: mcpToolName(descriptor),
     ...(title === undefined ? {} : { title }),
     description: description === undefined ? summary : `${summary}\n\n${description}`,
-    inputSchema: objectSchema(input),
+    inputSchema: objectSchema(withoutHidden(input)),
     outputSchema:
       exposure.result === 'tool-result'
         ? toolResultSchema(output, exposure)

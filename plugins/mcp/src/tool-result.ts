@@ -14,13 +14,13 @@ export interface ToolResult {
 const FAILED_META = { type: 'object', description: 'Of a failure its code, status and data.' }
 
 /** Schema of {@link ToolResult} around an operation's output. */
-export function toolResultSchema(output: JsonSchema, { meta }: McpExposure): NonNullable<Tool['outputSchema']> {
+export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposure): NonNullable<Tool['outputSchema']> {
   const { $defs, ...data } = output as JsonSchema & { readonly $defs?: unknown }
   return {
     type: 'object',
     properties: {
       success: { type: 'boolean' },
-      data: meta === undefined ? data : without(data, meta),
+      data: answer !== undefined ? fieldOf(data, answer) : meta !== undefined ? without(data, meta) : data,
       error: { type: 'string' },
       remediation: { type: 'string', description: 'What to do about the error.' },
       meta: FAILED_META
@@ -33,12 +33,13 @@ export function toolResultSchema(output: JsonSchema, { meta }: McpExposure): Non
 }
 
 /** An output in the envelope. */
-export function succeeded(output: unknown, { meta }: McpExposure): CallToolResult {
-  if (meta === undefined) return resultOf({ success: true, data: output })
-  const { [meta]: taken, ...data } = output as Readonly<Record<string, unknown>>
+export function succeeded(output: unknown, { meta, answer }: McpExposure): CallToolResult {
+  const fields = output as Readonly<Record<string, unknown>>
+  if (meta === undefined) return resultOf({ success: true, data: answer === undefined ? output : fields[answer] })
+  const { [meta]: taken, ...data } = fields
   return resultOf({
     success: true,
-    data,
+    data: answer === undefined ? data : fields[answer],
     ...(taken === undefined || taken === null ? {} : { meta: taken as Record<string, unknown> })
   })
 }
@@ -70,6 +71,10 @@ function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallTo
     ...(envelope.success ? {} : { isError: true }),
     ...(facts === undefined ? {} : { _meta: facts })
   }
+}
+
+function fieldOf({ properties }: JsonSchema, field: string): unknown {
+  return (properties as Readonly<Record<string, unknown>> | undefined)?.[field]
 }
 
 function without(schema: JsonSchema, field: string): JsonSchema {

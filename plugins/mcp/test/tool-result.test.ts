@@ -32,9 +32,17 @@ const label = defineOperation({
   expose: { mcp: { name: 'svc_label', result: 'tool-result' } }
 })
 
+const price = defineOperation({
+  id: 'shop.price',
+  summary: 'Set a price',
+  input: s.object({ cents: s.integer(), pennies: s.optional(s.integer({ 'x-hidden': true })) }),
+  output: s.object({ ok: s.boolean(), message: s.string() }),
+  expose: { mcp: { name: 'svc_price', result: 'tool-result', answer: 'message' } }
+})
+
 const shop = definePlugin({
   name: 'shop',
-  operations: [find, label],
+  operations: [find, label, price],
   activate(ctx) {
     ctx.implement(find, ({ id }, call) => {
       call.progress(1, 2, 'looking')
@@ -42,6 +50,7 @@ const shop = definePlugin({
       return { name: `thing ${id}`, facts: { shelf: id * 2 } }
     })
     ctx.implement(label, () => 'labelled')
+    ctx.implement(price, ({ cents, pennies = cents }) => ({ ok: true, message: `costs ${pennies}` }))
   }
 })
 
@@ -72,6 +81,15 @@ for (const era of ERAS) {
         t.notOk(result.isError)
       }
       t.same((await client.callTool({ name: 'svc_label' })).structuredContent, { success: true, data: 'labelled' })
+    })
+
+    t.test('answers with one field of the output where the exposure names one', async t => {
+      const { tools } = await client.listTools()
+      const { inputSchema, outputSchema } = tools.find(({ name }) => name === 'svc_price') ?? {}
+      t.match(outputSchema, { properties: { data: { type: 'string' } } })
+      t.same(Object.keys(inputSchema?.properties ?? {}), ['cents'], 'a hidden field is not listed')
+      const result = await client.callTool({ name: 'svc_price', arguments: { cents: 3, pennies: 4 } })
+      t.same(result.structuredContent, { success: true, data: 'costs 4' }, 'and is accepted')
     })
 
     t.test('answers failures, wrong arguments and unknown names in the envelope', async t => {
