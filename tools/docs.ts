@@ -24,7 +24,7 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
   ])
 }
 
-async function ownManifests(): Promise<PluginManifest[]> {
+export async function ownManifests(): Promise<PluginManifest[]> {
   const folders = readdirSync(join(ROOT, 'plugins'))
     .filter(name => existsSync(join(ROOT, 'plugins', name, 'src', 'plugin.ts')))
     .sort()

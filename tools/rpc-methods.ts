@@ -1,10 +1,12 @@
-import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+import { type JsonSchema, type OperationDescriptor, type PluginManifest, rpcMethodNames } from '@svc/plugin-sdk'
 
 /** Methods that peers of other programs know; `rpc.discover` lists the rest. */
 const PREFIXES = ['orch.', 'ai.plan.']
 
 interface Method {
   readonly name: string
+  /** The method that has the schemas. */
+  readonly aliasOf: string | undefined
   readonly descriptor: OperationDescriptor
 }
 
@@ -12,10 +14,10 @@ interface Method {
 export function renderRpcMethods(manifests: readonly PluginManifest[]): string {
   const methods = manifests
     .flatMap(({ operations }) => operations)
-    .flatMap((descriptor): Method[] => {
-      const { rpc } = descriptor.expose
-      const name = rpc === true ? descriptor.id : rpc
-      return typeof name === 'string' && PREFIXES.some(prefix => name.startsWith(prefix)) ? [{ name, descriptor }] : []
+    .flatMap(descriptor => {
+      const names = rpcMethodNames(descriptor)
+      if (!names.some(name => PREFIXES.some(prefix => name.startsWith(prefix)))) return []
+      return names.map((name, at): Method => ({ name, aliasOf: at === 0 ? undefined : names[0], descriptor }))
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   return `${JSON.stringify(schemaOf(methods), null, 2)}\n`
@@ -35,27 +37,34 @@ function schemaOf(methods: readonly Method[]): JsonSchema {
       params: { type: 'object', default: {} }
     },
     required: ['method'],
-    allOf: methods.map(({ name, descriptor }) => ({
+    allOf: methods.map(({ name, aliasOf, descriptor }) => ({
       if: { properties: { method: { const: name } }, required: ['method'] },
       // biome-ignore lint/suspicious/noThenProperty: it is the keyword of JSON Schema
       then: {
-        properties: { params: { $ref: `#/$defs/${name}/$defs/params` } },
+        properties: { params: { $ref: `#/$defs/${aliasOf ?? name}/$defs/params` } },
         ...(Array.isArray(descriptor.input.required) && descriptor.input.required.length > 0
           ? { required: ['params'] }
           : {})
       }
     })),
-    $defs: Object.fromEntries(methods.map(({ name, descriptor }) => [name, methodOf(descriptor)]))
+    $defs: Object.fromEntries(methods.map(method => [method.name, methodOf(method)]))
   }
 }
 
-function methodOf({ summary, input, output, events, errors, effect, idempotent }: OperationDescriptor): JsonSchema {
+function methodOf({ aliasOf, descriptor }: Method): JsonSchema {
+  const { summary, input, output, events, errors, effect, idempotent, expose } = descriptor
+  if (aliasOf !== undefined) {
+    const same = (part: string): JsonSchema => ({ $ref: `#/$defs/${aliasOf}/$defs/${part}` })
+    const parts = { params: same('params'), result: same('result'), errors: same('errors') }
+    return { description: `Alias of ${aliasOf}.`, 'x-alias-of': aliasOf, $defs: parts }
+  }
+  const isOpen = typeof expose.rpc === 'object' && expose.rpc.unknownParams === 'ignore'
   return {
     description: summary,
     'x-effect': effect,
     'x-idempotent': idempotent,
     $defs: {
-      params: input,
+      params: isOpen ? { ...input, additionalProperties: true } : input,
       result: output,
       errors: errorsOf(errors),
       ...(events === undefined ? {} : { event: events })

@@ -150,7 +150,7 @@ function rpcChannel(daemon: DaemonState): Channel {
     name: 'RPC',
     async call(tool, args = {}) {
       try {
-        return { success: true, data: await callDaemon(daemon, METHODS[tool] ?? tool, args) }
+        return { success: true, data: toolData(tool, await callDaemon(daemon, METHODS[tool] ?? tool, args)) }
       } catch (error) {
         if (!isSvcError(error)) throw error
         return { success: false, error: error.message, code: error.code }
@@ -158,6 +158,19 @@ function rpcChannel(daemon: DaemonState): Channel {
     },
     close: async () => {}
   }
+}
+
+/** Methods answer with the whole output; these tools with one field of it. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  svc_complete_task: 'message',
+  svc_fail_task: 'message',
+  svc_cancel_task: 'message',
+  svc_task_status: 'status'
+}
+
+function toolData(tool: string, output: unknown): unknown {
+  const field = ANSWERS[tool]
+  return field === undefined ? output : (output as Readonly<Record<string, unknown>>)[field]
 }
 
 interface Enveloped {

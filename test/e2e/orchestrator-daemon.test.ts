@@ -106,21 +106,24 @@ async function session(t: Test, call: Caller, name: string): Promise<void> {
   const file_manifest = [{ path: `docs/${name}.md`, access: 'read' }]
   const first = await submit('Describe the protocol', { file_manifest, priority: 'urgent', session_id: `s-${name}` })
   t.equal(await status(first), 'Queued')
-  t.same(await call.ok('orch.complete_task', { task_id: first, attestation: DONE }), { ok: true })
+  t.match(await call.ok('orch.complete_task', { task_id: first, attestation: DONE }), { ok: true, message: String })
   t.equal(await status(first), 'Completed')
 
   const second = await submit('Explain the protocol', { priority: 'background' })
-  t.same(await call.ok('orch.reorder_task', { task_id: second, priority: 'urgent' }), { ok: true })
+  t.match(await call.ok('orch.reorder_task', { task_id: second, priority: 'urgent' }), { ok: true, message: String })
   t.match(await call.refused('orch.reorder_task', { task_id: second, priority: 'soon' }), {
     code: 'OPR_INPUT_INVALID',
     message: /^orch\.reorder_task: params\.priority /
   })
   const [owner] = (await call.ok('orch.status')).agents.filter((agent: { name: string }) => agent.name === name)
   t.match(owner, { queued: 1, urgent_count: 1, background_count: 0, completed: 1, paused: false, dynamic: false })
-  t.same(await call.ok('orch.fail_task', { task_id: second, reason: 'no one understands it' }), { ok: true })
+  t.match(await call.ok('orch.fail_task', { task_id: second, reason: 'no one understands it' }), {
+    ok: true,
+    message: String
+  })
   t.equal(await status(second), 'Failed')
   const third = await submit('Forget the protocol')
-  t.same(await call.ok('orch.cancel_task', { task_id: third }), { ok: true })
+  t.match(await call.ok('orch.cancel_task', { task_id: third }), { ok: true, message: String })
   t.equal(await status(third), 'Cancelled')
   t.match(await call.refused('orch.complete_task', { task_id: third, attestation: DONE }), { code: 'ORC_TRANSITION' })
 
@@ -130,9 +133,9 @@ async function session(t: Test, call: Caller, name: string): Promise<void> {
     delegation_reason: 'two see more'
   })
   t.ok((await call.ok('orch.agent_ids')).agent_ids.includes(agent_id))
-  t.same(await call.ok('orch.pause_agent', { agent_id }), { ok: true })
+  t.match(await call.ok('orch.pause_agent', { agent_id }), { ok: true, message: String })
   t.match(await about(agent_id), { name: helper, paused: true, dynamic: true })
-  t.same(await call.ok('orch.resume_agent', { agent_id }), { ok: true })
+  t.match(await call.ok('orch.resume_agent', { agent_id }), { ok: true, message: String })
   t.match(await about(agent_id), { paused: false })
   await submit('One', { target_agent: helper })
   await submit('Two', { target_agent: helper })

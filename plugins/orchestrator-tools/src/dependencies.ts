@@ -9,7 +9,7 @@ import type {
   SessionContext,
   StatusSection
 } from '@svc/contracts'
-import type { Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
+import type { Call, Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
 import type { DaemonPilot } from './pilot/daemon-pilot.ts'
 
 /** Services that the operations use. */
@@ -28,6 +28,17 @@ export interface Dependencies {
   readonly fleet: Ref<AgentFleet> | undefined
   readonly bus: Ref<A2aBus> | undefined
   readonly database: Ref<DatabaseStore> | undefined
+}
+
+/**
+ * The orchestrator that a call acts on. A call over RPC reached the daemon, so it stays in this process; the others may go to
+ * the daemon.
+ */
+export function orchestratorOf(
+  { orchestrator, local }: Dependencies,
+  { surface }: Pick<Call, 'surface'>
+): Orchestrator {
+  return surface === 'rpc' ? local : orchestrator
 }
 
 /** An operation and the factory of its handler. */

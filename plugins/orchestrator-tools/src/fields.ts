@@ -1,5 +1,5 @@
 import type { AgentActivity, BenchmarkTier, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
-import { t } from '@svc/plugin-sdk'
+import { type Infer, t } from '@svc/plugin-sdk'
 
 /** Fields that many operations share. */
 
@@ -24,10 +24,12 @@ const PRIORITIES: Readonly<Record<'urgent' | 'normal' | 'background', Priority>>
   normal: 'Normal',
   background: 'Background'
 }
-export const priority = t.enum(['urgent', 'normal', 'background'], { description: 'Who is served first.' })
+export const priority = t.enum(['urgent', 'normal', 'background', 'Urgent', 'Normal', 'Background'], {
+  description: 'Which task is taken up first.'
+})
 
-export function priorityOf(word: keyof typeof PRIORITIES): Priority {
-  return PRIORITIES[word]
+export function priorityOf(word: Infer<typeof priority>): Priority {
+  return PRIORITIES[word.toLowerCase() as keyof typeof PRIORITIES]
 }
 
 export const files = t.array(
@@ -103,6 +105,9 @@ export const attestationFields = {
   force_risky: t.optional(t.boolean()),
   force_risky_reason: t.optional(t.string({ maxLength: 4_096 }))
 }
+
+/** Output of an operation that changes something: `ok` for programs, the message for people. */
+export const done = t.object({ ok: t.boolean(), message: t.string({ description: 'What became of it.' }) })
 
 const CATEGORIES: readonly TaskCategory[] = [
   'General',

@@ -13,6 +13,7 @@ import {
   statusSections
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
+import { agentIdLists } from './agents/agent-ids.ts'
 import { continuations } from './agents/continue-agent.ts'
 import { events } from './agents/events.ts'
 import { handoffs } from './agents/handoff.ts'
@@ -27,13 +28,11 @@ import { broadcasts } from './messages/broadcast.ts'
 import { questions } from './messages/questions.ts'
 import { DaemonPilot } from './pilot/daemon-pilot.ts'
 import { PilotedOrchestrator } from './pilot/piloted-orchestrator.ts'
-import { agentMethods } from './rpc/agents.ts'
-import { statusMethods } from './rpc/status.ts'
-import { taskMethods } from './rpc/tasks.ts'
 import { startOperations } from './status/orchestrator-start.ts'
 import { statusOperations } from './status/orchestrator-status.ts'
 import { outboxOperations } from './status/outbox.ts'
 import { ownSections } from './status/sections.ts'
+import { journeys } from './status/workspace-journey.ts'
 import { ends } from './tasks/end-task.ts'
 import { explanations } from './tasks/explain-task.ts'
 import { submission } from './tasks/submit-task.ts'
@@ -44,11 +43,10 @@ const SOCKET = 'plugins.daemon.socket'
 
 const all = [
   ...[submission, ends, views, explanations],
-  ...[lifecycle, continuations, handoffs, lineages, events, files],
+  ...[lifecycle, agentIdLists, continuations, handoffs, lineages, events, files],
   ...[questions, broadcasts],
   ...[budgets, attentionOperations, trustOperations, executionTimes],
-  ...[statusOperations, startOperations, outboxOperations],
-  ...[taskMethods, agentMethods, statusMethods]
+  ...[statusOperations, startOperations, outboxOperations, journeys]
 ].flat()
 
 export default definePlugin({

@@ -47,6 +47,8 @@ export async function openWorld(
     readonly settings?: object
     /** Where the settings say that the daemon listens. */
     readonly socket?: string
+    /** Where the daemon plugin listens, if it is among {@link more}. */
+    readonly daemon?: string
   } = {}
 ): Promise<World> {
   let held: { readonly tasks: { readonly current: Orchestrator }; readonly tools: { readonly current: McpToolset } }
@@ -59,8 +61,12 @@ export async function openWorld(
   })
   const all = [...(options.database ? [database] : []), orchestrator, sessions, a2a, mcp, plugin, probe] as Plugin[]
   const plugins = [...all.filter(({ name }) => !options.without?.includes(name)), ...(options.more ?? [])]
-  const settings = { orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings } }
-  const kernel = await testKernel(plugins, { settings, services: [fake(kernelAdmin, adminOf(options.socket))] })
+  const settings = {
+    orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings },
+    ...(options.daemon === undefined ? {} : { daemon: { socket: options.daemon } })
+  }
+  const services = [fake(kernelAdmin, adminOf(options.socket, options.daemon !== undefined))]
+  const kernel = await testKernel(plugins, { settings, services })
   t.teardown(() => kernel.close())
   return {
     kernel,
@@ -80,11 +86,11 @@ export async function openWorld(
   }
 }
 
-function adminOf(socket = ''): KernelAdmin {
+function adminOf(socket = '', serves = false): KernelAdmin {
   const key = 'plugins.daemon.socket'
   const settings: KernelAdmin['settings'] = prefix =>
     prefix === key ? [{ key, value: socket } as ReturnType<KernelAdmin['settings']>[number]] : []
-  return { serves: false, settings } as KernelAdmin
+  return { serves, settings } as KernelAdmin
 }
 
 /** Waits for a condition; throws after half a minute. */

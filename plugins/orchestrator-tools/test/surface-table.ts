@@ -1,27 +1,32 @@
-import type { Operation } from '@svc/plugin-sdk'
+import { type Operation, rpcMethodNames } from '@svc/plugin-sdk'
 import plugin from '../src/plugin.ts'
 
 /** The tables of the README: what the operations are called on each surface. */
 export function surfaceTables(): string {
   const operations = (plugin.operations ?? []) as readonly Operation[]
   const own = operations.filter(({ id }) => !id.startsWith('orch.'))
-  const methods = operations.filter(({ id }) => id.startsWith('orch.'))
+  const methods = operations.flatMap(operation => {
+    const [name, ...aliases] = rpcMethodNames(operation).filter(name => name.startsWith('orch.'))
+    return name === undefined ? [] : { ...operation, names: [name, ...aliases] }
+  })
   return [
     table(['Tool', 'Command', 'Method', 'Route', 'Does'], own.map(surfaces)),
     '',
     table(
       ['Method', 'Parameters', 'Does'],
-      methods.map(({ id, input, summary }) => [code(id), parametersOf(input), summary])
+      methods.map(({ names, input, summary }) => [names.map(code).join(', '), parametersOf(input), summary])
     )
   ].join('\n')
 }
 
-function surfaces({ id, summary, expose: { mcp, cli, rpc, http } }: Operation): string[] {
+function surfaces(operation: Operation): string[] {
+  const { summary, expose } = operation
+  const { mcp, cli, http } = expose
   const names = typeof mcp === 'object' ? [mcp.name ?? '', ...(mcp.aliases ?? [])] : []
   return [
     names.map(code).join(', ') || '–',
     cli === undefined ? '–' : code(`svc ${[cli.command, ...(cli.args ?? []).map(arg => arg.toUpperCase())].join(' ')}`),
-    rpc ? code(rpc === true ? id : rpc) : '–',
+    rpcMethodNames(operation).map(code).join(', ') || '–',
     http === undefined ? '–' : code(`${http.method} ${http.path.replace('/api/orchestrator', '…')}`),
     summary
   ]

@@ -1,8 +1,8 @@
 import { type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies } from '../dependencies.ts'
-import { activity, agentId, capabilities, numberOf, taskId } from '../fields.ts'
-import { tool } from '../tool.ts'
+import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
+import { activity, agentId, capabilities, done, numberOf, taskId } from '../fields.ts'
+import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
 
@@ -11,10 +11,12 @@ export const spawnAgent = defineOperation({
   summary: 'Create an agent with a queue',
   input: t.object({
     name: t.string({ minLength: 1, maxLength: 256 }),
-    dynamic: t.optional(t.boolean({ description: 'It is retired when it has been idle for long.' })),
-    parent_agent_id: t.optional(agentId),
-    delegation_reason: t.optional(t.string({ maxLength: 4_096 })),
-    source_task_id: t.optional(taskId),
+    dynamic: t.optional(
+      t.nullable(t.boolean(), { description: 'The agent is retired when it has been idle for long.' })
+    ),
+    parent_agent_id: t.optional(t.nullable(agentId)),
+    delegation_reason: t.optional(t.nullable(t.string({ maxLength: 4_096 }))),
+    source_task_id: t.optional(t.nullable(taskId)),
     capabilities: t.optional(capabilities)
   }),
   output: t.object({
@@ -27,31 +29,33 @@ export const spawnAgent = defineOperation({
   expose: {
     mcp: tool('spawn_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents', status: 201 },
-    rpc: true,
+    rpc: method('spawn_agent', 'orchestrator.spawnAgent', 'orch.spawn_agent_ext'),
     cli: { command: 'orch agents spawn', args: ['name'] }
   }
 })
 
-function spawnAgentHandler({ orchestrator }: Dependencies): Handler<typeof spawnAgent> {
-  return async input => {
-    const { name, dynamic, parent_agent_id, delegation_reason, source_task_id, capabilities } = input
-    const parent = parent_agent_id === undefined ? {} : { parent_agent_id: numberOf(parent_agent_id) }
-    const source = source_task_id === undefined ? {} : { source_task_id: numberOf(source_task_id) }
-    const agent = await orchestrator.spawnAgent({
+function spawnAgentHandler(dependencies: Dependencies): Handler<typeof spawnAgent> {
+  return async ({ name, dynamic, parent_agent_id, delegation_reason, source_task_id, capabilities }, call) => {
+    const request = defined({
       name,
-      ...(dynamic === undefined ? {} : { dynamic }),
-      ...parent,
-      ...(delegation_reason === undefined ? {} : { reason: delegation_reason }),
-      ...source,
-      ...(capabilities === undefined ? {} : { capabilities })
+      dynamic: dynamic ?? undefined,
+      parent_agent_id: optionalNumber(parent_agent_id),
+      reason: delegation_reason ?? undefined,
+      source_task_id: optionalNumber(source_task_id),
+      capabilities
     })
-    return {
+    const agent = await orchestratorOf(dependencies, call).spawnAgent(request)
+    return defined({
       agent_id: agent.id,
       name: agent.name,
       dynamic: agent.dynamic,
-      ...(agent.parent_agent_id === undefined ? {} : { parent_agent_id: agent.parent_agent_id })
-    }
+      parent_agent_id: agent.parent_agent_id
+    })
   }
+}
+
+function optionalNumber(id: number | string | null | undefined): number | undefined {
+  return id === undefined || id === null ? undefined : numberOf(id)
 }
 
 export const retireAgent = defineOperation({
@@ -68,15 +72,15 @@ export const retireAgent = defineOperation({
   expose: {
     mcp: tool('retire_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/retire' },
-    rpc: true,
+    rpc: method('retire_agent', 'orchestrator.retireAgent'),
     cli: { command: 'orch agents retire', args: ['agent_id'], view: { text: 'message' } }
   }
 })
 
-function retireAgentHandler({ orchestrator }: Dependencies): Handler<typeof retireAgent> {
-  return async ({ agent_id }) => {
+function retireAgentHandler(dependencies: Dependencies): Handler<typeof retireAgent> {
+  return async ({ agent_id }, call) => {
     const agent = numberOf(agent_id)
-    const { remaining_tasks, tasks } = await orchestrator.retireAgent(agent)
+    const { remaining_tasks, tasks } = await orchestratorOf(dependencies, call).retireAgent(agent)
     return {
       message: `agent ${agentLabel(agent)} retired; it had ${remaining_tasks} tasks`,
       remaining_tasks,
@@ -89,21 +93,21 @@ export const pauseAgent = defineOperation({
   id: 'orchestrator.pauseAgent',
   summary: 'Pause an agent: it takes up nothing new',
   input: t.object({ agent_id: agentId }),
-  output: t.string(),
+  output: done,
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('pause_agent'),
-    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause' },
-    rpc: true,
-    cli: { command: 'orch agents pause', args: ['agent_id'] }
+    mcp: tool('pause_agent', { answer: 'message' }),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause', answer: 'message' },
+    rpc: method('pause_agent', 'orchestrator.pauseAgent'),
+    cli: { command: 'orch agents pause', args: ['agent_id'], view: { answer: 'message' } }
   }
 })
 
-function pauseAgentHandler({ orchestrator }: Dependencies): Handler<typeof pauseAgent> {
-  return async ({ agent_id }) => {
-    await orchestrator.pauseAgent(numberOf(agent_id))
-    return 'agent paused'
+function pauseAgentHandler(dependencies: Dependencies): Handler<typeof pauseAgent> {
+  return async ({ agent_id }, call) => {
+    await orchestratorOf(dependencies, call).pauseAgent(numberOf(agent_id))
+    return { ok: true, message: 'agent paused' }
   }
 }
 
@@ -111,21 +115,21 @@ export const resumeAgent = defineOperation({
   id: 'orchestrator.resumeAgent',
   summary: 'Resume a paused agent',
   input: t.object({ agent_id: agentId }),
-  output: t.string(),
+  output: done,
   errors,
   idempotent: true,
   expose: {
-    mcp: tool('resume_agent'),
-    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume' },
-    rpc: true,
-    cli: { command: 'orch agents resume', args: ['agent_id'] }
+    mcp: tool('resume_agent', { answer: 'message' }),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume', answer: 'message' },
+    rpc: method('resume_agent', 'orchestrator.resumeAgent'),
+    cli: { command: 'orch agents resume', args: ['agent_id'], view: { answer: 'message' } }
   }
 })
 
-function resumeAgentHandler({ orchestrator }: Dependencies): Handler<typeof resumeAgent> {
-  return async ({ agent_id }) => {
-    await orchestrator.resumeAgent(numberOf(agent_id))
-    return 'agent resumed'
+function resumeAgentHandler(dependencies: Dependencies): Handler<typeof resumeAgent> {
+  return async ({ agent_id }, call) => {
+    await orchestratorOf(dependencies, call).resumeAgent(numberOf(agent_id))
+    return { ok: true, message: 'agent resumed' }
   }
 }
 
@@ -139,14 +143,14 @@ export const drainAgent = defineOperation({
   expose: {
     mcp: tool('drain_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/drain' },
-    rpc: true,
+    rpc: method('drain_agent', 'orchestrator.drainAgent'),
     cli: { command: 'orch agents drain', args: ['agent_id'] }
   }
 })
 
-function drainAgentHandler({ orchestrator }: Dependencies): Handler<typeof drainAgent> {
-  return async ({ agent_id }) => {
-    return { drained_count: await orchestrator.drainAgent(numberOf(agent_id)) }
+function drainAgentHandler(dependencies: Dependencies): Handler<typeof drainAgent> {
+  return async ({ agent_id }, call) => {
+    return { drained_count: await orchestratorOf(dependencies, call).drainAgent(numberOf(agent_id)) }
   }
 }
 
@@ -159,14 +163,14 @@ export const rebalance = defineOperation({
   expose: {
     mcp: tool('rebalance'),
     http: { method: 'POST', path: '/api/orchestrator/rebalance' },
-    rpc: true,
+    rpc: method('rebalance', 'orchestrator.rebalance'),
     cli: { command: 'orch queue rebalance' }
   }
 })
 
-function rebalanceHandler({ orchestrator }: Dependencies): Handler<typeof rebalance> {
-  return async () => {
-    return { rebalanced: await orchestrator.rebalance() }
+function rebalanceHandler(dependencies: Dependencies): Handler<typeof rebalance> {
+  return async (_, call) => {
+    return { rebalanced: await orchestratorOf(dependencies, call).rebalance() }
   }
 }
 

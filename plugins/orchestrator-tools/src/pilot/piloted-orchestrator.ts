@@ -97,6 +97,7 @@ function daemonRequest({ description, files, priority, agent_name, capabilities,
     target_agent: agent_name,
     capability_requirements: capabilities,
     session_id,
-    enqueue_hints: hints
+    enqueue_hints: hints,
+    planning_mode: 'direct'
   }
 }

@@ -1,8 +1,8 @@
 import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
-import { tool } from '../tool.ts'
+import { method, tool } from '../tool.ts'
 import { readSections } from './sections.ts'
 
 const agentRow = t.object(
@@ -24,6 +24,7 @@ const orchestratorStatus = defineOperation({
   input: t.object({}),
   output: t.object(
     {
+      enabled: t.boolean(),
       agent_count: t.integer(),
       in_progress: t.integer(),
       completed: t.integer(),
@@ -37,7 +38,7 @@ const orchestratorStatus = defineOperation({
   expose: {
     mcp: tool('orchestrator_status', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/status' },
-    rpc: true,
+    rpc: method('status', 'orchestrator.status'),
     cli: {
       command: 'orch status',
       view: {
@@ -50,36 +51,46 @@ const orchestratorStatus = defineOperation({
 })
 
 function orchestratorStatusHandler({
-  orchestrator,
+  local,
   pilot,
   fleet,
-  sections
+  sections,
+  context
 }: Dependencies): Handler<typeof orchestratorStatus> {
-  return async (_, { signal }) => {
-    const status = orchestrator.status()
+  return async (_, { signal, surface }) => {
+    const status = local.status()
     const { running, workers } = fleetState(fleet)
     return {
       ...(await readSections(sections(), signal)),
-      ...status,
+      ...reportOf(status),
       in_progress: status.total_in_progress,
       completed: status.total_completed,
-      agents: status.agents.map(agent => ({
-        ...agent,
-        in_progress: agent.current_task !== null,
-        doubted_count: agent.doubted,
-        urgent_count: agent.urgent,
-        normal_count: agent.normal,
-        background_count: agent.background
-      })),
+      context_entries: context?.size ?? 0,
       execution_mode: executionMode(running),
       worker_runtime_attached: running,
       registered_worker_processes: workers,
       db_configured: status.durability.kind === 'database',
       event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
-      ...(await daemonStatus(pilot, signal)),
+      ...(surface === 'rpc' ? {} : await daemonStatus(pilot, signal)),
       markdown_summary: markdownSummary(status, running),
       text: summaryLines(status, running).join('\n')
     }
+  }
+}
+
+/** Returns the status with the field names of the daemon's protocol added. */
+export function reportOf({ agents, ...status }: OrchestratorStatus) {
+  return {
+    ...status,
+    agents: agents.map(agent => ({
+      ...agent,
+      in_progress: agent.current_task !== null,
+      doubted_count: agent.doubted,
+      urgent_count: agent.urgent,
+      normal_count: agent.normal,
+      background_count: agent.background,
+      ...defined({ agent_session_id: agent.session_id })
+    }))
   }
 }
 

@@ -1,34 +1,53 @@
 import { type Attestation, orchestrationErrors, taskLabel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies } from '../dependencies.ts'
-import { attestationFields, numberOf, taskId } from '../fields.ts'
-import { tool } from '../tool.ts'
+import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
+import { attestationFields, done, numberOf, taskId } from '../fields.ts'
+import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
 const told = t.string({ description: 'What became of it.' })
 const view = { text: 'message' }
+const answer = 'message'
 const message = t.object({ message: told })
 
 export const completeTask = defineOperation({
   id: 'orchestrator.completeTask',
   summary: 'Complete a task with evidence; its gates may send it back',
-  input: t.object({ task_id: taskId, ...attestationFields }),
-  output: told,
+  input: t.object({
+    task_id: taskId,
+    ...attestationFields,
+    attestation: t.optional(
+      t.nullable(
+        t.object(
+          {
+            ...attestationFields,
+            observation_summary: t.optional(t.nullable(t.string({ minLength: 1, maxLength: 131_072 })))
+          },
+          { additionalProperties: true }
+        ),
+        { description: 'The evidence as one object; its fields win over the fields beside it.', 'x-hidden': true }
+      )
+    )
+  }),
+  output: done,
   errors,
   expose: {
-    mcp: tool('complete_task'),
-    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete' },
-    rpc: true,
-    cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' } }
+    mcp: tool('complete_task', { answer }),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete', answer },
+    rpc: method('complete_task', 'orchestrator.completeTask'),
+    cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' }, view: { answer } }
   }
 })
 
-function completeTaskHandler({ orchestrator }: Dependencies): Handler<typeof completeTask> {
-  return async ({ task_id, ...attestation }) => {
-    const { completed, requeued } = await orchestrator.complete(numberOf(task_id), attestation as Attestation)
-    if (completed || requeued === undefined) return 'task completed'
+function completeTaskHandler(dependencies: Dependencies): Handler<typeof completeTask> {
+  return async ({ task_id, attestation, ...fields }, call) => {
+    const orchestrator = orchestratorOf(dependencies, call)
+    const given = { ...fields, ...attestation } as Attestation
+    const evidence = Object.keys(given).length === 0 ? undefined : given
+    const { completed, requeued } = await orchestrator.complete(numberOf(task_id), evidence)
+    if (completed || requeued === undefined) return { ok: true, message: 'task completed' }
     const { gate, reason, iteration } = requeued
-    return `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}`
+    return { ok: true, message: `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}` }
   }
 }
 
@@ -36,20 +55,20 @@ export const failTask = defineOperation({
   id: 'orchestrator.failTask',
   summary: 'Fail a task with a reason',
   input: t.object({ task_id: taskId, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
-  output: told,
+  output: done,
   errors,
   expose: {
-    mcp: tool('fail_task'),
-    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/fail' },
-    rpc: true,
-    cli: { command: 'orch fail', args: ['task_id', 'reason'] }
+    mcp: tool('fail_task', { answer }),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/fail', answer },
+    rpc: method('fail_task', 'orchestrator.failTask'),
+    cli: { command: 'orch fail', args: ['task_id', 'reason'], view: { answer } }
   }
 })
 
-function failTaskHandler({ orchestrator }: Dependencies): Handler<typeof failTask> {
-  return async ({ task_id, reason }) => {
-    await orchestrator.fail(numberOf(task_id), reason)
-    return 'task failed'
+function failTaskHandler(dependencies: Dependencies): Handler<typeof failTask> {
+  return async ({ task_id, reason }, call) => {
+    await orchestratorOf(dependencies, call).fail(numberOf(task_id), reason)
+    return { ok: true, message: 'task failed' }
   }
 }
 
@@ -57,21 +76,21 @@ export const cancelTask = defineOperation({
   id: 'orchestrator.cancelTask',
   summary: 'Cancel a task, queued or in progress',
   input: t.object({ task_id: taskId }),
-  output: told,
+  output: done,
   errors,
   effect: 'destructive',
   expose: {
-    mcp: tool('cancel_task'),
-    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel' },
-    rpc: true,
-    cli: { command: 'orch cancel', args: ['task_id'] }
+    mcp: tool('cancel_task', { answer }),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel', answer },
+    rpc: method('cancel_task', 'orchestrator.cancelTask'),
+    cli: { command: 'orch cancel', args: ['task_id'], view: { answer } }
   }
 })
 
-function cancelTaskHandler({ orchestrator }: Dependencies): Handler<typeof cancelTask> {
-  return async ({ task_id }) => {
-    await orchestrator.cancel(numberOf(task_id))
-    return 'task cancelled'
+function cancelTaskHandler(dependencies: Dependencies): Handler<typeof cancelTask> {
+  return async ({ task_id }, call) => {
+    await orchestratorOf(dependencies, call).cancel(numberOf(task_id))
+    return { ok: true, message: 'task cancelled' }
   }
 }
 

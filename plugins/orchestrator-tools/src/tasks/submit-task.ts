@@ -6,8 +6,8 @@ import {
   type SessionContext,
   type SubmitRequest
 } from '@svc/contracts'
-import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies } from '../dependencies.ts'
+import { defined, defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
 import {
   benchmarkTier,
   budget,
@@ -21,8 +21,9 @@ import {
   priorityOf,
   taskId
 } from '../fields.ts'
-import { tool } from '../tool.ts'
+import { method, tool } from '../tool.ts'
 import { checkHarness } from './harness.ts'
+import { protocolFields, protocolRequest } from './protocol-request.ts'
 
 const text = (maxLength: number, description?: string) =>
   t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? {} : { description }) }))
@@ -40,7 +41,7 @@ export const submitTask = defineOperation({
     depends_on: t.optional(
       t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it is taken up.' })
     ),
-    session_id: text(2_048),
+    session_id: t.optional(t.nullable(t.string({ minLength: 1, maxLength: 2_048 }))),
     thread_id: text(256),
     planning_mode: t.optional(
       t.enum(['auto', 'direct', 'force_plan', 'workflow_only'], {
@@ -70,7 +71,8 @@ export const submitTask = defineOperation({
     is_detached: t.optional(t.boolean()),
     requires_approval: t.optional(t.boolean({ description: 'The task waits until a person approves it.' })),
     active_skill: text(256),
-    tenant_id: text(256)
+    tenant_id: t.optional(t.nullable(t.string({ minLength: 1, maxLength: 256 }))),
+    ...protocolFields
   }),
   output: t.object({
     task_id: t.integer(),
@@ -88,16 +90,19 @@ export const submitTask = defineOperation({
   expose: {
     mcp: tool('submit_task'),
     http: { method: 'POST', path: '/api/orchestrator/tasks', status: 201 },
-    rpc: true,
+    rpc: method('submit_task', 'orchestrator.submitTask'),
     cli: { command: 'orch submit', args: ['description'], aliases: { priority: 'p', agent_name: 'a' } }
   }
 })
 
 type Input = InputOf<typeof submitTask>
 
-function submitTaskHandler({ orchestrator, sessions, admin }: Dependencies): Handler<typeof submitTask> {
+function submitTaskHandler(dependencies: Dependencies): Handler<typeof submitTask> {
+  const { sessions, admin } = dependencies
   return async (input, call) => {
-    const origin = { surface: 'svc_submit_task', principal: call.principal, goal: goalOf(input) }
+    const orchestrator = orchestratorOf(dependencies, call)
+    const surface = call.surface === 'rpc' ? 'orch.submit_task' : 'svc_submit_task'
+    const origin = { surface, principal: call.principal, goal: goalOf(input) }
     const submitted = await orchestrator.submit(await requestOf(input, orchestrator, sessions), origin)
     const { task_id, agent_id, status, admission, plan, remote } = submitted
     const { durability, policy } = orchestrator
@@ -132,7 +137,7 @@ async function requestOf(
   orchestrator: Orchestrator,
   sessions: SessionContext | undefined
 ): Promise<SubmitRequest> {
-  const { context_envelope_json: envelope, harness_spec_json: harness, retrieval, session_id } = input
+  const { context_envelope_json: envelope, harness_spec_json: harness, retrieval } = input
   if (envelope !== undefined && retrieval !== undefined)
     throw orchestrationErrors.create(
       'ORC_ENVELOPE_INVALID',
@@ -141,16 +146,17 @@ async function requestOf(
     )
   if (harness !== undefined) checkHarness(harness)
   const qgate = await evidenceOf(input, orchestrator, sessions)
-  return {
+  const more = protocolRequest(input)
+  return defined({
     description: input.description,
-    files: filesOf(input.files),
-    ...(input.priority === undefined ? {} : { priority: priorityOf(input.priority) }),
-    ...(input.agent_name === undefined ? {} : { agent_name: input.agent_name }),
-    ...(input.depends_on === undefined ? {} : { depends_on: input.depends_on.map(numberOf) }),
-    ...(input.capabilities === undefined ? {} : { capabilities: input.capabilities }),
-    ...(session_id === undefined ? {} : { session_id }),
-    hints: { ...hintsOf(input), ...(qgate === undefined ? {} : { qgate }) }
-  }
+    files: [...filesOf(input.files), ...more.files],
+    priority: input.priority === undefined ? undefined : priorityOf(input.priority),
+    agent_name: input.agent_name ?? more.agent_name,
+    depends_on: input.depends_on?.map(numberOf),
+    capabilities: input.capabilities ?? more.capabilities,
+    session_id: input.session_id ?? undefined,
+    hints: { ...more.hints, ...hintsOf(input), ...defined({ qgate }) }
+  })
 }
 
 /** Evidence for the quality gate, from the envelope or the task. */
@@ -169,7 +175,7 @@ async function evidenceOf(
   const { envelope } = await sessions.ingest(json, {
     source: 'McpSubmitTask',
     repository_id: orchestrator.repositoryId,
-    ...(session_id === undefined ? {} : { session_id })
+    ...defined({ session_id: session_id ?? undefined })
   })
   const { structured_payload: payload } = envelope.content
   return envelope.envelope_type === 'retrieval_evidence' && isRecord(payload) ? sessions.evidence(payload) : undefined
@@ -201,8 +207,8 @@ const COPIED = [
 
 function hintsOf(input: Input): EnqueueHints {
   const category = input.task_category === undefined ? undefined : categoryOf(input.task_category)
-  const copied = COPIED.flatMap(field => (input[field] === undefined ? [] : [[field, input[field]] as const]))
-  return { ...Object.fromEntries(copied), ...(category === undefined ? {} : { task_category: category }) }
+  const copied = COPIED.flatMap(field => ((input[field] ?? null) === null ? [] : [[field, input[field]] as const]))
+  return { ...Object.fromEntries(copied), ...defined({ task_category: category }) }
 }
 
 export const submission = [bound(submitTask, submitTaskHandler)]

@@ -6,10 +6,10 @@ import {
   taskLabel,
   taskStatusToWire
 } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Dependencies } from '../dependencies.ts'
-import { agentId, numberOf, priority, priorityOf, taskId } from '../fields.ts'
-import { tool } from '../tool.ts'
+import { defineOperation, type Handler, type OutputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
+import { agentId, done, numberOf, priority, priorityOf, taskId } from '../fields.ts'
+import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
 const STATUSES: readonly TaskStatusKind[] = [
@@ -27,32 +27,40 @@ export const taskStatus = defineOperation({
   id: 'orchestrator.taskStatus',
   summary: 'Show the state of a task',
   input: t.object({ task_id: taskId }),
-  output: t.enum(STATUSES),
+  output: t.object({
+    status: t.enum(STATUSES),
+    detail: t.unknown({ description: 'The status with its reason or the task that blocks it.' })
+  }),
   errors,
   effect: 'read',
   expose: {
-    mcp: tool('task_status', { aliases: ['task_status'], readRole: true }),
-    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status' },
-    rpc: true,
-    cli: { command: 'orch queue status', args: ['task_id'] }
+    mcp: tool('task_status', { aliases: ['task_status'], readRole: true, answer: 'status' }),
+    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status', answer: 'status' },
+    rpc: method('task_status', 'orchestrator.taskStatus'),
+    cli: { command: 'orch queue status', args: ['task_id'], view: { answer: 'status' } }
   }
 })
 
-function taskStatusHandler({ orchestrator, pilot }: Dependencies): Handler<typeof taskStatus> {
-  return async ({ task_id }, { signal }) =>
-    (await reported(pilot, numberOf(task_id), signal)) ?? found(orchestrator, task_id).status.kind
+function taskStatusHandler({ local, pilot }: Dependencies): Handler<typeof taskStatus> {
+  return async ({ task_id }, { signal, surface }) => {
+    const reported = surface === 'rpc' ? undefined : await askStatus(pilot, numberOf(task_id), signal)
+    if (reported !== undefined) return reported
+    const { status } = found(local, task_id)
+    return { status: status.kind, detail: taskStatusToWire(status) }
+  }
 }
 
-/** The daemon's status of a task, where it is asked and gives a valid one; otherwise the local one. */
-async function reported(
+/** Returns the daemon's status of a task; undefined if no daemon gives a valid one. */
+async function askStatus(
   pilot: Dependencies['pilot'],
   task: number,
   signal: AbortSignal
-): Promise<TaskStatusKind | undefined> {
+): Promise<OutputOf<typeof taskStatus> | undefined> {
   try {
     const answer = await pilot.ask('task_status', 'orch.task_status', { task_id: task }, signal)
-    const { status } = (answer ?? {}) as { readonly status?: unknown }
-    return STATUSES.find(each => each === status)
+    const { status, detail } = (answer ?? {}) as { readonly status?: unknown; readonly detail?: unknown }
+    const kind = STATUSES.find(each => each === status)
+    return kind === undefined ? undefined : { status: kind, detail: detail ?? kind }
   } catch {
     return undefined
   }
@@ -171,20 +179,20 @@ const reorderTask = defineOperation({
   id: 'orchestrator.reorderTask',
   summary: 'Change the priority of a queued task',
   input: t.object({ task_id: taskId, priority }),
-  output: t.string(),
+  output: done,
   errors,
   expose: {
-    mcp: tool('reorder_task'),
-    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority' },
-    rpc: true,
-    cli: { command: 'orch queue reorder', args: ['task_id', 'priority'] }
+    mcp: tool('reorder_task', { answer: 'message' }),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority', answer: 'message' },
+    rpc: method('reorder_task', 'orchestrator.reorderTask'),
+    cli: { command: 'orch queue reorder', args: ['task_id', 'priority'], view: { answer: 'message' } }
   }
 })
 
-function reorderTaskHandler({ orchestrator }: Dependencies): Handler<typeof reorderTask> {
-  return async ({ task_id, priority }) => {
-    await orchestrator.reorder(numberOf(task_id), priorityOf(priority))
-    return 'task reordered'
+function reorderTaskHandler(dependencies: Dependencies): Handler<typeof reorderTask> {
+  return async ({ task_id, priority }, call) => {
+    await orchestratorOf(dependencies, call).reorder(numberOf(task_id), priorityOf(priority))
+    return { ok: true, message: 'task reordered' }
   }
 }
 

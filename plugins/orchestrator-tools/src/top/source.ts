@@ -7,7 +7,7 @@ import {
   readDaemonState
 } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { reportOf } from '../rpc/status.ts'
+import { reportOf } from '../status/orchestrator-status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'
 
 /** Number of earlier events requested at the beginning. */

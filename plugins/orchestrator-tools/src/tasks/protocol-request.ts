@@ -1,0 +1,77 @@
+import type { EnqueueHints, SubmitRequest } from '@svc/contracts'
+import { defined, type Infer, t } from '@svc/plugin-sdk'
+import { benchmarkTier, budget, capabilities, category, categoryOf, filesOf } from '../fields.ts'
+
+/** Params of a submission as clients of the daemon's protocol spell them. */
+
+const open = { additionalProperties: true }
+const hidden = { 'x-hidden': true } as const
+const word = t.optional(t.string({ maxLength: 256 }))
+const words = t.optional(t.array(t.string({ maxLength: 1_024 }), { maxItems: 256 }))
+
+const hints = t.object(
+  {
+    task_category: t.optional(category),
+    complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
+    trace_id: word,
+    correlation_id: word,
+    budget: t.optional(budget),
+    model_preference: word,
+    model_override: word,
+    campaign_id: word,
+    benchmark_tier: t.optional(benchmarkTier),
+    execution_role: t.optional(t.enum(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])),
+    thread_id: word,
+    harness_spec_json: t.optional(t.string({ maxLength: 1_048_576 })),
+    tool_hints: words,
+    research_hints: words,
+    required_labels: words,
+    is_detached: t.optional(t.boolean()),
+    requires_approval: t.optional(t.boolean()),
+    active_skill: word,
+    tenant_id: word
+  },
+  open
+)
+const HINTS = Object.keys(hints.properties as object) as (keyof EnqueueHints)[]
+
+const manifest = t.array(
+  t.object(
+    { path: t.string({ minLength: 1, maxLength: 4_096 }), access: t.enum(['read', 'write', 'Read', 'Write']) },
+    open
+  ),
+  { maxItems: 4_096, description: 'Added to files.', ...hidden }
+)
+
+export const protocolFields = {
+  file_manifest: t.optional(manifest),
+  target_agent: t.optional(
+    t.nullable(t.string({ minLength: 1, maxLength: 256 }), { description: 'Like agent_name.', ...hidden })
+  ),
+  capability_requirements: t.optional(t.nullable(capabilities, { description: 'Like capabilities.', ...hidden })),
+  enqueue_hints: t.optional(
+    t.nullable(hints, { description: 'Fields of the task as one object; the fields beside it win.', ...hidden })
+  )
+}
+
+const protocolInput = t.object(protocolFields)
+
+/** Returns what these params say of the task. */
+export function protocolRequest(
+  input: Infer<typeof protocolInput>
+): Pick<SubmitRequest, 'files' | 'agent_name' | 'capabilities' | 'hints'> {
+  const { file_manifest = [], target_agent, capability_requirements, enqueue_hints } = input
+  const files = file_manifest.map(({ path, access }) => ({ path, access: access.toLowerCase() as 'read' | 'write' }))
+  return defined({
+    files: filesOf(files),
+    agent_name: target_agent ?? undefined,
+    capabilities: capability_requirements ?? undefined,
+    hints: hintsOf((enqueue_hints ?? {}) as EnqueueHints)
+  })
+}
+
+function hintsOf(given: EnqueueHints): EnqueueHints {
+  const known = HINTS.flatMap(key => (given[key] === undefined ? [] : [[key, given[key]] as const]))
+  const category = given.task_category === undefined ? undefined : categoryOf(given.task_category)
+  return { ...Object.fromEntries(known), ...defined({ task_category: category }) }
+}
