@@ -1,0 +1,218 @@
+import { World } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type Plugin, SvcError, t as s } from '@svc/plugin-sdk'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+
+/* Live settings: a change is accepted by all listeners of all plugins, or none of it is in force. */
+
+const read = (name: string) =>
+  defineOperation({ id: `${name}.read`, summary: 'x', input: s.object({}), output: s.object({ n: s.integer() }) })
+
+type Listener = (next: { n: number }, previous: { n: number }) => void | Promise<void>
+
+const live = (name: string, ...listeners: readonly Listener[]): Plugin =>
+  definePlugin({
+    name,
+    config: s.object({ n: s.integer() }),
+    operations: [read(name)],
+    activate(ctx) {
+      ctx.implement(read(name), () => ({ n: ctx.config.n }))
+      for (const listener of listeners) ctx.onConfig(listener)
+    }
+  })
+
+const settings = (n: number, ...names: readonly string[]) =>
+  Object.fromEntries(names.map(name => [name, { settings: { n } }]))
+
+async function open(t: Test, ...plugins: readonly Plugin[]): Promise<World> {
+  const world = new World(t).put(...plugins).say(settings(1, ...plugins.map(({ name }) => name)))
+  await world.apply()
+  return world
+}
+
+t.test('listeners get the new and the previous settings, in order of registration', async t => {
+  const seen: unknown[] = []
+  const note =
+    (which: string): Listener =>
+    async (next, previous) => {
+      await null
+      seen.push([which, next.n, previous.n])
+    }
+  const world = await open(t, live('a', note('first'), note('second')), live('b', note('other')))
+  t.same(seen, [], 'the settings of the activation are no change')
+  await world.say(settings(2, 'a', 'b')).apply({ live: ['a', 'b'] })
+  t.same(seen, [
+    ['first', 2, 1],
+    ['second', 2, 1],
+    ['other', 2, 1]
+  ])
+  t.same(await world.call('a.read'), { n: 2 })
+  t.equal(world.kernel.current.id, 1, 'nothing is built anew')
+})
+
+t.test('the context shows the new settings while listeners run', async t => {
+  let seen: unknown
+  const plugin = definePlugin({
+    name: 'a',
+    config: s.object({ n: s.integer() }),
+    activate: ctx => ctx.onConfig(() => void (seen = ctx.config))
+  })
+  const world = await open(t, plugin)
+  await world.say(settings(2, 'a')).apply({ live: ['a'] })
+  t.same(seen, { n: 2 })
+})
+
+t.test(
+  'a listener that refuses takes the settings back: those notified before hear the old ones, last first',
+  async t => {
+    const seen: string[] = []
+    const note =
+      (which: string): Listener =>
+      (next, previous) =>
+        void seen.push(`${which} ${previous.n} to ${next.n}`)
+    const refuse: Listener = ({ n }) => {
+      seen.push(`refuses ${n}`)
+      throw new Error('too many')
+    }
+    const world = await open(t, live('a', note('a1'), note('a2')), live('b', note('b1'), refuse, note('b2')))
+    await t.rejects(world.say(settings(2, 'a', 'b')).apply({ live: ['a', 'b'] }), {
+      code: 'KRN_SETTINGS_REFUSED',
+      message: 'b does not take its new settings: too many',
+      plugin: 'b',
+      hint: 'it goes on with those that it has',
+      cause: { message: 'too many' }
+    })
+    t.same(seen, ['a1 1 to 2', 'a2 1 to 2', 'b1 1 to 2', 'refuses 2', 'b1 2 to 1', 'a2 2 to 1', 'a1 2 to 1'])
+    t.same(await Promise.all([world.call('a.read'), world.call('b.read')]), [{ n: 1 }, { n: 1 }])
+  }
+)
+
+t.test('a listener that fails to go back is logged, and the others go back all the same', async t => {
+  const seen: string[] = []
+  const stubborn: Listener = ({ n }) => {
+    if (n === 1) throw new Error('no way back')
+  }
+  const world = await open(
+    t,
+    live('a', ({ n }) => void seen.push(`a ${n}`), stubborn),
+    live('b', () => Promise.reject(new Error('too many')))
+  )
+  await t.rejects(world.say(settings(2, 'a', 'b')).apply({ live: ['a', 'b'] }), { code: 'KRN_SETTINGS_REFUSED' })
+  t.same(seen, ['a 2', 'a 1'])
+  t.match(
+    world.lines.filter(({ level }) => level === 'error'),
+    [
+      {
+        plugin: 'a',
+        message: 'going back to the previous settings failed',
+        fields: { error: { message: 'no way back' } }
+      }
+    ]
+  )
+})
+
+t.test('an error that names the plugin passes as it is; one of another plugin gets the code of settings', async t => {
+  const by =
+    (plugin?: string): Listener =>
+    () => {
+      throw new SvcError('DEMO_FULL', 'no room', plugin === undefined ? {} : { plugin })
+    }
+  for (const [thrown, code] of [
+    ['a', 'DEMO_FULL'],
+    ['b', 'KRN_SETTINGS_REFUSED'],
+    [undefined, 'KRN_SETTINGS_REFUSED']
+  ] as const) {
+    const world = await open(t, live('a', by(thrown)))
+    await t.rejects(world.say(settings(2, 'a')).apply({ live: ['a'] }), { code, plugin: 'a' }, `${thrown}`)
+    t.match(world.why('a'), /^last change refused: .*no room/)
+  }
+})
+
+t.test('a plugin that does not run, or is replaced by the same change, hears nothing', async t => {
+  const seen: string[] = []
+  const world = await open(
+    t,
+    live('a', () => void seen.push('a')),
+    live('b', () => void seen.push('b'))
+  )
+  await world.say({ ...settings(2, 'a', 'b'), a: { enabled: false } }).apply({ live: ['a', 'b'], forced: ['b'] })
+  t.same(seen, [])
+  t.same(await world.call('b.read'), { n: 2 }, 'its new instance has them')
+  await world.apply({ live: ['absent'] })
+})
+
+t.test('live settings are applied after everything is prepared, and a refused change does not apply them', async t => {
+  const seen: string[] = []
+  const world = await open(
+    t,
+    live('a', () => void seen.push('a'))
+  )
+  world.say(settings(2, 'a')).put(
+    definePlugin({
+      name: 'new',
+      activate() {
+        seen.push('new activates')
+        throw new Error('no hands')
+      }
+    })
+  )
+  await t.rejects(world.apply({ live: ['a'], mustSucceed: ['new'] }), { message: /no hands/ })
+  t.same(seen, ['new activates'])
+  t.same(await world.call('a.read'), { n: 1 })
+})
+
+t.test('a dry run applies no live settings', async t => {
+  const seen: string[] = []
+  const world = await open(
+    t,
+    live('a', () => void seen.push('a'))
+  )
+  await world.say(settings(2, 'a')).apply({ live: ['a'], dryRun: true })
+  t.same(seen, [])
+  t.same(await world.call('a.read'), { n: 1 })
+})
+
+t.test('for any sequence of settings and refusals, the listeners agree with the settings in force', async t => {
+  const step = fc.record({ n: fc.integer({ min: 2, max: 9 }), refuses: fc.constantFrom('a', 'b', 'c', null, null) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async steps => {
+      const known = new Map<string, number>()
+      let refuses: string | null = null
+      const names = ['a', 'b', 'c']
+      const plugins = names.map(name =>
+        live(
+          name,
+          ({ n }) => void known.set(`${name} first`, n),
+          (_, previous) => {
+            // A plugin that refuses a change takes the old settings back.
+            if (refuses === name && known.get(`${name} first`) !== previous.n) throw new Error('no')
+          },
+          ({ n }) => void known.set(`${name} last`, n)
+        )
+      )
+      const world = await open(t, ...plugins)
+      let inForce = 1
+      for (const each of steps) {
+        refuses = each.refuses
+        const refused = await world
+          .say(settings(each.n, ...names))
+          .apply({ live: names })
+          .then(
+            () => false,
+            () => true
+          )
+        if (refused !== (each.refuses !== null && each.n !== inForce)) return false
+        if (!refused) inForce = each.n
+        refuses = null
+        for (const name of names) {
+          if (((await world.call(`${name}.read`)) as { n: number }).n !== inForce) return false
+          for (const which of ['first', 'last']) if ((known.get(`${name} ${which}`) ?? 1) !== inForce) return false
+        }
+      }
+      await world.kernel.close()
+      return true
+    }),
+    { numRuns: 30 }
+  )
+  t.pass()
+})
