@@ -1,6 +1,7 @@
 // The face of this folder for tests. Sources import the files.
 export { Breaker } from './breaker.ts'
 export { liveRef, ServiceContainer } from './container.ts'
+export { kernelErrors } from './errors.ts'
 export { resolveGraph } from './graph.ts'
 export { type DeclaredHooks, HookSet, type OwnedTap } from './hooks.ts'
 export { Keep } from './keep.ts'

@@ -2,7 +2,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { gate, World } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, hook, type PluginContext, point, t as s, service } from '@svc/plugin-sdk'
+import {
+  type Call,
+  defineOperation,
+  definePlugin,
+  hook,
+  type PluginContext,
+  point,
+  SvcError,
+  t as s,
+  service
+} from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const clock = service<number>('clock@1')
@@ -174,4 +184,188 @@ t.test('a deadline that a parent lends cannot be lengthened, only shortened', as
   await t.rejects(context?.call(ask, {}, { parent: { ...parent, deadline: Infinity } }) as Promise<unknown>, {
     code: 'OPR_CANCELLED'
   })
+})
+
+t.test('commands, items, taps and health checks of a plugin are part of the generation', async t => {
+  const { world, ctx } = await open(t, inner => {
+    inner.contribute(seats, 7)
+    inner.contribute(seats, 8, 'window')
+    inner.health('pulse', () => ({ status: 'ok' }))
+  })
+  const { current } = world.kernel
+  t.match(current.commands.get('tell'), { unit: { name: 'demo' }, run: Function })
+  t.same(
+    current.items(seats).map(({ item, label, unit }) => [item, label, unit.name]),
+    [
+      [7, 'demo.seats', 'demo'],
+      [8, 'window', 'demo']
+    ]
+  )
+  t.same(current.items(point('demo.nothing')), [])
+  const unit = current.units.get('demo')!
+  t.same(
+    unit.healthChecks.map(({ label }) => label),
+    ['pulse']
+  )
+  t.same(await unit.healthChecks[0]?.check(), { status: 'ok' })
+  t.equal(ctx.isTapped(greet), false)
+})
+
+t.test('a plugin knows whether anything taps a hook, in the generation that serves', async t => {
+  const { world, ctx } = await open(t)
+  await world.put(definePlugin({ name: 'guest', activate: inner => inner.on(greet, text => `${text}!`) })).apply()
+  t.equal(ctx.isTapped(greet), true)
+  t.equal(await ctx.trigger(greet, 'hello'), 'hello!')
+  await world.remove('guest').apply()
+  t.equal(ctx.isTapped(greet), false)
+})
+
+t.test('the errors of a context name the plugin, what it tried, and what to do', async t => {
+  const { world, ctx } = await open(t)
+  t.throws(() => ctx.health('pulse', () => ({ status: 'ok' })), {
+    code: 'KRN_UNDECLARED',
+    plugin: 'demo',
+    message: 'demo tried to add the health check pulse after activation',
+    hint: 'register everything inside activate; what a plugin contributes changes with a reload'
+  })
+  await world.kernel.close()
+  t.throws(() => ctx.task('write', async () => {}), {
+    code: 'KRN_SCOPE_CLOSED',
+    plugin: 'demo',
+    message: 'demo is disposed and can no longer start task write'
+  })
+})
+
+t.test('work that ends because it was aborted is no failure; work that fails then is', async t => {
+  const { world, ctx } = await open(t)
+  const ending = (label: string, error: (signal: AbortSignal) => unknown): void =>
+    ctx.background(
+      label,
+      signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(error(signal))))
+    )
+  ending('reason', signal => signal.reason)
+  ending('abort error', () => new DOMException('stopped', 'AbortError'))
+  ending('cancelled call', () => new SvcError('OPR_CANCELLED', 'the call was cancelled'))
+  ending('broken', () => new Error('it broke while it stopped'))
+  ending('other code', () => new SvcError('OPR_TIMEOUT', 'too late'))
+  await world.kernel.close()
+  t.same(
+    world.lines.filter(({ level }) => level === 'error').map(({ message }) => message),
+    ['broken failed', 'other code failed']
+  )
+})
+
+t.test('an abort error before anything was aborted is a failure', async t => {
+  const { world, ctx } = await open(t)
+  ctx.task('download', async () => {
+    throw new DOMException('the server closed', 'AbortError')
+  })
+  await turn()
+  t.match(world.lines.at(-1), { level: 'error', message: 'download failed' })
+})
+
+t.test('background work gets a signal that is aborted when draining begins, a task one that is not', async t => {
+  const { world, ctx } = await open(t)
+  const signals: AbortSignal[] = []
+  const release = gate()
+  ctx.task('task', async signal => {
+    signals.push(signal)
+    await release.passed
+  })
+  ctx.background('background', async signal => {
+    signals.push(signal)
+    await release.passed
+  })
+  const closing = world.kernel.close()
+  await world.until(() => signals[1]?.aborted === true)
+  t.notOk(signals[0]?.aborted)
+  release.open()
+  await closing
+  t.ok(signals[0]?.aborted)
+})
+
+t.test('a call on behalf of another takes its ids, and ends with either signal', async t => {
+  const calls: Call<any, any>[] = []
+  const ask = defineOperation({ id: 'ask.wait', summary: 'x', input: s.object({}), output: s.object({}), timeoutMs: 0 })
+  let context: PluginContext | undefined
+  const world = new World(t).put(
+    definePlugin({
+      name: 'ask',
+      operations: [ask],
+      activate: ctx =>
+        ctx.implement(ask, (_, call) => {
+          calls.push(call as Call<any, any>)
+          return new Promise(() => {})
+        })
+    }),
+    definePlugin({ name: 'user', activate: ctx => void (context = ctx) })
+  )
+  await world.apply()
+  const traceId = 'a'.repeat(32)
+  for (const which of ['parent', 'own'] as const) {
+    const controllers = { parent: new AbortController(), own: new AbortController() }
+    const parent = { signal: controllers.parent.signal, deadline: Infinity, traceId, requestId: 'r-1' }
+    const call = context?.call(ask, {}, { parent, signal: controllers.own.signal })
+    await turn()
+    t.match(calls.at(-1), { traceId, requestId: 'r-1', deadline: Infinity })
+    controllers[which].abort()
+    await t.rejects(call as Promise<unknown>, { code: 'OPR_CANCELLED' }, which)
+  }
+})
+
+t.test('a parent whose deadline has passed leaves a millisecond, and not an eternity', async t => {
+  let user: PluginContext | undefined
+  const { signal } = new AbortController()
+  const parent = { signal, deadline: Date.now() - 1_000, traceId: 'a'.repeat(32), requestId: 'r' }
+  const never = defineOperation({
+    id: 'never.ends',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({}),
+    timeoutMs: 0
+  })
+  const world = new World(t).put(
+    definePlugin({
+      name: 'never',
+      operations: [never],
+      activate: inner => inner.implement(never, () => new Promise(() => {}))
+    }),
+    definePlugin({ name: 'user', activate: inner => void (user = inner) })
+  )
+  await world.apply()
+  await t.rejects(user?.call(never, {}, { parent }) as Promise<unknown>, { code: 'OPR_TIMEOUT' })
+  await t.rejects(
+    user?.call(never, {}, { parent: { ...parent, deadline: Infinity }, timeoutMs: 1 }) as Promise<unknown>,
+    {
+      code: 'OPR_TIMEOUT',
+      data: { timeoutMs: 1 }
+    }
+  )
+})
+
+t.test('a kept resource is released with its plugin, and shared between instances', async t => {
+  const events: string[] = []
+  const make = (version: number) =>
+    definePlugin({
+      name: 'demo',
+      async activate(ctx) {
+        const value = await ctx.keep(
+          'port',
+          () => {
+            events.push(`open by ${version}`)
+            return { openedBy: version }
+          },
+          () => void events.push(`closed by ${version}`)
+        )
+        events.push(`${version} has that of ${value.openedBy}`)
+        if (version === 2) throw new Error('no hands')
+      }
+    })
+  const world = new World(t).put(make(1))
+  await world.apply()
+  t.same(world.kernel.current.units.get('demo')?.scope.tree().children, [{ label: 'keep port', children: [] }])
+  await t.rejects(world.put(make(2)).apply(), { message: /no hands/ })
+  await world.put(make(3)).apply()
+  await world.kernel.close()
+  t.same(events, ['open by 1', '1 has that of 1', '2 has that of 1', '3 has that of 1', 'closed by 3'])
 })

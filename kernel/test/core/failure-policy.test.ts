@@ -1,5 +1,5 @@
 import { type Said, World } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, type Plugin, t as s } from '@svc/plugin-sdk'
+import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const who = defineOperation({ id: 'demo.who', summary: 'x', input: s.object({}), output: s.object({ n: s.integer() }) })
@@ -195,4 +195,127 @@ t.test('uncaught, abort-process: the process gets the fatal error', async t => {
   const error = new Error('beyond repair')
   world.kernel.uncaught(world.kernel.current.units.get('demo')!, error)
   t.same(world.fatal, [error])
+})
+
+t.test('retry: each failure is followed by a later try, until it works', async t => {
+  const { mood, plugin } = moody()
+  const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
+  const tries = () => world.lines.filter(({ message }) => /^next try in \d+ ms$/.test(message)).length
+  t.equal(tries(), 1)
+  await world.kernel.change({ retry: ['demo'] })
+  t.equal(tries(), 2)
+  t.equal(world.kernel.records.get('demo')?.retrying, true)
+  mood.fails = false
+  await world.kernel.change({ retry: ['demo'] })
+  t.equal(world.kernel.records.get('demo')?.retrying, false)
+  t.equal(tries(), 2)
+})
+
+t.test('a plugin in quarantine is tried no more, whatever its policy', async t => {
+  const { plugin } = moody()
+  const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
+  for (let failure = 1; failure < 5; failure++) await world.kernel.change({ retry: ['demo'] })
+  t.equal(world.state('demo'), 'quarantined')
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+})
+
+t.test('a plugin that is left out does not keep the others from the change that it came with', async t => {
+  const service1 = service<number>('held@1')
+  const events: string[] = []
+  const holder = definePlugin({
+    name: 'holder',
+    optional: { held: service1 },
+    activate(ctx, deps) {
+      events.push(`holder with ${deps.held}`)
+      ctx.effect('life', () => void events.push('holder disposed'))
+    }
+  })
+  const provider = definePlugin({
+    name: 'provider',
+    provides: [service1],
+    operations: [who],
+    activate(ctx) {
+      events.push('provider')
+      ctx.effect('life', () => void events.push('provider disposed'))
+      ctx.provide(service1, 7)
+      ctx.implement(who, () => ({ n: 7 }))
+    }
+  })
+  const owner = definePlugin({
+    name: 'owner',
+    operations: [who],
+    activate: ctx => ctx.implement(who, () => ({ n: 1 }))
+  })
+  const world = new World(t).put(owner)
+  await world.apply()
+  await world.put(holder, provider).apply()
+  // The conflict shows only after both were activated; the holder is built again without the service.
+  t.same(events, ['provider', 'holder with 7', 'holder disposed', 'provider disposed', 'holder with undefined'])
+  t.match([world.state('provider'), world.state('holder')], ['failed', 'active'])
+  t.same(await world.call('demo.who'), { n: 1 })
+})
+
+t.test('a plugin that fails in a change that asks to forgive it is not forgiven', async t => {
+  const { plugin } = moody()
+  const world = await open(t, plugin)
+  for (let failure = 1; failure < 4; failure++) await world.kernel.change({ clearFailures: ['demo'] })
+  t.equal(world.state('demo'), 'failed')
+  await world.kernel.change({ clearFailures: ['demo'] })
+  t.equal(world.state('demo'), 'quarantined', 'the fifth failure counts with the others')
+})
+
+t.test('an uncaught error is logged with its policy, and counted as a fault that a person sees', async t => {
+  const world = await serving(t, {})
+  const unit = world.kernel.current.units.get('demo')!
+  const error = new Error('lost promise')
+  world.kernel.uncaught(unit, error)
+  t.match(world.lines.at(-1), {
+    plugin: 'demo',
+    level: 'error',
+    message: 'uncaught error',
+    fields: { error, policy: 'degrade' }
+  })
+  t.notOk(world.kernel.records.get('demo')?.retrying, 'degrade restarts nothing')
+})
+
+t.test('a restart that fails leaves the old instance serving, and says so', async t => {
+  const { mood, plugin } = moody()
+  mood.fails = false
+  const world = await open(t, plugin, { policy: { uncaught: 'restart' } })
+  const unit = world.kernel.current.units.get('demo')!
+  mood.fails = true
+  world.kernel.uncaught(unit, new Error('again'))
+  t.ok(world.lines.some(({ message }) => /^restart in \d+ ms$/.test(message)))
+  await world.until(() => world.lines.some(({ message }) => message === 'restart failed'))
+  t.equal(world.kernel.current.units.get('demo'), unit)
+  t.same(await world.call('demo.who'), { n: 1 })
+})
+
+t.test('a failure without a plugin’s name refuses the change for everyone', async t => {
+  const world = new World(t).put(
+    definePlugin({
+      name: 'demo',
+      activate() {
+        throw new Error('no hands')
+      }
+    })
+  )
+  const configuration = (): never => {
+    throw new Error('the file cannot be read')
+  }
+  await t.rejects(world.apply({ configuration }), { message: 'the file cannot be read' })
+  t.equal(world.kernel.current.id, 0)
+})
+
+t.test('the reason of a refused change is taken back by the next change that goes through', async t => {
+  const { mood, plugin } = moody()
+  mood.fails = false
+  const world = await open(t, plugin)
+  mood.fails = true
+  await t.rejects(world.kernel.change({ forced: ['demo'] }), { message: /not today/ })
+  t.match(world.why('demo'), /^last change refused: demo failed to activate: not today/)
+  await world.kernel.change({})
+  t.match(world.why('demo'), /last change refused/, 'a change that does not concern it says nothing of it')
+  await world.apply()
+  t.equal(world.why('demo'), null)
 })

@@ -1,6 +1,6 @@
 import { type SecretBackend, secretBackend, secretsResolver } from '@svc/contracts'
 import { gate, inlineSource, type PluginSource, POLICY, World } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, type Plugin, SvcError, t as s, service } from '@svc/plugin-sdk'
+import { defined, defineOperation, definePlugin, type Plugin, SvcError, t as s, service } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 
@@ -304,7 +304,8 @@ t.test('a resolver of the older kind serves where the backend is absent', async 
   const resolver = definePlugin({
     name: 'resolver',
     provides: [secretsResolver],
-    activate: ctx => ctx.provide(secretsResolver, { resolve: async ({ backend, name }) => `${backend} ${name}` })
+    activate: ctx =>
+      ctx.provide(secretsResolver, { backends: ['vault'], resolve: async ({ backend, name }) => `${backend} ${name}` })
   })
   const world = await secretive(t, resolver)
   t.same(await world.call('needy.who'), { by: 'vault of-needy' })
@@ -369,11 +370,7 @@ t.test('what the kernel tells of a plugin is true for any configuration', async 
       for (const [which, what] of choices) {
         current.set(which, what)
         const { enabled, error } = what
-        await world
-          .say({
-            [which]: { ...(enabled === undefined ? {} : { enabled }), ...(error === undefined ? {} : { error }) }
-          })
-          .apply()
+        await world.say({ [which]: defined({ enabled, error }) }).apply()
         for (const each of ['a', 'b', 'c']) {
           const { enabled, error } = current.get(each) ?? {}
           const on = enabled ?? each !== 'b'

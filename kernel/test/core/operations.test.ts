@@ -1,8 +1,8 @@
 import type { Invocation } from '@svc/contracts'
-import { openTestKernel } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, type SvcError, t as s } from '@svc/plugin-sdk'
+import { openTestKernel, type UnitPolicy, World } from '@svc/kernel/testing'
+import { type Call, defined, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
 import { testPlugin } from '@svc/plugin-sdk/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
 
@@ -270,9 +270,221 @@ t.test('the trace id of the caller is kept, and one is made when it has none', a
   t.teardown(() => handle.close())
   const id = 'a'.repeat(32)
   const ask = (traceparent?: string) =>
-    handle.kernel.invoke('demo.trace', {}, { ...caller, ...(traceparent === undefined ? {} : { traceparent }) })
+    handle.kernel.invoke('demo.trace', {}, { ...caller, ...defined({ traceparent }) })
   t.same(await ask(`00-${id}-00f067aa0ba902b7-01`), { id })
   for (const bad of [undefined, 'nonsense', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`]) {
     t.match(((await ask(bad)) as { id: string }).id, /^[0-9a-f]{32}$/)
   }
+})
+
+/** A plugin whose one operation does what its input says. */
+async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
+  const inner = defineOperation({
+    id: 'inner.work',
+    summary: 'x',
+    input: s.object({ n: s.integer() }),
+    output: s.object({}),
+    timeoutMs: 0
+  })
+  const world = new World(t)
+    .put(
+      definePlugin({
+        name: 'inner',
+        operations: [inner],
+        activate: ctx => ctx.implement(inner, () => new Promise(() => {}))
+      }),
+      definePlugin({
+        name: 'demo',
+        operations: [echo],
+        activate(ctx) {
+          ctx.implement(echo, async ({ text }, call) => {
+            const fail: Record<string, () => unknown> = {
+              bug: () => Promise.reject(new Error('bug')),
+              wrong: () => ({ text: 42 }),
+              own: () => call.fail('DEMO_SHOUT'),
+              undeclared: () => (call as Call<any, any>).fail('DEMO_OTHER'),
+              nested: () => ctx.callById('inner.work', { n: 'x' }),
+              slow: () => ctx.callById('inner.work', { n: 1 }, { timeoutMs: 1 }),
+              unknown: () => ctx.callById('no.such', {}),
+              foreign: () => Promise.reject(new SvcError('OTHER_CODE', 'of another plugin', { plugin: 'other' }))
+            }
+            return ((await fail[text]?.()) as never) ?? { text }
+          })
+        }
+      })
+    )
+    .say({ demo: { policy: { breaker: { failures: 2, windowMs: 30_000, halfOpenMs: 10_000 }, ...policy } } })
+  await world.apply()
+  const unit = world.kernel.current.units.get('demo')!
+  const ask = (text: string): Promise<string> =>
+    world.call('demo.echo', { text }).then(
+      () => 'done',
+      (error: SvcError) => error.code
+    )
+  return { world, unit, ask, breaker: unit.operations.get('demo.echo')!.breaker }
+}
+
+t.test('which ends of a call are faults of its plugin', async t => {
+  for (const [text, code, isFault] of [
+    ['fine', 'done', false],
+    ['own', 'DEMO_SHOUT', false],
+    ['foreign', 'OTHER_CODE', false],
+    ['unknown', 'OPR_UNKNOWN', false],
+    ['nested', 'OPR_INPUT_INVALID', false],
+    ['', 'OPR_INPUT_INVALID', false],
+    ['bug', 'OPR_FAILED', true],
+    ['undeclared', 'OPR_FAILED', true],
+    ['wrong', 'OPR_OUTPUT_INVALID', true],
+    ['slow', 'OPR_TIMEOUT', true]
+  ] as const) {
+    const { ask, breaker } = await probe(t)
+    t.same([await ask(text), await ask(text)], [code, code], text)
+    t.equal(breaker.open, isFault, `${text} ${isFault ? 'opens' : 'does not open'} the breaker`)
+  }
+})
+
+t.test('an operation that is switched off says for how long, and a plugin that recovers is active again', async t => {
+  let now = 1_000_000
+  t.intercept(Date, 'now', { value: () => now })
+  const { world, unit, ask } = await probe(t)
+  await ask('bug')
+  t.equal(unit.state, 'active')
+  await ask('bug')
+  t.equal(unit.state, 'degraded')
+  t.same(unit.openBreakers(), ['demo.echo'])
+  now += 1_500
+  await t.rejects(world.call('demo.echo', { text: 'fine' }), {
+    code: 'OPR_UNAVAILABLE',
+    status: 503,
+    plugin: 'demo',
+    message: 'demo.echo is switched off for 9 s after repeated faults of plugin demo',
+    hint: 'svc plugins why demo',
+    data: { retryAfterMs: 8_500 }
+  })
+  now += 8_500
+  t.equal(await ask('fine'), 'done')
+  t.equal(unit.state, 'active')
+  t.same(unit.openBreakers(), [])
+})
+
+t.test(
+  'a declared error of a probe closes the breaker, and a call that says nothing leaves it to the next',
+  async t => {
+    let now = 1_000_000
+    t.intercept(Date, 'now', { value: () => now })
+    const { unit, ask, breaker } = await probe(t)
+    await ask('bug')
+    await ask('bug')
+    now += 10_000
+    t.equal(await ask('nested'), 'OPR_INPUT_INVALID')
+    t.ok(breaker.open)
+    t.equal(await ask('own'), 'DEMO_SHOUT', 'it is let through at once')
+    t.notOk(breaker.open)
+    t.equal(unit.state, 'active')
+  }
+)
+
+t.test('a breaker of zero failures never opens', async t => {
+  const { ask, unit } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
+  for (let fault = 0; fault < 8; fault++) t.equal(await ask('bug'), 'OPR_FAILED')
+  t.equal(unit.state, 'active')
+})
+
+t.test('every call is counted for its plugin, over all its instances', async t => {
+  const { world, unit, ask } = await probe(t)
+  for (const text of ['fine', 'own', 'fine', '']) await ask(text)
+  t.match(unit.stats, { calls: 4, failures: 2, totalMs: Number })
+  await world.kernel.change({ forced: ['demo'] })
+  await ask('fine')
+  t.match(world.kernel.records.get('demo')?.stats, { calls: 5, failures: 2 })
+  t.match(world.kernel.records.get('inner')?.stats, { calls: 0, failures: 0, totalMs: 0 })
+})
+
+t.test('faults are logged with what finds the call again; other errors are the caller’s', async t => {
+  const { world, ask } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
+  const logged: [string, boolean][] = []
+  for (const text of ['own', 'foreign', 'nested', 'unknown', 'bug', 'wrong', 'slow']) {
+    const before = world.lines.length
+    await ask(text)
+    const lines = world.lines.slice(before).filter(({ plugin, level }) => plugin === 'demo' && level === 'error')
+    logged.push([text, lines.length > 0])
+    for (const line of lines)
+      t.match(line.fields, {
+        operation: 'demo.echo',
+        surface: 'http',
+        request_id: /^[0-9a-f]{16}$/,
+        trace_id: /^[0-9a-f]{32}$/,
+        error: { code: /^OPR_/ }
+      })
+  }
+  t.same(logged, [
+    ['own', false],
+    ['foreign', false],
+    ['nested', false],
+    ['unknown', false],
+    ['bug', true],
+    ['wrong', true],
+    ['slow', true]
+  ])
+})
+
+t.test('an error that its operation declares has the status and the text of the declaration', async t => {
+  const declared = defineOperation({
+    id: 'demo.fails',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({}),
+    errors: { DEMO_PLAIN: { message: 'It is plain.' }, DEMO_TEAPOT: { status: 418, message: 'It is a teapot.' } }
+  })
+  const codes = ['DEMO_PLAIN', 'DEMO_TEAPOT'] as const
+  let turn = 0
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({
+        name: 'demo',
+        operations: [declared],
+        activate: ctx => ctx.implement(declared, (_, call) => call.fail(codes[turn++ % 2]!))
+      })
+    ]
+  })
+  t.teardown(() => handle.close())
+  const fail = () => handle.kernel.invoke('demo.fails', {}, caller).catch((caught: SvcError) => caught)
+  t.match(await fail(), { code: 'DEMO_PLAIN', status: 422, message: 'It is plain.', data: undefined })
+  t.match(await fail(), { code: 'DEMO_TEAPOT', status: 418, message: 'It is a teapot.' })
+})
+
+t.test('an unknown operation names the plugin that would have it', async t => {
+  const world = new World(t).put(demo).say({ demo: { enabled: false } })
+  await world.apply()
+  await t.rejects(world.call('demo.echo'), {
+    code: 'OPR_UNKNOWN',
+    message: 'no plugin offers the operation demo.echo: demo has it and is disabled',
+    hint: 'svc plugins why demo'
+  })
+  await t.rejects(world.call('zzzzzzzzzz'), {
+    message: 'no plugin offers the operation zzzzzzzzzz',
+    hint: 'svc plugins list shows what is active'
+  })
+})
+
+t.test('scopes: a star and no demand let everyone in, and what lacks is named with the caller', async t => {
+  const guarded = defineOperation({
+    id: 'demo.guarded',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({}),
+    scopes: ['read', 'write']
+  })
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({ name: 'demo', operations: [guarded], activate: ctx => ctx.implement(guarded, () => ({})) })
+    ]
+  })
+  t.teardown(() => handle.close())
+  const ask = (...scopes: string[]) =>
+    handle.kernel.invoke('demo.guarded', {}, { ...caller, principal: { ...caller.principal, scopes } })
+  t.same(await ask('*'), {})
+  t.same(await ask('write', 'other', 'read'), {})
+  await t.rejects(ask('read'), { message: 'demo.guarded needs the scope write, which someone lacks' })
+  await t.rejects(ask(), { message: 'demo.guarded needs the scope read, write, which someone lacks' })
 })

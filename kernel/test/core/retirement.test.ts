@@ -269,3 +269,177 @@ t.test(
     t.equal(unit.state, 'stuck')
   }
 )
+
+t.test('a plugin goes before those that it comes after, though it holds nothing of them', async t => {
+  const events: string[] = []
+  const release = gate()
+  const make = (name: string, after: string[]): Plugin =>
+    definePlugin({
+      name,
+      after,
+      activate: ctx =>
+        void ctx.effect('end', async () => {
+          if (name === 'a') await release.passed
+          events.push(name)
+        })
+    })
+  const world = new World(t).put(make('a', ['b']), make('b', []))
+  await world.apply()
+  await world.remove('a', 'b').apply()
+  await turn()
+  t.same(events, [], 'b waits for a')
+  release.open()
+  await world.until(() => events.length === 2)
+  t.same(events, ['a', 'b'])
+})
+
+t.test('work of a unit that leaves may use the services that it left with, until it is gone', async t => {
+  const release = gate()
+  const user = definePlugin({
+    name: 'user',
+    requires: { clock: ref(clock) },
+    operations: [tell],
+    activate: (ctx, deps) =>
+      ctx.implement(tell, async () => {
+        await release.passed
+        return { now: deps.clock.current.now() }
+      })
+  })
+  const provider = definePlugin({
+    name: 'provider',
+    provides: [clock],
+    activate: ctx => ctx.provide(clock, { now: () => 5 })
+  })
+  const world = new World(t).put(user, provider)
+  await world.apply()
+  const call = world.call('demo.tell')
+  await turn()
+  await world.remove('user', 'provider').apply()
+  t.equal(world.kernel.current.services.resolve(clock.id), undefined)
+  release.open()
+  t.same(await call, { now: 5 })
+})
+
+t.test('a draining unit that is busy is named with its calls and tasks, and its calls are cancelled', async t => {
+  const world = new World(t)
+    .put(
+      definePlugin({
+        name: 'demo',
+        operations: [tell],
+        activate(ctx) {
+          ctx.implement(tell, () => new Promise(() => {}))
+          ctx.task('write', () => new Promise(() => {}))
+          ctx.task('send', () => new Promise(() => {}))
+        }
+      })
+    )
+    .say({ demo: { policy: { drainTimeoutMs: 15 } } })
+  await world.apply()
+  const calls = [world.call('demo.tell'), world.call('demo.tell')]
+  await turn()
+  await world.remove('demo').apply()
+  for (const call of calls) await t.rejects(call, { code: 'OPR_CANCELLED' })
+  t.ok(world.lines.some(({ message }) => message === 'still busy after 15 ms: 2 calls, tasks write, send'))
+})
+
+t.test('disposers that fail are logged one by one, and the unit is disposed all the same', async t => {
+  const gone = gate()
+  const world = new World(t).put(
+    definePlugin({
+      name: 'demo',
+      activate(ctx) {
+        ctx.effect('last', gone.open)
+        ctx.effect('socket', () => Promise.reject(new Error('reset')))
+        ctx.effect('file', () => {
+          throw new Error('busy')
+        })
+        return () => {
+          throw new Error('own disposer')
+        }
+      }
+    })
+  )
+  await world.apply()
+  const unit = world.kernel.current.units.get('demo')!
+  await world.remove('demo').apply()
+  await gone.passed
+  await world.until(() => unit.state === 'disposed')
+  t.same(
+    world.lines
+      .filter(({ message }) => message === 'a disposer failed')
+      .map(({ plugin, level, fields }) => [plugin, level, (fields.error as Error).message]),
+    [
+      ['demo', 'warn', 'own disposer'],
+      ['demo', 'warn', 'busy'],
+      ['demo', 'warn', 'reset']
+    ]
+  )
+})
+
+t.test('a refused instance is disposed at once, in reverse order of activation', async t => {
+  const events: string[] = []
+  const make = (name: string, after: string[], fails: boolean): Plugin =>
+    definePlugin({
+      name,
+      after,
+      activate(ctx) {
+        ctx.effect('end', () => void events.push(`${name} undone`))
+        if (fails) throw new Error('no hands')
+      }
+    })
+  const world = new World(t).put(make('a', [], false), make('b', ['a'], false), make('c', ['b'], true))
+  await t.rejects(world.apply({ mustSucceed: ['c'] }), { message: /no hands/ })
+  t.same(events, ['c undone', 'b undone', 'a undone'])
+  t.equal(world.kernel.current.id, 0)
+})
+
+t.test('while the kernel closes, calls in flight are waited for before any plugin is disposed', async t => {
+  const events: string[] = []
+  const release = gate()
+  const world = new World(t).put(
+    definePlugin({
+      name: 'busy',
+      operations: [tell],
+      activate(ctx) {
+        ctx.onDrain('work', reason => void events.push(`drain ${reason}`))
+        ctx.effect('end', () => void events.push('busy disposed'))
+        ctx.implement(tell, async () => {
+          await release.passed
+          events.push('answered')
+          return { now: 1 }
+        })
+      }
+    }),
+    definePlugin({ name: 'idle', activate: ctx => void ctx.effect('end', () => void events.push('idle disposed')) })
+  )
+  await world.apply()
+  const call = world.call('demo.tell')
+  await turn()
+  const closing = world.kernel.close()
+  await turn()
+  t.same(events, ['drain closing'])
+  release.open()
+  await Promise.all([call, closing])
+  t.same(events.slice(0, 2), ['drain closing', 'answered'])
+  t.same(events.slice(2).sort(), ['busy disposed', 'idle disposed'])
+})
+
+t.test('a surface that fails to get quiet is logged, and the end goes on', async t => {
+  const surface: Surface = {
+    prepare: () => ({ commit: () => {}, abort: () => {} }),
+    quiesce: () => Promise.reject(new Error('the socket is gone'))
+  }
+  const world = new World(t).put(
+    definePlugin({ name: 'loud', activate: ctx => ctx.contribute(surfaces, surface) }),
+    definePlugin({
+      name: 'silent',
+      activate: ctx => ctx.contribute(surfaces, { prepare: () => ({ commit: () => {}, abort: () => {} }) })
+    })
+  )
+  await world.apply()
+  await world.kernel.close()
+  t.match(
+    world.lines.filter(({ level }) => level === 'warn'),
+    [{ plugin: 'loud', message: 'stopping its work failed', fields: { error: { message: 'the socket is gone' } } }]
+  )
+})

@@ -1,5 +1,5 @@
 import { World } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
+import { defined, defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const ID = 'a'.repeat(32)
@@ -64,7 +64,7 @@ async function tracer(t: Test): Promise<(traceparent?: string) => Promise<string
   const world = new World(t).put(...plugins)
   await world.apply()
   return async traceparent => {
-    const call = traceparent === undefined ? {} : { traceparent }
+    const call = defined({ traceparent })
     return ((await world.call('inner.ids', {}, call)) as { trace: string }).trace
   }
 }
