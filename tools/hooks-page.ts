@@ -35,7 +35,18 @@ export function renderHooksPage(manifests: readonly PluginManifest[], root: stri
     ...contracts.kernelHooks.map(hook => ({ hook, owner: 'kernel' })),
     ...manifests.flatMap(({ name, hooks }) => hooks.map(hook => ({ hook, owner: name })))
   ]
-  const sorted = entries.toSorted((a, b) => (a.hook.id < b.hook.id ? -1 : 1))
+  // A hook that two plugins trigger is one entry.
+  const merged = [...new Set(entries.map(({ hook }) => hook.id))].map(id => {
+    const same = entries.filter(({ hook }) => hook.id === id)
+    return {
+      hook: (same[0] as Entry).hook,
+      owner: same
+        .map(({ owner }) => owner)
+        .sort()
+        .join(', ')
+    }
+  })
+  const sorted = merged.toSorted((a, b) => (a.hook.id < b.hook.id ? -1 : 1))
   const rows = sorted.map(({ hook, owner }) => {
     const link = `[\`${hook.id}\`](#${hook.id.replaceAll('.', '')})`
     return `| ${link} | ${hookKind(hook)} | ${owner} | ${taps.get(hook.id)?.join(', ') ?? ''} |`

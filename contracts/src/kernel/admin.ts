@@ -87,7 +87,7 @@ export interface PluginReport {
 export interface HookReport {
   readonly id: string
   readonly kind: HookKind
-  /** Plugin that declares and triggers it, or `kernel`. */
+  /** Plugin that declares and triggers it, or `kernel`; several are separated by commas. */
   readonly owner: string
   readonly summary: string
   /** Effect of a throwing tap. */

@@ -166,15 +166,20 @@ function whyToken(kernel: Kernel, token: string): string[] {
 }
 
 function hooksOf({ records, current }: Kernel): HookReport[] {
-  const declared: { readonly hook: DeclaredHook; readonly owner: string }[] = [
-    ...kernelHooks.map(hook => ({ hook, owner: 'kernel' })),
-    ...[...records.values()].flatMap(({ name, manifest }) =>
-      (manifest?.hooks ?? []).map(hook => ({ hook, owner: name }))
-    )
-  ]
+  const declared = new Map<string, { readonly hook: DeclaredHook; readonly owners: string[] }>(
+    kernelHooks.map(hook => [hook.id, { hook, owners: ['kernel'] }])
+  )
+  for (const { name, manifest } of records.values()) {
+    for (const hook of manifest?.hooks ?? []) {
+      const known = declared.get(hook.id)
+      if (known === undefined) declared.set(hook.id, { hook, owners: [name] })
+      else known.owners.push(name)
+    }
+  }
   const taps = [...current.units.values()].flatMap(unit => unit.taps)
-  return declared
-    .map(({ hook, owner }) => {
+  return [...declared.values()]
+    .map(({ hook, owners }) => {
+      const owner = owners.toSorted().join(', ')
       const { id, onError, summary = '', payload = {} } = hook
       const own = taps.filter(tap => tap.hook.id === id)
       const ordered = own.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0))

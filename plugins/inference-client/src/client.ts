@@ -5,16 +5,26 @@ import type {
   InferenceEndpoint,
   InferenceTarget,
   ModelCheck,
+  ModelHooks,
   RemoteModel,
   RunningModel
 } from '@svc/contracts'
-import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { NO_MODEL_HOOKS } from '@svc/contracts'
+import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { type Candidate, candidates } from './address.ts'
 import { type Connection, Connector, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
-import { type ModelHooks, NO_HOOKS } from './model-hooks.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
-import { type FilledRequest, WireFailure } from './wire.ts'
+import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
+
+interface ClientOptions {
+  /** Setting that holds the URL, if it is none of this plugin. */
+  readonly named?: string
+  /** Returns the address of the project's own server; default: its usual port. */
+  readonly own?: () => string
+  readonly hooks?: ModelHooks
+  readonly passFor?: WireOptions['passFor']
+}
 
 /** How long to wait before another try where a busy server does not say. */
 const DEFAULT_RETRY_MS = 1_000
@@ -24,23 +34,15 @@ export class ModelServerClient implements InferenceClient {
   readonly #connector: Connector
   readonly #hooks: ModelHooks
   readonly #own: (() => string) | undefined
+  readonly #passFor: WireOptions['passFor']
 
-  /**
-   * `settings` is asked at every use, since some of them change while the client lives. `named`: the setting that holds `url`,
-   * where that is none of this plugin. `own`: where the project's own server is; default its usual port.
-   */
-  constructor(
-    settings: () => Settings,
-    {
-      named,
-      own,
-      hooks = NO_HOOKS
-    }: { readonly named?: string; readonly own?: () => string; readonly hooks?: ModelHooks } = {}
-  ) {
+  /** `settings` is called at every use, since some of them change while the client lives. */
+  constructor(settings: () => Settings, { named, own, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
     this.#hooks = hooks
     this.#settings = settings
     this.#own = own
-    this.#connector = new Connector(settings, named, own)
+    this.#passFor = passFor
+    this.#connector = new Connector(settings, defined({ named, own, passFor }))
   }
 
   get model(): string {
@@ -55,7 +57,8 @@ export class ModelServerClient implements InferenceClient {
   at(url: string, setting: string): InferenceClient {
     return new ModelServerClient(() => settingsAt(url, this.#settings(), this.#candidates()), {
       named: setting,
-      hooks: this.#hooks
+      hooks: this.#hooks,
+      ...defined({ passFor: this.#passFor })
     })
   }
 

@@ -5,7 +5,7 @@ import { clientErrors } from './errors.ts'
 import { OllamaWire } from './ollama-wire.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
-import { type Wire, WireFailure } from './wire.ts'
+import { type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 export interface Connection {
   readonly endpoint: InferenceEndpoint
@@ -21,19 +21,28 @@ interface Found extends Connection {
   readonly at: number
 }
 
+export interface ConnectorOptions {
+  /** Setting that holds the address, if it is none of this plugin. */
+  readonly named?: string
+  /** Returns the address of the project's own server. */
+  readonly own?: () => string
+  readonly passFor?: WireOptions['passFor']
+}
+
 /** Finds the server and the format that it speaks, and remembers them until something goes wrong. */
 export class Connector {
   readonly #settings: () => Settings
   readonly #named: string | undefined
   readonly #own: (() => string) | undefined
+  readonly #passFor: WireOptions['passFor']
   #found: Found | undefined
   #looking: Promise<Found> | undefined
 
-  /** `named`: what holds the address, where that is no setting of this plugin. `own`: where the project's own server is. */
-  constructor(settings: () => Settings, named?: string, own?: () => string) {
+  constructor(settings: () => Settings, { named, own, passFor }: ConnectorOptions = {}) {
     this.#settings = settings
     this.#named = named
     this.#own = own
+    this.#passFor = passFor
   }
 
   /** Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
@@ -83,7 +92,7 @@ export class Connector {
   }
 
   async #probe({ url, setting }: Candidate, settings: Settings): Promise<Found> {
-    const options = { url, apiKey: settings.api_key }
+    const options = { url, apiKey: settings.api_key, passFor: this.#passFor }
     const wires: readonly Wire[] = [new OllamaWire(options), new OpenAiWire(options)].filter(
       ({ api }) => settings.api === 'auto' || settings.api === api
     )

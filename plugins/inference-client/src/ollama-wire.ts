@@ -16,7 +16,7 @@ import {
   type Options,
   type Tool
 } from 'ollama/browser'
-import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 /** The format of Ollama, through its own client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST /api/generate`. */
 export class OllamaWire implements Wire {
@@ -97,10 +97,9 @@ export class OllamaWire implements Wire {
 
   /** One for every request, since its own abort ends all that it has under way. */
   #client(signal: AbortSignal): Ollama {
-    const { url, apiKey } = this.#options
     return new Ollama({
-      host: url,
-      ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
+      host: this.#options.url,
+      headers: headersOf(this.#options),
       fetch: async (input, init = {}) => {
         const response = await fetch(input, {
           ...init,

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatTool, InferenceChatEvent, InferencePrompt, RemoteModel } from '@svc/contracts'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 /** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events. */
 export class OpenAiWire implements Wire {
@@ -46,9 +46,8 @@ export class OpenAiWire implements Wire {
   }
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
-    const { url, apiKey } = this.#options
-    const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
-    const response = await fetch(`${url}${path}`, { ...init, headers: { ...init.headers, ...authorization } })
+    const headers = { ...init.headers, ...headersOf(this.#options) }
+    const response = await fetch(`${this.#options.url}${path}`, { ...init, headers })
     if (response.ok) return response
     throw await failureOf(response)
   }

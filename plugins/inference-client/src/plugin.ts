@@ -1,8 +1,16 @@
-import { inferenceClient, kernelAdmin, modelAnswer, modelRequest, modelToolCall } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import {
+  inferenceClient,
+  kernelAdmin,
+  modelAnswer,
+  modelAnswered,
+  modelHooks,
+  modelRequest,
+  modelToolCall,
+  ownModelServer
+} from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { chatCommand, runChat } from './chat/command.ts'
 import { ModelServerClient } from './client.ts'
-import { modelHooks } from './model-hooks.ts'
 import {
   askHandler,
   askModel,
@@ -22,13 +30,17 @@ export default definePlugin({
   name: 'inference-client',
   summary: 'The model server that this project uses, for other plugins and for people',
   config: settings,
-  optional: { admin: kernelAdmin },
+  optional: { admin: kernelAdmin, server: ref(ownModelServer) },
   provides: [inferenceClient],
-  hooks: [modelRequest, modelAnswer, modelToolCall],
+  hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx, { admin }) {
-    const client = new ModelServerClient(() => ctx.config, { own: () => ownServer(admin), hooks: modelHooks(ctx) })
+  activate(ctx, { admin, server }) {
+    const client = new ModelServerClient(() => ctx.config, {
+      own: () => ownServer(admin),
+      hooks: modelHooks(ctx),
+      passFor: url => server?.available?.passFor(url) ?? {}
+    })
     ctx.provide(inferenceClient, client)
     ctx.implement(listModels, listHandler(client))
     ctx.implement(listRunning, runningHandler(client))

@@ -1,4 +1,5 @@
 import type { InferenceChatEvent, InferenceChatRequest, RemoteModel, RunningModel } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 
 /** A request with everything that the settings fill in. */
 export type FilledRequest = InferenceChatRequest &
@@ -17,6 +18,14 @@ export interface WireOptions {
   /** Base URL without a slash at its end. */
   readonly url: string
   readonly apiKey: string | undefined
+  /** Returns headers by which the model server of this process recognises the client; see `OwnModelServer`. */
+  readonly passFor?: ((url: string) => Readonly<Record<string, string>>) | undefined
+}
+
+/** Returns the headers that every request has. */
+export function headersOf({ url, apiKey, passFor }: WireOptions): Record<string, string> {
+  const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`
+  return { ...passFor?.(url), ...defined({ authorization }) }
 }
 
 /** The server's own words for a request that it did not serve. */

@@ -4,6 +4,7 @@ import { type AnswerReading, PLAIN } from './answer/answer-reader.ts'
 import { type ChatIntent, planChat } from './chat-plan.ts'
 import type { Completion, CompletionRequest, Completions } from './completions.ts'
 import type { Prompt } from './prompt.ts'
+import type { RequestTaps } from './request-taps.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** Chat request, independent of the wire format. */
@@ -19,21 +20,23 @@ export interface ChatAnswer {
   readonly events: AsyncIterable<AnswerEvent>
 }
 
-/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}. */
+/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and what a tap throws. */
 export async function startChat(
   served: ServedModel,
   completions: Completions,
-  { intent, options }: ChatRequest,
-  signal: AbortSignal
+  { intent: asked, options }: ChatRequest,
+  signal: AbortSignal,
+  taps: RequestTaps
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
+  const intent = await taps.intent(model, asked)
   const { prompt, constraint, reading } = await planChat(model, served.name, intent, options.contextLimit)
   const { begun = performance.now() } = options
   const started = { ...options, prompt, begun, ...(constraint === undefined ? {} : { constraint }) }
   const completion = await completions.start(started, signal)
-  const asked = options.maxTokens ?? completions.limits.maxTokens
+  const limit = options.maxTokens ?? completions.limits.maxTokens
   const proceed: Proceed = async ({ raw, constraint: rule }, generated) => {
-    const maxTokens = asked === 'rest' ? asked : asked - generated
+    const maxTokens = limit === 'rest' ? limit : limit - generated
     if (maxTokens !== 'rest' && maxTokens <= 0) return null
     const { stop, ...rest } = options
     const next = { ...rest, prompt: extended(model, prompt, raw), begun, maxTokens, admitted: true }
@@ -41,7 +44,7 @@ export async function startChat(
     const stops = stop === undefined || rule?.field === 'tools' ? {} : { stop }
     return completions.start({ ...next, ...stops, ...(rule === undefined ? {} : { constraint: rule }) }, signal)
   }
-  return chatAnswer(completion, reading, model, proceed)
+  return chatAnswer(completion, reading, model, proceed, taps)
 }
 
 /** Starts the completion of a prompt that is no conversation. Throws like {@link Completions.start}. */
@@ -49,10 +52,11 @@ export async function startText(
   served: ServedModel,
   completions: Completions,
   request: CompletionRequest,
-  signal: AbortSignal
+  signal: AbortSignal,
+  taps: RequestTaps
 ): Promise<ChatAnswer> {
   const completion = await completions.start(request, signal)
-  return chatAnswer(completion, PLAIN, served.ready().model, async () => null)
+  return chatAnswer(completion, PLAIN, served.ready().model, async () => null, taps)
 }
 
 /** Returns the prompt, extended by the beginning of its answer. */
@@ -61,7 +65,13 @@ function extended(model: LoadedModel, prompt: Prompt, raw: string): Prompt {
   return { kind: 'tokens', tokens: [...prompt.tokens, ...model.tokenize(raw, { special: true })] }
 }
 
-function chatAnswer(completion: Completion, reading: AnswerReading, model: LoadedModel, proceed: Proceed): ChatAnswer {
+function chatAnswer(
+  completion: Completion,
+  reading: AnswerReading,
+  model: LoadedModel,
+  proceed: Proceed,
+  taps: RequestTaps
+): ChatAnswer {
   const answerTokens: number[] = []
   const noted = (part: Completion): Completion => ({
     ...part,
@@ -81,6 +91,8 @@ function chatAnswer(completion: Completion, reading: AnswerReading, model: Loade
   return {
     promptTokens: completion.promptTokens,
     answerTokens,
-    events: readAnswer(noted(completion), reading, model, proceedNoted)
+    events: taps.events(readAnswer(noted(completion), reading, model, proceedNoted), text => {
+      answerTokens.splice(0, answerTokens.length, ...model.tokenize(text))
+    })
   }
 }

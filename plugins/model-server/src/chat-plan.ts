@@ -18,6 +18,8 @@ export interface ChatIntent {
   /** Field of the request that requests thoughts. */
   readonly thinkingField: string
   readonly template?: RequestTemplate
+  /** Source of the template in the request, for taps. */
+  readonly templateText?: string
   readonly constraint?: FieldConstraint
   /** Tokens of an earlier prompt and its answer, which the messages continue. */
   readonly context?: readonly number[]

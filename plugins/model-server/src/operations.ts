@@ -1,9 +1,11 @@
+import type { ModelHooks } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { type ChatRequest, startChat } from './chat-answer.ts'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelLoader } from './model-loader.ts'
+import { RequestTaps } from './request-taps.ts'
 import { adapterOf, type ServedModel } from './served-model.ts'
 
 const modelSummary = t.object({
@@ -117,7 +119,8 @@ export function generateText(
   served: ServedModel,
   loader: ModelLoader,
   completions: Completions,
-  grammars: Grammars
+  grammars: Grammars,
+  hooks: ModelHooks
 ): Handler<typeof modelGenerate> {
   return async (input, call) => {
     served.check(input.model)
@@ -143,7 +146,8 @@ export function generateText(
         }
       }
       const text: string[] = []
-      const { events } = await startChat(served, completions, request, call.signal)
+      const taps = new RequestTaps(hooks, variant.name)
+      const { events } = await startChat(served, completions, request, call.signal, taps)
       for await (const event of events) {
         if (event.type === 'text') {
           text.push(event.text)

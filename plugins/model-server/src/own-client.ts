@@ -59,8 +59,8 @@ export class OwnClient {
   }
 }
 
-/** True if the URL reaches the listener: a wildcard address is reachable by any address of this machine. */
-function reaches(url: URL, { host, port }: Listening): boolean {
+/** Returns true if the URL reaches the listener: a wildcard address is reachable by any address of this machine. */
+export function reaches(url: URL, { host, port }: Listening): boolean {
   const asked = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const name = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return asked === port && (name === host || (isLoopback(name) && (isLoopback(host) || WILDCARDS.includes(host))))

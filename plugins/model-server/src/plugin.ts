@@ -6,6 +6,13 @@ import {
   inferenceEngine,
   inferenceGrammars,
   metricsText,
+  modelAnswer,
+  modelAnswered,
+  modelHooks,
+  modelRequest,
+  modelToolCall,
+  NO_MODEL_HOOKS,
+  ownModelServer,
   readiness
 } from '@svc/contracts'
 import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
@@ -19,6 +26,7 @@ import {
   removeAdapter
 } from './adapter-operations.ts'
 import { AdapterRoots } from './adapter-roots.ts'
+import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
 import { isLoopback } from './guard.ts'
@@ -26,6 +34,7 @@ import { PrometheusMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { OwnClient } from './own-client.ts'
+import { RequestTaps } from './request-taps.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
@@ -45,7 +54,9 @@ export default definePlugin({
   optional: { client: ref(inferenceClient) },
   // It drains before http, which carries its requests.
   after: ['http'],
+  provides: [ownModelServer],
   points: [inferenceGrammars],
+  hooks: [modelRequest, modelAnswer, modelToolCall, modelAnswered],
   config: settings,
   operations: [modelList, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
   commands: [serveCommand],
@@ -69,6 +80,9 @@ export default definePlugin({
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const ownClient = new OwnClient(client, served, { host, port })
+    const pass = new ClientPass({ host, port })
+    const hooks = modelHooks(ctx)
+    ctx.provide(ownModelServer, pass)
     ctx.onConfig(() => loader.stayAsConfigured())
     ctx.effect('running completions', () => completions.stop())
 
@@ -89,6 +103,7 @@ export default definePlugin({
           completions,
           grammars,
           log: ctx.log,
+          taps: (headers, { name }) => new RequestTaps(pass.isIn(headers) ? NO_MODEL_HOOKS : hooks, name),
           unknownModels: new UnknownModels(ctx.log),
           version: ctx.version,
           host,
@@ -120,7 +135,7 @@ export default definePlugin({
     ctx.health('client of this process', () => ownClient.health())
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
     ctx.implement(modelList, listModels(served))
-    ctx.implement(modelGenerate, generateText(served, loader, completions, grammars))
+    ctx.implement(modelGenerate, generateText(served, loader, completions, grammars, hooks))
     ctx.implement(adaptersList, listAdapters(served, loader))
     const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
     ctx.implement(adaptersAdd, addAdapter(served, loader, roots))

@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelUse } from './kept-weights.ts'
-import type { ServedModel } from './served-model.ts'
+import type { RequestTaps } from './request-taps.ts'
+import type { ServedModel, ServedVariant } from './served-model.ts'
 import type { UnknownModels } from './unknown-models.ts'
 
 /** The weights of the served model, as requests need them. */
@@ -25,6 +27,8 @@ export interface WireServices {
   readonly completions: Completions
   readonly grammars: Grammars
   readonly log: Logger
+  /** Returns the hooks of models for a request, given its headers. They are empty if the client has triggered them. */
+  taps(headers: IncomingHttpHeaders, variant: Pick<ServedVariant, 'name'>): RequestTaps
   readonly unknownModels: UnknownModels
   /** Version of this plugin, shown by `/api/version`. */
   readonly version: string

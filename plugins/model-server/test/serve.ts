@@ -1,9 +1,11 @@
 import type { AddressInfo } from 'node:net'
+import { NO_MODEL_HOOKS } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { Completions, type Limits } from '../src/completions.ts'
 import { Grammars } from '../src/grammars.ts'
+import { RequestTaps } from '../src/request-taps.ts'
 import { modelServerRoutes } from '../src/routes.ts'
 import { ServedModel } from '../src/served-model.ts'
 import { UnknownModels } from '../src/unknown-models.ts'
@@ -51,6 +53,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
     completions,
     grammars: new Grammars(),
     log,
+    taps: (_headers, { name }) => new RequestTaps(NO_MODEL_HOOKS, name),
     unknownModels: new UnknownModels(log),
     version: '1.2.3',
     host: '127.0.0.1',

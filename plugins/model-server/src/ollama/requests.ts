@@ -106,7 +106,7 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
     messages,
     ...thinkingOf(body),
     ...bound,
-    ...(template === '' ? {} : { template: templateOf(template, body.think) }),
+    ...(template === '' ? {} : { template: templateOf(template, body.think), templateText: template }),
     ...(context.length === 0 ? {} : { context })
   }
   return { ...head, question: { kind: 'chat', chat: { intent, options } } }

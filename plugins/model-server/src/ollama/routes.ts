@@ -7,11 +7,11 @@ import { clientOf } from '../client.ts'
 import type { CompletionRequest } from '../completions.ts'
 import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
-import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
-import type { Prompt } from '../prompt.ts'
+import type { RequestTaps } from '../request-taps.ts'
 import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
+import { promptOf, type TextPrompt } from '../text-prompt.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
@@ -82,31 +82,32 @@ async function answer(
   const context = kind === 'generate' && question.kind === 'chat'
   const head = { ...named, startedNs, context, loadNs: use.loadNs }
   const asker = { ...adapterOf(variant), client: clientOf(request), begun }
-  const started = await start(question, use.model, named.model, asker, signal, services)
+  const taps = services.taps(request.headers, variant)
+  const started = await start(question, use.model, named.model, asker, signal, services, taps)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
 
 /** Starts an answer. `asker`: fields that every kind of request passes on; `name`: model name in errors. */
-function start(
+async function start(
   question: OllamaQuestion,
   model: LoadedModel,
   name: string,
   asker: Pick<CompletionRequest, 'adapter' | 'client' | 'begun'>,
   signal: AbortSignal,
-  { served, completions }: WireServices
+  { served, completions }: WireServices,
+  taps: RequestTaps
 ): Promise<ChatAnswer> {
   if (question.kind === 'chat') {
     const { intent, options } = question.chat
-    return startChat(served, completions, { intent, options: { ...options, ...asker } }, signal)
+    return startChat(served, completions, { intent, options: { ...options, ...asker } }, signal, taps)
   }
   const { options, constraint } = question
-  const prompt: Prompt =
-    question.kind === 'raw'
-      ? { kind: 'text', text: question.text, begin: true }
-      : { kind: 'tokens', tokens: fillInTheMiddle(model, name, question.prefix, question.suffix) }
+  const text: TextPrompt =
+    question.kind === 'raw' ? { prompt: question.text } : { prompt: question.prefix, suffix: question.suffix }
+  const prompt = promptOf(model, name, await taps.prompt(model, text))
   const request = { ...options, ...asker, prompt, ...(constraint === undefined ? {} : { constraint }) }
-  return startText(served, completions, request, signal)
+  return startText(served, completions, request, signal, taps)
 }
 
 async function unknownRoute(request: { method: string; url: string }): Promise<never> {

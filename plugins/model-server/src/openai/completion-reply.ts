@@ -1,5 +1,5 @@
 import type { Logger } from '@svc/plugin-sdk'
-import type { CompletionEvent } from '../completions.ts'
+import type { AnswerEvent } from '../answer/answer.ts'
 import type { LaneEvent } from '../lanes.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { toWireError } from '../wire-error.ts'
@@ -7,7 +7,7 @@ import { openAiError } from './error-shape.ts'
 import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
 import { UsageTotal } from './usage.ts'
 
-type Events = AsyncIterable<LaneEvent<CompletionEvent>>
+type Events = AsyncIterable<LaneEvent<AnswerEvent>>
 
 export interface CompletionShape {
   /** Text that is repeated before the answers, by prompt. */
@@ -38,7 +38,7 @@ export async function textCompletion(head: ReplyHead, events: Events, shape: Com
     if (event.type === 'text') {
       choice.text += event.text
       choice.logprobs.push(...(logprobEntries(event) ?? []))
-    } else {
+    } else if (event.type === 'done') {
       choice.finishReason = event.finishReason
       usage.add(event.usage, 0, prompt)
     }
@@ -86,7 +86,7 @@ export async function* textCompletionChunks(
         const { report, end } = logprobsReport(entries ?? [], offsets.get(index) ?? 0)
         offsets.set(index, end)
         yield piece(index, event.text, null, entries === undefined ? null : report)
-      } else {
+      } else if (event.type === 'done') {
         usage.add(event.usage, 0, Math.floor(index / n))
         yield piece(index, '', event.finishReason)
       }

@@ -2,6 +2,7 @@ import { t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { CompletionRequest, FieldConstraint } from '../completions.ts'
 import type { Grammars } from '../grammars.ts'
+import type { TextPrompt } from '../text-prompt.ts'
 import { emptyList, never, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { UNSUPPORTED_EXTENSIONS } from './extensions.ts'
 import { responseFormat } from './response-format.ts'
@@ -20,12 +21,6 @@ export interface OpenAiCompletionRequest {
   readonly n: number
   readonly bestOf: number
   options(choice: number): Omit<CompletionRequest, 'prompt'>
-}
-
-/** A prompt, and the text that follows the answer. */
-export interface TextPrompt {
-  readonly prompt: string | readonly number[]
-  readonly suffix?: string
 }
 
 const MAX_ALTERNATIVES = 20

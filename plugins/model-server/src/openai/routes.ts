@@ -1,24 +1,20 @@
-import type { LoadedModel } from '@svc/contracts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { AnswerEvent } from '../answer/answer.ts'
-import { invalid } from '../body-reader.ts'
-import { type ChatRequest, startChat } from '../chat-answer.ts'
+import { type ChatRequest, startChat, startText } from '../chat-answer.ts'
 import { clientOf } from '../client.ts'
-import type { CompletionEvent } from '../completions.ts'
 import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
-import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { type Job, runInLanes } from '../lanes.ts'
-import type { Prompt } from '../prompt.ts'
 import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
+import { promptOf, textOf } from '../text-prompt.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { chatCompletion, chatCompletionChunks } from './chat-reply.ts'
 import { readChatRequest } from './chat-request.ts'
 import { textCompletion, textCompletionChunks } from './completion-reply.ts'
-import { readCompletionRequest, type TextPrompt } from './completion-request.ts'
+import { readCompletionRequest } from './completion-request.ts'
 import { openAiError } from './error-shape.ts'
 import { replyHead } from './reply-head.ts'
 
@@ -35,10 +31,11 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const begun = performance.now()
     const gone = replySignal(reply)
     await weights.use(gone)
+    const taps = services.taps(request.headers, variant)
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
       return async (admitted, signal) => {
         const options = { ...choice.options, ...adapterOf(variant), admitted, client, begun }
-        return (await startChat(served, completions, { ...choice, options }, signal)).events
+        return (await startChat(served, completions, { ...choice, options }, signal, taps)).events
       }
     }
     const [first, ...others] = chat.choices
@@ -57,17 +54,21 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const { n, bestOf } = body
     const client = clientOf(request)
     const begun = performance.now()
-    const prompts = body.prompts.map(prompt => promptOf(model, served.name, prompt))
+    const taps = services.taps(request.headers, variant)
+    const texts = await Promise.all(body.prompts.map(prompt => taps.prompt(model, prompt)))
+    const prompts = texts.map(text => promptOf(model, served.name, text))
     const [first, ...others] = prompts.flatMap(prompt =>
-      Array.from({ length: bestOf }, (_, choice): Job<CompletionEvent> => {
-        return (admitted, signal) =>
-          completions.start({ ...body.options(choice), ...adapterOf(variant), prompt, admitted, client, begun }, signal)
+      Array.from({ length: bestOf }, (_, choice): Job<AnswerEvent> => {
+        return async (admitted, signal) => {
+          const options = { ...body.options(choice), ...adapterOf(variant), prompt, admitted, client, begun }
+          return (await startText(served, completions, options, signal, taps)).events
+        }
       })
     )
-    const jobs = [first as Job<CompletionEvent>, ...others] as const
+    const jobs = [first as Job<AnswerEvent>, ...others] as const
     const events = await runInLanes(jobs, completions.limits.slots, gone)
     const head = replyHead('cmpl', variant)
-    const echoes = body.prompts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
+    const echoes = texts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
     if (!body.stream) return textCompletion(head, events, shape)
     return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, log))
@@ -105,18 +106,4 @@ async function unknownRoute(request: { method: string; url: string }): Promise<n
     'MSV_ROUTE_UNKNOWN',
     `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions, POST /v1/completions or GET /v1/models`
   )
-}
-
-function promptOf(model: LoadedModel, name: string, { prompt, suffix }: TextPrompt): Prompt {
-  const tokens = typeof prompt === 'string' ? undefined : prompt
-  const strange = tokens?.find(token => token >= model.info.vocabularySize)
-  if (strange !== undefined) throw invalid(`'prompt' contains ${strange}, which is not a token of this model`, 'prompt')
-  if (suffix !== undefined) {
-    return { kind: 'tokens', tokens: fillInTheMiddle(model, name, textOf(model, prompt), suffix) }
-  }
-  return tokens === undefined ? { kind: 'text', text: prompt as string, begin: true } : { kind: 'tokens', tokens }
-}
-
-function textOf(model: LoadedModel, prompt: TextPrompt['prompt']): string {
-  return typeof prompt === 'string' ? prompt : model.detokenize(prompt)
 }
