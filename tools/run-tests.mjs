@@ -1,4 +1,4 @@
-// Runs the tests: those named as arguments each in a process of its own, or all of them, a few files of a folder in one process.
+// Runs the tests: each named file in its own process, or all files, a few of a folder per process.
 // A process of the runner needs about a second before its first test, and there are some 500 files.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -518,7 +518,7 @@ t.test('without a limit there is no deadline, and 0, a negative number and NaN a
   t.same(deadlines, [Infinity, Infinity, Infinity, Infinity])
 })
 
-t.test('a surface may say that its caller is gone without a signal', async t => {
+t.test('a surface may report a disconnected caller without a signal', async t => {
   let ran = 0
   const { kernel, breaker } = await serve(t, async () => {
     ran += 1

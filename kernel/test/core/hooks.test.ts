@@ -267,7 +267,7 @@ t.test('hooks of calls are found without a look-up, where they have taps', t => 
   t.end()
 })
 
-t.test('a tap on calls is spared the calls of its own plugin, and hears those of others', async t => {
+t.test('a tap on calls skips the calls of its plugin, and receives those of others', async t => {
   for (const { id } of [operationStarting, operationEnded]) {
     const seen: unknown[] = []
     const hooks = new HookSet(

@@ -31,7 +31,7 @@ t.test('a secret of an input appears in no log line', async t => {
   t.notMatch(messages, /correct horse/)
 })
 
-t.test('a secret is masked wherever it stands, in plain text and as JSON writes it', t => {
+t.test('a secret is masked at every position, in plain text and in JSON form', t => {
   const secrets = new MaskedSecrets()
   t.equal(secrets.mask('nothing is known yet'), 'nothing is known yet')
   secrets.add('pass"word')
@@ -95,7 +95,7 @@ t.test('for any secrets and text, no secret remains', t => {
       (all, texts) => {
         const secrets = new MaskedSecrets()
         for (const each of all) secrets.add(each)
-        // A secret of asterisks cannot be told from the mask.
+        // A secret of asterisks looks like the mask.
         const known = all.filter(each => !'***'.includes(each) && !/^[* ]+$/.test(each))
         const masked = secrets.mask(texts.map((text, index) => `${text} ${all[index % all.length]}`).join('|'))
         const text = JSON.stringify({ all })

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Address } from './address.ts'
 
-/** Methods that a peer may call before it has shown a token. */
+/** Methods that a peer may call without a token. */
 export type UnprovenAccess = 'all' | 'open-methods' | 'none'
 
 /** Returns a token of 256 random bits. */
@@ -14,7 +14,7 @@ export interface AccessSettings {
   readonly require_token: boolean
 }
 
-/** Stdio belongs to the parent process, and the mode of a unix socket keeps other users out. */
+/** Stdio belongs to the parent process, and the mode of a unix socket excludes other users. */
 export function unprovenAccess({ kind }: Address, { token, require_token }: AccessSettings): UnprovenAccess {
   if (kind === 'stdio') return 'all'
   if (token !== '' || require_token) return 'none'
@@ -49,13 +49,13 @@ const OPEN_METHODS: ReadonlySet<string> = new Set([
   'ai.plan.execute'
 ])
 
-/** False for a method that needs the token, and for an open one whose params let it write a file. */
+/** False for a method that requires the token, and for an open method whose params make it write a file. */
 export function isOpen(method: string, params: unknown): boolean {
   const writesFile = (params as { readonly write_to_disk?: unknown } | null | undefined)?.write_to_disk
   return OPEN_METHODS.has(method) && (writesFile === undefined || writesFile === false)
 }
 
-/** The digest of the token that was shown, or null when it is none of `tokens`. Takes the same time for every input. */
+/** The digest of the presented token; null if it is not in `tokens`. Constant time. */
 export function matchToken(shown: unknown, tokens: readonly string[]): string | null {
   const given = digest(String(shown))
   let match: string | null = null

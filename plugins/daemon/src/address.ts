@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { usesStdio } from '@svc/contracts'
 import { daemonErrors } from './errors.ts'
 
-/** Where the daemon speaks. */
+/** Address of the daemon. */
 export type Address =
   | { readonly kind: 'stdio' }
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
@@ -23,7 +23,7 @@ export function parseAddress(text: string): Address {
   return { kind: 'tcp', host, port }
 }
 
-/** The longest path that every system takes for a unix socket; longer ones are cut silently by some. */
+/** Maximum path length of a unix socket on all systems; some truncate longer ones silently. */
 const MAX_UNIX_PATH = 103
 
 function parseUnix(path: string, text: string): Address {
@@ -39,14 +39,14 @@ function invalid(text: string, reason: string): Error {
   })
 }
 
-/** As the setting would be written; IPv6 in brackets. */
+/** In the form of the setting; IPv6 in brackets. */
 export function formatAddress(address: Address): string {
   if (address.kind === 'stdio') return 'stdio'
   if (address.kind === 'unix') return address.path
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
 }
 
-/** Throws `DMN_TOKEN_REQUIRED` when others than this machine could connect and nothing asks them who they are. */
+/** Throws `DMN_TOKEN_REQUIRED` if other machines could connect without authentication. */
 export function assertGuarded(address: Address, token: string): void {
   if (address.kind !== 'tcp' || isLoopback(address.host) || token !== '') return
   throw daemonErrors.create(
@@ -56,7 +56,7 @@ export function assertGuarded(address: Address, token: string): void {
   )
 }
 
-/** A name other than localhost may resolve to anything. */
+/** A name other than localhost may resolve to any address. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

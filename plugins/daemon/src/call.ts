@@ -7,19 +7,19 @@ import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from
 import { acceptedParams, describeMethods, type MethodTable } from './methods.ts'
 import { paramsError } from './params-error.ts'
 
-/** Any peer that reached the socket and showed the token where one is required. */
+/** Any peer on the socket, with the token where required. */
 const LOCAL: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
 export interface CallHost {
   readonly port: Pick<KernelPort, 'version'>
-  /** This plugin's own unit, so that it is not disposed under a call. */
+  /** This plugin's own unit, so that it is not disposed during a call. */
   readonly unit: UnitView
   readonly methods: MethodTable
-  /** Bytes that may wait for a peer before an event breaks its call off. */
+  /** Maximum buffered bytes of a peer before a call with events is aborted. */
   readonly maxBufferedBytes: number
 }
 
-/** Runs one request and answers it, once, whatever happens. */
+/** Runs one request and answers it exactly once. */
 export async function runCall(connection: Connection, { request, reply }: Waiting, host: CallHost): Promise<void> {
   host.unit.enter()
   const call = new RunningCall(connection, request, host)
@@ -51,7 +51,7 @@ class RunningCall {
     const request = this.#request
     let answer: string
     try {
-      // A value that JSON cannot hold throws here, where the error can still be answered.
+      // A value without a JSON form throws here, where the error can still be answered.
       answer = JSON.stringify(resultFrame(request, await this.#invoke()))
     } catch (error) {
       answer = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))
@@ -98,7 +98,7 @@ class RunningCall {
     }
   }
 
-  /** Clients of the original dialect read one line per call, unless the operation is one that streams. */
+  /** Clients of the original dialect read one line per call, unless the operation streams. */
   #speaks(entry: OperationEntry): boolean {
     if (this.#request.id === undefined) return false
     return this.#request.dialect === 'rpc2' || entry.descriptor.events !== undefined
@@ -113,7 +113,7 @@ class RunningCall {
     this.#controller.abort()
   }
 
-  /** Of progress only the newest matters, so a slow peer is spared the rest. */
+  /** Only the newest progress counts, so a slow peer skips older ones. */
   readonly #onProgress = (done: number, total?: number, message?: string): void => {
     const progress = { done, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) }
     const frame = JSON.stringify(progressFrame(this.#request, progress))

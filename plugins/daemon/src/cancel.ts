@@ -1,12 +1,14 @@
 import type { Connection } from './connection.ts'
 import type { FrameId, Request } from './frames.ts'
 
-/** 1 and "1" are two ids. */
+/** 1 and "1" are different ids. */
 export function abortKey(id: FrameId | undefined): string {
   return `${typeof id} ${String(id)}`
 }
 
-/** `$/cancel` of `{id}`: ends what runs under it, and what waits. Whether there was anything. */
+/**
+ * Handles `$/cancel` of `{id}`: aborts the running and the waiting request of that id. Returns true if there was one.
+ */
 export function cancel(connection: Connection, { params }: Request, drop: (request: Request) => void): boolean {
   const key = abortKey((params as { id?: FrameId } | null | undefined)?.id)
   const running = [...(connection.calls.get(key) ?? [])]

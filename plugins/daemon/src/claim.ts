@@ -5,19 +5,20 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
-/** Milliseconds between two looks at a process that is taking over. */
+/** Poll interval for a process that is taking over, in milliseconds. */
 const STEP_MS = 10
 
-/** Null: the file is the caller's. Otherwise who has it, as the file says. */
+/** Null: the caller owns the file. Otherwise the owner, as the file says. */
 export type Claim = string | null
 
 /**
- * Makes a file with this text unless a living process has made it before; what a dead one left is replaced. Of any number of
- * processes that try, one has it. `text` differs for every claim that is not a renewal, and `lives` reads from a file's text
- * whether its process is there.
+ * Creates a file with this text unless a living process owns it; replaces the file of a dead process. Of
+ * concurrent processes, exactly one succeeds. `text` must differ for every claim except a renewal. `lives` returns true
+ * if the process in a file's text is alive.
  *
- * A file is never half written. A file of a dead process is replaced under a second file, whose name is a digest of the text
- * that was left. That file is claimed in the same way. Its holder finds the old text, or that another process has replaced it.
+ * Readers never see a partial file. A dead process's file is replaced under a second lock file, named by a digest of
+ * the old text. That lock is claimed in the same way. Its holder finds the old text, or a replacement by another
+ * process.
  */
 export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
   makeFolder(dirname(path))
@@ -45,17 +46,17 @@ export async function claim(path: string, text: string, lives: (text: string) =>
   }
 }
 
-/** Removes the file when it is still the one with this text. */
+/** Removes the file if it still has this text. */
 export async function release(path: string, text: string): Promise<void> {
   if ((await textOf(path)) === text) await unlink(path)
 }
 
-/** False where there is a file already. */
+/** False if a file exists already. */
 async function createFrom(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw error
-      // Not every file system has links.
+      // Not every file system supports links.
       return copyFile(draft, path, constants.COPYFILE_EXCL)
     })
     return true

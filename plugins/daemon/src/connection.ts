@@ -2,20 +2,20 @@ import type { Readable, Writable } from 'node:stream'
 import type { Dialect, Request } from './frames.ts'
 import { type LineState, newLineState } from './lines.ts'
 
-/** A request that was read and not yet begun. */
+/** A parsed request that has not started. */
 export interface Waiting {
   readonly request: Request
   readonly reply: Reply
-  /** Share of its line, for the bound on what waits. */
+  /** Its share of the line, for the limit on waiting bytes. */
   readonly bytes: number
 }
 
-/** Takes the one answer of a request as JSON; undefined where none is due. */
+/** Receives the answer of a request as JSON; undefined for a notification. */
 export type Reply = (answer: string | undefined) => void
 
 /**
- * One peer. Holds data only: a connection outlives the unit that reads it, and the next unit goes on where the former
- * stopped. Calls that a former unit began end by writing here.
+ * One peer. Data only: a connection outlives its unit, and the next unit continues it. Calls of an old unit write their
+ * answers here.
  */
 export interface Connection {
   readonly input: Readable
@@ -23,27 +23,27 @@ export interface Connection {
   readonly lines: LineState
   /** Dialect of the last frame, or null before the first. */
   dialect: Dialect | null
-  /** Whether its first byte that is not blank has been seen. */
+  /** True once its first non-blank byte was seen. */
   begun: boolean
-  /** Digest of the token that the peer has shown, or null. */
+  /** Digest of the peer's token, or null. */
   shown: string | null
   readonly waiting: Waiting[]
   waitingBytes: number
-  /** When it last sent bytes or was answered, in milliseconds of the monotonic clock. */
+  /** Time of its last input or answer, in monotonic milliseconds. */
   activeAt: number
   inFlight: number
-  /** Whether a request of the original dialect runs: those are answered one after the other. */
+  /** True if a request of the original dialect runs: those are answered in order. */
   nativeRunning: boolean
-  /** Calls under way by the key of their id. */
+  /** Running calls by the key of their id. */
   readonly calls: Map<string, Set<AbortController>>
-  /** Newest progress of calls whose lines have to wait for the peer to read. */
+  /** Newest progress of calls that wait for the peer to read. */
   readonly heldProgress: Map<Request, string>
-  /** The peer takes no more for now. */
+  /** True while the peer's buffer is full. */
   blocked: boolean
-  /** The peer will send no more. */
+  /** True after the peer's end of input. */
   ended: boolean
   closed: boolean
-  /** Begins what can begin; belongs to the unit that serves. */
+  /** Starts waiting requests; belongs to the serving unit. */
   pump: () => void
 }
 
@@ -69,13 +69,13 @@ export function newConnection(input: Readable, output: Writable): Connection {
   }
 }
 
-/** Writes one line. Nothing is written to a peer that is gone. */
+/** Writes one line. Writes nothing to a disconnected peer. */
 export function writeLine(connection: Connection, json: string): void {
   if (connection.closed || connection.output.writableEnded) return
   if (!connection.output.write(`${json}\n`)) connection.blocked = true
 }
 
-/** Breaks off every call of a peer that is gone. */
+/** Aborts every call of a disconnected peer. */
 export function abortCalls(connection: Connection): void {
   for (const controllers of connection.calls.values()) for (const controller of controllers) controller.abort()
 }

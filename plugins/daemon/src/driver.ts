@@ -25,25 +25,25 @@ export interface DriverSettings {
 export interface DriverHost extends CallHost {
   readonly settings: DriverSettings
   readonly unproven: UnprovenAccess
-  /** Tokens that a peer may show. */
+  /** Accepted tokens. */
   readonly tokens: readonly string[]
-  /** False once the plugin is switched off and only waits for its calls to end. */
+  /** False once the plugin is disabled and waits for its running calls. */
   serving(): boolean
-  /** Counts wrong tokens of an address; the milliseconds to wait when there were too many, else 0. */
+  /** Counts wrong tokens of an address; returns the time to wait in milliseconds after too many, else 0. */
   countWrongToken(address: string): number
   onClose(connection: Connection): void
 }
 
-/** Enough for a line with a token. */
+/** Maximum length of a line before authentication. */
 const MAX_UNKNOWN_LINE_BYTES = 8_192
-/** Milliseconds in which a peer has to show the token. */
+/** Time limit for a peer's token, in milliseconds. */
 const AUTH_TIMEOUT_MS = 10_000
-/** Milliseconds for an error line to leave. */
+/** Time limit for sending an error line, in milliseconds. */
 const LAST_BYTES_MS = 1_000
-/** Milliseconds between two looks after a peer that will send no more. */
+/** Poll interval for a half-closed peer, in milliseconds. */
 const PROBE_MS = 100
 
-/** Reads one connection for one unit. Attached in the flip, detached in the next one. */
+/** Reads one connection for one unit. Attached at a generation switch, detached at the next one. */
 export class Driver {
   readonly #connection: Connection
   readonly #host: () => DriverHost
@@ -60,14 +60,14 @@ export class Driver {
     input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone)
     output.on('drain', this.#onDrain).on('close', this.#onGone)
     if ((input as unknown) !== output) {
-      // Two streams end one after the other; only the second is the end of the peer.
+      // With two streams, only the second end means that the peer is gone.
       input.on('close', this.#onEnd)
       output.on('error', this.#onGone)
     }
     this.#connection.pump = this.#pump
     const { unproven, tokens } = this.#host()
     const { shown } = this.#connection
-    // The token that this peer has shown may have been replaced.
+    // The peer's token may have been replaced.
     if (unproven !== 'all' && shown !== null && !tokens.some(token => digest(token) === shown)) this.#close()
     else if (unproven === 'none' && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
     this.#pump()
@@ -94,8 +94,8 @@ export class Driver {
   }
 
   /**
-   * False while a socket has sent only white space. Closes it when its first byte cannot begin a request. A web page can make a
-   * browser send any bytes to a local port, but only after an HTTP request line or a TLS record.
+   * False while a socket has sent only white space. Closes it if its first byte cannot start a request. A web page can
+   * make a browser send any bytes to a local port, but only after an HTTP request line or a TLS record.
    */
   #begins(chunk: Buffer): boolean {
     const first = chunk.find(byte => !BLANK.has(byte))
@@ -108,8 +108,9 @@ export class Driver {
   }
 
   /**
-   * Half open: a peer that pipes requests in still reads the answers, also that of a last line without a newline. A peer that
-   * has left looks the same until the second write fails. Blank lines, which every client skips, show which it is.
+   * Half-open: a peer that pipes in requests still reads the answers, including that of an unterminated last line. A
+   * disconnected peer looks the same until the second write fails. Blank lines, which every client ignores, reveal the
+   * difference.
    */
   readonly #onEnd = (): void => {
     if (this.#connection.ended) return
@@ -122,7 +123,7 @@ export class Driver {
   readonly #probe = (): void => {
     clearTimeout(this.#probeTimer)
     const { input, output, ended, inFlight, closed } = this.#connection
-    // Of two streams the second breaks by itself.
+    // With two streams, the second fails on its own write.
     if ((input as unknown) !== output || !ended || inFlight === 0 || closed) return
     writeLine(this.#connection, '')
     this.#probeTimer = setTimeout(this.#probe, PROBE_MS)
@@ -141,12 +142,12 @@ export class Driver {
     this.#connection.closed = true
     abortCalls(this.#connection)
     this.#connection.waiting.length = 0
-    // A write that the system still held can fail once more.
+    // A pending write can still fail.
     this.#connection.output.on('error', () => undefined)
     this.#host().onClose(this.#connection)
   }
 
-  /** Starts waiting requests within the limits, and pauses the input while too many wait. */
+  /** Starts waiting requests within the limits, and pauses the input if too many wait. */
   readonly #pump = (): void => {
     const connection = this.#connection
     const host = this.#host()
@@ -244,7 +245,7 @@ export class Driver {
     if (all) this.#close()
   }
 
-  /** Requests that have not begun will not any more. */
+  /** Drops requests that have not started. */
   refuseWaiting(): void {
     for (const { request } of [...this.#connection.waiting]) this.#answerWaiting(request, stopping())
   }
@@ -253,7 +254,7 @@ export class Driver {
   makeRoom(): void {
     this.#write(tooManyConnections('this idle one was closed for a new one'))
     this.#close()
-    // A peer that does not read keeps what was written from leaving.
+    // A peer that does not read blocks the output.
     setTimeout(() => this.#connection.input.destroy(), LAST_BYTES_MS).unref()
   }
 
@@ -273,7 +274,7 @@ export class Driver {
     if (json !== undefined) writeLine(this.#connection, json)
   }
 
-  /** Lets what was written leave, and reads no more. */
+  /** Flushes the output, and reads no more. */
   readonly #close = (): void => {
     this.#connection.output.end(() => this.#connection.input.destroy())
   }
@@ -288,7 +289,7 @@ function stopping(): SvcError {
   return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
 }
 
-/** An error line for a peer that has to leave. */
+/** An error line for a peer that is disconnected. */
 export function tooManyConnections(reason: string): string {
   const error = daemonErrors.create('DMN_TOO_MANY_CONNECTIONS', `the daemon has too many connections; ${reason}`, {
     hint: 'connect again, or raise plugins.daemon.max_connections'

@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of the daemon plugin; those that only a client meets are in the contracts. */
+/** Codes of the daemon plugin; client-side codes are in the contracts. */
 export const daemonErrors = errorTable({
   DMN_SOCKET_INVALID: { message: 'The socket setting is no address.' },
   DMN_PORT_IN_USE: { message: 'Something else listens where the daemon should.' },

@@ -1,7 +1,7 @@
 import { errorMessage, isSvcError, parseStrictJson, type SvcError } from '@svc/plugin-sdk'
 import { daemonErrors } from './errors.ts'
 
-/** How a peer writes its frames: JSON-RPC 2.0, or the original `{id, method, params}` -> `{id, payload}`. */
+/** Frame dialect of a peer: JSON-RPC 2.0, or the original `{id, method, params}` -> `{id, payload}`. */
 export type Dialect = 'rpc2' | 'native'
 
 export type FrameId = string | number | null
@@ -12,11 +12,11 @@ export interface Request {
   readonly id: FrameId | undefined
   readonly method: string
   readonly params: unknown
-  /** W3C trace context, a member in addition to those of both dialects. */
+  /** W3C trace context, an additional member in both dialects. */
   readonly traceparent?: string
 }
 
-/** One element of a line that is no request, with the id to answer under. */
+/** An invalid element of a line, with the id for its error. */
 export interface Malformed {
   readonly dialect: Dialect
   readonly id: FrameId
@@ -32,14 +32,14 @@ export function isMalformed(element: Element): element is Malformed {
   return 'error' in element
 }
 
-/** Keeps a byte order mark, which is refused as JSON. */
+/** Keeps a byte order mark, which the JSON parser refuses. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Id of the answer to a frame without a readable id, in the original dialect. */
+/** Id of an answer in the original dialect, for a frame without a readable id. */
 const NATIVE_NO_ID = '0'
 
 /**
- * Reads one line. `spoken` is the dialect of the connection so far, for lines that do not say theirs.
+ * Reads one line. `spoken` is the dialect of the connection so far, for lines without an indication.
  * Null for a blank line.
  */
 export function parseFrame(line: Buffer, spoken: Dialect | null): Frame | null {
@@ -87,7 +87,7 @@ function malformed(error: SvcError, dialect: Dialect, id?: FrameId): Malformed {
   return { dialect, id: id ?? (dialect === 'native' ? NATIVE_NO_ID : null), error }
 }
 
-/** A broken line still shows which dialect it was meant in: by naming it, by its neighbours, by its beginning. */
+/** Guesses the dialect of a broken line: from its `jsonrpc` member, the other elements, or its start. */
 function guessDialect(text: string, spoken: Dialect | null): Dialect {
   if (text.includes('"jsonrpc"')) return 'rpc2'
   return spoken ?? (/^\s*\{\s*"(id|method|params)"/.test(text) ? 'native' : 'rpc2')
@@ -114,19 +114,19 @@ function isId(value: unknown): value is FrameId {
   return value === null || typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/** Address of an answer. A notification has no id. */
+/** Target of an answer. A notification has no id. */
 interface Answered {
   readonly dialect: Dialect
   readonly id?: FrameId | undefined
 }
 
-/** The object to write for a result. */
+/** The frame of a result. */
 export function resultFrame({ dialect, id = null }: Answered, value: unknown): object {
   const result = value === undefined ? null : value
   return dialect === 'rpc2' ? { jsonrpc: '2.0', id, result } : { id, payload: { type: 'result', value: result } }
 }
 
-/** The object to write for an error. `data` carries the code that is stable, and everything a program can act on. */
+/** The frame of an error. `data` contains the stable code and all other machine-readable facts. */
 export function errorFrame({ dialect, id = null }: Answered, error: unknown): object {
   const message = errorMessage(error)
   const data = isSvcError(error) ? errorData(error) : { code: 'OPR_FAILED', status: 500 }
@@ -155,7 +155,7 @@ function errorData({ code, status, hint, data }: SvcError): {
   return { code, status, ...(hint === undefined ? {} : { hint }), ...(data === undefined ? {} : { details: data }) }
 }
 
-/** The object to write for an event of a running call. */
+/** The frame of an event of a running call. */
 export function eventFrame({ dialect, id }: Answered, event: unknown): object {
   return dialect === 'rpc2'
     ? { jsonrpc: '2.0', method: '$/event', params: { id, event } }

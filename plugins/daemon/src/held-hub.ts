@@ -13,8 +13,8 @@ export interface HeldHubOptions {
 }
 
 /**
- * Listens as the one daemon of the repository, and writes its address to the state file. Throws `DMN_REPOSITORY_HELD`, `DMN_PORT_IN_USE` and
- * `DMN_LISTEN_FAILED`. The standard streams need no file: only the parent uses them.
+ * Listens as the only daemon of the repository, and writes its address to the state file. Throws `DMN_REPOSITORY_HELD`,
+ * `DMN_PORT_IN_USE` and `DMN_LISTEN_FAILED`. The standard streams need no state file: only the parent uses them.
  */
 export async function openHeld(
   address: Address,
@@ -30,7 +30,7 @@ export async function openHeld(
       await closeHub(hub)
       throw error
     }
-    // Clients can call the address without the file.
+    // Clients can use the address without the file.
     log.error('cannot write .vox/daemon.json; commands will not find this daemon', { error })
   }
   return hub

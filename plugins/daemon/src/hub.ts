@@ -5,22 +5,22 @@ import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './
 import type { Connection } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 
-/** Listening socket and peers, which outlive a reload. Holds data only; the serving unit attaches itself. */
+/** Listening socket and peers, which outlive a reload. Data only; the serving unit attaches itself. */
 export interface DaemonHub {
-  /** The real address, also where the setting left the port to the system; `stdio` without a socket. */
+  /** The actual address, also if the system chose the port; `stdio` without a socket. */
   readonly address: string
-  /** Made with the socket, so that peers keep it across reloads; clients read it from the state file. */
+  /** Created with the socket, so that peers keep it across reloads; clients read it from the state file. */
   readonly token: string
   /** Null on stdio. */
   readonly server: Server | null
   readonly connections: Set<Connection>
-  /** Peers that connected before a unit served. */
+  /** Peers that connected before the first unit served. */
   readonly arrived: Socket[]
   owner: HubOwner | null
 }
 
 export interface HubOwner {
-  /** Another unit reads from now on. */
+  /** Another unit takes over the peers. */
   detach(): void
 }
 
@@ -42,7 +42,7 @@ export async function openHub(
   return { address: formatAddress(real), token: newToken(), server, connections: new Set(), arrived, owner: null }
 }
 
-/** Stops listening and lets every peer go, with what was already written to it. */
+/** Stops listening and disconnects every peer after flushing its output. */
 export async function closeHub(hub: DaemonHub): Promise<void> {
   hub.owner?.detach()
   hub.owner = null
@@ -52,7 +52,7 @@ export async function closeHub(hub: DaemonHub): Promise<void> {
   await closed
 }
 
-/** Milliseconds for a peer to take what is still buffered for it. */
+/** Time limit for flushing a peer's output, in milliseconds. */
 const LAST_BYTES_MS = 1_000
 
 async function letGo({ input, output, calls }: Connection): Promise<void> {
@@ -76,7 +76,7 @@ async function listen(server: Server, address: Exclude<Address, { kind: 'stdio' 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' && address.kind === 'unix' && !(await answers(address.path))) {
-      // Left behind by a process that did not get to remove it.
+      // A stale file of a process that did not remove it.
       await unlink(address.path)
       await bind(server, address)
       return

@@ -1,8 +1,8 @@
-/** Buffered bytes of a stream of lines. Holds data only, so that it can pass from one unit to the next. */
+/** Buffered bytes of a stream of lines. Data only, so that it can pass from one unit to the next. */
 export interface LineState {
   pieces: Buffer[]
   size: number
-  /** Inside a line that was too long: everything up to its end is dropped. */
+  /** True inside an oversized line: everything up to its end is dropped. */
   skipping: boolean
 }
 
@@ -10,12 +10,15 @@ export function newLineState(): LineState {
   return { pieces: [], size: 0, skipping: false }
 }
 
-/** A complete line without its newline, or null where a line went over the limit. */
+/** A complete line without its newline; null for an oversized line. */
 export type Line = Buffer | null
 
 const NEWLINE = 10
 
-/** Lines that a chunk completes, oversized ones reported at the byte that goes over. Nothing over the limit is kept. */
+/**
+ * Lines completed by a chunk; an oversized line is reported at its first excess byte. Bytes over the limit are not
+ * kept.
+ */
 export function takeLines(state: LineState, chunk: Buffer, limit: number): Line[] {
   const lines: Line[] = []
   let rest = chunk
@@ -31,7 +34,7 @@ export function takeLines(state: LineState, chunk: Buffer, limit: number): Line[
   return lines
 }
 
-/** False when these bytes take the line over the limit. */
+/** False if these bytes exceed the line limit. */
 function append(state: LineState, bytes: Buffer, limit: number): boolean {
   if (state.skipping || bytes.length === 0) return true
   state.size += bytes.length

@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a daemon that has no terminal writes its log. */
+/** Log file of a daemon without a terminal. */
 export function logPath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.log')
 }
 
-/** Whether this process's standard error is that file. */
+/** True if this process's standard error is that file. */
 export function isOwnLog(path: string): boolean {
   try {
     const [own, file] = [fstatSync(2), statSync(path)]
@@ -17,9 +17,8 @@ export function isOwnLog(path: string): boolean {
 }
 
 /**
- * Puts what was written aside when it is more than `maxBytes`, as `PATH.1`, and keeps `files` of such. The file itself stays the
- * one that the daemon has open, which appends to it: it is copied and emptied in one go, so that no line of the daemon's own
- * thread comes between.
+ * Rotates the log to `PATH.1` if it is larger than `maxBytes`, and keeps `files` old ones. The daemon keeps
+ * its open file: it is copied and truncated synchronously, so that no line of the daemon's own thread is lost.
  */
 export function rotate(path: string, maxBytes: number, files: number): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -29,7 +28,7 @@ export function rotate(path: string, maxBytes: number, files: number): boolean {
   }
   if (files > 0) copyFileSync(path, `${path}.1`)
   truncateSync(path)
-  // More were kept once.
+  // More files were kept under an earlier setting.
   for (let number = files + 1; existsSync(`${path}.${number}`); number++) rmSync(`${path}.${number}`)
   return true
 }

@@ -6,8 +6,8 @@ interface Problem {
 }
 
 /**
- * Rewords an input error for the request's `params`: peers know the method and what they sent, not the
- * operation behind it. Any other error stays what it is, among them that of an operation which the called one called.
+ * Rewords an input error in terms of the request's `params`: peers know the method and its params, not the operation.
+ * Other errors stay unchanged, including those of nested operations.
  */
 export function paramsError(error: unknown, method: string, operation: string): unknown {
   if (!isSvcError(error, 'OPR_INPUT_INVALID') || !error.message.startsWith(`${operation}: `)) return error

@@ -81,7 +81,7 @@ export default definePlugin({
       logMaxBytes: settings.log_max_bytes,
       logFiles: settings.log_files
     })
-    // One command about the daemon is none.
+    // A command about the daemon does not make this process a daemon.
     if (admin?.serves === false) return
     const address = parseAddress(settings.socket)
     assertGuarded(address, settings.token)
@@ -101,7 +101,7 @@ export default definePlugin({
       settings,
       unproven: unprovenAccess(address, settings),
       tokens: settings.token === '' ? [hub.token] : [hub.token, settings.token],
-      // The parent that closed the streams has no more use for the daemon.
+      // A parent that closed the streams no longer needs the daemon.
       onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
     })
 

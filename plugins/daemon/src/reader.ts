@@ -9,7 +9,7 @@ import type { MethodTable } from './methods.ts'
 
 /** From one address. */
 const MAX_WRONG_TOKENS_PER_MINUTE = 60
-/** Milliseconds between two looks at what is still under way. */
+/** Poll interval for running calls, in milliseconds. */
 const QUIESCE_STEP_MS = 10
 
 export interface ReaderOptions {
@@ -20,7 +20,7 @@ export interface ReaderOptions {
   onStdioEnd(): void
 }
 
-/** One unit as the reader of a hub: every peer's next line is its own from the flip on. */
+/** One unit as the reader of a hub, which gets every peer's lines from the generation switch on. */
 export class Reader implements HubOwner {
   readonly #hub: DaemonHub
   readonly #options: ReaderOptions
@@ -34,7 +34,10 @@ export class Reader implements HubOwner {
     this.#options = options
   }
 
-  /** Runs inside the flip: takes the peers over the first time, and serves another generation's methods every time. */
+  /**
+   * Runs inside the generation switch: takes over the peers the first time, and installs the generation's methods every
+   * time.
+   */
   serve(methods: MethodTable, unit: UnitView): void {
     const { port, settings, unproven, tokens } = this.#options
     this.#host = {
@@ -82,12 +85,15 @@ export class Reader implements HubOwner {
     this.#drive(connection)
   }
 
-  /** False when no connection is free and none is idle. Otherwise closes the one that has been idle longest, if need be. */
+  /**
+   * False if no connection is free and none is idle. Otherwise closes the connection with the longest idle time, if
+   * needed.
+   */
   #hasRoom(): boolean {
     const open = [...this.#drivers.keys()].filter(({ output }) => !output.writableEnded)
     if (open.length < this.#options.settings.max_connections) return true
     const idle = open.filter(({ inFlight, waiting }) => inFlight === 0 && waiting.length === 0)
-    // Any user of the machine can open connections; those that have shown the token go last.
+    // Any user of the machine can open connections; authenticated ones are closed last.
     const unproven = idle.filter(({ shown }) => shown === null)
     const [first, ...others] = unproven.length > 0 ? unproven : idle
     if (first === undefined) return false

@@ -10,7 +10,7 @@ import {
 import { claim, release } from './claim.ts'
 import { daemonErrors } from './errors.ts'
 
-/** The daemon that this process is, at an address. */
+/** This process as a daemon, with its address. */
 export function ownState(about: Pick<DaemonState, 'socket' | 'token' | 'version' | 'repository_id'>): DaemonState {
   const { pid, host, start } = ownIdentity()
   const started_at = new Date(performance.timeOrigin).toISOString()
@@ -26,19 +26,22 @@ export async function holdRepository(root: string, state: DaemonState): Promise<
   if (holder !== null) throw held(parseDaemonState(holder))
 }
 
-/** Throws `DMN_REPOSITORY_HELD` where another process is the daemon: before an address is tried, which it may have too. */
+/**
+ * Throws `DMN_REPOSITORY_HELD` if another process is the daemon; called before binding, since both may have the same
+ * address.
+ */
 export async function assertFree(root: string): Promise<void> {
   const text = await readFile(daemonStatePath(root), 'utf8').catch(() => '')
   const { pid, host, start } = ownIdentity()
   if (await isOfAnother(text, { pid, host, process_start: start })) throw held(parseDaemonState(text))
 }
 
-/** Leaves the file alone when it is another daemon's, or says another address by now. */
+/** Keeps the file if it belongs to another daemon or has another address meanwhile. */
 export async function removeStateFile(root: string, state: DaemonState): Promise<void> {
   await release(daemonStatePath(root), textOf(state))
 }
 
-/** Whether a daemon is there, as far as one can tell: whose process cannot be looked for is asked over its socket. */
+/** True if a daemon seems to run; a process of another machine is asked over its socket. */
 export async function isThere(state: DaemonState): Promise<boolean> {
   const presence = daemonPresence(state)
   return presence === 'alive' || (presence === 'unknown' && (await probeDaemon(state)))

@@ -4,7 +4,7 @@ import { defined, type Logger, type Ref } from '@svc/plugin-sdk'
 import type { Exchange } from './exchange.ts'
 import type { Settings } from './settings.ts'
 
-// Sockets outlive a reload of this plugin: old and new code must mean the same property.
+// Sockets outlive a reload of this plugin: old and new code must use the same property.
 const SENT = Symbol.for('svc.http.sent')
 type Counted = Socket & { [SENT]?: number }
 
@@ -14,7 +14,7 @@ export interface AccessLogParts {
   readonly sink: Ref<ObservabilitySink> | undefined
 }
 
-/** Records each request, and logs those that the settings name. */
+/** Records each request, and logs those selected by the settings. */
 export class AccessLog {
   readonly #parts: AccessLogParts
 
@@ -65,7 +65,7 @@ function recordOf(listener: string, exchange: Exchange, status: number, ms: numb
   }
 }
 
-/** Bytes that were written to the socket since the last call. */
+/** Bytes written to the socket since the last call. */
 function takeSent(socket: Counted): number {
   const total = socket.bytesWritten
   const bytes = total - (socket[SENT] ?? 0)

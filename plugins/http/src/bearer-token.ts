@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A token that is compared in constant time; digests are compared, so that its length does not show either. */
+/** A token with constant-time comparison of digests, which also hides its length. */
 export class BearerToken {
   readonly #digest: Buffer
 

@@ -1,4 +1,4 @@
-/** Resolves to the result of the work, or to undefined at the time limit. Passes an earlier rejection on. */
+/** Resolves to the result of the work, or to undefined at the time limit. Rejects if the work rejects earlier. */
 export async function before<A>(milliseconds: number, work: A | Promise<A>): Promise<A | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>(resolve => {

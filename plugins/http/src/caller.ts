@@ -3,7 +3,7 @@ import type { HttpCaller } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { requestIdOf, traceparentOf } from './request-id.ts'
 
-/** Caller of a request, and whether it still waits. The abort signal is made on first use. */
+/** Caller of a request, with its abort signal. The signal is created on first use. */
 export class Caller implements HttpCaller {
   readonly requestId: string
   declare readonly traceparent?: string
@@ -31,7 +31,7 @@ export class Caller implements HttpCaller {
     return typeof this.#cancel === 'object' ? this.#cancel.signal.aborted : this.#cancel === 'vanished'
   }
 
-  /** The client went away before it had its answer. */
+  /** The client disconnected before its answer. */
   vanish(): void {
     if (typeof this.#cancel === 'object') this.#cancel.abort(vanished())
     else this.#cancel = 'vanished'

@@ -5,7 +5,7 @@ import { httpErrors } from './errors.ts'
 export interface ErrorReply {
   readonly status: number
   readonly code: string
-  /** JSON in the form of the listener. */
+  /** JSON in the listener's form. */
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -13,8 +13,7 @@ export interface ErrorReply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Makes the answer for an error. Errors with a code are shown as they are; any other was not written for callers, so
- * that only its status survives.
+ * Builds the answer for an error. Errors with a code are shown unchanged; of others, only the status is shown.
  */
 export function errorReply(error: unknown, requestId: string, form: HttpErrorForm): ErrorReply {
   const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
@@ -33,7 +32,7 @@ export function errorReply(error: unknown, requestId: string, form: HttpErrorFor
   }
 }
 
-/** Data that has no JSON form is left out: a caller learns of the error either way. */
+/** Data without a JSON form is left out: the error is reported anyway. */
 function stringify(body: (data: unknown) => object, data: unknown): string {
   try {
     return JSON.stringify(body(data))
@@ -56,7 +55,7 @@ const FASTIFY: Readonly<Record<string, () => SvcError>> = {
     httpErrors.create('HTTP_MALFORMED', 'the body is shorter or longer than its content-length')
 }
 
-/** An error without a code of ours: a refusal keeps its message, a failure does not. */
+/** For an error without our code, a 4xx message is kept, a 5xx message is not. */
 function translate(error: unknown): SvcError {
   const { code, statusCode, status, message } = (error ?? {}) as Record<string, unknown>
   const known = typeof code === 'string' ? FASTIFY[code] : undefined

@@ -3,10 +3,10 @@ import type { OperationEntry } from '@svc/contracts'
 import { errorReply } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Bytes that may wait for a client that does not read; past it the stream is cut and the call aborted. */
+/** Maximum buffered bytes of a client; beyond it, the stream is cut and the call aborted. */
 const MAX_BACKLOG = 8 * 1024 * 1024
 
-/** Whether an Accept header names event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+/** True if an Accept header names event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export function wantsEvents(accept: string | undefined): boolean {
   return accept?.includes('text/event-stream') === true
 }
@@ -14,8 +14,8 @@ export function wantsEvents(accept: string | undefined): boolean {
 /**
  * Answers with an event stream: `event`, `progress`, and at the end `result` or `error`.
  *
- * A call that is refused before it did anything, for instance for its input, is answered as without a stream: with its
- * status and the shared envelope.
+ * A call that is refused before it starts, for instance for its input, is answered as without a stream: with its status
+ * and the shared envelope.
  */
 export async function streamEvents(
   response: ServerResponse,
@@ -28,7 +28,7 @@ export async function streamEvents(
   exchange.onEvent = event => stream.write('event', event)
   exchange.onProgress = (done, total, message) => stream.write('progress', { done, total, message })
   heartbeat.add(stream)
-  // Validation and authorisation have spoken within this turn; from the next on the client sees that it is being served.
+  // Validation and authorisation report within this tick; from the next one on, the client sees the stream.
   const opening = setImmediate(() => stream.open())
   try {
     const output = await entry.invoke(input, exchange)
@@ -43,7 +43,7 @@ export async function streamEvents(
   }
 }
 
-/** Streams that are kept open by a comment now and then; one timer for all of them. */
+/** Keeps streams open with regular comments; one timer for all. */
 export type Heartbeat = Set<EventStream>
 
 export function newHeartbeat(): Heartbeat {
@@ -71,7 +71,7 @@ class EventStream {
     this.#response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // Asks reverse proxies of the nginx family not to buffer.
+      // Disables buffering in reverse proxies of the nginx family.
       'x-accel-buffering': 'no'
     })
     this.#response.flushHeaders()

@@ -10,24 +10,24 @@ const EXCHANGE = Symbol('exchange')
 type WithExchange = IncomingMessage & { [EXCHANGE]?: Exchange }
 
 /**
- * One request and its response. It is what the kernel gets as the call and what the socket knows it by, so that a request
- * costs one object of few fields.
+ * One request and its response. It is both the kernel's call and the socket's record, so that a request costs one small
+ * object.
  */
 export class Exchange extends Caller implements Invocation, Carried {
   readonly response: ServerResponse
   readonly started = performance.now()
-  /** The time that a plugin takes begins with the last byte of the body, not with the first of the head. */
+  /** A plugin's time starts with the last byte of the body, not with the first of the head. */
   since = this.started
   declare onEvent?: (event: unknown) => void
   declare onProgress?: (done: number, total?: number, message?: string) => void
   /** Null until a route is found. */
   match: Match | null = null
   previous: Carried | null = null
-  /** Code of the error that was answered. */
+  /** Code of the answered error. */
   errorCode: string | null = null
   #onFinish: ((exchange: Exchange) => void) | null
 
-  /** `onFinish` is called once: when the answer has left this plugin's hands, or its client has gone. */
+  /** `onFinish` is called once: when the answer was passed on, or the client disconnected. */
   constructor(response: ServerResponse, principal: Principal, onFinish: (exchange: Exchange) => void) {
     super(response.req, principal)
     this.response = response
@@ -47,35 +47,35 @@ export class Exchange extends Caller implements Invocation, Carried {
     return this.match?.store
   }
 
-  /** Null where the route is not an operation's. */
+  /** Null unless the route belongs to an operation. */
   get operation(): OperationRoute | null {
     return this.match?.store.operation ?? null
   }
 
-  /** Whether values are text, as in a query. */
+  /** True if values are text, as in a query. */
   get coerce(): boolean {
     return this.operation?.plan.query ?? false
   }
 
-  /** Puts the request id, and the trace context that the client sent, on a response that no Fastify handler writes. */
+  /** Sets the request id and the client's trace context on a response without a Fastify handler. */
   label(): void {
     this.response.setHeader('x-request-id', this.requestId)
     if (this.traceparent !== undefined) this.response.setHeader('traceparent', this.traceparent)
   }
 
-  /** Lets {@link exchangeOf} find it: Fastify hands on nothing but the request. */
+  /** Makes {@link exchangeOf} find it: Fastify passes on only the request. */
   attach(): void {
     ;(this.request as WithExchange)[EXCHANGE] = this
   }
 
-  /** Its answer has been handed to the socket as a whole. */
+  /** Its complete answer was passed to the socket. */
   answered(): void {
-    // A response has no socket while an earlier answer occupies the connection.
+    // A response has no socket while an earlier answer uses the connection.
     if (this.response.socket === null) this.untilClosed()
     else this.#finish()
   }
 
-  /** It is under way until its response has been sent, or cut off. */
+  /** It is in flight until its response was sent or aborted. */
   untilClosed(): void {
     this.response.once('close', () => {
       if (this.response.writableFinished) this.#finish()
@@ -97,7 +97,7 @@ export class Exchange extends Caller implements Invocation, Carried {
   }
 }
 
-/** The exchange of a request that was handed to Fastify. */
+/** The exchange of a request in Fastify. */
 export function exchangeOf(request: IncomingMessage): Exchange {
   return (request as WithExchange)[EXCHANGE] as Exchange
 }

@@ -1,7 +1,7 @@
 /**
- * Joins Prometheus texts (https://prometheus.io/docs/instrumenting/exposition_formats/). All lines of a metric must stand
- * together and no series may appear twice, or a scrape fails as a whole; so families with one name are merged, the first
- * HELP and TYPE stand, and of two values for one series the first.
+ * Joins Prometheus texts (https://prometheus.io/docs/instrumenting/exposition_formats/). All lines of a metric must be
+ * adjacent, and no series may appear twice, or a scrape fails. So families with one name are merged; the first HELP,
+ * TYPE and value of a series win.
  */
 export function joinExpositions(texts: readonly string[]): string {
   const families = new Map<string, Family>()
@@ -15,9 +15,9 @@ export function joinExpositions(texts: readonly string[]): string {
 }
 
 interface Family {
-  /** `HELP` and `TYPE` to their lines. */
+  /** The `HELP` and `TYPE` lines. */
   readonly comments: Map<string, string>
-  /** Name and labels to the line. */
+  /** Lines by name and labels. */
   readonly samples: Map<string, string>
 }
 
@@ -44,7 +44,7 @@ function collect(text: string, families: Map<string, Family>): void {
   }
 }
 
-/** Samples of a histogram, a summary or a counter may carry a suffix to the name of their family. */
+/** Samples of a histogram, a summary or a counter may have a suffix after the family's name. */
 function belongs(sample: string, family: string): boolean {
   return sample.startsWith(family) && /^(_bucket|_sum|_count|_total|_created)?$/.test(sample.slice(family.length))
 }

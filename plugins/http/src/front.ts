@@ -16,21 +16,21 @@ import { writeError } from './write-error.ts'
 
 export interface FrontParts {
   readonly table: RouteTable
-  /** Route of requests that match none of the table; null where they are refused. */
+  /** Fallback route for unmatched requests; null if they are refused. */
   readonly fallback: Route | null
   readonly errors: HttpErrorForm
   readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
-  /** Null where the routes check their callers themselves. */
+  /** Null if the routes authenticate their callers themselves. */
   readonly guard: Guard | null
   readonly counts: RequestCounts
   /** Counts requests that no route takes. */
   readonly unmatched: RouteSeries
   report(message: string, fields: Record<string, unknown>): void
-  /** Gets each request once, with its status and the milliseconds that it took. */
+  /** Called once per request, with its status and its duration in milliseconds. */
   record(exchange: Exchange, status: number, ms: number): void
 }
 
-/** Handles the requests of one listener in one generation: guard, look up, count, hand over. Immutable. */
+/** Handles the requests of one listener in one generation: guard, route lookup, metrics, dispatch. Immutable. */
 export class Front {
   /** Form of error answers. */
   readonly errors: HttpErrorForm
@@ -86,7 +86,7 @@ export class Front {
     }
   }
 
-  /** Null when the request has its answer already. */
+  /** Null if the request was already answered. */
   #route(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {
     checkTarget(request)
     const method = request.method as string
@@ -98,7 +98,7 @@ export class Front {
         `path and query have ${url.length} characters, the limit is ${MAX_URL_LENGTH}`
       )
     }
-    // A browser asks leave without credentials.
+    // A browser's preflight carries no credentials.
     if (method === 'OPTIONS') return this.#options(request, response, exchange)
     const match = this.#table.find(method, url) ?? this.#otherwise(url)
     this.#identify(request, exchange, match?.store.open ?? false)
@@ -160,7 +160,7 @@ export class Front {
   }
 }
 
-/** The answer was handed over, or its client has gone before it had any of it. */
+/** The answer was passed on, or the client disconnected before it. */
 function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSeries, record: FrontParts['record']): void {
   const { route, response, started } = exchange
   counts.inFlight -= 1
@@ -169,7 +169,7 @@ function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSerie
   countRequest(route?.series ?? unmatched, status, ms / 1000)
   record(exchange, status, ms)
   if (route === undefined) return
-  // The unit may be disposed once it has nothing in flight, and its Fastify instance must be closed before that.
+  // The unit may be disposed when nothing is in flight; its Fastify instance must be closed before.
   route.raw?.exit()
   route.unit?.exit()
 }

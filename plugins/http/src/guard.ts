@@ -5,31 +5,31 @@ import { BearerToken } from './bearer-token.ts'
 import { httpErrors } from './errors.ts'
 
 export interface GuardSettings {
-  /** Address that the listener binds. */
+  /** Bind address of the listener. */
   readonly host: string
   readonly token?: string
   readonly allowed_hosts: readonly string[]
   readonly cors_origins: readonly string[]
 }
 
-/** A caller on this machine, or one that holds the token. */
+/** A caller on this machine, or with the token. */
 const LOCAL: Principal = Object.freeze({ id: 'local', role: 'owner', scopes: Object.freeze(['*']) })
 const BEARER: Principal = Object.freeze({ id: 'bearer', role: 'owner', scopes: Object.freeze(['*']) })
-/** A caller from elsewhere on a server without a token: it may call what asks for no scope. */
+/** A remote caller of a server without a token: may call only routes without a scope. */
 export const ANONYMOUS: Principal = Object.freeze({ id: 'anonymous', role: 'anonymous', scopes: Object.freeze([]) })
 
-/** Decides who may talk to a listener: by Host and Origin, against pages in a browser, and by token. */
+/** Decides which callers a listener accepts: by Host and Origin, against browser pages, and by token. */
 export class Guard {
   readonly #loopback: boolean
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #token: BearerToken | null
   readonly #wrongTokens: TokenBuckets
-  /** The last Host header that was found good, and whether it is a known name: nearly every request repeats it. */
+  /** Cache of the last accepted Host header and whether it is a known name: nearly every request repeats it. */
   #lastHost: string | undefined
   #lastKnown = false
 
-  /** `wrongTokens` outlives the guard, which is made for each generation. */
+  /** `wrongTokens` outlives the guard, which is created per generation. */
   constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
     this.#wrongTokens = wrongTokens
     this.#loopback = isLoopback(host)
@@ -39,7 +39,7 @@ export class Guard {
   }
 
   /**
-   * Holds Host and Origin against DNS rebinding and foreign pages, and lets pages of configured origins read the answer.
+   * Checks Host and Origin against DNS rebinding and foreign pages, and sets CORS headers for configured origins.
    * Throws `HTTP_MALFORMED`, `HTTP_HOST_FORBIDDEN` or `HTTP_ORIGIN_FORBIDDEN`.
    */
   admit(request: IncomingMessage, response: ServerResponse | null): void {
@@ -49,7 +49,7 @@ export class Guard {
     if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
   }
 
-  /** Returns the caller; null when a token is required and the request does not carry it. */
+  /** Returns the caller; null if a required token is missing or wrong. */
   identify(request: IncomingMessage): Principal | null {
     if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
     // A request through a proxy is not local, even from a proxy on this machine.
@@ -60,7 +60,7 @@ export class Guard {
     return this.#loopback || isLoopbackAddress(request.socket.remoteAddress) ? LOCAL : ANONYMOUS
   }
 
-  /** The error for a request that {@link identify} did not accept. */
+  /** The error for a request refused by {@link identify}. */
   refuseToken({ headers, socket }: IncomingMessage): Error {
     const waitMs = headers.authorization === undefined ? 0 : this.#wrongTokens.take(socket.remoteAddress ?? '')
     if (waitMs > 0) {
@@ -88,7 +88,7 @@ export class Guard {
     this.#lastKnown = known
   }
 
-  /** A name that a page elsewhere cannot have for its own: DNS may point any other name at this machine. */
+  /** A host name that a foreign page cannot own: DNS may point any other name at this machine. */
   #isKnown(name: string): boolean {
     return isLoopback(name) || this.#hosts.has(name)
   }
@@ -106,7 +106,7 @@ export class Guard {
   }
 }
 
-/** Whether a bind address or host name means only this machine. */
+/** True if a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -14,7 +14,7 @@ export interface HandlerOptions {
   readonly errors: HttpErrorForm
 }
 
-/** Answers requests with a plugin's own function, which gets the request as it came. */
+/** Answers requests with a plugin's own function, which gets the raw request. */
 export function handlerServer(route: Pick<HttpHandlerRoute, 'handle'>, options: HandlerOptions): Route['serve'] {
   return exchange => {
     const handled = new HandledExchange(exchange, options)
@@ -92,7 +92,7 @@ class HandledExchange implements HttpExchange {
       if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
       for (const name in headers) response.setHeader(name, headers[name] as string)
       response.writeHead(status, { 'content-type': type, 'content-length': length, 'x-request-id': requestId })
-      // Where every character is one byte, all is ASCII, which is measured and written faster as Latin-1.
+      // If every character is one byte, the text is ASCII, which is measured and written faster as Latin-1.
       if (isText) response.end(body, length === body.length ? 'latin1' : 'utf8')
       else response.end(body)
     }

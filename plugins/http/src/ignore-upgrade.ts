@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /**
- * Serves a request as if it had no Upgrade header, as RFC 9110 section 7.8 allows. Node hands every request with
- * an Upgrade header to the `upgrade` event, and some HTTP clients ask for h2c with every request. The request is put back
- * on the socket without those headers and parsed again.
+ * Serves a request as if it had no Upgrade header, as RFC 9110 section 7.8 allows. Node emits `upgrade` for every
+ * request with that header, and some HTTP clients always request h2c. The request is put back on the socket without
+ * those headers and parsed again.
  */
 export function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { rawHeaders } = request

@@ -1,7 +1,7 @@
 import { parseJsonBody } from '@svc/contracts'
 import type { FastifyInstance } from 'fastify'
 
-/** Makes strict JSON the only body that a Fastify instance reads. */
+/** Makes a Fastify instance accept only strict JSON bodies. */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(

@@ -19,19 +19,19 @@ import type { Settings } from './settings.ts'
 /** Routes and upgrades of one listener in the next generation. */
 export interface ListenerPlan {
   readonly listener: Required<HttpListener>
-  /** Plugin that contributes the listener. */
+  /** Plugin with the listener. */
   readonly owner: string
   readonly operations: OperationEntry[]
   /** By unit, since a unit's raw routes share an instance. */
   readonly raw: Map<UnitView, Contribution<HttpRoutes>[]>
   readonly handlers: Contribution<HttpHandlers>[]
   readonly upgrades: Map<string, Contribution<HttpUpgrade>>
-  /** Route to the plugin that claims it. */
+  /** Routes with their owners. */
   readonly owners: Map<string, string>
 }
 
 /**
- * Sorts what a generation contributes by listener. Throws `HTTP_ROUTE_CONFLICT` with both owners, or
+ * Groups a generation's routes by listener. Throws `HTTP_ROUTE_CONFLICT` with both owners, or
  * `HTTP_LISTENER_UNKNOWN`.
  */
 export function planListeners(generation: GenerationView, settings: Settings): ListenerPlan[] {
@@ -62,7 +62,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   return [...plans.values()]
 }
 
-/** Paths that this plugin answers on the main listener; on others a plugin may take them over. */
+/** Paths of this plugin on the main listener; on others, a plugin may override them. */
 const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/docs/page.mjs', '/docs/page.css']
 
 function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
@@ -112,7 +112,7 @@ function addUpgrade(
   plan.upgrades.set(item.path, contribution)
 }
 
-/** Null for the main listener when it is switched off. */
+/** Null for the main listener if it is disabled. */
 function planOf(
   plans: Map<string, ListenerPlan>,
   named: string | undefined,

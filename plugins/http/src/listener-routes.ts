@@ -24,7 +24,7 @@ export interface RouteParts {
   rawOf(unit: UnitView): RawRoutes
 }
 
-/** Every route of one listener: operations, routes of plugins in either form, and this plugin's own where no plugin has taken them over. */
+/** All routes of one listener: operations, routes of plugins in both forms, and this plugin's own unless overridden. */
 export function listenerRoutes(plan: ListenerPlan, parts: RouteParts): Route[] {
   return [
     ...operationRoutes(plan, parts),
@@ -90,7 +90,7 @@ function* handlerRoutes(plan: ListenerPlan, { counts, bodyLimit, report }: Route
   }
 }
 
-/** Returns the fallback route of the listener; null when no plugin contributes one. */
+/** Returns the fallback route of the listener; null if no plugin has one. */
 export function fallbackOf(plan: ListenerPlan, parts: RouteParts, table: Pick<RouteTable, 'allowed'>): Route | null {
   const { counts, bodyLimit, report } = parts
   for (const { item, unit } of plan.handlers) {

@@ -13,20 +13,20 @@ import { writeError } from './write-error.ts'
 /** Handlers of a server; replaced on every flip. */
 interface Slot {
   front: Pick<Front, 'request' | 'upgrade'> | null
-  /** Form of errors that no front answers. */
+  /** Form of errors outside a front. */
   errors: HttpErrorForm
   onError(error: Error): void
 }
 
 /**
- * A server and its open sockets. It outlives this plugin's reload, so that a port is bound once; it holds no code but
- * the few lines in {@link openServer}.
+ * A server and its open sockets. It outlives this plugin's reload, so that the port is bound once; its only code is in
+ * {@link openServer}.
  */
 export interface HeldServer {
   readonly server: Server
   readonly slot: Slot
   readonly sockets: Set<Socket>
-  /** Aborted when it opens again before its last connection has ended. */
+  /** Aborted if it reopens before its last connection has ended. */
   draining: AbortController | null
 }
 
@@ -35,16 +35,16 @@ export interface ServerTimes {
   readonly keep_alive_ms: number
 }
 
-/** How often Node looks for requests that take too long to arrive, in milliseconds. */
+/** Interval of Node's check for slow requests, in milliseconds. */
 const TIMEOUT_CHECK_MS = 500
 
-/** A server that is not bound yet. */
+/** An unbound server. */
 export function openServer(): HeldServer {
   const slot: Slot = { front: null, errors: 'envelope', onError: () => {} }
   const sockets = new Set<Socket>()
-  // A missing Host header is refused with a proper body by the guard.
+  // The guard refuses a missing Host header with a proper body.
   const server = createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS, requireHostHeader: false })
-  // Node takes a connection for idle whose answer is still on its way out, and would cut it off: `drain` sees to them.
+  // Node treats a connection as idle while its answer is still being sent, and would cut it off; `drain` handles those.
   server.closeIdleConnections = () => {}
   const held: HeldServer = { server, slot, sockets, draining: null }
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -71,13 +71,13 @@ export function openServer(): HeldServer {
   })
   server.on('clientError', (error: Error, socket: Duplex) => answerClientError(error, socket, slot.errors))
   server.on('error', error => {
-    // Before it is bound, `bind` gets the error.
+    // Before binding, `bind` receives the error.
     if (server.listening) slot.onError(error)
   })
   return held
 }
 
-/** Applies at once, also to a server that is serving. */
+/** Takes effect at once, also while serving. */
 export function setTimes(held: HeldServer, { request_timeout_ms, keep_alive_ms }: ServerTimes): void {
   held.server.requestTimeout = request_timeout_ms
   held.server.headersTimeout = Math.min(request_timeout_ms, 60_000)
@@ -86,11 +86,11 @@ export function setTimes(held: HeldServer, { request_timeout_ms, keep_alive_ms }
 
 export interface BindRequest {
   readonly listener: HttpListener
-  /** Plugin whose listener it is; an error is its error. */
+  /** Plugin of the listener, for its errors. */
   readonly owner: string
 }
 
-/** Binds. Throws `HTTP_PORT_IN_USE` or `HTTP_BIND_FAILED`, which name the address and the setting that chose it. */
+/** Binds. Throws `HTTP_PORT_IN_USE` or `HTTP_BIND_FAILED`, with the address and its setting. */
 export async function bind(held: HeldServer, { listener, owner }: BindRequest): Promise<void> {
   const { host, port, errors = 'envelope' } = listener
   held.slot.errors = errors
@@ -113,8 +113,8 @@ export async function bind(held: HeldServer, { listener, owner }: BindRequest): 
 }
 
 /**
- * Stops accepting at once, ends connections with their next answer, and waits for running answers. Cuts off the rest at the
- * time limit. Returns early when the server is bound again. Websockets are left to their owners.
+ * Stops accepting, closes connections after their next answer, and waits for running answers. Cuts off the rest at the
+ * time limit. Returns early if the server is bound again. Websockets belong to their owners.
  */
 export async function drain(held: HeldServer, milliseconds: number): Promise<void> {
   const { server, sockets } = held
@@ -124,9 +124,9 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   server.close()
   for (const socket of sockets) {
     const response = lastCarriedBy(socket)?.response
-    // Nothing has arrived on it, or the beginning of a request.
+    // It has received nothing, or a partial request.
     if (!hasCarried(socket)) socket.destroy()
-    // It is idle, or the last answer is on its way out.
+    // It is idle, or sending its last answer.
     else if (response === undefined) socket.destroySoon()
     else {
       if (!response.headersSent) response.setHeader('connection', 'close')
@@ -136,11 +136,11 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   await lastOf(sockets, milliseconds, again.signal)
   if (again.signal.aborted) return
   for (const socket of sockets) socket.destroy()
-  // A closed server must not hold on to the generation that it served last.
+  // A closed server must not keep its last generation in memory.
   held.slot.front = null
 }
 
-/** Resolves when every socket has closed, the time has passed or the signal is aborted. */
+/** Resolves when every socket has closed, at the time limit, or on abort. */
 async function lastOf(sockets: ReadonlySet<Socket>, milliseconds: number, signal: AbortSignal): Promise<void> {
   if (sockets.size === 0) return
   await new Promise<void>(resolve => {
@@ -181,9 +181,9 @@ function starting(): Error {
   return httpErrors.create('HTTP_STARTING', 'the server is about to serve', { data: { retryAfterMs: 1000 } })
 }
 
-/** Bytes that are not HTTP, headers too large, requests too slow. */
+/** Invalid HTTP, oversized headers, slow requests. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: HttpErrorForm): void {
-  // In the middle of an answer nothing can be said any more.
+  // During an answer, no error can be sent.
   const answering = [...carriedBy(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
   if (error.code === 'ECONNRESET' || !socket.writable || answering) {
     socket.destroy()

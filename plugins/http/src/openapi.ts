@@ -6,19 +6,19 @@ type Json = Record<string, unknown>
 
 export interface ApiOptions {
   readonly version: string
-  /** Whether callers need a bearer token. */
+  /** True if callers need a bearer token. */
   readonly secured: boolean
 }
 
 /**
- * OpenAPI 3.1 of what the main listener serves (https://spec.openapis.org/oas/v3.1.1). Operations are described by their
- * own schemas; of raw routes nothing is known but that they exist.
+ * OpenAPI 3.1 of the main listener (https://spec.openapis.org/oas/v3.1.1). Operations are described by
+ * their schemas; raw routes only by their existence.
  */
 export function describeApi(generation: GenerationView, { version, secured }: ApiOptions): Json {
   const book = new SchemaBook()
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  // Paths that differ only in the names of their parameters are one path in OpenAPI, which the first of them names.
+  // OpenAPI treats paths that differ only in parameter names as one path; the first one's names are used.
   const first = new Map<string, string>()
   const add = (method: string, path: string, plugin: string, describe: (names: readonly string[]) => Json): void => {
     tags.add(plugin)
@@ -38,7 +38,7 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
     if ((item.listener ?? 'main') !== 'main') continue
     for (const route of item.routes) {
       const { method, path, summary, openapi }: Described = route
-      // Wildcards and patterns have no counterpart in OpenAPI.
+      // Wildcards and patterns have no equivalent in OpenAPI.
       if (!/[*()]/.test(path)) add(method, path, unit.name, names => openapi ?? describeRaw(names, summary))
     }
   }
@@ -64,7 +64,7 @@ function parameterNames(path: string): string[] {
   return [...path.matchAll(PARAMETER)].map(match => match[1] as string)
 }
 
-/** `shown`: the names that the path's parameters have in the document. */
+/** `shown`: the path's parameter names in the document. */
 function describeOperation(
   descriptor: OperationDescriptor,
   { method, path, status = 200 }: HttpExposure,
@@ -111,7 +111,7 @@ function describeOperation(
   }
 }
 
-/** The input without what the path gives; null when nothing is left. */
+/** The input without the path parameters; null if nothing is left. */
 function bodySchema(
   { id, input }: OperationDescriptor,
   names: readonly string[],
@@ -141,7 +141,7 @@ function describeSuccess(descriptor: OperationDescriptor, book: SchemaBook): Jso
   return { description: 'The result.', content }
 }
 
-/** Errors that the operation declares, by status: OpenAPI has one response for each. */
+/** Declared errors by status: OpenAPI has one response per status. */
 function describeErrors(descriptor: OperationDescriptor): Json {
   const byStatus = new Map<number, string[]>()
   for (const [code, { message, status = 422 }] of Object.entries(descriptor.errors)) {

@@ -5,13 +5,13 @@ import { httpErrors } from './errors.ts'
 import { hasBody } from './read-body.ts'
 import type { Match } from './route-table.ts'
 
-/** How an operation's input is put together from a request; worked out once for what declares it. */
+/** Rules for building an operation's input from a request; computed once per declaration. */
 export interface InputPlan {
-  /** Whether fields come from the query; otherwise from a JSON body. */
+  /** True if fields come from the query; otherwise from a JSON body. */
   readonly query: boolean
-  /** Fields that the path gives. */
+  /** Fields from the path. */
   readonly path: readonly string[]
-  /** Types that each declared field accepts. */
+  /** Accepted types of each declared field. */
   readonly types: ReadonlyMap<string, ReadonlySet<string>>
 }
 
@@ -38,7 +38,7 @@ function newPlan(descriptor: OperationDescriptor): InputPlan {
 }
 
 /**
- * The input that path and query give. Its values are text; the kernel turns them into numbers and booleans.
+ * The input from path and query. Its values are text; the kernel converts them to numbers and booleans.
  * Throws `HTTP_QUERY_INVALID`, or `HTTP_BODY_UNEXPECTED` for a request with a body.
  */
 export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match, request: IncomingMessage): Fields {
@@ -65,7 +65,7 @@ export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match,
 }
 
 /**
- * The input that path and body give. Text of the path becomes a number or a boolean where the schema asks for one.
+ * The input from path and body. Path text becomes a number or a boolean if the schema requires one.
  * Throws `HTTP_BODY_UNEXPECTED`, or `HTTP_QUERY_INVALID` for a request with a query.
  */
 export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, body: unknown): unknown {
@@ -88,14 +88,14 @@ export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, 
   return input
 }
 
-/** The router lets a parameter match nothing; a path that leaves one out is another path. */
+/** The router matches empty parameters; here they are an error. */
 function pathField(name: string, params: Match['params']): string {
   const value = params[name]
   if (value) return value
   throw httpErrors.create('HTTP_NOT_FOUND', `the path leaves "${name}" empty`)
 }
 
-/** Objects are written as JSON; text that does not start with a brace stays text where a string is accepted too. */
+/** Objects are written as JSON; text without a leading brace stays text if a string is accepted. */
 function readObjects(name: string, value: unknown, types: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map(each => readObjects(name, each, types))
   const text = value as string
@@ -109,7 +109,7 @@ function readObjects(name: string, value: unknown, types: ReadonlySet<string>): 
   }
 }
 
-/** Numbers and booleans in their JSON spelling; anything else stays text, for validation to judge. */
+/** Numbers and booleans in JSON syntax; other text stays text, and validation decides. */
 function readScalar(text: string, types: ReadonlySet<string> | undefined): unknown {
   if (types === undefined || types.has('string')) return text
   if (types.has('number') && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
@@ -117,7 +117,7 @@ function readScalar(text: string, types: ReadonlySet<string> | undefined): unkno
   return text
 }
 
-/** `integer` counts as `number`; the items of an array count as the field itself, since a query repeats the name. */
+/** `integer` counts as `number`; array items count as the field itself, since a query repeats the name. */
 function* acceptedTypes(schema: JsonSchema, root: JsonSchema, depth = 0): Iterable<string> {
   if (depth > 8) return
   const { type, anyOf, oneOf, allOf, items, $ref } = schema

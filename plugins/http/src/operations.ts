@@ -17,16 +17,16 @@ export interface OperationsOptions {
 }
 
 /**
- * Answers a request for an operation. The generation's table has the operation and its unit. An operation is data only, so
- * that a reload builds nothing here, and no web framework is involved.
+ * Answers a request for an operation. The generation's table contains the operation and its unit. An operation is only
+ * data, so a reload builds nothing here, and requests bypass the web framework.
  */
 export function operationServer(options: OperationsOptions): Route['serve'] {
   return exchange => new Answer(exchange, options).begin()
 }
 
 /**
- * The answer to one request. It takes the outcome of the call itself, without a promise: promises here and in the kernel
- * were half of what a small request allocates beyond Node's own.
+ * The answer to one request. It handles the outcome without a promise: promises were half of the allocations of a small
+ * request beyond Node's own.
  */
 class Answer implements Deferred {
   readonly #exchange: Exchange
@@ -111,7 +111,7 @@ function writeResult(exchange: Exchange, result: unknown): void {
   const text = output === undefined ? 'null' : JSON.stringify(output)
   const length = Buffer.byteLength(text)
   response.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, 'x-request-id': requestId })
-  // Where every character is one byte, all is ASCII: Latin-1 then says the same and is measured and written faster (2 %).
+  // If every character is one byte, the text is ASCII: Latin-1 is equal, and measured and written faster (2 %).
   response.end(text, length === text.length ? 'latin1' : 'utf8')
 }
 

@@ -21,13 +21,13 @@ import { newRequestCounts } from './request-metrics.ts'
 import { settings } from './settings.ts'
 import { HttpSurface } from './surface.ts'
 
-/** Next to `src` and `dist`, so that it is found from the source and from the bundle. */
+/** Next to `src` and `dist`, so that both the source and the bundle find it. */
 const PAGE = new URL('../page/', import.meta.url)
 
 export default definePlugin({
   name: 'http',
   summary: 'Serves operations and routes of every plugin over HTTP',
-  // Without its port there is nothing to serve: better to stop and name who holds it.
+  // Without its port there is nothing to serve: stop, and name the process that holds it.
   onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
@@ -46,7 +46,7 @@ export default definePlugin({
     ctx.effect('process metrics', collectProcessMetrics(registry))
     const counts = await ctx.keep('request counts', newRequestCounts, () => {})
     exposeRequestCounts(registry, counts)
-    // Streams outlive a reload of this plugin, and are then kept open by the next timer.
+    // Streams outlive a reload of this plugin; the next timer keeps them open.
     const heartbeat: Heartbeat = await ctx.keep('event streams', newHeartbeat, () => {})
     const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
     ctx.effect('heartbeat', () => clearInterval(timer))

@@ -55,7 +55,7 @@ export function collectProcessMetrics(registry: Registry): () => void {
   return () => loop.disable()
 }
 
-/** Without a sample yet the histogram says NaN. */
+/** Without samples, the histogram returns NaN. */
 function seconds(nanoseconds: number): number {
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0
 }

@@ -10,9 +10,8 @@ import { acceptJsonBodies } from './json-body.ts'
 import { MAX_URL_LENGTH } from './route-table.ts'
 
 /**
- * The Fastify instance of one unit's raw routes on one listener. It is closed when the generation has moved on *and*
- * its last request has ended: `close` of an instance that does not listen waits for nothing, and would take resources
- * away from requests under way.
+ * The Fastify instance of one unit's raw routes on one listener. It is closed when the generation is replaced *and* its
+ * last request has ended: `close` of an instance that does not listen does not wait for running requests.
  */
 export class RawRoutes {
   readonly unit: UnitView
@@ -27,7 +26,7 @@ export class RawRoutes {
     this.#report = report
   }
 
-  /** Throws `HTTP_ROUTES_INVALID` when what is registered differs from what was declared. */
+  /** Throws `HTTP_ROUTES_INVALID` if registered and declared routes differ. */
   static async build(
     unit: UnitView,
     items: readonly Contribution<HttpRoutes>[],
@@ -59,20 +58,20 @@ export class RawRoutes {
   serve(exchange: Exchange): void {
     this.#inFlight += 1
     exchange.attach()
-    // Only the response shows when Fastify and its streams are done.
+    // Only the response shows when Fastify and its streams have finished.
     exchange.untilClosed()
-    // A route may write to the socket without Fastify's help.
+    // A route may write to the socket without Fastify.
     exchange.label()
     this.#app.routing(exchange.request, exchange.response)
   }
 
-  /** One for every {@link RawRoutes.serve}, when its exchange is over. */
+  /** Called once per {@link RawRoutes.serve}, after its exchange. */
   exit(): void {
     this.#inFlight -= 1
     if (this.#inFlight === 0 && this.#retired) void this.#finish()
   }
 
-  /** Closes it now or after its last request. The unit counts as busy until then, so that it is not disposed first. */
+  /** Closes it now or after its last request. Until then, the unit counts as busy, so that it is not disposed first. */
   retire(): void {
     if (this.#retired) return
     this.#retired = true
@@ -80,7 +79,7 @@ export class RawRoutes {
     if (this.#inFlight === 0) void this.#finish()
   }
 
-  /** Closes an instance that never served. */
+  /** Closes an unused instance. */
   async close(): Promise<void> {
     try {
       await this.#app.close()
@@ -95,7 +94,7 @@ export class RawRoutes {
   }
 }
 
-/** An instance without a server: requests come from the listener. */
+/** An instance without a server: the listener passes requests to it. */
 function newInstance(bodyLimit: number): FastifyInstance {
   return fastify({
     logger: false,

@@ -2,13 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { httpBodyErrors, isJsonMediaType, parseJsonBody } from '@svc/contracts'
 
 /**
- * Reads the JSON body of a request that has one; undefined when it turns out to be empty.
+ * Reads the JSON body of a request; undefined for an empty body.
  *
- * A body past the limit is refused at once, and what is left of it is read and dropped within the request's time: a client
- * that is still writing would see a reset in place of the answer.
- * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; calls `done` with the latter, `HTTP_BODY_NOT_UTF8` or
- * `HTTP_BODY_INVALID` by the body. Does not call `done` when the connection ends before the body: the
- * watcher of the socket handles that, and Node emits no error.
+ * An oversized body is refused at once. Its rest is read and dropped within the request's time: a client that is still
+ * writing would see a reset instead of the answer. Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` from the headers.
+ * Calls `done` with `HTTP_BODY_TOO_LARGE`, `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID` from the body. Does not call
+ * `done` if the connection ends first: Node emits no error then, and the socket's watcher handles it.
  */
 export function readJsonBody(
   request: IncomingMessage,
@@ -35,7 +34,7 @@ export function readJsonBody(
   })
 }
 
-/** Reads a body as it is, with the errors of {@link readJsonBody} that are not about its content. */
+/** Reads a raw body, with the errors of {@link readJsonBody} except those about its content. */
 export function readBody(request: IncomingMessage, limit: number, done: (outcome: Buffer | Error) => void): void {
   const { headers } = request
   const encoding = headers['content-encoding']
@@ -48,7 +47,7 @@ export function readBody(request: IncomingMessage, limit: number, done: (outcome
   let length = 0
   const onData = (chunk: Buffer): void => {
     length += chunk.length
-    // Nearly every body comes in one piece; an empty list that is pushed to would make room for seventeen.
+    // Nearly every body is one chunk; pushing to an empty array would allocate seventeen slots.
     if (chunks === undefined) chunks = [chunk]
     else chunks.push(chunk)
     if (length <= limit) return
@@ -67,7 +66,7 @@ function join(chunks: readonly Buffer[] = [], length: number): Buffer {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
 }
 
-/** Whether a request carries a body: RFC 9112, section 6. */
+/** True if a request has a body: RFC 9112, section 6. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length']
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 
 const ACCEPTED = /^[A-Za-z0-9._:/+=@-]{1,128}$/
-/** As the kernel takes it: of any version but the forbidden `ff`, no id all zero; later versions may add fields at the end. */
+/** Same rules as the kernel: any version but `ff`, no all-zero id; later versions may add fields at the end. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
 
-/** Ids of this process begin with it: 60 million values, so that processes of one log rarely share theirs. */
+/** Prefix of this process's ids: one of 60 million values, so that processes with one log rarely share it. */
 const origin = randomInt(36 ** 5)
   .toString(36)
   .padStart(5, '0')
@@ -14,8 +14,8 @@ let low = 0
 let start = `${origin}0000`
 
 /**
- * The client's id when it is safe to log and to send back, otherwise a new one of twelve characters. It is put together
- * from two ready pieces: V8 copies strings this short at once and would build a tree of longer ones.
+ * The client's id if it is safe to log and return; otherwise a new one of twelve characters. It is concatenated
+ * from two prepared parts: V8 copies such short strings at once, but builds a tree for longer ones.
  */
 export function requestIdOf(header: string | string[] | undefined): string {
   if (typeof header === 'string' && ACCEPTED.test(header)) return header
@@ -29,7 +29,7 @@ export function requestIdOf(header: string | string[] | undefined): string {
   return id
 }
 
-/** A W3C `traceparent` that is well formed (https://www.w3.org/TR/trace-context); anything else is as if it were absent. */
+/** A well-formed W3C `traceparent` (https://www.w3.org/TR/trace-context); anything else counts as absent. */
 export function traceparentOf(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
 }

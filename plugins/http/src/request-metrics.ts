@@ -1,17 +1,17 @@
-/** Counts of one route. Plain data, since it outlives the code that wrote it. */
+/** Counts of one route. Plain data, since it outlives its code. */
 export interface RouteSeries {
   readonly plugin: string
   readonly method: string
   readonly route: string
-  /** Requests by status; 499 is a client that went away. */
+  /** Requests by status; 499 means that the client disconnected. */
   readonly statuses: Map<number, number>
-  /** Requests by duration: one number for each of {@link DURATION_BUCKETS}, one for what is longer. Not cumulative. */
+  /** Requests by duration: one count for each of {@link DURATION_BUCKETS}, and one for longer ones. Not cumulative. */
   readonly buckets: number[]
-  /** Seconds in all. */
+  /** Total seconds. */
   seconds: number
 }
 
-/** Everything that is counted. Kept across reloads of this plugin, so that counters go on. */
+/** All counters. Kept across reloads of this plugin, so that counters do not reset. */
 export interface RequestCounts {
   readonly series: Map<string, RouteSeries>
   inFlight: number

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { httpErrors } from './errors.ts'
 
 /**
- * Refuses a request that names two hosts, since a proxy and this server could each believe another one, and replaces a target
- * in absolute form by its path (RFC 9112, 3.2). Throws `HTTP_MALFORMED`.
+ * Refuses a request with two hosts, which a proxy and this server could interpret differently, and replaces an
+ * absolute-form target by its path (RFC 9112, 3.2). Throws `HTTP_MALFORMED`.
  */
 export function checkTarget(request: IncomingMessage): void {
   if (countHosts(request.rawHeaders) > 1) throw malformed('the request has more than one Host header')
@@ -19,7 +19,7 @@ export function checkTarget(request: IncomingMessage): void {
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i
 
-/** Node keeps the first of several Host headers. */
+/** Node keeps only the first Host header. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

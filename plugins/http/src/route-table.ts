@@ -2,7 +2,7 @@ import FindMyWay from 'find-my-way'
 import { httpErrors } from './errors.ts'
 import type { Route } from './route.ts'
 
-/** Match of the router, as it returns it: a copy would be one more object for every request. */
+/** The router's own match object: a copy would be one more object per request. */
 export interface Match {
   readonly store: Route
   readonly params: Readonly<Record<string, string | undefined>>
@@ -10,17 +10,17 @@ export interface Match {
   readonly searchParams: string
 }
 
-/** Paths may be this long, query included; longer ones are refused before anything reads them. */
+/** Maximum path length, query included; longer ones are refused unparsed. */
 export const MAX_URL_LENGTH = 8192
 
-/** Finds where in a table the route of a URL stands. */
+/** Finds the index of a URL's route in a table. */
 interface Search {
   /** Methods and paths that it was built from, in the table's order. */
   readonly keys: readonly string[]
   readonly router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
 }
 
-/** An object, since the router takes 0 for nothing. */
+/** An object, since the router treats 0 as missing. */
 interface Position {
   readonly index: number
 }
@@ -30,12 +30,12 @@ export class RouteTable {
   readonly #routes: readonly Route[]
   readonly #search: Search
   readonly #methods: readonly FindMyWay.HTTPMethod[]
-  /** By method and path, the routes without parameters: a URL that is such a path needs no search and no new match. */
+  /** Routes without parameters, by method and path: they need no search and no new match. */
   readonly #fixed = new Map<string, Map<string, Match>>()
 
   /**
-   * `before`: another table. Where it is one of the same paths, this one searches as it does: to build a search costs more than
-   * all else of a table, and most reloads change no path.
+   * `before`: the previous table. If the paths are equal, its search is reused: building one is the most expensive
+   * part, and most reloads change no path.
    */
   constructor(routes: readonly Route[], before?: RouteTable) {
     this.#routes = routes
@@ -51,7 +51,7 @@ export class RouteTable {
     return own.length === keys.length && own.every((key, index) => key === keys[index]) ? this.#search : null
   }
 
-  /** HEAD finds what GET finds. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
+  /** HEAD matches GET routes. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
   find(method: string, url: string): Match | null {
     const sought = method === 'HEAD' ? 'GET' : method
     const fixed = this.#fixed.get(sought)?.get(url)
@@ -59,12 +59,12 @@ export class RouteTable {
     const found = this.#search.router.find(sought as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
-    // Made for this request only, so that it may hold the route.
+    // Created for this request only, so it may hold the route.
     found.store = this.#routes[(found.store as Position).index]
     return found as unknown as Match
   }
 
-  /** Methods that the path answers to; empty for a path that is not served. */
+  /** Methods of the path; empty for an unknown path. */
   allowed(url: string): string[] {
     const methods: string[] = this.#methods.filter(method => this.find(method, url) !== null)
     if (methods.length === 0) return []
@@ -79,7 +79,7 @@ export class RouteTable {
   }
 }
 
-/** Throws what the router throws at a path that it cannot search for. */
+/** Throws the router's error for a path that it cannot decode. */
 function buildSearch(routes: readonly Route[], keys: readonly string[]): Search {
   const router = FindMyWay({
     maxParamLength: MAX_URL_LENGTH,

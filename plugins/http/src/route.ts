@@ -8,14 +8,14 @@ import type { RouteSeries } from './request-metrics.ts'
 export interface Route {
   readonly method: string
   readonly path: string
-  /** Plugin that it belongs to. */
+  /** Owner of the route. */
   readonly owner: string
-  /** Unit whose work in flight it counts as; null for the http plugin's own routes. */
+  /** Unit that its requests in flight belong to; null for the http plugin's own routes. */
   readonly unit: UnitView | null
-  /** Whether it answers without a token. */
+  /** True if it answers without a token. */
   readonly open: boolean
   readonly series: RouteSeries
-  /** The Fastify instance that has to outlive the request; null where none of the unit's own is involved. */
+  /** The Fastify instance that must outlive the request; null if the unit has none. */
   readonly raw: RawRoutes | null
   readonly operation: OperationRoute | null
   serve(exchange: Exchange): void

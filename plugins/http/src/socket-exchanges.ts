@@ -1,28 +1,28 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** A request under way, as the socket that carries it knows it. */
+/** A request in flight, as recorded on its socket. */
 export interface Carried {
   readonly response: ServerResponse
-  /** The one that arrived before it on its socket, while that is under way too. */
+  /** The previous request on the socket, while it is in flight as well. */
   previous: Carried | null
   /** Called when the socket has closed. */
   lose(): void
 }
 
-// Sockets outlive a reload of this plugin: old and new code must mean the same property.
+// Sockets outlive a reload of this plugin: old and new code must use the same property.
 const LAST = Symbol.for('svc.http.carried')
-/** The last of a linked list: a socket carries one request after another, and an array would be made for each. */
+/** The last of a linked list: a socket carries many requests, and arrays would be allocated for each. */
 type Carrier = Duplex & { [LAST]?: Carried | null }
 
-/** Notes a request whose head has arrived. A client may send several before it has an answer. */
+/** Records a request whose head has arrived. A client may send several before an answer (pipelining). */
 export function carry(socket: Duplex, carried: Carried): void {
   const carrier = socket as Carrier
   carried.previous = carrier[LAST] ?? null
   carrier[LAST] = carried
 }
 
-/** An idle connection must not hold on to its last request, nor to the generation that answered it. */
+/** An idle connection must not keep its last request and that generation in memory. */
 export function release(socket: Duplex, carried: Carried): void {
   const carrier = socket as Carrier
   if (carrier[LAST] === carried) {
@@ -43,14 +43,14 @@ export function lastCarriedBy(socket: Duplex): Carried | null {
   return (socket as Carrier)[LAST] ?? null
 }
 
-/** Whether a request has ever arrived on the socket, the whole of its head at least. */
+/** True if a complete request head has arrived on the socket. */
 export function hasCarried(socket: Duplex): boolean {
   return LAST in socket
 }
 
 /**
- * Notifies every request on a socket that has closed. One listener for a connection is enough for this; one for a response
- * would cost 3 % of a small request.
+ * Notifies every request of a closed socket. One listener per connection is enough; one per response would
+ * cost 3 % of a small request.
  */
 export function loseAll(socket: Duplex): void {
   for (const carried of [...carriedBy(socket)]) carried.lose()

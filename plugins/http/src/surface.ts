@@ -40,9 +40,9 @@ export interface SurfaceParts {
   readonly registry: Registry
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   readonly counts: RequestCounts
-  /** Notifies the taps of a finished request; null while nothing taps it. */
+  /** Notifies the taps of a finished request; null without taps. */
   finished(): ((request: FinishedRequest) => void) | null
-  /** The server of an address, which outlives this unit; not bound when it is new. */
+  /** The server of an address, which outlives this unit; unbound if new. */
   hold(key: string): Promise<HeldServer>
 }
 
@@ -102,7 +102,7 @@ export class HttpSurface implements Surface, HttpServer {
     }
   }
 
-  /** Stops accepting and lets what is in flight end: the first step of an orderly end of the process. */
+  /** Stops accepting and waits for requests in flight: the first step of an orderly shutdown. */
   async quiesce(): Promise<void> {
     const { drain_ms } = this.#parts.settings
     await Promise.all([...this.#listeners.values()].map(({ held }) => drain(held, drain_ms)))
@@ -113,13 +113,13 @@ export class HttpSurface implements Surface, HttpServer {
     return down.length === 0 ? { status: 'ok' } : { status: 'failed', detail: `not listening: ${down.join(', ')}` }
   }
 
-  /** Lets go of every unit's instance; each is closed after its last request. */
+  /** Releases every unit's instance; each is closed after its last request. */
   retire(): void {
     for (const routes of this.#raw.values()) routes.retire()
     this.#raw = new Map()
   }
 
-  /** An instance of a unit is as immutable as the unit, so that what has been built for it stays. */
+  /** A unit is immutable, and so is its instance, which is therefore reused. */
   async #buildRaw(plan: ListenerPlan, into: Map<string, RawRoutes>): Promise<void> {
     const { settings, log } = this.#parts
     const { errors } = plan.listener

@@ -5,7 +5,7 @@ import { JinjaTemplate } from './jinja.ts'
 /** JSON with Python's spaces, as in the models' training data. */
 const asPython = new JinjaTemplate('{{ tools | tojson }}')
 
-/** What templates require of messages, detected from their source. */
+/** Requirements of templates on messages, detected from their source. */
 export class TemplateMessages {
   /** Some families require call ids of nine letters and digits. */
   readonly #shortIds: boolean

@@ -10,7 +10,7 @@ export interface InfoFacts {
   readonly server: Ref<HttpServer>
 }
 
-/** Makes the answer of `GET /v1/info`; it never holds a token. */
+/** Builds the answer of `GET /v1/info`; it never contains a token. */
 export function describeGateway(
   { settings, authRequired, listener, server }: InfoFacts,
   desk: ToolDesk,
@@ -25,7 +25,7 @@ export function describeGateway(
     require_forwarded_https: settings.require_forwarded_https,
     allowed_tools: desk.names('write'),
     read_role_allowed_tools: desk.names('read'),
-    // Allowed, and offered by no plugin that is active.
+    // Allowed tools that no active plugin offers.
     missing_tools: desk.allowed.missing,
     calls_per_minute: perMinute
   }

@@ -3,7 +3,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { refusal } from './gate/refusal.ts'
 import type { ToolArguments } from './tools/tool-desk.ts'
 
-/** Bytes of a request's body, and of a message of a websocket. */
+/** Maximum bytes of a request body, and of a websocket message. */
 export const MAX_BODY_BYTES = 262_144
 
 export interface ToolCallBody {
@@ -11,7 +11,7 @@ export interface ToolCallBody {
   readonly args: ToolArguments
 }
 
-/** Reads the body of a call and hands it over, or answers what is wrong with it: 400, 413 or 415. */
+/** Reads the body of a call and passes it on, or answers 400, 413 or 415. */
 export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
   const { headers } = exchange.request
   const refuse = (status: number, error: string): void => {
@@ -35,7 +35,7 @@ export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) 
   }, MAX_BODY_BYTES)
 }
 
-/** Returns the call, or what is wrong with the body. */
+/** Returns the call, or the error of the body. */
 function parseToolCall(bytes: Uint8Array): ToolCallBody | string {
   let body: unknown
   try {
@@ -48,7 +48,7 @@ function parseToolCall(bytes: Uint8Array): ToolCallBody | string {
   return toolCallOf(body)
 }
 
-/** The same of an object that has been read already. */
+/** The same, for a parsed object. */
 export function toolCallOf({ name, args = {} }: Readonly<Record<string, unknown>>): ToolCallBody | string {
   if (typeof name !== 'string' || name === '') return 'missing tool name'
   if (args !== null && !isObject(args)) return 'args has to be an object'

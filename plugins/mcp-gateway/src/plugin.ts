@@ -23,7 +23,7 @@ import { EventFeed } from './socket/event-feed.ts'
 import { type Allowed, allowedTools, assertKnown } from './tools/allowlist.ts'
 import { ToolDesk } from './tools/tool-desk.ts'
 
-/** Next to `src` and `dist`, so that it is found from the source and from the bundle. */
+/** Next to `src` and `dist`, so that both the source and the bundle find it. */
 const PAGE = new URL('../page/', import.meta.url)
 const BEAT_MS = 30_000
 const NOTHING: Allowed = {
@@ -37,7 +37,7 @@ const NOTHING: Allowed = {
 export default definePlugin({
   name: 'mcp-gateway',
   summary: 'The tools of MCP over HTTP and WebSocket, for remote and mobile clients',
-  // A gateway that was switched on is needed: stop and say what is missing.
+  // A gateway that was switched on is required: stop with the missing part.
   onBootFailure: 'abort',
   config: settings,
   requires: { toolset: ref(mcpToolset), mcp: ref(mcpHttpEndpoint), server: ref(httpServer) },
@@ -93,7 +93,7 @@ export default definePlugin({
     let began = false
     ctx.contribute(surfaces, {
       prepare(next) {
-        // Later a plugin may go whose tools are allowed; its tools are then not offered.
+        // If the plugin of an allowed tool is removed later, the tool is no longer offered.
         if (!began) assertKnown(config, next, known())
         const allowed = allowedTools(config, next)
         const unit = next.units.get(ctx.name)

@@ -69,7 +69,7 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
       ...(['GET', 'POST', 'DELETE'] as const).map(method =>
         route(method, '/mcp', 'Model Context Protocol (Streamable HTTP)', serveMcp)
       ),
-      // Every listener serves these to any caller, unless a route takes them.
+      // Every listener serves these to any caller, unless a route overrides them.
       route('GET', '/ready', 'Not served here', absent),
       route('GET', '/metrics', 'Not served here', absent)
     ],
@@ -105,7 +105,7 @@ function answerHealth(exchange: HttpExchange): void {
   else sendJson(exchange, { status: 'ok' })
 }
 
-/** Whether text is named, and JSON is not or later. */
+/** True if the Accept header prefers text to JSON. */
 function prefersText(accept = ''): boolean {
   const text = accept.indexOf('text/plain')
   const json = accept.indexOf('application/json')
@@ -130,7 +130,7 @@ function sendAnswer(exchange: HttpExchange, answer: ReturnType<typeof failure>):
   try {
     body = JSON.stringify(answer)
   } catch (error) {
-    // A result that cannot be written as JSON; its tool is at fault.
+    // The tool returned a result that cannot be written as JSON.
     body = JSON.stringify(failure(`the result has no JSON form: ${(error as Error).message}`))
   }
   exchange.send(200, JSON_TYPE, body)

@@ -33,10 +33,12 @@ export interface PromptEntry extends Guarded {
   readonly unit: UnitView
 }
 
-/** Tools, resources and prompts of one generation. Every list is sorted, so that equal generations list equally. */
+/**
+ * Tools, resources and prompts of one generation. Every list is sorted, so that equal generations produce equal lists.
+ */
 export interface Catalog {
   readonly tools: ReadonlyMap<string, ToolEntry>
-  /** By each of their further names. */
+  /** Tools by alias. */
   readonly aliases: ReadonlyMap<string, ToolEntry>
   readonly resources: ReadonlyMap<string, ResourceEntry>
   readonly templates: readonly TemplateEntry[]
@@ -62,7 +64,7 @@ export function buildCatalog(generation: GenerationView): Catalog {
   }
 }
 
-/** Equal for catalogs that a client cannot tell apart by listing them. */
+/** Equal for catalogs with equal lists. */
 export interface CatalogFingerprint {
   readonly tools: string
   readonly resources: string
@@ -79,14 +81,14 @@ export function fingerprint(catalog: Catalog): CatalogFingerprint {
   }
 }
 
-/** The tool of a name or of an alias. */
+/** Finds a tool by name or alias. */
 export function toolOf({ tools, aliases }: Pick<Catalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
   return tools.get(name) ?? aliases.get(name)
 }
 
 const texts = new WeakMap<ToolEntry['listing'], string>()
 
-/** Kept: every generation lists nearly the same tools. */
+/** Cached: consecutive generations list nearly the same tools. */
 function textOf(listing: ToolEntry['listing']): string {
   const text = texts.get(listing) ?? JSON.stringify(listing)
   texts.set(listing, text)
@@ -157,7 +159,7 @@ function compileTemplate({ item, unit }: Contribution<McpResourceTemplate>): Uri
   }
 }
 
-/** Reading changes nothing, so resources and prompts are there for every role. */
+/** Reads change nothing, so every role sees resources and prompts. */
 function guarded<A extends { readonly scopes?: readonly string[] }>({
   item,
   unit

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpHttpEndpoint, McpPrincipal, UnitView } from '@svc/contracts'
 import type { HttpFace } from './http-face.ts'
 
-/** Streamable HTTP for surfaces of other plugins, whose exchanges count as this plugin's work as well. */
+/** Streamable HTTP for surfaces of other plugins; their exchanges also count as this plugin's work. */
 export class Endpoint implements McpHttpEndpoint {
   readonly #face: HttpFace
   /** This plugin's unit, once it serves. */

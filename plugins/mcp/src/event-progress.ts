@@ -4,8 +4,8 @@ import type { McpCall } from '@svc/contracts'
 const STEP = 1e-9
 
 /**
- * MCP has one channel for what a running call says, and its `progress` number must rise with every message. Events of
- * an operation are numbered until the operation reports progress itself; from then on they keep its number, just above.
+ * MCP has one channel for messages of a running call, and `progress` must increase with every message. Events are
+ * numbered until the operation reports progress itself; from then on they get a value just above its last one.
  */
 export class EventProgress {
   readonly #call: Pick<McpCall, 'progress'>
@@ -21,7 +21,7 @@ export class EventProgress {
     this.#call.progress(this.#last, undefined, typeof event === 'string' ? event : JSON.stringify(event))
   }
 
-  /** A number that does not rise is raised: the text still reaches the client. */
+  /** A value that does not increase is raised, so that the text still reaches the client. */
   report(done: number, total?: number, message?: string): void {
     const first = !this.#reported && this.#last === 0
     this.#reported = true

@@ -23,16 +23,16 @@ import { RequestCall } from './request-call.ts'
 import { errorFacts, type ToolEntry } from './tool.ts'
 import { unknownTool } from './unknown-tool.ts'
 
-/** Context in which a server answers. */
+/** Context of a server's answers. */
 export interface Serving {
-  /** The generation's catalog at the time of asking. */
+  /** The generation's catalog at the time of the request. */
   catalog(): Catalog
   readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
   readonly mint: MintState
 }
 
-/** Puts our handlers onto a server of the protocol's SDK, in place of whatever was there. */
+/** Replaces the handlers of an SDK server with ours. */
 export function bindHandlers(server: Server, serving: Serving): void {
   const seen = <A extends Guarded>(entries: Iterable<A>): A[] =>
     [...entries].filter(each => maySee(serving.principal, each))
@@ -100,7 +100,7 @@ export function bindHandlers(server: Server, serving: Serving): void {
   })
 }
 
-/** Null where the principal sees no tool of that name. */
+/** Null if the principal sees no tool of that name. */
 function findTool({ catalog, principal }: Serving, name: string): ToolEntry | null {
   const tool = toolOf(catalog(), name)
   return tool !== undefined && maySeeTool(principal, tool) && tool.available() ? tool : null
@@ -112,7 +112,7 @@ function findPrompt({ catalog, principal }: Serving, name: string): PromptEntry 
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name}`)
 }
 
-/** Undefined for a resource without variables: there is nothing to complete. */
+/** Undefined for a resource without variables: it has no completions. */
 function findTemplate({ catalog, principal }: Serving, uri: string): TemplateEntry | undefined {
   const template = catalog().templates.find(each => each.item.uriTemplate === uri)
   if (template !== undefined && maySee(principal, template)) return template
@@ -178,7 +178,7 @@ async function complete(
   return { completion: { values, total: found.length, hasMore: found.length > values.length } }
 }
 
-/** Counts the work as the unit's own, and turns its errors into the protocol's. */
+/** Counts the work for the unit, and converts its errors to protocol errors. */
 async function inside<A>(unit: UnitView, run: () => Promise<A>): Promise<A> {
   unit.enter()
   try {

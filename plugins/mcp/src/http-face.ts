@@ -21,14 +21,13 @@ export interface HttpSettings extends SessionLimits {
 }
 
 /**
- * Streamable HTTP, both eras, on one path:
- * - a request of the 2026 protocol is served by itself;
- * - one of the 2025 protocol in its session, or by itself when it names none and asks for none.
+ * Streamable HTTP of both protocol versions on one path: - a 2026 request is served statelessly; - a 2025 request is
+ * served in its session, or statelessly if it has none and does not initialize one.
  */
 export class HttpFace {
   readonly #sessions: HttpSessions
   readonly #calls: ReturnType<typeof createMcpHandler>
-  /** Only subscriptions, so that they can be ended while calls go on. */
+  /** Subscriptions only, so that they can be ended while calls continue. */
   #listens: ReturnType<typeof createMcpHandler>
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>
   readonly #serve: ReturnType<typeof toNodeHandler>
@@ -65,7 +64,7 @@ export class HttpFace {
       const limit = Math.min(maxBodyBytes, this.#maxBodyBytes)
       await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res, limit)
     } catch (error) {
-      // The client went away before its request was complete.
+      // The client disconnected before its request was complete.
       this.#log.debug('MCP request broken off', { error })
       res.destroy()
     }
@@ -88,13 +87,15 @@ export class HttpFace {
     this.#sessions.sweep()
   }
 
-  /** Ends the streams on which clients wait for notices: this unit will have none. They come back to its successor. */
+  /**
+   * Ends the notification streams: this unit will send nothing more. Clients reconnect to its successor.
+   */
   retire(): void {
     void this.#listens.close()
     this.#sessions.endStreams()
   }
 
-  /** As {@link HttpFace.retire}, while this unit goes on: clients come back to it. */
+  /** Like {@link HttpFace.retire}, but this unit goes on: clients reconnect to it. */
   endStreams(): void {
     const ended = this.#listens
     this.#listens = this.#newListens()
@@ -103,7 +104,7 @@ export class HttpFace {
     this.#sessions.endStreams()
   }
 
-  /** Breaks off what is still running. */
+  /** Aborts everything that is still running. */
   async close(): Promise<void> {
     await Promise.all([this.#listens.close(), this.#calls.close()])
   }
@@ -122,13 +123,13 @@ export class HttpFace {
   }
 }
 
-/** The rest of a body that was not read would be taken for the next request. */
+/** An unread rest of the body would be parsed as the next request. */
 function answerRefusal(res: ServerResponse, { status, code, message }: JsonBody & { readonly ok: false }): void {
   res.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   res.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
 }
 
-/** A stream of notices may stay silent for long; its client wants to know at once that it is open. */
+/** A notification stream may be silent for long; its client needs the headers at once. */
 function flushHead(res: ServerResponse): void {
   const writeHead = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse
   res.writeHead = ((...given: unknown[]) => {

@@ -11,17 +11,17 @@ import type { McpChange, McpPrincipal } from '@svc/contracts'
 import type { CatalogFingerprint } from './catalog.ts'
 import type { SealedState } from './input-required.ts'
 
-/** A server that stays with its client: a stdio connection or a session of the 2025 protocol over HTTP. */
+/** A long-lived server: a stdio connection, or a 2025 session over HTTP. */
 export interface LiveServer {
   readonly server: Server
-  /** Of its newest request: what a session may have can change while it lasts. */
+  /** Principal of its newest request: the rights of a session can change. */
   principal: McpPrincipal
   readonly era: 'legacy' | 'modern'
-  /** URIs that a client of the 2025 protocol subscribed to. */
+  /** URIs subscribed by a 2025 client. */
   readonly subscriptions: Set<string>
-  /** Whether notices reach the client; over HTTP it opens a stream for them when it likes. */
+  /** True if notifications reach the client; over HTTP it opens a stream for them. */
   listening: boolean
-  /** Notices that it missed, by their subject. */
+  /** Missed notifications, by subject. */
   readonly missed: Map<string, McpChange>
 }
 
@@ -29,23 +29,23 @@ export interface HttpSession {
   readonly id: string
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly live: LiveServer
-  /** The newest stream of notices, while it is open. */
+  /** The newest open notification stream. */
   stream: object | null
-  /** Exchanges under way, open streams among them. */
+  /** Running exchanges, including open streams. */
   open: number
   /** Milliseconds since the epoch. */
   lastUsed: number
 }
 
 /**
- * State that outlives a reload of this plugin. It is data only: the unit that serves puts its handlers onto the
- * live servers, so that no code of a former unit answers anything new.
+ * State that outlives a reload of this plugin. Data only: the serving unit installs its handlers on the live servers,
+ * so that no code of an old unit answers.
  */
 export interface McpHub {
   readonly codec: RequestStateCodec<SealedState>
   readonly live: Set<LiveServer>
   readonly sessions: Map<string, HttpSession>
-  /** Those of other plugins who want to know when the list of tools may have changed. */
+  /** Callbacks of other plugins for possible changes of the tool list. */
   readonly toolListeners: Set<() => void>
   /** Last announced state, or null before the first generation. */
   announced: CatalogFingerprint | null
@@ -54,13 +54,13 @@ export interface McpHub {
 }
 
 export interface HubOwner {
-  /** A server that stays with its client until either closes it. */
+  /** Adds a long-lived server, until either side closes it. */
   lasting(context: McpRequestContext, principal: McpPrincipal): McpServer
-  /** Another unit takes over: let go of what would wait for notices. */
+  /** Another unit takes over: releases waiting notification streams. */
   retire(): void
 }
 
-/** Rounds of one call must follow each other within this time. */
+/** Maximum time between two rounds of one call. */
 const STATE_TTL_SECONDS = 600
 
 export function openHub(): McpHub {

@@ -4,7 +4,7 @@ import type { McpElicited, McpInputRequired, McpInputs, McpRoot, McpSampled } fr
 /** Content of `requestState`: the handler's state and its owner. */
 export interface SealedState {
   readonly state: unknown
-  /** Request and name, so that one tool's state is worthless to another. */
+  /** Request and name: a state is valid only for its own tool. */
   readonly of: string
   readonly principal: string
 }
@@ -31,7 +31,7 @@ export async function sealInputRequired(
   }
 }
 
-/** Throws the protocol's error when the state was made for another request or principal. */
+/** Throws the protocol's error if the state belongs to another request or principal. */
 export function openState(sealed: SealedState | undefined, bound: Omit<SealedState, 'state'>): unknown {
   if (sealed === undefined) return undefined
   if (sealed.of !== bound.of || sealed.principal !== bound.principal) {

@@ -7,15 +7,15 @@ import {
 } from '@modelcontextprotocol/server'
 import { errorMessage, readStrictJson } from '@svc/plugin-sdk'
 
-/** Longest message in bytes; a longer one is answered with an error and skipped. */
+/** Maximum message size in bytes; a longer one is answered with an error and skipped. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 
-/** Milliseconds that answers under way may take after the client closed its end. */
+/** Grace period in milliseconds for running answers after the client closed its end. */
 const LAST_ANSWERS_MS = 5_000
 
 /**
- * One JSON-RPC message per line over two streams. Unlike the SDK's own transport it answers a line that it cannot use,
- * so that a client does not wait for ever, and lives on.
+ * One JSON-RPC message per line over two streams. Unlike the SDK's transport, it answers an invalid line with an error
+ * and continues, so that the client does not wait forever.
  */
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -49,7 +49,7 @@ export class LineTransport implements Transport {
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#onInputEnd)
   }
 
-  /** Resolves when the stream takes more. */
+  /** Resolves when the stream is writable again. */
   async send(message: JSONRPCMessage): Promise<void> {
     await this.#write(serializeMessage(message))
     if ('method' in message || message.id === undefined) return
@@ -62,7 +62,7 @@ export class LineTransport implements Transport {
     this.#closed = true
     this.#input.off('data', this.#onData).off('error', this.#onInputEnd)
     this.#input.off('end', this.#onInputEnd).off('close', this.#onInputEnd)
-    // A write that the system still holds can fail later; with no listener that would end the process.
+    // A pending write can fail later; without a listener, that would end the process.
     if (this.#input.listenerCount('data') === 0) this.#input.pause()
     this.#pieces = []
     clearTimeout(this.#ending)
@@ -80,7 +80,7 @@ export class LineTransport implements Transport {
     this.#append(rest)
   }
 
-  /** A client may pipe a few requests in and wait for their answers. */
+  /** A client may pipe in several requests and wait for the answers. */
   readonly #onInputEnd = (): void => {
     if (this.#closed || this.#ending !== undefined) return
     if (this.#unanswered.size === 0) void this.close()
@@ -132,7 +132,7 @@ export class LineTransport implements Transport {
     this.onmessage?.(message)
   }
 
-  /** Keeps track of what still deserves an answer: not a subscription, and not what the client cancelled. */
+  /** Tracks requests that need an answer: no subscriptions, and none that the client cancelled. */
   #count(message: JSONRPCMessage): void {
     if (!('method' in message)) return
     if ('id' in message) {
@@ -147,7 +147,7 @@ export class LineTransport implements Transport {
     this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`).catch(() => undefined)
   }
 
-  /** Answers that are ready together leave together. */
+  /** Answers that are ready at the same time are written together. */
   #gather(): void {
     if (this.#isGathering) return
     this.#isGathering = true
@@ -167,7 +167,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Whether it holds only the white space of JSON. */
+/** True if it contains only JSON white space. */
 function isBlank(line: Buffer): boolean {
   return line.every(byte => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }

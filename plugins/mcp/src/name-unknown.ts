@@ -1,9 +1,9 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
-/** Message of the validator for an argument that the schema does not have. */
+/** Validator message for an unknown argument. */
 const NAMELESS = 'data must NOT have additional properties'
 
-/** The problem that a validator found with arguments, with the names of those that are unknown and of those that are known. */
+/** The validator's message, with the unknown and the known argument names. */
 export function nameUnknown(problem: string, schema: JsonSchema, args: Readonly<Record<string, unknown>>): string {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> }
   const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))

@@ -13,8 +13,8 @@ const tools = new WeakMap<OperationEntry, ToolEntry>()
 const listings = new WeakMap<OperationDescriptor, Tool>()
 
 /**
- * An operation with `expose.mcp` as a tool: same schemas, same errors, same door. Made once for an operation, which serves in
- * many generations, and listed alike as long as the same declares it.
+ * An operation with `expose.mcp` as a tool: same schemas, same errors, same checks. Created once per operation and
+ * reused over generations while its declaration stays the same.
  */
 export function operationTool(entry: OperationEntry): ToolEntry {
   const tool = tools.get(entry) ?? newTool(entry)
@@ -46,7 +46,7 @@ function newTool(entry: OperationEntry): ToolEntry {
   }
 }
 
-/** The text is made on first use: not every surface shows it. */
+/** The text is created on first use: not every surface shows it. */
 function plainResult(output: unknown): CallToolResult {
   return {
     get content() {

@@ -86,7 +86,7 @@ export default definePlugin({
           abort: () => undefined
         }
       },
-      // Streams that only wait would hold up the server that carries them.
+      // Waiting streams would delay the shutdown of the server that carries them.
       quiesce: async () => http.retire()
     })
     ctx.on(generationFlipped, async _diff => {
@@ -99,7 +99,7 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
-      // The owner may give work, and has agents for it as long as the client stays.
+      // The owner may assign work, and has agents for it while the client is connected.
       if (principal === OWNER) startFleet(fleet)
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
     })

@@ -2,22 +2,25 @@ import type { AuthInfo } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 
-/** The user who started the process and speaks over its standard streams. */
+/** The user who started the process and uses its standard streams. */
 export const OWNER: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
-/** The same, on a leash: sees and calls only what changes nothing. */
+/** The same user, restricted: sees and calls only tools that change nothing. */
 export const READER: Principal = { id: 'local', role: 'read', scopes: ['*'] }
 
-/** Roles that see only what changes nothing. An anonymous caller reached the server from another machine, without a token. */
+/**
+ * Roles that see only tools that change nothing. An anonymous caller reached the server from another machine, without a
+ * token.
+ */
 const READ_ONLY_ROLES: ReadonlySet<string> = new Set(['read', 'anonymous'])
 
-/** Properties that decide on visibility. */
+/** Properties that determine visibility. */
 export interface Guarded {
   readonly scopes: readonly string[]
   readonly readOnly: boolean
 }
 
-/** Whether a principal sees a tool at all; what it does not see does not exist for it. */
+/** True if a principal sees a tool; an invisible tool does not exist for it. */
 export function maySeeTool(principal: McpPrincipal, tool: Guarded & { readonly name: string }): boolean {
   return (principal.tools?.has(tool.name) ?? true) && mayHave(principal, tool)
 }
@@ -32,12 +35,12 @@ function mayHave(principal: Principal, { scopes, readOnly }: Guarded): boolean {
   return principal.scopes.includes('*') || scopes.every(scope => principal.scopes.includes(scope))
 }
 
-/** Carries a principal through the protocol's SDK, which hands `AuthInfo` to every server that it asks for. */
+/** Carries a principal through the SDK, which passes `AuthInfo` to every server. */
 export function authInfoOf(principal: Principal): AuthInfo {
   return { token: '', clientId: principal.id, scopes: [...principal.scopes], extra: { principal } }
 }
 
-/** Without authentication there is only the owner: standard streams have no other caller. */
+/** Without authentication, the caller is the owner: standard streams have no other caller. */
 export function principalOf(auth: AuthInfo | undefined): McpPrincipal {
   return (auth?.extra?.principal as McpPrincipal | undefined) ?? OWNER
 }

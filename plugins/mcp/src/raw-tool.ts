@@ -8,7 +8,7 @@ import { nameUnknown } from './name-unknown.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** Compiled schemas of one unit. Dropped with the unit, since the compiler keeps every schema. */
+/** Compiled schemas of one unit. Dropped with the unit, since the compiler caches every schema. */
 interface Compiled {
   readonly validator: AjvJsonSchemaValidator
   readonly tools: Map<McpTool, ToolEntry>
@@ -16,7 +16,7 @@ interface Compiled {
 
 const compiledByUnit = new WeakMap<UnitView, Compiled>()
 
-/** A tool that speaks MCP itself. Compiled once for a unit, which serves in many generations. */
+/** A tool that uses MCP directly. Compiled once per unit, which serves in many generations. */
 export function rawTool({ item, unit }: Contribution<McpTool>): ToolEntry {
   const compiled = compiledByUnit.get(unit) ?? { validator: new AjvJsonSchemaValidator(), tools: new Map() }
   compiledByUnit.set(unit, compiled)

@@ -12,7 +12,7 @@ import type { McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel, M
 import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** One request of a client, in the terms of the contract, over whichever era and transport it came. */
+/** One request of a client in the contract's form, for every protocol version and transport. */
 export class RequestCall implements ToolCall {
   readonly principal: McpPrincipal
   readonly protocolVersion: string
@@ -22,7 +22,7 @@ export class RequestCall implements ToolCall {
   readonly #context: ServerContext
   readonly #mint: MintState
   readonly #of: string
-  /** Notifications leave one after the other, and all before the result. */
+  /** Notifications are sent in order, all before the result. */
   #outgoing: Promise<void> = Promise.resolve()
 
   /** Throws the protocol's invalid-params error when the echoed state belongs to another request. */
@@ -70,7 +70,7 @@ export class RequestCall implements ToolCall {
     this.#send(() => this.#context.mcpReq.log(level as LoggingLevel, data, logger))
   }
 
-  /** Resolves when everything that the handler said has left. */
+  /** Resolves when all messages of the handler are sent. */
   flushed(): Promise<void> {
     return this.#outgoing
   }
@@ -79,13 +79,13 @@ export class RequestCall implements ToolCall {
     return sealInputRequired(required, { of: this.#of, principal: this.principal.id }, this.#mint)
   }
 
-  /** Throws when the client did not declare what the request cannot do without. */
+  /** Throws if the client did not declare a required capability. */
   demand(required: McpClientCapabilities): void {
     const missing = lacking(required, this.clientCapabilities)
     if (missing !== undefined) throw new MissingRequiredClientCapabilityError({ requiredCapabilities: missing })
   }
 
-  /** A client that went away takes its notifications with it. */
+  /** Notifications of a disconnected client are dropped. */
   #send(notify: () => Promise<void>): void {
     this.#outgoing = this.#outgoing.then(notify).catch(() => undefined)
   }
@@ -93,7 +93,7 @@ export class RequestCall implements ToolCall {
 
 type Capabilities = Record<string, unknown>
 
-/** The part of `required` that is not in `declared`, or undefined when nothing is missing. */
+/** The part of `required` that is missing in `declared`; undefined if nothing is missing. */
 function lacking(required: McpClientCapabilities, declared: McpClientCapabilities): Capabilities | undefined {
   const missing: Capabilities = {}
   for (const [name, demand] of Object.entries(required)) {

@@ -14,7 +14,7 @@ const CAPABILITIES = {
   logging: {}
 }
 
-/** Says to subscribers over HTTP what {@link ServingUnit.announce} says to live servers. */
+/** Sends to HTTP subscribers the notifications that {@link ServingUnit.announce} sends to live servers. */
 export interface Notifier {
   toolsChanged(): void
   promptsChanged(): void
@@ -22,7 +22,7 @@ export interface Notifier {
   resourceUpdated(uri: string): void
 }
 
-/** One unit of this plugin as a server: its catalog, its servers and their notices. */
+/** One unit of this plugin as a server: its catalog, servers and notifications. */
 export class ServingUnit {
   readonly #hub: McpHub
   readonly #port: KernelPort
@@ -36,12 +36,12 @@ export class ServingUnit {
     this.#log = log
   }
 
-  /** Where changes for the subscribers over HTTP go. */
+  /** Receives changes for HTTP subscribers. */
   notify(notifier: Notifier): void {
     this.#notifier = notifier
   }
 
-  /** From now on this unit answers, also on servers that a former unit made. Runs inside the flip. */
+  /** From now on, this unit answers, including on servers created by an old unit. Runs inside the flip. */
   adopt(catalog: Catalog): void {
     this.#catalog = catalog
     for (const live of this.#hub.live) this.#bind(live)
@@ -54,7 +54,7 @@ export class ServingUnit {
     return mcp
   }
 
-  /** A server that stays with its client until either closes it. */
+  /** A long-lived server, until either side closes it. */
   lasting(context: McpRequestContext, principal = principalOf(context.authInfo)): { mcp: McpServer; live: LiveServer } {
     const mcp = this.#make()
     const live = newLive(mcp, context, principal)
@@ -69,7 +69,7 @@ export class ServingUnit {
     return { mcp, live }
   }
 
-  /** Returns the lists that differ from those at the last call; none at the first. */
+  /** Notifies clients of every list that differs from the last announced one. */
   changedLists(): readonly (keyof CatalogFingerprint)[] {
     if (this.#catalog === null) return []
     const now = fingerprint(this.#catalog)
@@ -90,14 +90,14 @@ export class ServingUnit {
     else this.#notifier?.resourceUpdated(change.uri)
   }
 
-  /** A session's client calls with what it may have now. */
+  /** A session's client calls with its current rights. */
   identify(live: LiveServer, principal: McpPrincipal): void {
     if (live.principal === principal) return
     live.principal = principal
     this.#bind(live)
   }
 
-  /** Starts notices for a client, with those that it missed. */
+  /** Starts notifications for a client, beginning with missed ones. */
   resume(live: LiveServer): void {
     const missed = [...live.missed.values()]
     live.missed.clear()
@@ -122,7 +122,7 @@ export class ServingUnit {
     bindHandlers(server, { catalog: () => this.#current(), principal, subscriptions, mint })
   }
 
-  /** The catalog that serves now. */
+  /** The current catalog. */
   get catalog(): Catalog {
     return this.#current()
   }
@@ -143,7 +143,7 @@ function newLive({ server }: McpServer, { era }: McpRequestContext, principal: M
 }
 
 function concerns({ era, subscriptions }: LiveServer, change: McpChange): boolean {
-  // In the modern era the SDK knows who subscribed to what.
+  // With the 2026 protocol, the SDK tracks subscriptions.
   return change.kind !== 'resource' || era === 'modern' || subscriptions.has(change.uri)
 }
 
@@ -154,7 +154,7 @@ async function send({ server }: LiveServer, change: McpChange): Promise<void> {
   return server.sendResourceUpdated({ uri: change.uri })
 }
 
-/** The SDK checks `Mcp-Param-*` headers against the schemas of the server's own registry; ours is the catalog. */
+/** The SDK checks `Mcp-Param-*` headers against its own registry; ours is the catalog. */
 class CatalogServer extends McpServer {
   readonly #catalog: () => Catalog
 

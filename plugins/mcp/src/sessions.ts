@@ -11,13 +11,13 @@ import type { ServingUnit } from './serving.ts'
 
 export interface SessionLimits {
   readonly max_sessions: number
-  /** Milliseconds without an exchange after which a session is forgotten. */
+  /** Idle time in milliseconds after which a session is dropped. */
   readonly session_idle_ms: number
 }
 
 const SESSION_HEADER = 'mcp-session-id'
 
-/** Sessions of the 2025 protocol over HTTP: what a client needs that asks, subscribes and is asked back. */
+/** 2025 sessions over HTTP: they allow subscriptions and requests to the client. */
 export class HttpSessions {
   readonly #hub: McpHub
   readonly #unit: ServingUnit
@@ -29,7 +29,7 @@ export class HttpSessions {
     this.#limits = limits
   }
 
-  /** Whether a request belongs to a session or asks for one. */
+  /** True if a request belongs to a session or initializes one. */
   takes(request: Request, body: unknown): boolean {
     return request.headers.has(SESSION_HEADER) || isInitializeRequest(body)
   }
@@ -38,7 +38,7 @@ export class HttpSessions {
     const id = request.headers.get(SESSION_HEADER)
     if (id === null) return this.#begin(request, options)
     const session = this.#hub.sessions.get(id)
-    // A session of another principal is as unknown as one that ended.
+    // A session of another principal is reported as unknown, like an ended one.
     if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
       return refuse(404, -32_001, 'Session not found')
     }
@@ -54,7 +54,7 @@ export class HttpSessions {
     }
   }
 
-  /** Ends the notification streams; their clients open new ones, with whichever unit serves then. */
+  /** Ends the notification streams; their clients reconnect to the serving unit. */
   endStreams(): void {
     for (const session of this.#hub.sessions.values()) {
       session.transport.closeStandaloneSSEStream()
@@ -82,7 +82,7 @@ export class HttpSessions {
     }
     await mcp.connect(transport)
     const response = await transport.handleRequest(request, options)
-    // An initialize that was refused leaves no session behind.
+    // A refused initialize creates no session.
     if (transport.sessionId === undefined) await mcp.close()
     return response
   }
@@ -92,7 +92,7 @@ export class HttpSessions {
     const ended = (): void => {
       session.open -= 1
       session.lastUsed = Date.now()
-      // The client may have opened another stream in the meantime.
+      // The client may have opened another stream meanwhile.
       if (session.stream === request) stopListening(session)
     }
     try {
@@ -108,7 +108,7 @@ export class HttpSessions {
     }
   }
 
-  /** Drops the session that has been idle for longest; false when every one is in use. */
+  /** Drops the session with the longest idle time; false if all are in use. */
   #makeRoom(): boolean {
     const { sessions } = this.#hub
     if (sessions.size < this.#limits.max_sessions) return true

@@ -25,7 +25,7 @@ export async function serveTerminal(
   io.signal.removeEventListener('abort', onAbort)
 }
 
-/** Asked when the client opens: by then another unit may serve than the one that the connection began with. */
+/** Resolved when the client initializes: another unit may serve by then. */
 function currentOwner({ owner }: McpHub): HubOwner {
   if (owner === null) throw new Error('asked before the first generation')
   return owner

@@ -3,8 +3,8 @@ import type { McpCall, McpInputRequired } from '@svc/contracts'
 
 /** A call of a tool over any surface. */
 export interface ToolCall extends McpCall {
-  /** Whether the client has left. */
+  /** True if the client has disconnected. */
   readonly cancelled: boolean
-  /** The wire form of what a tool needs from its client. Rejects where there is no client that could be asked. */
+  /** Requests input from the client, in wire form. Rejects if there is no client to ask. */
   seal(required: McpInputRequired): Promise<InputRequiredResult>
 }

@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isSvcError, type JsonSchema, type McpExposure } from '@svc/plugin-sdk'
 import { errorFacts } from './tool.ts'
 
-/** Answer of tools with the result form `tool-result`, failures included. */
+/** Result of tools with the form `tool-result`, for successes and failures. */
 export interface ToolResult {
   readonly success: boolean
   readonly data?: unknown
@@ -27,7 +27,7 @@ export function toolResultSchema(output: JsonSchema, { meta, answer }: McpExposu
     },
     required: ['success'],
     additionalProperties: false,
-    // References within the output are written from the root of the schema.
+    // References in the output schema are rebased to the root.
     ...($defs === undefined ? {} : { $defs })
   } as NonNullable<Tool['outputSchema']>
 }
@@ -61,7 +61,7 @@ export function failed(error: unknown): CallToolResult {
   )
 }
 
-/** The text is made on first use: not every surface shows it. */
+/** The text is created on first use: not every surface shows it. */
 function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallToolResult {
   return {
     get content() {

@@ -4,30 +4,30 @@ import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Guarded } from './principal.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** A tool as the server deals with it, whatever stands behind it. */
+/** A tool as the server sees it, independent of its implementation. */
 export interface ToolEntry extends Guarded {
   readonly name: string
   readonly unit: UnitView
-  /** As `tools/list` shows it. */
+  /** Its entry in `tools/list`. */
   readonly listing: Tool
-  /** Further names that are answered and not listed. */
+  /** Aliases, which are callable but not listed. */
   readonly aliases: readonly string[]
   readonly lane: string | null
   readonly tier: string
-  /** Whether a caller with the gateway's read role may have it. */
+  /** True if callers with the gateway's read role may use it. */
   readonly readRole: boolean
   readonly requires: McpClientCapabilities
   available(): boolean
-  /** Never rejects for what the tool itself does: failures are results with `isError`. */
+  /** Never rejects for errors of the tool: failures are results with `isError`. */
   run(args: Record<string, unknown>, call: ToolCall): Promise<CallToolResult | InputRequiredResult>
 }
 
-/** MCP wants an object schema at the root of a tool's input. */
+/** MCP requires an object schema at the root of a tool's input. */
 export function objectSchema(schema: Readonly<Record<string, unknown>>): Tool['inputSchema'] {
   return (schema.type === 'object' ? schema : { ...schema, type: 'object' }) as Tool['inputSchema']
 }
 
-/** Makes the result of an error: code, message and next step for a model; `_meta` has them for programs. */
+/** Converts an error to a result: code, message and next step as text for a model, and in `_meta` for programs. */
 export function errorResult(error: unknown): CallToolResult {
   const known = isSvcError(error) ? error : null
   const message = error instanceof Error ? error.message : String(error)

@@ -5,7 +5,7 @@ import type { ToolCall } from './tool-call.ts'
 const NO_INPUTS: McpInputs = { elicited: () => undefined, sampled: () => undefined, roots: () => undefined }
 const NEVER = new AbortController().signal
 
-/** A call by another surface, which has no client that could be asked or told of anything but progress. */
+/** A call by another surface, whose client receives progress but cannot be asked. */
 export class DirectCall implements ToolCall {
   readonly principal: McpPrincipal
   readonly protocolVersion = '2026-07-28'

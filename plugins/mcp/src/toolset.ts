@@ -6,7 +6,7 @@ import { maySeeTool } from './principal.ts'
 import { errorResult, type ToolEntry } from './tool.ts'
 import { DirectCall } from './toolset-call.ts'
 
-/** The tools of the generation that serves, for another surface. */
+/** The tools of the serving generation, for another surface. */
 export class CatalogToolset implements McpToolset {
   readonly #catalog: () => Catalog
   readonly #listeners: McpHub['toolListeners']
@@ -40,7 +40,7 @@ export class CatalogToolset implements McpToolset {
   }
 
   onChange(listener: () => void): () => void {
-    // A function that is registered twice has two registrations, which end separately.
+    // A function registered twice has two registrations with separate lifetimes.
     const registered = (): void => listener()
     this.#listeners.add(registered)
     return () => this.#listeners.delete(registered)
@@ -59,7 +59,7 @@ function capabilityNeeded({ name }: ToolEntry, capability: string): Error {
 
 const listings = new WeakMap<ToolEntry, McpToolListing>()
 
-/** Kept: every generation has nearly the same tools. */
+/** Cached: consecutive generations have nearly the same tools. */
 function listingOf(tool: ToolEntry): McpToolListing {
   const known = listings.get(tool)
   if (known !== undefined) return known

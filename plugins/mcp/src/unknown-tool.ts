@@ -2,11 +2,12 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcon
 import { mcpErrors } from './errors.ts'
 import { failed } from './tool-result.ts'
 
-/** How this product's own tools are named. */
+/** Name pattern of this product's tools. */
 const OWN = /^(?:svc_|task_status$)/
 
 /**
- * Answers a call that names no tool. For a name of this product the answer has the envelope of its tools. Throws the protocol's error for any other name.
+ * Answers a call of an unknown tool. For a name of this product, the answer has the envelope of its tools. Throws the
+ * protocol's error for any other name.
  */
 export function unknownTool(name: string): CallToolResult {
   if (!OWN.test(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)

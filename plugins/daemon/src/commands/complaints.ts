@@ -1,4 +1,4 @@
-/** Lines of the level error and above in a log of JSON lines, each told once, with the plugin where the text does not name it. */
+/** Distinct lines of level error and above in a JSON log, with the plugin unless the text names it. */
 export function complaintsOf(log: string): string[] {
   const told = log.split('\n').flatMap(line => complaint(line) ?? [])
   return [...new Set(told)]
@@ -13,7 +13,7 @@ function complaint(line: string): string | undefined {
     if (typeof level !== 'number' || level < ERROR_LEVEL || typeof msg !== 'string') return undefined
     return typeof plugin !== 'string' || msg.startsWith(`${plugin}:`) ? msg : `${plugin}: ${msg}`
   } catch {
-    // Half a line, or output of another program.
+    // A partial line, or output of another program.
     return undefined
   }
 }

@@ -7,7 +7,7 @@ export const LINES = 50
 const wait = (what: string, milliseconds: number) =>
   t.integer({ default: milliseconds, minimum: 0, description: `Milliseconds to wait ${what}` })
 
-/** Commands for the daemon of a project. They work with an invalid configuration. */
+/** Commands for a project's daemon. They also work with an invalid configuration. */
 export const startDescriptor: CommandDescriptor = {
   command: 'daemon start',
   summary: 'Start the daemon of this project in the background',

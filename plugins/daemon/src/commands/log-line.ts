@@ -10,7 +10,7 @@ const LEVELS: Readonly<Record<number, string>> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers a terminal may come from a client
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
-/** A line of the log for a person. What is no entry of the log, such as the last words of a runtime, stays as it is. */
+/** Formats a log line for a terminal. Lines in another format, such as a runtime's last output, stay unchanged. */
 export function logLine(line: string): string {
   return render(line).replace(CONTROL, '')
 }

@@ -15,7 +15,7 @@ export interface LogsInput {
 const STEP_MS = 100
 const CHUNK = 65_536
 
-/** Prints the last lines of the log, and goes on with `follow` until it is interrupted. Throws `DMN_NO_LOG`. */
+/** Prints the last lines of the log; with `follow`, continues until interrupted. Throws `DMN_NO_LOG`. */
 export async function daemonLogs({ root }: Place, { lines, follow }: LogsInput, io: CommandIo): Promise<number> {
   const path = logPath(root)
   const show = (line: string): void => void io.stdout.write(`${io.json ? line : logLine(line)}\n`)
@@ -35,7 +35,7 @@ export async function daemonLogs({ root }: Place, { lines, follow }: LogsInput, 
   return 0
 }
 
-/** The last whole lines, those of the log before among them, and where the last one ends; null where there is no log. */
+/** The last complete lines, including the previous log file, and the end offset; null without a log. */
 async function lastLines(
   path: string,
   count: number
@@ -71,7 +71,7 @@ async function tail(path: string, count: number): Promise<{ readonly lines: stri
 
 const NEWLINE = 10
 
-/** Reads what is appended, also across a rotation of the file. */
+/** Reads appended data, across rotations of the file. */
 class Follower {
   readonly #path: string
   #at: number

@@ -1,7 +1,7 @@
 import type { DaemonState } from '@svc/contracts'
 import type { CommandIo } from '@svc/plugin-sdk'
 
-/** One document for programs, or one sentence for people. */
+/** Prints one JSON document, or one sentence. */
 export function report(io: CommandIo, document: object, text: string): void {
   io.stdout.write(`${io.json ? JSON.stringify(document) : text}\n`)
 }

@@ -20,14 +20,16 @@ export interface StartInput {
   readonly only: readonly string[]
 }
 
-/** Milliseconds between two looks. */
+/** Poll interval in milliseconds. */
 const STEP_MS = 50
-/** Bytes of the log that are shown of a daemon that did not start. */
+/** Bytes shown of the log of a daemon that did not start. */
 const LAST_WORDS = 4_000
-/** A process that finds the repository held ends: it was started to be the daemon, and nothing else. */
+/** A process that loses the race for the repository ends: it has no other purpose. */
 const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
 
-/** Starts the daemon unless one runs, and waits until it answers. Of several that start it at once one does, and all wait. */
+/**
+ * Starts the daemon unless it runs, and waits until it answers. Of concurrent starters, one starts it and all wait.
+ */
 export async function daemonStart(place: Place, input: StartInput, io: CommandIo): Promise<number | ServeInstead> {
   if (parseAddress(place.socket).kind === 'stdio') throw withoutPeer()
   const { root } = place
@@ -51,7 +53,7 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
         )
       }
       if (launched !== null && launched.process.ending() !== null) {
-        // Another one was quicker, and is on its way.
+        // Another process was faster, and is starting it.
         if (found.kind !== 'silent') throw failed(place, launched)
         launched = null
       }
@@ -65,7 +67,7 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
   }
 }
 
-/** The right to start the daemon, which one process has. */
+/** The lock for starting the daemon. */
 class StartLock {
   readonly #path: string
   readonly #text = JSON.stringify(ownIdentity())
@@ -95,7 +97,7 @@ async function lives(text: string): Promise<boolean> {
 
 interface Launched {
   readonly process: DetachedProcess
-  /** Bytes that the log had before. */
+  /** Size of the log before the start. */
   readonly before: number
 }
 
@@ -119,7 +121,7 @@ function pluginsOf({ only }: StartInput): string[] {
   return only.length === 0 || only.includes('daemon') ? [...only] : [...only, 'daemon']
 }
 
-/** With what did not come up, though the daemon did: a plugin with wrong settings, for example. */
+/** With the plugins that failed to start, for example because of wrong settings. */
 function told(io: CommandIo, state: DaemonState, started: boolean, problems: readonly string[] = []): number {
   const { pid, socket, repository_id } = state
   report(

@@ -4,7 +4,7 @@ import { type DaemonLook, look } from './look.ts'
 import type { Place } from './place.ts'
 import { describe, duration, report } from './report.ts'
 
-/** As the Linux Standard Base has them for `status`: 1 dead and its file is there, 3 not running, 4 unknown. */
+/** Exit codes of the Linux Standard Base for `status`: 1 dead with a stale file, 3 not running, 4 unknown. */
 const EXIT: Readonly<Record<DaemonLook['kind'], number>> = { running: 0, stale: 1, stopped: 3, silent: 4 }
 
 export async function daemonStatus({ root, version }: Place, io: CommandIo): Promise<number> {

@@ -24,10 +24,12 @@ export interface StopInput {
 }
 
 const STEP_MS = 50
-/** Milliseconds in which the system takes a process away that was killed. */
+/** Time for the system to remove a killed process, in milliseconds. */
 const KILLED_MS = 10_000
 
-/** Signals the daemon to stop and waits for its end. Succeeds when none runs. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`. */
+/**
+ * Signals the daemon to stop and waits for its end. Succeeds if none runs. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`.
+ */
 export async function daemonStop({ root }: Place, input: StopInput, io: CommandIo): Promise<number> {
   const found = await look(root)
   if (found.kind === 'stopped') {
@@ -54,7 +56,7 @@ export async function daemonStop({ root }: Place, input: StopInput, io: CommandI
   return done(io, state, true)
 }
 
-/** Whether its number means the same process here as where it was written. */
+/** True if its process id has the same meaning here as where it was written. */
 function isNear(state: DaemonState): boolean {
   if (daemonPresence(state) === 'alive') return true
   return state.process_start === null && (state.host === null || state.host === hostname())
@@ -77,14 +79,14 @@ async function hasEnded(state: DaemonState, milliseconds: number, stop: AbortSig
   }
 }
 
-/** Takes the place of what a dead daemon left, which only one can, and gives it up. */
+/** Claims the file of a dead daemon, which only one process can, and removes it. */
 async function clear(root: string, state: DaemonState | null): Promise<void> {
   const path = daemonStatePath(root)
   const text = JSON.stringify({ stopping: ownIdentity() })
   const holder = await claim(path, text, async found => isAnother(found, state))
   if (holder !== null) return
   await release(path, text)
-  // A daemon that starts removes it by itself, if it wants the same one.
+  // A starting daemon replaces it itself.
   if (state?.socket.startsWith('/') && !(await probeDaemon(state))) await unlink(state.socket).catch(() => undefined)
 }
 

@@ -4,9 +4,9 @@ import type { Exchange } from '../exchange.ts'
 /** A route that the http plugin answers itself. Its path is known to every load balancer, monitor or browser. */
 export interface BuiltIn {
   readonly path: string
-  /** Whether it answers without a token. */
+  /** True if it answers without a token. */
   readonly open: boolean
-  /** Whether only the main listener serves it. */
+  /** True if only the main listener serves it. */
   readonly mainOnly: boolean
   answer(exchange: Exchange): Answer | Promise<Answer>
 }

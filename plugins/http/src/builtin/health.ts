@@ -2,7 +2,7 @@ import type { GenerationView } from '@svc/contracts'
 import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
 
-/** Says that the process serves, and nothing about whether what it serves works: that is /ready. */
+/** Reports that the process serves; /ready reports whether its parts work. */
 export function healthRoute(version: string, generation: GenerationView): BuiltIn {
   return {
     path: '/health',

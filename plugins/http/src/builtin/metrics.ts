@@ -15,7 +15,10 @@ export interface MetricsParts {
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
 }
 
-/** This plugin's registry, what the kernel counts of every plugin, and what other plugins add. One that fails costs its own lines only. */
+/**
+ * Metrics of this plugin, of the kernel for every plugin, and of other plugins. A failing source only
+ * loses its own lines.
+ */
 export function metricsRoute(generation: GenerationView, { registry, report, admin }: MetricsParts): BuiltIn {
   const others = generation.items(metricsText)
   const own = `# HELP svc_generation Generation that serves.\n# TYPE svc_generation gauge\nsvc_generation ${generation.id}\n`

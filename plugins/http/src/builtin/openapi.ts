@@ -3,7 +3,7 @@ import type { GenerationView } from '@svc/contracts'
 import { describeApi } from '../openapi.ts'
 import type { Answer, BuiltIn } from './built-in.ts'
 
-/** The API of one generation, described on the first question. */
+/** The API of one generation, built on the first request. */
 export function openApiRoute(generation: GenerationView, options: Parameters<typeof describeApi>[1]): BuiltIn {
   let known: { readonly body: string; readonly etag: string } | undefined
   return {

@@ -40,7 +40,7 @@ const FAMILIES: readonly Family[] = [
   }
 ]
 
-/** Counters of the kernel for every plugin, as Prometheus text. Names of plugins need no escaping. */
+/** The kernel's counters for every plugin, as Prometheus text. Names of plugins need no escaping. */
 export function pluginMetrics({ units }: GenerationView): string {
   return FAMILIES.map(({ name, type, help, read }) => {
     const samples = [...units.values()].map(unit => `${name}{plugin="${unit.name}"} ${read(unit)}\n`)

@@ -17,13 +17,13 @@ const CHECK_TIMEOUT_MS = 5_000
 export interface ReadyParts {
   readonly report: Report
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
-  /** Whether an invalid plugin makes the answer 503. */
+  /** True if an invalid plugin makes the answer 503. */
   readonly requiresPlugins: boolean
 }
 
 /**
- * 200 when every readiness check passes, else 503. An anonymous caller sees only the status; others see the checks with their
- * details, the fields that they add, and the invalid plugins.
+ * 200 when every readiness check passes, else 503. An anonymous caller sees only the status; others also see the checks
+ * with details and additional fields, and the invalid plugins.
  */
 export function readyRoute(generation: GenerationView, { report, admin, requiresPlugins }: ReadyParts): BuiltIn {
   return {

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Role } from './role.ts'
 
-/** The tokens of both roles. Digests are compared, in constant time, so that neither length nor content shows. */
+/** The tokens of both roles. Compares digests in constant time, so that neither length nor content leaks. */
 export class BearerTokens {
   readonly #write: Buffer | null
   readonly #read: Buffer | null
@@ -11,7 +11,7 @@ export class BearerTokens {
     this.#read = read === undefined ? null : digest(read)
   }
 
-  /** Whether callers have to show one. */
+  /** True if callers must present a token. */
   get required(): boolean {
     return this.#write !== null || this.#read !== null
   }

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
-/** Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, all of which one client may use. */
+/**
+ * Returns the rate key of a client: its IPv4 address, or the /64 prefix of its IPv6 address, which one client may own.
+ */
 export function clientKey(request: IncomingMessage, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? forwardedAddress(request.headers['x-forwarded-for']) : null
   return keyOf(forwarded ?? request.socket.remoteAddress ?? '')
 }
 
-/** The first address of the header, which the proxy nearest to the client wrote; null where it is none. */
+/** The first address of the header, as the proxy writes it; null if invalid. */
 function forwardedAddress(header: string | string[] | undefined): string | null {
   const [first = ''] = String(header ?? '').split(',', 1)
   const text = first.trim()

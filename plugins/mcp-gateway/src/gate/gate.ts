@@ -7,10 +7,10 @@ import { OriginGuard } from './origin-guard.ts'
 import { HOST_DENIED, HTTPS_REQUIRED, ORIGIN_DENIED, type Refusal, tooMany, UNAUTHORIZED } from './refusal.ts'
 import type { Role } from './role.ts'
 
-/** Part of the gateway that a request is for; it decides on the checks. */
+/** Part of the gateway that a request addresses; determines the checks. */
 export type Zone =
   | 'tools'
-  /** Without data of the project: the page before a token was entered. */
+  /** Without project data: the page before a token is entered. */
   | 'open'
   | 'health'
 
@@ -19,13 +19,13 @@ export type Verdict = { readonly role: Role; readonly refusal: null } | { readon
 const WRITE: Verdict = { role: 'write', refusal: null }
 const READ: Verdict = { role: 'read', refusal: null }
 
-/** Asks everything of a request that is asked before its body is read: origin, token, HTTPS, rate. */
+/** All checks before the body is read: origin, token, HTTPS, rate. */
 export class Gate {
   readonly tokens: BearerTokens
   readonly #settings: Settings
   readonly #origins: OriginGuard
   readonly #buckets: TokenBuckets
-  /** Of wrong tokens, so that guessing is not quicker than asking; those of others behind the same address cost it nothing. */
+  /** Limit for wrong tokens, so that guessing is slow; it does not affect other clients at the same address. */
   readonly #guesses: TokenBuckets
 
   /** Throws `GWY_ORIGIN_INVALID`. */
@@ -38,7 +38,7 @@ export class Gate {
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
-    // Health probes may call from anywhere, under any name; the answer holds no data.
+    // Health probes may come from anywhere, with any Host header; the answer holds no data.
     const origin = zone === 'health' ? null : this.#checkOrigin(request)
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
@@ -50,8 +50,8 @@ export class Gate {
   }
 
   /**
-   * A handshake. The role is null where the first message has to bring the token, since a page cannot set the header. Who is no
-   * page says so by a token in the header, or by an origin.
+   * Checks a websocket handshake. The role is null if the first message must contain the token, since a page cannot set
+   * the header. A client without an Origin header must send a token in the header.
    */
   checkUpgrade(request: IncomingMessage): { readonly role: Role | null; readonly refusal: Refusal | null } {
     const refused = (refusal: Refusal) => ({ role: null, refusal })
@@ -68,7 +68,7 @@ export class Gate {
     return clientKey(request, this.#settings.trust_x_forwarded_for)
   }
 
-  /** Whether a message of a client is within its rate. */
+  /** True if a message of a client is within its rate limit. */
   admitsMessage(client: string): boolean {
     return this.#buckets.take(client) === 0
   }

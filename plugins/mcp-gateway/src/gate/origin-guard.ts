@@ -1,19 +1,18 @@
 import { isIP } from 'node:net'
 import { gatewayErrors } from '../errors.ts'
 
-/** Of pages of this machine, whatever their port. */
+/** Origins of pages on this machine, with any port. */
 const LOCAL_ORIGIN = /^https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Holds requests that a page in a browser makes against pages elsewhere, also where DNS has been made to point their name at
- * this machine.
+ * Refuses requests from pages of other origins, including DNS rebinding.
  */
 export class OriginGuard {
   readonly #loopback: boolean
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
 
-  /** `host`: what is bound. Throws `GWY_ORIGIN_INVALID`. */
+  /** `host`: the bind address. Throws `GWY_ORIGIN_INVALID`. */
   constructor(host: string, origins: readonly string[]) {
     const parsed = origins.map(parseOrigin)
     this.#loopback = isLoopback(host)
@@ -25,7 +24,7 @@ export class OriginGuard {
     this.#origins = new Set(parsed.map(({ origin }) => origin))
   }
 
-  /** A server on loopback answers only to the names of this machine. */
+  /** A server on loopback accepts only the names of this machine. */
   admitsHost(header: string | undefined): boolean {
     if (!this.#loopback) return true
     if (header === undefined) return false
@@ -36,7 +35,7 @@ export class OriginGuard {
   /** `host`: the Host header. */
   admitsOrigin(origin: string, host: string | undefined): boolean {
     if (LOCAL_ORIGIN.test(origin) || this.#origins.has(origin.toLowerCase())) return true
-    // The page came from here, by an address that no name was made to point at.
+    // Same origin, at an address that DNS rebinding cannot produce.
     return host !== undefined && isAddress(host) && (origin === `http://${host}` || origin === `https://${host}`)
   }
 }
@@ -54,7 +53,7 @@ function parseOrigin(text: string): URL {
   )
 }
 
-/** Whether a bind address or host name means only this machine. */
+/** True if a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

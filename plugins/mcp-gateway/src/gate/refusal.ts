@@ -1,4 +1,4 @@
-/** How a request is answered that may not pass. */
+/** Answer to a refused request. */
 export interface Refusal {
   readonly status: number
   /** JSON: `{ "error": text }`. */

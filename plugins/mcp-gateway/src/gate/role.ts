@@ -1,2 +1,2 @@
-/** Rights of a caller: every allowed tool, or those for readers. */
+/** Rights of a caller: all allowed tools, or those of the read role. */
 export type Role = 'write' | 'read'

@@ -21,15 +21,17 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-cache',
-  // The page stands one level above its worker.
+  // The page is one level above its worker.
   'service-worker-allowed': '/v1/mobile'
 }
 
-/** The page, and what a browser needs to install it, by path. `folder`: where the files lie, with a slash at the end. */
+/**
+ * The page and its installation files, by path. `folder`: location of the files, with a trailing slash.
+ */
 export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, MobileFile>> {
   const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
   const [frame, style, script] = await Promise.all([read('index.html'), read('page.css'), read('page.mjs')])
-  // A function in place of a text: `$` has a meaning in the latter.
+  // A replacement function, because `$` has a meaning in replacement texts.
   const body = frame.replace(STYLE, () => style).replace(SCRIPT, () => script)
   const assets = await Promise.all(
     ASSETS.map(async ({ path, file, type }) => [path, { type, body: await read(file), headers: HEADERS }] as const)
@@ -42,7 +44,7 @@ export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, Mobi
   return new Map([['/v1/mobile', page], ...assets])
 }
 
-/** Allows the inline style and script of the page and no others, and connections to this server only. */
+/** Allows only the inline style and script of the page, and connections to this server. */
 function policy(style: string, script: string): string {
   return [
     "default-src 'none'",

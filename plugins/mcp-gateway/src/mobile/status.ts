@@ -1,7 +1,7 @@
 import type { Role } from '../gate/role.ts'
 import type { ToolCaller, ToolDesk } from '../tools/tool-desk.ts'
 
-/** Makes the answer of `GET /v1/mobile/status`; null for parts that this caller cannot have. */
+/** Builds the answer of `GET /v1/mobile/status`; null for parts that this caller may not see. */
 export async function mobileStatus(desk: ToolDesk, role: Role, caller: ToolCaller) {
   const ask = async (name: string): Promise<unknown> =>
     desk.has(role, name) ? (await desk.call(role, name, {}, caller)).result : null

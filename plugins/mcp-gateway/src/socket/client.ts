@@ -7,29 +7,29 @@ import type { ToolCallBody } from '../json-body.ts'
 import type { ToolDesk } from '../tools/tool-desk.ts'
 import { type ClientMessage, isBad, type MessageId, readMessage, serverMessage } from './message.ts'
 
-/** Bytes that may wait for a client to read them. */
+/** Maximum buffered bytes of a client. */
 const MAX_BUFFERED_BYTES = 1_048_576
-/** Calls of one client at once. */
+/** Maximum concurrent calls of one client. */
 const MAX_CALLS = 32
-/** Milliseconds that a client has to show its token, and to answer the end. */
+/** Time limit for a client's token, and for its close frame, in milliseconds. */
 const AUTH_MS = 10_000
 const FAREWELL_MS = 5_000
 const UNAUTHORIZED = 4401
-/** Of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
+/** Close codes: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
 const POLICY_VIOLATION = 1008
 const RESTARTS = 1012
 
-/** A caller that may use this tool gets the events of the orchestrator. */
+/** Callers that may use this tool receive the orchestrator's events. */
 const EVENTS_NEED = 'svc_orchestrator_status'
 
 export interface ClientParts {
   readonly gate: Gate
   readonly desk: ToolDesk
-  /** Key of the client for its rate. */
+  /** Rate key of the client. */
   readonly key: string
-  /** Null until the first message has shown a token. */
+  /** Null until the first message with a valid token. */
   readonly role: Role | null
-  /** A call begins, which the gateway is not replaced before the end of. Ends with the function returned. */
+  /** Reports a running call, which keeps the gateway alive during a replacement. The returned function ends it. */
   work(): () => void
   onClose(): void
 }
@@ -49,7 +49,7 @@ export class SocketClient {
     this.#socket = socket
     this.#parts = parts
     this.#role = parts.role
-    // One for each call.
+    // One controller per call.
     setMaxListeners(0, this.#left.signal)
     this.#authTimer = this.#role === null ? setTimeout(() => this.#refuse(), AUTH_MS).unref() : null
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
@@ -65,12 +65,12 @@ export class SocketClient {
     })
   }
 
-  /** An event, as the text of its message. */
+  /** Sends an event, serialised. */
   tell(text: string): void {
     if (this.#role !== null && this.#parts.desk.has(this.#role, EVENTS_NEED)) this.#send(text)
   }
 
-  /** A client that has not answered the last time is gone. */
+  /** A client that did not answer the last ping is dead. */
   beat(): void {
     if (!this.#hasAnswered) {
       this.#socket.terminate()
@@ -80,7 +80,7 @@ export class SocketClient {
     this.#socket.ping()
   }
 
-  /** Takes no more, and ends when its calls have. */
+  /** Accepts no more calls, and closes after the running ones. */
   retire(): void {
     this.#retiring = true
     if (this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
@@ -122,7 +122,7 @@ export class SocketClient {
     if (message.type === 'list_tools') {
       this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.desk.names(role) })
     } else if (message.type === 'call_tool') void this.#call(message.id, message.call, role)
-    // A client that has shown a token need not show it again.
+    // An authenticated client needs no further token.
   }
 
   async #call(id: MessageId | undefined, { name, args }: ToolCallBody, role: Role): Promise<void> {
@@ -150,7 +150,7 @@ export class SocketClient {
 
   #send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    // A client that does not read cannot get an error.
+    // A client that does not read cannot receive an error.
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) this.#socket.terminate()
     else this.#socket.send(text)
   }
@@ -164,7 +164,7 @@ export class SocketClient {
   }
 }
 
-/** The text of a failure, which every form of result has. */
+/** The text of a failure, present in every form of result. */
 function errorOf(result: unknown): string {
   const { error } = (result ?? {}) as { readonly error?: unknown }
   return typeof error === 'string' ? error : 'the tool failed'

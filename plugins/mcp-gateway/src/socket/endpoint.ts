@@ -14,7 +14,7 @@ import { serverMessage } from './message.ts'
 const RETIRED = refusal(503, 'the gateway is replaced')
 const FULL = refusal(503, 'too many websockets are open')
 
-/** Takes the handshakes at `/v1/ws`, and has the sockets that are open. */
+/** Accepts handshakes at `/v1/ws`, and owns the open sockets. */
 export class SocketEndpoint implements HttpUpgrade {
   readonly listener = LISTENER
   readonly path = '/v1/ws'
@@ -23,7 +23,7 @@ export class SocketEndpoint implements HttpUpgrade {
   readonly #most: number
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_BODY_BYTES, clientTracking: false })
   readonly #clients = new Set<SocketClient>()
-  /** Handshakes whose socket is not there yet count as well. */
+  /** Handshakes without a socket yet count as well. */
   #open = 0
   #retired = false
   /** This plugin's unit, once it serves. */
@@ -73,7 +73,7 @@ export class SocketEndpoint implements HttpUpgrade {
     for (const client of this.#clients) client.beat()
   }
 
-  /** Ends what is open, calls under way first; clients come back to the successor. */
+  /** Closes all sockets after their running calls; clients reconnect to the successor. */
   retire(): void {
     this.#retired = true
     for (const client of this.#clients) client.retire()
@@ -86,7 +86,7 @@ export class SocketEndpoint implements HttpUpgrade {
   }
 }
 
-/** A plain HTTP answer to a handshake. */
+/** Answers a handshake with plain HTTP. */
 function answer(socket: Duplex, { status, body, headers }: Refusal): void {
   const all = {
     ...headers,

@@ -42,14 +42,14 @@ export function readMessage(text: string): ClientMessage | BadMessage {
   return { ...id, type: 'error', error: `unsupported message type: ${type.slice(0, MAX_SHOWN_CHARACTERS)}` }
 }
 
-/** Length of a client's text in an error. */
+/** Maximum length of client text in an error. */
 const MAX_SHOWN_CHARACTERS = 64
 
 export function isBad(message: ClientMessage | BadMessage): message is BadMessage {
   return 'error' in message
 }
 
-/** Makes a message of the gateway: an answer, or an event. */
+/** Builds a message of the gateway: an answer or an event. */
 export function serverMessage(
   id: MessageId | undefined,
   type: string,

@@ -8,14 +8,14 @@ import { DEFAULT_TOOLS } from './default-tools.ts'
 /** Tools of each role in one generation. */
 export interface Allowed {
   readonly principals: Readonly<Record<Role, McpPrincipal>>
-  /** Names that are allowed and that nothing offers now. */
+  /** Allowed names that no plugin offers at the moment. */
   readonly missing: readonly string[]
 }
 
 export type AllowlistSettings = Pick<Settings, 'allowed_tools' | 'read_role_allowed_tools'>
 type Generation = Pick<GenerationView, 'operations' | 'items'>
 
-/** Reads the lists against what a generation offers. */
+/** Applies the lists to the tools of a generation. */
 export function allowedTools(settings: AllowlistSettings, generation: Generation): Allowed {
   const offered = offeredNames(generation)
   const configured = settings.allowed_tools ?? DEFAULT_TOOLS
@@ -34,7 +34,7 @@ export function allowedTools(settings: AllowlistSettings, generation: Generation
 }
 
 /**
- * Names in the settings that no plugin knows are mistakes; `known` are those of tools whose plugin is off or has failed.
+ * Names unknown to all plugins are errors; `known` includes tools of plugins that are off or failed.
  * Throws `GWY_TOOL_UNKNOWN`.
  */
 export function assertKnown(settings: AllowlistSettings, generation: Generation, known: ReadonlySet<string>): void {
@@ -64,7 +64,7 @@ function hintFor(name: string, names: readonly string[]): string {
   return near ? `did you mean ${nearest}? ${see}` : see
 }
 
-/** Every name and alias with its canonical name. */
+/** Every name and alias, with its canonical name. */
 function offeredNames(generation: Generation): ReadonlyMap<string, string> {
   const names = mcpToolNames([...generation.operations.values()].map(({ descriptor }) => descriptor))
   for (const { item } of generation.items(mcpTools)) names.set(item.name, item.name)

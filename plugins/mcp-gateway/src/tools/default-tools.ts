@@ -1,4 +1,4 @@
-/** Default list of tools; those without an active plugin are left out. */
+/** Default list of tools; tools without an active plugin are left out. */
 export const DEFAULT_TOOLS: readonly string[] = [
   'chat_message',
   'plan',

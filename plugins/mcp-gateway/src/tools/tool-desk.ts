@@ -10,7 +10,7 @@ import type { Ref } from '@svc/plugin-sdk'
 import type { Role } from '../gate/role.ts'
 import type { Allowed } from './allowlist.ts'
 
-/** Answer of a call: the body over HTTP, parts of a message over websockets. */
+/** Result of a call: the body over HTTP, or members of a websocket message. */
 export interface ToolAnswer {
   readonly success: boolean
   readonly is_error: boolean
@@ -23,7 +23,7 @@ export type ToolArguments = Readonly<Record<string, unknown>>
 /** Lists and calls tools for callers of a role. */
 export class ToolDesk {
   readonly #toolset: Ref<McpToolset>
-  /** Of the generation that serves. */
+  /** Tools of the serving generation. */
   allowed: Allowed
 
   constructor(toolset: Ref<McpToolset>, allowed: Allowed) {
@@ -48,7 +48,7 @@ export class ToolDesk {
     return this.principal(role).tools?.has(name) ?? false
   }
 
-  /** Never rejects for what the tool does. */
+  /** Never rejects for errors of the tool. */
   call(role: Role, name: string, args: ToolArguments, caller: ToolCaller): Promise<ToolAnswer> {
     const call = new DeskCall(this.principal(role), caller)
     return this.#toolset.current.call(name, args, call).then(result => {
@@ -81,14 +81,14 @@ class DeskCall implements McpToolsetCall {
   }
 }
 
-/** Length of an unknown name in an error. */
+/** Maximum length of an unknown name in an error. */
 const MAX_SHOWN_CHARACTERS = 128
 
 export function failure(error: string): ToolAnswer {
   return { success: false, is_error: true, result: { error } }
 }
 
-/** The structured result; without one the blocks of content, and of a failure its text. */
+/** The structured result; without one, the content blocks, or a failure's text. */
 function answerOf(answered: McpToolsetResult): ToolAnswer {
   const { structuredContent, isError = false } = answered
   if (structuredContent !== undefined && !isError) return { success: true, is_error: false, result: structuredContent }
