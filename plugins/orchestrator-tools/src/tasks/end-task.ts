@@ -25,7 +25,7 @@ export const completeTask = defineOperation({
           },
           { additionalProperties: true }
         ),
-        { description: 'The evidence as one object; its fields win over the fields beside it.', 'x-hidden': true }
+        { description: 'The evidence as one object. Its fields win over top-level fields.', 'x-hidden': true }
       )
     )
   }),

@@ -50,7 +50,7 @@ export const protocolFields = {
   ),
   capability_requirements: t.optional(t.nullable(capabilities, { description: 'Like capabilities.', ...hidden })),
   enqueue_hints: t.optional(
-    t.nullable(hints, { description: 'Fields of the task as one object; the fields beside it win.', ...hidden })
+    t.nullable(hints, { description: 'Fields of the task as one object. Top-level fields win.', ...hidden })
   )
 }
 
