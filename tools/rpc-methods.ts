@@ -1,12 +1,19 @@
-import { type JsonSchema, type OperationDescriptor, type PluginManifest, rpcMethodNames } from '@svc/plugin-sdk'
+import {
+  type JsonSchema,
+  type OperationDescriptor,
+  type PluginManifest,
+  rpcAliases,
+  rpcMethodNames
+} from '@svc/plugin-sdk'
 
 /** Methods that peers of other programs know; `rpc.discover` lists the rest. */
 const PREFIXES = ['orch.', 'ai.plan.']
 
 interface Method {
   readonly name: string
-  /** The method that has the schemas. */
-  readonly aliasOf: string | undefined
+  /** Name of the method that this name is an alias of. */
+  readonly aliasOf?: string
+  readonly ignoresUnknown: boolean
   readonly descriptor: OperationDescriptor
 }
 
@@ -15,10 +22,14 @@ export function renderRpcMethods(manifests: readonly PluginManifest[]): string {
   const methods = manifests
     .flatMap(({ operations }) => operations)
     .flatMap(descriptor => {
-      const names = rpcMethodNames(descriptor)
-      if (!names.some(name => PREFIXES.some(prefix => name.startsWith(prefix)))) return []
-      return names.map((name, at): Method => ({ name, aliasOf: at === 0 ? undefined : names[0], descriptor }))
+      const [own] = rpcMethodNames(descriptor)
+      if (own === undefined) return []
+      const aliases = rpcAliases(descriptor.expose.rpc).map(({ name, unknownParams }): Method => {
+        return { name, aliasOf: own, ignoresUnknown: unknownParams === 'ignore', descriptor }
+      })
+      return [{ name: own, ignoresUnknown: false, descriptor }, ...aliases]
     })
+    .filter(({ name }) => PREFIXES.some(prefix => name.startsWith(prefix)))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   return `${JSON.stringify(schemaOf(methods), null, 2)}\n`
 }
@@ -37,11 +48,11 @@ function schemaOf(methods: readonly Method[]): JsonSchema {
       params: { type: 'object', default: {} }
     },
     required: ['method'],
-    allOf: methods.map(({ name, aliasOf, descriptor }) => ({
+    allOf: methods.map(({ name, descriptor }) => ({
       if: { properties: { method: { const: name } }, required: ['method'] },
       // biome-ignore lint/suspicious/noThenProperty: it is the keyword of JSON Schema
       then: {
-        properties: { params: { $ref: `#/$defs/${aliasOf ?? name}/$defs/params` } },
+        properties: { params: { $ref: `#/$defs/${name}/$defs/params` } },
         ...(Array.isArray(descriptor.input.required) && descriptor.input.required.length > 0
           ? { required: ['params'] }
           : {})
@@ -51,20 +62,15 @@ function schemaOf(methods: readonly Method[]): JsonSchema {
   }
 }
 
-function methodOf({ aliasOf, descriptor }: Method): JsonSchema {
-  const { summary, input, output, events, errors, effect, idempotent, expose } = descriptor
-  if (aliasOf !== undefined) {
-    const same = (part: string): JsonSchema => ({ $ref: `#/$defs/${aliasOf}/$defs/${part}` })
-    const parts = { params: same('params'), result: same('result'), errors: same('errors') }
-    return { description: `Alias of ${aliasOf}.`, 'x-alias-of': aliasOf, $defs: parts }
-  }
-  const isOpen = typeof expose.rpc === 'object' && expose.rpc.unknownParams === 'ignore'
+function methodOf({ aliasOf, ignoresUnknown, descriptor }: Method): JsonSchema {
+  const { summary, input, output, events, errors, effect, idempotent } = descriptor
   return {
     description: summary,
+    ...(aliasOf === undefined ? {} : { 'x-alias-of': aliasOf }),
     'x-effect': effect,
     'x-idempotent': idempotent,
     $defs: {
-      params: isOpen ? { ...input, additionalProperties: true } : input,
+      params: ignoresUnknown ? { ...input, additionalProperties: true } : input,
       result: output,
       errors: errorsOf(errors),
       ...(events === undefined ? {} : { event: events })

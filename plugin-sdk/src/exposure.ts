@@ -1,4 +1,12 @@
-import type { CliExposure, Exposure, HttpExposure, McpExposure, OperationDescriptor, RpcExposure } from './operation.ts'
+import type {
+  CliExposure,
+  Exposure,
+  HttpExposure,
+  McpExposure,
+  OperationDescriptor,
+  RpcAlias,
+  RpcExposure
+} from './operation.ts'
 
 /** The part of a descriptor that an exposure's facts depend on. */
 export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
@@ -129,8 +137,14 @@ export function rpcMethodNames({ id, expose: { rpc } }: ExposedDescriptor): read
 
 function methodNames(id: string, rpc: boolean | string | RpcExposure): readonly string[] {
   if (isOff(rpc)) return []
-  const { name = id, aliases = [] } = typeof rpc === 'object' ? rpc : { name: rpc === true ? id : (rpc as string) }
-  return [name, ...aliases]
+  if (typeof rpc !== 'object') return [rpc === true ? id : (rpc as string)]
+  return [rpc.name ?? id, ...rpcAliases(rpc).map(({ name }) => name)]
+}
+
+/** Returns the aliases of a method, those given as names included. */
+export function rpcAliases(rpc: boolean | string | RpcExposure | undefined): readonly RpcAlias[] {
+  const { aliases = [] } = typeof rpc === 'object' ? rpc : {}
+  return aliases.map(alias => (typeof alias === 'string' ? { name: alias } : alias))
 }
 
 function toolName(id: string, mcp: boolean | McpExposure | undefined): string {

@@ -27,12 +27,14 @@ export interface HttpExposure {
 export interface RpcExposure {
   /** Default: the id. */
   readonly name?: string
-  /** Further names of the same method, listed as its aliases. */
-  readonly aliases?: readonly string[]
-  /**
-   * `refuse` (the default) or `ignore`: what happens to params that the input schema does not name. Peers of another version
-   * may send some.
-   */
+  /** Further names of the same method, with the same schemas. */
+  readonly aliases?: readonly (string | RpcAlias)[]
+}
+
+/** A name that peers of another protocol or version use. */
+export interface RpcAlias {
+  readonly name: string
+  /** `refuse` (the default) or `ignore`: what happens to params that the input schema does not name. */
   readonly unknownParams?: 'refuse' | 'ignore'
 }
 

@@ -1,5 +1,5 @@
 import type { GenerationView, OperationEntry } from '@svc/contracts'
-import { defined, type JsonSchema, type OperationDescriptor, rpcMethodNames } from '@svc/plugin-sdk'
+import { defined, type JsonSchema, rpcAliases, rpcMethodNames } from '@svc/plugin-sdk'
 
 /** A method under one of its names. */
 export interface Method {
@@ -15,19 +15,21 @@ export type MethodTable = ReadonlyMap<string, Method>
 
 export function buildMethods(generation: GenerationView): MethodTable {
   const methods = [...generation.operations.values()].flatMap(entry => {
-    const names = rpcMethodNames(entry.descriptor)
-    const known = knownParams(entry.descriptor)
-    return names.map((name, at) => [name, defined({ entry, known, aliasOf: at === 0 ? undefined : names[0] })] as const)
+    const [own] = rpcMethodNames(entry.descriptor)
+    if (own === undefined) return []
+    const known = new Set(Object.keys((entry.descriptor.input.properties ?? {}) as object))
+    const aliases = rpcAliases(entry.descriptor.expose.rpc).map(
+      ({ name, unknownParams }): readonly [string, Method] => {
+        const dropped = unknownParams === 'ignore' ? { known } : {}
+        return [name, { entry, aliasOf: own, ...dropped }]
+      }
+    )
+    return [[own, { entry }] as const, ...aliases]
   })
   return new Map(methods.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function knownParams({ input, expose: { rpc } }: OperationDescriptor): ReadonlySet<string> | undefined {
-  if (typeof rpc !== 'object' || rpc.unknownParams !== 'ignore') return undefined
-  return new Set(Object.keys((input.properties ?? {}) as object))
-}
-
-/** Drops params that the method does not know, if it ignores them. */
+/** Drops params that the method does not know, if this name ignores them. */
 export function acceptedParams(params: object, { known }: Method): object {
   if (known === undefined || Object.keys(params).every(name => known.has(name))) return params
   return Object.fromEntries(Object.entries(params).filter(([name]) => known.has(name)))

@@ -8,7 +8,7 @@ export function tool(
   return { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more }
 }
 
-/** A method of the daemon's protocol, by its name there; the operation's id and `more` are its aliases. */
-export function method(name: string, id: string, ...more: readonly string[]): RpcExposure {
-  return { name: `orch.${name}`, aliases: [...more, id], unknownParams: 'ignore' }
+/** A method with its names in the daemon's protocol, whose peers may be of another version. */
+export function method(...names: readonly string[]): RpcExposure {
+  return { aliases: names.map(name => ({ name: `orch.${name}`, unknownParams: 'ignore' })) }
 }

@@ -29,7 +29,7 @@ export const spawnAgent = defineOperation({
   expose: {
     mcp: tool('spawn_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents', status: 201 },
-    rpc: method('spawn_agent', 'orchestrator.spawnAgent', 'orch.spawn_agent_ext'),
+    rpc: method('spawn_agent', 'spawn_agent_ext'),
     cli: { command: 'orch agents spawn', args: ['name'] }
   }
 })
@@ -72,7 +72,7 @@ export const retireAgent = defineOperation({
   expose: {
     mcp: tool('retire_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/retire' },
-    rpc: method('retire_agent', 'orchestrator.retireAgent'),
+    rpc: method('retire_agent'),
     cli: { command: 'orch agents retire', args: ['agent_id'], view: { text: 'message' } }
   }
 })
@@ -99,7 +99,7 @@ export const pauseAgent = defineOperation({
   expose: {
     mcp: tool('pause_agent', { answer: 'message' }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause', answer: 'message' },
-    rpc: method('pause_agent', 'orchestrator.pauseAgent'),
+    rpc: method('pause_agent'),
     cli: { command: 'orch agents pause', args: ['agent_id'], view: { answer: 'message' } }
   }
 })
@@ -121,7 +121,7 @@ export const resumeAgent = defineOperation({
   expose: {
     mcp: tool('resume_agent', { answer: 'message' }),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume', answer: 'message' },
-    rpc: method('resume_agent', 'orchestrator.resumeAgent'),
+    rpc: method('resume_agent'),
     cli: { command: 'orch agents resume', args: ['agent_id'], view: { answer: 'message' } }
   }
 })
@@ -143,7 +143,7 @@ export const drainAgent = defineOperation({
   expose: {
     mcp: tool('drain_agent'),
     http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/drain' },
-    rpc: method('drain_agent', 'orchestrator.drainAgent'),
+    rpc: method('drain_agent'),
     cli: { command: 'orch agents drain', args: ['agent_id'] }
   }
 })
@@ -163,7 +163,7 @@ export const rebalance = defineOperation({
   expose: {
     mcp: tool('rebalance'),
     http: { method: 'POST', path: '/api/orchestrator/rebalance' },
-    rpc: method('rebalance', 'orchestrator.rebalance'),
+    rpc: method('rebalance'),
     cli: { command: 'orch queue rebalance' }
   }
 })

@@ -38,7 +38,7 @@ const orchestratorStatus = defineOperation({
   expose: {
     mcp: tool('orchestrator_status', { readRole: true }),
     http: { method: 'GET', path: '/api/orchestrator/status' },
-    rpc: method('status', 'orchestrator.status'),
+    rpc: method('status'),
     cli: {
       command: 'orch status',
       view: {

@@ -34,7 +34,7 @@ export const completeTask = defineOperation({
   expose: {
     mcp: tool('complete_task', { answer }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete', answer },
-    rpc: method('complete_task', 'orchestrator.completeTask'),
+    rpc: method('complete_task'),
     cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' }, view: { answer } }
   }
 })
@@ -60,7 +60,7 @@ export const failTask = defineOperation({
   expose: {
     mcp: tool('fail_task', { answer }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/fail', answer },
-    rpc: method('fail_task', 'orchestrator.failTask'),
+    rpc: method('fail_task'),
     cli: { command: 'orch fail', args: ['task_id', 'reason'], view: { answer } }
   }
 })
@@ -82,7 +82,7 @@ export const cancelTask = defineOperation({
   expose: {
     mcp: tool('cancel_task', { answer }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel', answer },
-    rpc: method('cancel_task', 'orchestrator.cancelTask'),
+    rpc: method('cancel_task'),
     cli: { command: 'orch cancel', args: ['task_id'], view: { answer } }
   }
 })

@@ -90,7 +90,7 @@ export const submitTask = defineOperation({
   expose: {
     mcp: tool('submit_task'),
     http: { method: 'POST', path: '/api/orchestrator/tasks', status: 201 },
-    rpc: method('submit_task', 'orchestrator.submitTask'),
+    rpc: method('submit_task'),
     cli: { command: 'orch submit', args: ['description'], aliases: { priority: 'p', agent_name: 'a' } }
   }
 })

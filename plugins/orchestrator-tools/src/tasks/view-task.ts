@@ -36,7 +36,7 @@ export const taskStatus = defineOperation({
   expose: {
     mcp: tool('task_status', { aliases: ['task_status'], readRole: true, answer: 'status' }),
     http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status', answer: 'status' },
-    rpc: method('task_status', 'orchestrator.taskStatus'),
+    rpc: method('task_status'),
     cli: { command: 'orch queue status', args: ['task_id'], view: { answer: 'status' } }
   }
 })
@@ -184,7 +184,7 @@ const reorderTask = defineOperation({
   expose: {
     mcp: tool('reorder_task', { answer: 'message' }),
     http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority', answer: 'message' },
-    rpc: method('reorder_task', 'orchestrator.reorderTask'),
+    rpc: method('reorder_task'),
     cli: { command: 'orch queue reorder', args: ['task_id', 'priority'], view: { answer: 'message' } }
   }
 })
