@@ -29,8 +29,14 @@ interface Command {
   line(pattern: RegExp): Promise<string>
 }
 
+/** Another test may hold the default port of the management interface. */
+const FREE_PORT = ['--set', 'plugins.http.port=0']
+
 function svc(t: Test, folder: string, ...argv: string[]): Command {
-  const child = spawn(process.execPath, [SVC_BIN, ...argv], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [SVC_BIN, ...argv, ...FREE_PORT], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   const ended = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -103,10 +109,7 @@ t.test('svc run and svc dev show what is wrong with a program', async t => {
 
 t.test('a program that has errors when the service starts is served when they are corrected', async t => {
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
-  const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0', 'http.port=0'].flatMap(each => [
-    '--set',
-    `plugins.${each}`
-  ])
+  const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
   const served = svc(t, folder, 'serve', '--json', '--only', 'app-runtime,http', ...set)
   t.match(await served.line(/has errors/), /it is served when they are corrected/)
   await served.line(/"msg":"generation 1"/)

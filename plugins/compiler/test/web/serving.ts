@@ -17,7 +17,9 @@ export function unbuilt(): string | false {
 /** Address of the program of a project, served by a separate process. `path` answers once it is there. */
 export async function serve(t: Test, folder: string, path: string): Promise<string> {
   const port = await freePort()
-  const child = spawn(process.execPath, [SVC, 'run', 'app.vox', '--port', String(port)], { cwd: folder })
+  // Another test may hold the default port of the management interface.
+  const argv = [SVC, 'run', 'app.vox', '--port', String(port), '--set', 'plugins.http.port=0']
+  const child = spawn(process.execPath, argv, { cwd: folder })
   let told = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', chunk => {
