@@ -1,4 +1,5 @@
-import type { CapabilityHints, TaskPhase, TaskView } from './task.ts'
+import type { TaskPhase } from './task.ts'
+import type { CapabilityHints, TaskView } from './task-fields.ts'
 
 export type AgentActivity = 'writing' | 'reading' | 'executing' | 'thinking' | 'waiting_for_input' | 'idle'
 

@@ -11,7 +11,8 @@ import type {
 import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { LineageRow, Orchestrator, OrchestratorStatus, TaskFilter } from './orchestrator.ts'
 import type { Admission, Completion, SubmitOrigin, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
-import type { Attestation, Priority, TaskPhase, TaskView } from './task.ts'
+import type { Attestation, Priority, TaskPhase } from './task.ts'
+import type { TaskView } from './task-fields.ts'
 
 /**
  * Passes every call to the orchestrator that serves at that moment. The plugin provides one across its reloads; a decorator extends

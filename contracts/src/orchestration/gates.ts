@@ -1,6 +1,7 @@
 import { point } from '@svc/plugin-sdk'
 import type { TrustView } from './ledgers.ts'
-import type { Attestation, TaskView } from './task.ts'
+import type { Attestation } from './task.ts'
+import type { TaskView } from './task-fields.ts'
 
 /**
  * Gates that a task passes before it is complete. The plugin `orchestrator` contributes nine, with the orders 100 to 900. A gate that

@@ -14,7 +14,8 @@ import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { Budgets, ExecutionTimes, Trust } from './ledgers.ts'
 import type { OrchestratorPolicy } from './policy.ts'
 import type { Admission, Completion, SubmitOrigin, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
-import type { Attestation, Priority, TaskPhase, TaskStatusKind, TaskView } from './task.ts'
+import type { Attestation, Priority, TaskPhase, TaskStatusKind } from './task.ts'
+import type { TaskView } from './task-fields.ts'
 
 /** The orchestrator of this process. */
 export const orchestrator = service<Orchestrator>('orchestrator@1')

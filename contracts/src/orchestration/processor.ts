@@ -1,6 +1,7 @@
 import { point } from '@svc/plugin-sdk'
 import type { CostRecord } from './ledgers.ts'
-import type { Attestation, TaskPhase, TaskView } from './task.ts'
+import type { Attestation, TaskPhase } from './task.ts'
+import type { TaskView } from './task-fields.ts'
 
 /** A processor of tasks. Of those that take a task, the one with the highest `rank` gets it. */
 export const taskProcessors = point<TaskProcessor>('orchestrator.task-processors', { keys: item => [item.name] })

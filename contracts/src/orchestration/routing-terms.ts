@@ -1,5 +1,6 @@
 import { point } from '@svc/plugin-sdk'
-import type { CapabilityHints, FileAffinity } from './task.ts'
+import type { FileAffinity } from './task.ts'
+import type { CapabilityHints } from './task-fields.ts'
 
 /** Terms that plugins add to the routing score. Their sum is clipped to ±1,000 points. */
 export const routingTerms = point<RoutingTerm>('orchestrator.routing-terms', { keys: term => [term.name] })

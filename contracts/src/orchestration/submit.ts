@@ -1,58 +1,19 @@
 import type { Principal } from '@svc/plugin-sdk'
-import type {
-  BenchmarkTier,
-  CapabilityHints,
-  ExecutionRole,
-  FileAffinity,
-  Priority,
-  QgateContext,
-  TaskBudget,
-  TaskCategory,
-  TestDecision
-} from './task.ts'
+import type { FileAffinity, Priority, TaskCategory, TestDecision } from './task.ts'
+import type { HintFields, RequestFields } from './task-fields.ts'
 
 /** Requirements and metadata of a task in addition to its description. Everything is optional. */
-export interface EnqueueHints {
+export interface EnqueueHints extends HintFields {
   readonly task_category?: TaskCategory
-  /** 1 to 10; default 5. */
-  readonly complexity?: number
-  readonly trace_id?: string
-  readonly correlation_id?: string
-  readonly budget?: TaskBudget
-  readonly model_preference?: string
-  readonly model_override?: string
-  readonly campaign_id?: string
-  readonly benchmark_tier?: BenchmarkTier
-  readonly execution_role?: ExecutionRole
-  readonly thread_id?: string
-  readonly harness_spec_json?: string
-  readonly tool_hints?: readonly string[]
-  readonly research_hints?: readonly string[]
-  readonly required_labels?: readonly string[]
-  readonly is_detached?: boolean
-  /** The task waits, parked, for {@link Orchestrator.approve}. */
-  readonly requires_approval?: boolean
-  readonly qgate?: QgateContext
-  readonly attachment_manifest?: unknown
-  readonly active_skill?: string
-  readonly tenant_id?: string
 }
 
-export interface SubmitRequest {
+export interface SubmitRequest extends RequestFields {
   /** 1 to 131,072 bytes of UTF-8. */
   readonly description: string
   readonly files: readonly FileAffinity[]
   readonly priority?: Priority
-  /** An agent of that name, made where there is none. */
-  readonly agent_name?: string
   readonly depends_on?: readonly number[]
-  readonly capabilities?: CapabilityHints
-  readonly session_id?: string
   readonly hints?: EnqueueHints
-  readonly plan?: { readonly session_id: string; readonly node_id: string; readonly version: number }
-  readonly execution_policy_json?: string
-  /** Names of checks that a person has already made, for example `human_review_approved`. */
-  readonly approvals?: readonly string[]
 }
 
 /** Where a request comes from. A request with an origin is admitted before it becomes a task. */

@@ -44,7 +44,6 @@ export function taskStatusToWire(status: TaskStatus): TaskStatusWire {
 }
 
 export type ExecutionRole = 'planner' | 'builder' | 'verifier' | 'reproducer' | 'researcher'
-export type BenchmarkTier = 'issue_repair' | 'subsystem_regen' | 'crate_regen' | 'repo_regen'
 export type TaskPhase = 'inspect' | 'localize' | 'hypothesize' | 'act' | 'verify' | 'decide'
 export type ApprovalTier = 'AutoApprove' | 'Confirm' | 'Review' | 'Blocked'
 export type TestDecision = 'Required' | 'Deferred' | 'Skip' | 'Optional' | 'Unknown'
@@ -62,29 +61,6 @@ export type TaskCategory =
   | 'Visus'
   | 'InterAgent'
   | 'ToolOrchestration'
-
-/** Capabilities of an agent's host, or requirements of a task. A boolean that is absent is false. */
-export interface CapabilityHints {
-  readonly gpu_cuda?: boolean
-  readonly gpu_metal?: boolean
-  readonly gpu_vulkan?: boolean
-  readonly gpu_webgpu?: boolean
-  readonly npu?: boolean
-  readonly visus_eligible?: boolean
-  readonly multi_modal?: boolean
-  readonly device_class?: string
-  /** Mebibytes. */
-  readonly min_vram_mb?: number
-  readonly cpu_cores?: number
-  readonly arch?: string
-  readonly hostname?: string
-  readonly labels?: readonly string[]
-  readonly min_cpu_cores?: number
-  readonly prefer_gpu_compute?: boolean
-  readonly routing_tier?: string
-  readonly is_low_confidence_bypass_blocked?: boolean
-  readonly force_qgate_research?: boolean
-}
 
 /** Evidence that the quality gate weighs; see the formulas in the orchestrator's README. Ratios are in [0, 1]. */
 export interface QgateContext {
@@ -130,68 +106,9 @@ export type PlacementReason =
   | 'local_queue_fallback_after_remote_relay_error'
   | 'local_queue_fallback_insufficient_vram'
 
-export interface TaskBudget {
-  readonly max_cost_usd?: number
-  readonly max_latency_ms?: number
-}
-
 export interface TaskTurn {
   readonly agent_id: number
   readonly agent_name: string
   readonly message: string
   readonly timestamp_ms: number
-}
-
-/** A task as others see it. Times are Unix milliseconds. */
-export interface TaskView {
-  readonly id: number
-  readonly description: string
-  readonly status: TaskStatus
-  readonly priority: Priority
-  /** Agent whose queue holds it, or held it when it ended. */
-  readonly agent_id: number
-  readonly files: readonly FileAffinity[]
-  readonly depends_on: readonly number[]
-  /** 1 to 10. */
-  readonly complexity: number
-  readonly category: TaskCategory
-  readonly role: ExecutionRole
-  readonly created_at_ms: number
-  readonly started_at_ms?: number
-  readonly ended_at_ms?: number
-  readonly trace_id: string
-  readonly session_id?: string
-  readonly thread_id?: string
-  readonly tenant_id?: string
-  readonly campaign_id?: string
-  readonly benchmark_tier?: BenchmarkTier
-  readonly model_preference?: string
-  readonly model_override?: string
-  readonly budget?: TaskBudget
-  readonly capabilities?: CapabilityHints
-  readonly qgate?: QgateContext
-  readonly tool_hints?: readonly string[]
-  readonly research_hints?: readonly string[]
-  readonly active_skill?: string
-  readonly harness_spec_json?: string
-  readonly approval_tier?: ApprovalTier
-  readonly attention_weight?: number
-  readonly test_decision?: TestDecision
-  readonly plan?: { readonly session_id: string; readonly node_id: string; readonly version: number }
-  readonly execution_policy_json?: string
-  readonly phase?: TaskPhase
-  readonly remote?: RemoteDelegate
-  readonly placement_reason: PlacementReason
-  readonly debug_iterations: number
-  readonly stubcheck_iterations: number
-  readonly qgate_iterations: number
-  readonly retry_count: number
-  readonly handoff_count: number
-  /** How often it was in progress when the process that worked on it ended. */
-  readonly recoveries: number
-  readonly audit_report?: string
-  /** The last 10 turns. */
-  readonly transcript?: readonly TaskTurn[]
-  /** The last 20. */
-  readonly observations?: readonly string[]
 }

@@ -45,7 +45,7 @@ import { addObservation, addTurn, enterPhase } from '../state/notes.ts'
 import type { GatePort } from '../state/ports.ts'
 import { retry } from '../state/retry.ts'
 import { submit } from '../state/submit.ts'
-import type { Task } from '../state/task.ts'
+import { type Task, taskView } from '../state/task.ts'
 import { tick } from '../state/tick.ts'
 import { agentView, agentViews, statusView, taskViews } from '../state/views.ts'
 import { approve, reorder } from '../state/waiting.ts'
@@ -150,7 +150,7 @@ export class OrchestratorService implements Orchestrator {
   async complete(id: number, attestation?: Attestation): Promise<Completion> {
     const task = assertWorkable(this.#world, id, 'completed')
     // Files and envelopes are looked at before, since a command waits for nothing.
-    const gathering = this.#deps.gates.gather(task.view(), attestation)
+    const gathering = this.#deps.gates.gather(taskView(task), attestation)
     const evidence = gathering === null ? null : await gathering
     return this.#runner.run((world, changes) => complete(world, changes, id, attestation, evidence))
   }
@@ -193,7 +193,8 @@ export class OrchestratorService implements Orchestrator {
   }
 
   task(id: number): TaskView | null {
-    return this.#world.tasks.get(id)?.view() ?? null
+    const task = this.#world.tasks.get(id)
+    return task === undefined ? null : taskView(task)
   }
 
   tasks(filter: TaskFilter = {}): readonly TaskView[] {
@@ -292,7 +293,10 @@ export class OrchestratorService implements Orchestrator {
 
   next(agent: number): Promise<TaskView | null> {
     this.#deps.readySignals.looked(agent)
-    return this.#runner.runAhead((world, changes) => next(world, changes, agent)?.view() ?? null)
+    return this.#runner.runAhead((world, changes) => {
+      const task = next(world, changes, agent)
+      return task === null ? null : taskView(task)
+    })
   }
 
   wake(agent: number, signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ import type { Changes } from './changes.ts'
 import { endTask } from './endings.ts'
 import { renewLocks } from './files.ts'
 import { CANCELLED, hasEnded } from './status.ts'
+import { taskView } from './task.ts'
 import type { World } from './world.ts'
 
 /** An agent that is to be made; its id is taken already. */
@@ -98,7 +99,7 @@ export function retire(world: World, changes: Changes, id: number): readonly Tas
   const agent = world.agent(id)
   const tasks = agent.tasks()
   const left = tasks.map((task): TaskView => {
-    const view = task.view()
+    const view = taskView(task)
     return view.status.kind === 'InProgress' ? { ...view, status: { kind: 'Queued' } } : view
   })
   for (const task of tasks) {

@@ -1,6 +1,7 @@
 import type { Changes } from './changes.ts'
 import { endTask } from './endings.ts'
 import { COMPLETED, QUEUED, refuseTransition } from './status.ts'
+import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** Sets a distrusted task aside, until {@link resolveDoubt}. Its files stay locked. */
@@ -25,7 +26,7 @@ export function resolveDoubt(
   const task = world.task(id)
   if (task.status.kind !== 'Doubted') refuseTransition(id, task.status, outcome)
   const validated = outcome === 'validated'
-  const extra = task.more()
+  const extra = extraFields(task)
   extra.audit_report = validated ? report : `OVERRULED: ${report}`
   changes.event({ type: 'task_resolved', task_id: id, agent_id: task.agent, validated, report })
   world.traces.note(id, 'resolved', outcome, world.deps.now())

@@ -7,7 +7,7 @@ import { KEPT_CANDIDATES, MAX_DESCRIPTION_BYTES } from './limits.ts'
 import type { GateEvidence } from './ports.ts'
 import { NO_REASONS, type Reasons } from './reasons.ts'
 import { CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED, refuseTransition } from './status.ts'
-import type { Task } from './task.ts'
+import { countUp, extraFields, queuedAt, type Task, taskView } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
@@ -87,7 +87,7 @@ export function complete(
   const { deps } = world
   const now = deps.now()
   const trust = deps.trust.of(task.agent)
-  const outcome = deps.gates.run({ task: task.view(), attestation, evidence, trust, now })
+  const outcome = deps.gates.run({ task: taskView(task), attestation, evidence, trust, now })
   reasonsOf(task).gates = outcome.records
   if (outcome.kind === 'refuse') {
     world.traces.note(id, 'gate', `${outcome.gate} refused it: ${outcome.error.message}`, now)
@@ -96,7 +96,7 @@ export function complete(
   startIfQueued(world, changes, task)
   if (outcome.kind === 'requeue') {
     const { gate, reason, note, counter } = outcome
-    const iteration = task.countUp(counter)
+    const iteration = countUp(task, counter)
     annotate(task, note)
     requeue(world, changes, task, `${gate} sent it back`)
     world.traces.note(id, 'requeued', `${gate}: ${reason}`, now)
@@ -134,7 +134,7 @@ function noteSkills(world: World, task: Task, failure: string | null): void {
 export function requeue(world: World, changes: Changes, task: Task, because: string): void {
   world.move(changes, task, QUEUED, because)
   task.startedAt = 0
-  const extra = task.more()
+  const extra = extraFields(task)
   extra.queued_at_ms = world.deps.now()
   extra.phase = undefined
 }
@@ -236,7 +236,7 @@ function reportEnd(
   else if (outcome === 'failed') {
     changes.event({ type: 'task_failed', ...ids, error: reason ?? '', ...session, ...audit })
   } else if (outcome === 'cancelled') changes.event({ type: 'task_cancelled', ...ids })
-  else changes.event({ type: 'task_expired', ...ids, age_ms: Math.max(0, now - task.queuedAt) })
+  else changes.event({ type: 'task_expired', ...ids, age_ms: Math.max(0, now - queuedAt(task)) })
   if (outcome === 'completed' || outcome === 'failed') {
     const layers = outcome === 'completed' ? passedGates(task) : []
     changes.lineage.push({
@@ -270,7 +270,7 @@ function unblock(world: World, changes: Changes, completed: number): void {
     task.waiting -= 1
     if (task.status.kind !== 'Blocked') continue
     if (task.waiting === 0) {
-      task.more().queued_at_ms = world.deps.now()
+      extraFields(task).queued_at_ms = world.deps.now()
       world.move(changes, task, QUEUED)
     } else world.move(changes, task, blockedOn(world, task))
   }

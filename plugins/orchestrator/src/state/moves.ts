@@ -8,7 +8,7 @@ import { assertHandoff } from './handoff-rules.ts'
 import { MAX_HANDOFFS } from './limits.ts'
 import type { AgentLoad, MovableTask } from './ports.ts'
 import { hasEnded, refuseTransition } from './status.ts'
-import type { Task } from './task.ts'
+import { countUp, type Task, taskWeight } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
@@ -82,7 +82,7 @@ function* movable(world: World, id: number): Iterable<MovableTask> {
       id: task.id,
       agent: id,
       priority: task.priority,
-      weight: task.weight / 50,
+      weight: taskWeight(task) / 50,
       files: task.files,
       capabilities: task.extra?.capabilities
     }
@@ -155,7 +155,7 @@ function pendingTask(world: World, id: number, from: Agent): Task {
 
 /** False where it has been handed over too often. */
 function handOver(world: World, changes: Changes, task: Task, to: Agent): boolean {
-  const count = task.countUp('handoff_count')
+  const count = countUp(task, 'handoff_count')
   if (count > MAX_HANDOFFS) {
     if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') return false
     const reason = `possible infinite A2A handoff loop: it was handed over ${count} times`

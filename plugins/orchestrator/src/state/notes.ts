@@ -1,12 +1,13 @@
 import type { TaskPhase } from '@svc/contracts'
 import type { Changes } from './changes.ts'
 import { MAX_OBSERVATIONS, MAX_TURNS } from './limits.ts'
+import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** Which part of the work on a task has begun. */
 export function enterPhase(world: World, changes: Changes, id: number, phase: TaskPhase): void {
   const task = world.task(id)
-  task.more().phase = phase
+  extraFields(task).phase = phase
   changes.touch('task', id)
   changes.event({ type: 'task_phase_changed', task_id: id, agent_id: task.agent, phase })
 }
@@ -15,7 +16,7 @@ export function enterPhase(world: World, changes: Changes, id: number, phase: Ta
 export function addTurn(world: World, changes: Changes, id: number, message: string): void {
   const task = world.task(id)
   const agent = world.agents.get(task.agent)
-  const extra = task.more()
+  const extra = extraFields(task)
   const turn = {
     agent_id: task.agent,
     agent_name: agent?.name ?? '',
@@ -29,7 +30,7 @@ export function addTurn(world: World, changes: Changes, id: number, message: str
 /** Something that was seen while a task was worked on; the last are kept. */
 export function addObservation(world: World, changes: Changes, id: number, note: string): void {
   const task = world.task(id)
-  const extra = task.more()
+  const extra = extraFields(task)
   extra.observations = [...(extra.observations ?? []), note].slice(-MAX_OBSERVATIONS)
   changes.touch('task', id)
   changes.event({ type: 'observation_recorded', agent_id: task.agent, task_id: id, note })

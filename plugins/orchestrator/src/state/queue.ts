@@ -1,6 +1,6 @@
 import type { Priority } from '@svc/contracts'
 import { PRIORITIES, rank } from './priority.ts'
-import type { Task } from './task.ts'
+import { queuedAt, type Task } from './task.ts'
 
 /** Tasks of one priority that are sorted to find the least urgent ones. */
 const MAX_SORTED = 1_000
@@ -119,7 +119,7 @@ export class RunQueue {
   waitingSince(time: number): readonly Task[] {
     return this.#heaps.flatMap(heap =>
       // The first was made before all others: where it is young enough, so are they.
-      (heap.first?.createdAt ?? Infinity) < time ? heap.values().filter(task => task.queuedAt < time) : []
+      (heap.first?.createdAt ?? Infinity) < time ? heap.values().filter(task => queuedAt(task) < time) : []
     )
   }
 }

@@ -6,7 +6,7 @@ import { blockedOn } from './endings.ts'
 import { dropLock } from './files.ts'
 import type { Restorable } from './ports.ts'
 import { BLOCKED_ON_APPROVAL, CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED } from './status.ts'
-import { Task } from './task.ts'
+import { countOf, countUp, extraFields, restoreTask, serialiseTask, type Task } from './task.ts'
 import type { Totals, World } from './world.ts'
 
 /**
@@ -27,7 +27,7 @@ export class Records implements Restorable {
     const world = this.#world
     switch (kind) {
       case 'task':
-        return world.tasks.get(Number(key))?.serialise() ?? null
+        return serialisedTask(world, Number(key))
       case 'agent':
         return world.agents.get(Number(key))?.serialise() ?? null
       case 'lock':
@@ -51,7 +51,7 @@ export class Records implements Restorable {
     const world = this.#world
     switch (kind) {
       case 'task':
-        this.#tasks.push(Task.restore(json, shared))
+        this.#tasks.push(restoreTask(json, shared))
         return
       case 'agent':
         this.#agents.push(Agent.restore(json, world.deps.now()))
@@ -104,8 +104,8 @@ export class Records implements Restorable {
         // Its worker has left.
         task.status = QUEUED
         task.startedAt = 0
-        task.countUp('recoveries')
-        task.more().queued_at_ms = world.deps.now()
+        countUp(task, 'recoveries')
+        extraFields(task).queued_at_ms = world.deps.now()
         changes.touch('task', task.id)
         changes.event({
           type: 'task_requeued',
@@ -113,7 +113,7 @@ export class Records implements Restorable {
           agent_id: task.agent,
           gate: 'recovery',
           reason: 'the process that worked on it ended',
-          iteration: task.count('recoveries')
+          iteration: countOf(task, 'recoveries')
         })
       }
       world.insert(task)
@@ -224,6 +224,11 @@ const SHARED: Readonly<Partial<Record<TaskStatus['kind'], TaskStatus>>> = {
 }
 
 const shared = { status: (read: TaskStatus) => SHARED[read.kind] ?? read }
+
+function serialisedTask(world: World, id: number): string | null {
+  const task = world.tasks.get(id)
+  return task === undefined ? null : serialiseTask(task)
+}
 
 function numberOrNull(value: number | null): string | null {
   return value === null ? null : String(value)

@@ -3,6 +3,7 @@ import type { Changes } from './changes.ts'
 import { requeue } from './endings.ts'
 import { rehome } from './moves.ts'
 import { refuseTransition } from './status.ts'
+import { countOf, countUp } from './task.ts'
 import type { World } from './world.ts'
 
 /** Queues a failed task again, for its former agent, or for a fit one where that has left. */
@@ -10,17 +11,17 @@ export function retry(world: World, changes: Changes, id: number): void {
   const task = world.task(id)
   if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')
   const { max_task_retries } = world.deps.settings()
-  if (task.count('retry_count') >= max_task_retries)
+  if (countOf(task, 'retry_count') >= max_task_retries)
     throw orchestrationErrors.create(
       'ORC_TRANSITION',
       `Task ${taskLabel(id)} is Failed: it was retried ${max_task_retries} times, and that is the most`,
       { hint: 'submit another, or raise [orchestrator] max_task_retries' }
     )
   if (!world.agents.has(task.agent)) task.agent = rehome(world, changes, task).id
-  task.countUp('retry_count')
+  countUp(task, 'retry_count')
   task.endedAt = 0
   world.totals.failed -= 1
   changes.touch('meta', 'totals')
   requeue(world, changes, task, '')
-  world.traces.note(id, 'retried', `attempt ${task.count('retry_count') + 1}`, world.deps.now())
+  world.traces.note(id, 'retried', `attempt ${countOf(task, 'retry_count') + 1}`, world.deps.now())
 }

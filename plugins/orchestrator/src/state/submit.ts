@@ -13,7 +13,7 @@ import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
 import { PRIORITY_OF } from './limits.ts'
 import type { Judgement, RoutingRule } from './ports.ts'
 import { BLOCKED_ON_APPROVAL, QUEUED } from './status.ts'
-import { Task } from './task.ts'
+import { type Task, USUAL_TASK } from './task.ts'
 import { inlineHints } from './task-hints.ts'
 import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
 import type { World } from './world.ts'
@@ -67,7 +67,7 @@ export function submit(
   const category = hints?.task_category ?? inline?.category ?? 'General'
   const complexity = complexityOf(hints?.complexity)
   const priority = request.priority ?? PRIORITY_OF[settings.default_priority]
-  const extra = extraOf(request, hints, description, inline, settings.account_id)
+  const extra = extraOf(request, description, inline, settings.account_id)
 
   const target = targetOf(world, request, description, files)
   const { agent_id } = target
@@ -88,29 +88,29 @@ export function submit(
     changes.touch('group_agent', target.group)
   }
   const [blocker] = open
-  const task = new Task({
+  const dependsOn = request.depends_on ?? USUAL_TASK.dependsOn
+  const task: Task = {
+    ...USUAL_TASK,
     id: deps.ids.task(),
     description,
     status: isParked ? BLOCKED_ON_APPROVAL : blocker === undefined ? QUEUED : { kind: 'Blocked', on: blocker },
     priority,
     agent: agent_id,
+    files,
     complexity,
     category,
     role: hints?.execution_role ?? ROLES[category],
     createdAt: world.stampCreation(),
     traceId: hints?.trace_id ?? deps.traceId(),
-    rule: target.rule
-  })
-  task.files = files
-  task.extra = extra
-  task.tier = judgement.tier
-  task.attentionWeight = judgement.attentionWeight
-  task.test = judgement.test
-  if (request.depends_on !== undefined && request.depends_on.length > 0) {
-    task.dependsOn = [...new Set(request.depends_on)]
-    task.waiting = open.length
-    for (const on of open) world.taskDependencies.add(task.id, on)
+    rule: target.rule,
+    tier: judgement.tier,
+    attentionWeight: judgement.attentionWeight,
+    test: judgement.test,
+    dependsOn: dependsOn.length === 0 ? dependsOn : [...new Set(dependsOn)],
+    waiting: open.length,
+    extra
   }
+  for (const on of open) world.taskDependencies.add(task.id, on)
   if (signal === 'HighLoad') changes.event({ type: 'budget_alert', agent_id, signal })
   takeFiles(world, changes, task, agent_id)
   world.add(changes, task)

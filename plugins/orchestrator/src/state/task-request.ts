@@ -2,9 +2,12 @@ import {
   type EnqueueHints,
   type ExecutionRole,
   type FileAffinity,
+  hintFields,
   orchestrationErrors,
+  requestFields,
   type SubmitRequest,
   type TaskCategory,
+  type TaskFields,
   taskLabel
 } from '@svc/contracts'
 import { MAX_DESCRIPTION_BYTES } from './limits.ts'
@@ -52,6 +55,7 @@ export function assertDescription(description: string): void {
 }
 
 const NONE: readonly number[] = Object.freeze([])
+const NO_TOKENS = { campaign: undefined, tier: undefined }
 
 /**
  * Those of the tasks that are to be waited for that are not complete. Throws `ORC_DEPENDENCY` for one that is not known, which
@@ -79,56 +83,45 @@ export function openDependencies(world: World, on: readonly number[] | undefined
   return [...open]
 }
 
-const COPIED = [
-  'thread_id',
-  'model_preference',
-  'model_override',
-  'budget',
-  'qgate',
-  'harness_spec_json',
-  'active_skill',
-  'required_labels',
-  'correlation_id',
-  'attachment_manifest',
-  'is_detached'
+/** Hints that other sources of the same field join or replace. */
+const JOINED = [
+  'tenant_id',
+  'tool_hints',
+  'research_hints',
+  'campaign_id',
+  'benchmark_tier'
 ] as const satisfies readonly (keyof EnqueueHints)[]
+const OF_REQUEST = Object.keys(requestFields) as (keyof typeof requestFields)[]
+const OF_HINTS = (Object.keys(hintFields) as (keyof typeof hintFields)[]).filter(
+  key => !JOINED.some(each => each === key)
+)
 
 /** Rare fields of a task, from every source; null without any. */
 export function extraOf(
   request: SubmitRequest,
-  hints: EnqueueHints | undefined,
   description: string,
   inline: InlineHints | null,
   account: string | undefined
 ): TaskExtra | null {
-  const extra: TaskExtra = {}
+  const { hints } = request
+  const extra: Record<string, unknown> = {}
   let isEmpty = true
-  const set = <K extends keyof TaskExtra>(key: K, value: TaskExtra[K]) => {
+  const set = (key: keyof TaskFields, value: unknown) => {
     if (value === undefined) return
     extra[key] = value
     isEmpty = false
   }
   set('tenant_id', hints?.tenant_id ?? account)
-  set('session_id', request.session_id)
-  set('agent_name', request.agent_name)
-  set('capabilities', request.capabilities)
-  set('plan', request.plan)
-  set('execution_policy_json', request.execution_policy_json)
-  set('approvals', request.approvals)
-  if (hints !== undefined) for (const key of COPIED) set(key, hints[key] as never)
+  for (const key of OF_REQUEST) set(key, request[key])
+  if (hints !== undefined) for (const key of OF_HINTS) set(key, hints[key])
   const tools = [...(hints?.tool_hints ?? []), ...(inline?.tools ?? [])]
   if (tools.length > 0) set('tool_hints', [...new Set(tools)])
   const research = [...(hints?.research_hints ?? []), ...(inline?.research ?? [])]
   if (research.length > 0) set('research_hints', [...new Set(research)])
-  if (description.includes(':')) {
-    const tokens = campaignTokens(description)
-    set('campaign_id', hints?.campaign_id ?? tokens.campaign)
-    set('benchmark_tier', hints?.benchmark_tier ?? tokens.tier)
-  } else {
-    set('campaign_id', hints?.campaign_id)
-    set('benchmark_tier', hints?.benchmark_tier)
-  }
-  return isEmpty ? null : extra
+  const tokens = description.includes(':') ? campaignTokens(description) : NO_TOKENS
+  set('campaign_id', hints?.campaign_id ?? tokens.campaign)
+  set('benchmark_tier', hints?.benchmark_tier ?? tokens.tier)
+  return isEmpty ? null : (extra as TaskExtra)
 }
 
 /** A request, as the router sees it. */

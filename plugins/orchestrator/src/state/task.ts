@@ -1,315 +1,206 @@
-import type {
-  ApprovalTier,
-  ExecutionRole,
-  FileAffinity,
-  PlacementReason,
-  Priority,
-  TaskCategory,
-  TaskStatus,
-  TaskTurn,
-  TaskView,
-  TestDecision
+import {
+  type ApprovalTier,
+  type ExecutionRole,
+  type FileAffinity,
+  hiddenTaskFields,
+  type PlacementReason,
+  type Priority,
+  type TaskCategory,
+  type TaskCounter,
+  type TaskFields,
+  type TaskStatus,
+  type TaskView,
+  type TestDecision,
+  taskCounters,
+  taskFields
 } from '@svc/contracts'
 import type { RoutingRule } from './ports.ts'
 import { weightOf } from './priority.ts'
 import { type Reasons, type ReasonsRecord, reasonsRecord, restoredReasons } from './reasons.ts'
 import { transitions } from './status.ts'
 
-type Mutable<A> = { -readonly [K in keyof A]?: A[K] | undefined }
-
-/** Rare fields of a task, allocated with the first of them to save memory. */
-export interface TaskExtra
-  extends Mutable<
-    Pick<
-      TaskView,
-      | 'session_id'
-      | 'thread_id'
-      | 'tenant_id'
-      | 'campaign_id'
-      | 'benchmark_tier'
-      | 'model_preference'
-      | 'model_override'
-      | 'budget'
-      | 'capabilities'
-      | 'qgate'
-      | 'tool_hints'
-      | 'research_hints'
-      | 'active_skill'
-      | 'harness_spec_json'
-      | 'plan'
-      | 'execution_policy_json'
-      | 'phase'
-      | 'remote'
-      | 'audit_report'
-      | 'debug_iterations'
-      | 'stubcheck_iterations'
-      | 'qgate_iterations'
-      | 'retry_count'
-      | 'handoff_count'
-      | 'recoveries'
-    >
-  > {
-  transcript?: TaskTurn[]
-  observations?: string[]
-  /** Name of the requested agent. */
-  agent_name?: string | undefined
-  required_labels?: readonly string[] | undefined
-  correlation_id?: string | undefined
-  attachment_manifest?: unknown
-  is_detached?: boolean | undefined
-  approvals?: readonly string[] | undefined
-  approved_by?: string | undefined
-  /** When it came back to its queue; absent where it has been there since it was made. */
-  queued_at_ms?: number | undefined
+interface CoreField<A> {
+  /** Key in the stored record; it must never change. */
+  readonly record: string
+  /** Index, where the record keeps an array under that key. */
+  readonly at?: number
+  /** Value that the record leaves out; it must never change. */
+  readonly usual?: A
+  readonly '~type'?: A
 }
 
-const NO_TASKS: readonly number[] = Object.freeze([])
-const NO_FILES: readonly FileAffinity[] = Object.freeze([])
-const COUNTERS = [
-  'debug_iterations',
-  'stubcheck_iterations',
-  'qgate_iterations',
-  'retry_count',
-  'handoff_count',
-  'recoveries'
-] as const
+const core = <A>(record: string, facts?: Omit<CoreField<A>, 'record'>): CoreField<A> => ({ record, ...facts })
 
-export type TaskCounter = (typeof COUNTERS)[number]
+/**
+ * The fields that every task has. The task, its record and its restoration are derived from this table, and {@link taskView} gives
+ * their names in a view. Optional fields are declared in `taskFields`. Times are Unix milliseconds; 0 is never.
+ */
+const CORE = {
+  id: core<number>('id'),
+  description: core<string>('d'),
+  status: core<TaskStatus>('s'),
+  agent: core<number>('a'),
+  createdAt: core<number>('t', { at: 0 }),
+  startedAt: core<number>('t', { at: 1 }),
+  endedAt: core<number>('t', { at: 2 }),
+  traceId: core<string>('trace'),
+  priority: core<Priority>('p', { usual: 'Normal' }),
+  files: core<readonly FileAffinity[]>('f', { usual: Object.freeze([]) }),
+  /** Tasks that it was submitted behind. */
+  dependsOn: core<readonly number[]>('w', { usual: Object.freeze([]) }),
+  complexity: core<number>('c', { usual: 5 }),
+  category: core<TaskCategory>('k', { usual: 'General' }),
+  role: core<ExecutionRole>('r', { usual: 'planner' }),
+  placement: core<PlacementReason>('place', { usual: 'local_queue_default' }),
+  rule: core<RoutingRule>('rule', { usual: 'least_loaded' }),
+  tier: core<ApprovalTier>('tier', { usual: 'AutoApprove' }),
+  attentionWeight: core<number>('att', { usual: 0 }),
+  test: core<TestDecision>('test', { usual: 'Unknown' })
+}
 
-/** Everything that a record of a task holds. What is as most have it is left out. */
-interface TaskRecord {
-  readonly id: number
-  readonly d: string
-  /** Only its kind where there is nothing else. */
-  readonly s: TaskStatus | TaskStatus['kind']
-  readonly a: number
-  readonly t: readonly [created: number, started: number, ended: number]
-  readonly trace: string
-  p?: Priority
-  f?: readonly FileAffinity[]
-  w?: readonly number[]
-  c?: number
-  k?: TaskCategory
-  r?: ExecutionRole
-  place?: PlacementReason
-  rule?: RoutingRule
-  tier?: ApprovalTier
-  att?: number
-  test?: TestDecision
+type Core = { -readonly [P in keyof typeof CORE]: (typeof CORE)[P] extends CoreField<infer A> ? A : never }
+
+/** Rare fields of a task, allocated with the first of them to save memory. */
+export type TaskExtra = { -readonly [K in keyof TaskFields]?: TaskFields[K] | undefined } & {
+  [K in TaskCounter]?: number
+} & {
+  approved_by?: string
+  /** When it came back to its queue; absent where it has been there since it was made. */
+  queued_at_ms?: number
+}
+
+export interface Task extends Core {
+  /** Count of incomplete dependencies. */
+  waiting: number
+  /** Index in the heap of its queue; -1 outside of one. */
+  slot: number
+  extra: TaskExtra | null
+  /** Null while it is queued for the first time. */
+  reasons: Reasons | null
+}
+
+const FIELDS = Object.entries(CORE) as [keyof Core, CoreField<unknown>][]
+const HIDDEN: ReadonlySet<string> = new Set(hiddenTaskFields)
+const SHOWN = (Object.keys(taskFields) as (keyof TaskFields)[]).filter(key => !HIDDEN.has(key))
+
+/**
+ * A task with the usual values; a new one is a copy with others. Its fields begin as objects, since V8 changes the shape of every
+ * copy of a field that begins as 0.
+ */
+export const USUAL_TASK: Readonly<Task> = usualTask()
+
+function usualTask(): Task {
+  const own = { startedAt: 0, endedAt: 0, waiting: 0, slot: -1, extra: null, reasons: null }
+  const task = Object.fromEntries([...Object.keys(CORE), ...Object.keys(own)].map(key => [key, {}]))
+  for (const [property, { usual = null }] of FIELDS) task[property] = usual as object
+  return Object.assign(task, own) as unknown as Task
+}
+
+/** Returns its contribution to the load of its agent, in fiftieths. */
+export function taskWeight({ priority, complexity }: Task): number {
+  return weightOf(priority, complexity)
+}
+
+/** Returns the time since which it has been waiting. */
+export function queuedAt({ extra, createdAt }: Task): number {
+  return extra?.queued_at_ms ?? createdAt
+}
+
+export function extraFields(task: Task): TaskExtra {
+  task.extra ??= {}
+  return task.extra
+}
+
+export function countOf({ extra }: Task, counter: TaskCounter): number {
+  return extra?.[counter] ?? 0
+}
+
+/** Returns the new count. */
+export function countUp(task: Task, counter: TaskCounter): number {
+  const next = countOf(task, counter) + 1
+  extraFields(task)[counter] = next
+  return next
+}
+
+/** Returns a copy, which later changes do not reach. */
+export function taskView(task: Task): TaskView {
+  const { startedAt, endedAt, extra } = task
+  const view: Mutable<CoreView> & Record<string, unknown> = {
+    id: task.id,
+    description: task.description,
+    status: task.status,
+    priority: task.priority,
+    agent_id: task.agent,
+    files: task.files,
+    depends_on: task.dependsOn,
+    complexity: task.complexity,
+    category: task.category,
+    role: task.role,
+    created_at_ms: task.createdAt,
+    trace_id: task.traceId,
+    approval_tier: task.tier,
+    attention_weight: task.attentionWeight,
+    test_decision: task.test,
+    placement_reason: task.placement
+  }
+  if (startedAt !== 0) view.started_at_ms = startedAt
+  if (endedAt !== 0) view.ended_at_ms = endedAt
+  for (const counter of taskCounters) view[counter] = extra?.[counter] ?? 0
+  if (extra !== null) for (const key of SHOWN) if (extra[key] !== undefined) view[key] = extra[key]
+  return view as TaskView & Record<string, unknown>
+}
+
+type CoreView = Omit<TaskView, keyof TaskFields | TaskCounter>
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+/** Statuses with more than a kind. The record holds only the kind of the others. */
+const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
+
+interface ExtraRecord {
   x?: TaskExtra
   y?: ReasonsRecord
 }
 
-const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
-
-/** Defaults of a record's missing fields. They must never change. */
-const USUAL = {
-  p: 'Normal',
-  c: 5,
-  k: 'General',
-  r: 'planner',
-  place: 'local_queue_default',
-  rule: 'least_loaded',
-  tier: 'AutoApprove',
-  att: 0,
-  test: 'Unknown'
-} as const
-
-/** A task. Times are Unix milliseconds; 0 is never. */
-export class Task {
-  readonly id: number
-  description: string
-  status: TaskStatus
-  priority: Priority
-  agent: number
-  files: readonly FileAffinity[] = NO_FILES
-  /** Tasks that it was submitted behind. */
-  dependsOn: readonly number[] = NO_TASKS
-  /** How many of those are not complete. */
-  waiting = 0
-  complexity: number
-  category: TaskCategory
-  role: ExecutionRole
-  createdAt: number
-  startedAt = 0
-  endedAt = 0
-  traceId: string
-  placement: PlacementReason = 'local_queue_default'
-  rule: RoutingRule
-  tier: ApprovalTier = 'AutoApprove'
-  attentionWeight = 0
-  test: TestDecision = 'Unknown'
-  /** Place in the heap of its queue; -1 outside of one. */
-  slot = -1
-  extra: TaskExtra | null = null
-  /** Null while it is queued for the first time. */
-  reasons: Reasons | null = null
-
-  constructor(made: {
-    readonly id: number
-    readonly description: string
-    readonly status: TaskStatus
-    readonly priority: Priority
-    readonly agent: number
-    readonly complexity: number
-    readonly category: TaskCategory
-    readonly role: ExecutionRole
-    readonly createdAt: number
-    readonly traceId: string
-    readonly rule: RoutingRule
-  }) {
-    this.id = made.id
-    this.description = made.description
-    this.status = made.status
-    this.priority = made.priority
-    this.agent = made.agent
-    this.complexity = made.complexity
-    this.category = made.category
-    this.role = made.role
-    this.createdAt = made.createdAt
-    this.traceId = made.traceId
-    this.rule = made.rule
+export function serialiseTask(task: Task): string {
+  const record: Record<string, unknown> & ExtraRecord = {}
+  for (const [property, { record: key, at, usual }] of FIELDS) {
+    const value = property === 'status' ? packedStatus(task.status) : task[property]
+    if (at !== undefined) ((record[key] ??= []) as unknown[])[at] = value
+    else if (!isUsual(value, usual)) record[key] = value
   }
-
-  /** Its contribution to the load of its agent, in fiftieths. */
-  get weight(): number {
-    return weightOf(this.priority, this.complexity)
-  }
-
-  /** Since when it has been waiting. */
-  get queuedAt(): number {
-    return this.extra?.queued_at_ms ?? this.createdAt
-  }
-
-  more(): TaskExtra {
-    this.extra ??= {}
-    return this.extra
-  }
-
-  count(counter: TaskCounter): number {
-    return this.extra?.[counter] ?? 0
-  }
-
-  /** The new count. */
-  countUp(counter: TaskCounter): number {
-    const next = this.count(counter) + 1
-    this.more()[counter] = next
-    return next
-  }
-
-  /** A copy, which later changes do not reach. */
-  view(): TaskView {
-    const { extra } = this
-    const view: Record<string, unknown> = {
-      id: this.id,
-      description: this.description,
-      status: this.status,
-      priority: this.priority,
-      agent_id: this.agent,
-      files: this.files,
-      depends_on: this.dependsOn,
-      complexity: this.complexity,
-      category: this.category,
-      role: this.role,
-      created_at_ms: this.createdAt,
-      trace_id: this.traceId,
-      approval_tier: this.tier,
-      attention_weight: this.attentionWeight,
-      test_decision: this.test,
-      placement_reason: this.placement
-    }
-    if (this.startedAt !== 0) view.started_at_ms = this.startedAt
-    if (this.endedAt !== 0) view.ended_at_ms = this.endedAt
-    for (const counter of COUNTERS) view[counter] = extra?.[counter] ?? 0
-    if (extra !== null) for (const key of SHOWN) if (extra[key] !== undefined) view[key] = extra[key]
-    if (extra?.transcript !== undefined) view.transcript = [...extra.transcript]
-    if (extra?.observations !== undefined) view.observations = [...extra.observations]
-    return view as unknown as TaskView
-  }
-
-  serialise(): string {
-    const { status } = this
-    const record: TaskRecord = {
-      id: this.id,
-      d: this.description,
-      s: DETAILED.has(status.kind) ? status : status.kind,
-      a: this.agent,
-      t: [this.createdAt, this.startedAt, this.endedAt],
-      trace: this.traceId
-    }
-    if (this.priority !== USUAL.p) record.p = this.priority
-    if (this.files.length > 0) record.f = this.files
-    if (this.dependsOn.length > 0) record.w = this.dependsOn
-    if (this.complexity !== USUAL.c) record.c = this.complexity
-    if (this.category !== USUAL.k) record.k = this.category
-    if (this.role !== USUAL.r) record.r = this.role
-    if (this.placement !== USUAL.place) record.place = this.placement
-    if (this.rule !== USUAL.rule) record.rule = this.rule
-    if (this.tier !== USUAL.tier) record.tier = this.tier
-    if (this.attentionWeight !== USUAL.att) record.att = this.attentionWeight
-    if (this.test !== USUAL.test) record.test = this.test
-    if (this.extra !== null) record.x = this.extra
-    const reasons = this.reasons === null ? null : reasonsRecord(this.reasons, this.rule)
-    if (reasons !== null) record.y = reasons
-    return JSON.stringify(record)
-  }
-
-  /** Throws what is wrong with a text that is no record. */
-  static restore(json: string, shared: { status(read: TaskStatus): TaskStatus }): Task {
-    const record = JSON.parse(json) as TaskRecord
-    const status = typeof record.s === 'string' ? ({ kind: record.s } as TaskStatus) : record.s
-    if (
-      !Number.isSafeInteger(record.id) ||
-      typeof record.d !== 'string' ||
-      !Array.isArray(record.t) ||
-      !(status?.kind in transitions)
-    )
-      throw new TypeError('it is no record of a task')
-    const task = new Task({
-      id: record.id,
-      description: record.d,
-      status: shared.status(status),
-      priority: record.p ?? USUAL.p,
-      agent: record.a,
-      complexity: record.c ?? USUAL.c,
-      category: record.k ?? USUAL.k,
-      role: record.r ?? USUAL.r,
-      createdAt: record.t[0],
-      traceId: record.trace,
-      rule: record.rule ?? USUAL.rule
-    })
-    task.files = record.f ?? NO_FILES
-    task.dependsOn = record.w ?? NO_TASKS
-    task.startedAt = record.t[1]
-    task.endedAt = record.t[2]
-    task.placement = record.place ?? USUAL.place
-    task.tier = record.tier ?? USUAL.tier
-    task.attentionWeight = record.att ?? USUAL.att
-    task.test = record.test ?? USUAL.test
-    task.extra = record.x ?? null
-    task.reasons = record.y === undefined ? null : restoredReasons(record.y)
-    return task
-  }
+  if (task.extra !== null) record.x = task.extra
+  const reasons = task.reasons === null ? null : reasonsRecord(task.reasons, task.rule)
+  if (reasons !== null) record.y = reasons
+  return JSON.stringify(record)
 }
 
-const SHOWN = [
-  'session_id',
-  'thread_id',
-  'tenant_id',
-  'campaign_id',
-  'benchmark_tier',
-  'model_preference',
-  'model_override',
-  'budget',
-  'capabilities',
-  'qgate',
-  'tool_hints',
-  'research_hints',
-  'active_skill',
-  'harness_spec_json',
-  'plan',
-  'execution_policy_json',
-  'phase',
-  'remote',
-  'audit_report'
-] as const
+function isUsual(value: unknown, usual: unknown): boolean {
+  return value === usual || (Array.isArray(usual) && (value as readonly unknown[]).length === 0)
+}
+
+function packedStatus(status: TaskStatus): TaskStatus | TaskStatus['kind'] {
+  return DETAILED.has(status.kind) ? status : status.kind
+}
+
+/** Reads a record. Throws a `TypeError` for a text that is no record of a task. */
+export function restoreTask(json: string, shared: { status(read: TaskStatus): TaskStatus }): Task {
+  const record = JSON.parse(json) as Record<string, unknown> & ExtraRecord
+  const { s } = record
+  const status = typeof s === 'string' ? ({ kind: s } as TaskStatus) : (s as TaskStatus)
+  if (
+    !Number.isSafeInteger(record.id) ||
+    typeof record.d !== 'string' ||
+    !Array.isArray(record.t) ||
+    !(status?.kind in transitions)
+  )
+    throw new TypeError('it is no record of a task')
+  const task: Record<string, unknown> & Task = { ...USUAL_TASK }
+  for (const [property, { record: key, at, usual }] of FIELDS) {
+    const value = at === undefined ? record[key] : (record[key] as readonly unknown[])[at]
+    Object.assign(task, { [property]: value ?? usual })
+  }
+  task.status = shared.status(status)
+  task.extra = record.x ?? null
+  task.reasons = record.y === undefined ? null : restoredReasons(record.y)
+  return task
+}

@@ -1,7 +1,7 @@
 import type { AgentView, Durability, OrchestratorStatus, TaskFilter, TaskView } from '@svc/contracts'
 import type { Agent } from './agent.ts'
 import { toLoad } from './priority.ts'
-import type { Task } from './task.ts'
+import { type Task, taskView } from './task.ts'
 import type { World } from './world.ts'
 
 export function agentView(world: World, agent: Agent): AgentView {
@@ -19,7 +19,7 @@ export function taskViews(world: World, filter: TaskFilter): readonly TaskView[]
   // An agent knows its own, but not those that ended.
   for (const task of world.tasks.values()) {
     if (found.length >= limit) break
-    if (matches(task, agent, status, session)) found.push(task.view())
+    if (matches(task, agent, status, session)) found.push(taskView(task))
   }
   return found
 }

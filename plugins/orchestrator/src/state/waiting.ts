@@ -2,6 +2,7 @@ import type { Priority } from '@svc/contracts'
 import type { Changes } from './changes.ts'
 import { blockedOn } from './endings.ts'
 import { QUEUED, refuseTransition } from './status.ts'
+import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** A person allows a task that waited for that. One that was blocked by its tier is to be reviewed then. */
@@ -9,7 +10,7 @@ export function approve(world: World, changes: Changes, id: number, by: string):
   const task = world.task(id)
   if (task.status.kind !== 'BlockedOnApproval') refuseTransition(id, task.status, 'approved')
   if (task.tier === 'Blocked') task.tier = 'Review'
-  const extra = task.more()
+  const extra = extraFields(task)
   extra.approved_by = by
   extra.queued_at_ms = world.deps.now()
   world.move(changes, task, task.waiting > 0 ? blockedOn(world, task) : QUEUED)

@@ -25,7 +25,7 @@ import type {
   TrustPort
 } from './ports.ts'
 import { allows, hasEnded, QUEUED, refuseTransition } from './status.ts'
-import type { Task } from './task.ts'
+import { countOf, type Task, taskWeight } from './task.ts'
 import { TaskDependencies } from './task-dependencies.ts'
 import { TraceBook } from './trace-book.ts'
 
@@ -259,12 +259,12 @@ export class World {
       case 'Queued':
         if (task.slot !== -1) agent.queue.remove(task)
         else this.#unpark(task, agent)
-        this.#weigh(agent, -task.weight)
+        this.#weigh(agent, -taskWeight(task))
         break
       case 'InProgress':
         agent.working.delete(task)
         if (agent.current === task) agent.current = null
-        this.#weigh(agent, -task.weight)
+        this.#weigh(agent, -taskWeight(task))
         this.deps.observer.stopped(task.id, because)
         // Its agent may take up the next.
         if (agent.queue.size > 0) this.deps.observer.runnable(agent.id)
@@ -288,17 +288,17 @@ export class World {
     }
     const agent = this.agents.get(task.agent)
     if (agent === undefined) return
-    const handoffs = task.count('handoff_count')
+    const handoffs = countOf(task, 'handoff_count')
     if (handoffs > 0) agent.handoffs.set(task.id, handoffs)
     switch (kind) {
       case 'Queued':
         agent.queue.add(task)
-        this.#weigh(agent, task.weight)
+        this.#weigh(agent, taskWeight(task))
         this.deps.observer.runnable(agent.id)
         break
       case 'InProgress':
         agent.working.add(task)
-        this.#weigh(agent, task.weight)
+        this.#weigh(agent, taskWeight(task))
         break
       case 'Doubted':
         agent.doubted += 1

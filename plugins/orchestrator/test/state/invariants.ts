@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { TaskStatusKind } from '@svc/contracts'
 import { hasEnded } from '../../src/state/status.ts'
+import { taskWeight } from '../../src/state/task.ts'
 import type { World } from '../../src/state/world.ts'
 
 /** Everything that must hold between two commands, recounted from the tasks themselves. Throws what does not. */
@@ -20,7 +21,7 @@ export function assertInvariants(world: World): void {
     }
     ok(agent !== undefined, `T-${task.id} is ${kind} without an agent`)
     strictEqual(places, 1, `T-${task.id} is ${kind} and in ${places} places`)
-    if (kind === 'Queued' || kind === 'InProgress') loads.set(agent.id, (loads.get(agent.id) ?? 0) + task.weight)
+    if (kind === 'Queued' || kind === 'InProgress') loads.set(agent.id, (loads.get(agent.id) ?? 0) + taskWeight(task))
     strictEqual(agent.working.has(task), kind === 'InProgress', `T-${task.id}`)
     if (kind === 'Queued' && task.slot === -1) {
       const hindrance = task.files.some(

@@ -4,7 +4,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import { Records } from '../../src/state/records.ts'
-import type { Task } from '../../src/state/task.ts'
+import { countOf, type Task } from '../../src/state/task.ts'
 import type { Opened } from '../service/opened.ts'
 import { opened } from '../service/opened.ts'
 import { assertInvariants } from './invariants.ts'
@@ -189,7 +189,7 @@ async function assertRecoverable(open: Opened): Promise<void> {
       ok(kept !== undefined)
       const wasWorkedOn = task.status.kind === 'InProgress'
       strictEqual(kept.status.kind, wasWorkedOn ? 'Queued' : task.status.kind)
-      strictEqual(kept.count('recoveries'), task.count('recoveries') + (wasWorkedOn ? 1 : 0))
+      strictEqual(countOf(kept, 'recoveries'), countOf(task, 'recoveries') + (wasWorkedOn ? 1 : 0))
     }
     strictEqual(JSON.stringify(other.world.totals), JSON.stringify(open.world.totals))
   } finally {

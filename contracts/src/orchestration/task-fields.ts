@@ -1,0 +1,184 @@
+import { type Infer, type Schema, t } from '@svc/plugin-sdk'
+import type {
+  ApprovalTier,
+  ExecutionRole,
+  FileAffinity,
+  PlacementReason,
+  Priority,
+  QgateContext,
+  RemoteDelegate,
+  TaskCategory,
+  TaskPhase,
+  TaskStatus,
+  TaskTurn,
+  TestDecision
+} from './task.ts'
+
+/*
+ * The fields of a task, each declared once. The types of requests, hints and views are derived from these tables. So are the input
+ * of operations, the stored record and the view: their code goes over the names. A new optional field is one new line here.
+ */
+
+const text = (maxLength: number, description?: string) =>
+  t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? null : { description }) }))
+const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { maxItems: 256 }))
+/** A field that only code sets. */
+const internal = <A>() => t.optional(t.unknown()) as Schema<A> & { readonly '~optional': true }
+
+/** Capabilities of an agent's host, or requirements of a task. A boolean that is absent is false. */
+export const capabilityHints = t.object(
+  {
+    gpu_cuda: t.optional(t.boolean()),
+    gpu_metal: t.optional(t.boolean()),
+    gpu_vulkan: t.optional(t.boolean()),
+    gpu_webgpu: t.optional(t.boolean()),
+    npu: t.optional(t.boolean()),
+    visus_eligible: t.optional(t.boolean()),
+    multi_modal: t.optional(t.boolean()),
+    device_class: t.optional(t.string({ maxLength: 256 })),
+    min_vram_mb: t.optional(t.integer({ minimum: 0, description: 'Mebibytes.' })),
+    cpu_cores: t.optional(t.integer({ minimum: 0 })),
+    arch: t.optional(t.string({ maxLength: 64 })),
+    hostname: t.optional(t.string({ maxLength: 256 })),
+    labels: t.optional(t.array(t.string({ maxLength: 256 }), { maxItems: 256 })),
+    min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
+    prefer_gpu_compute: t.optional(t.boolean()),
+    routing_tier: t.optional(t.string({ maxLength: 64 })),
+    is_low_confidence_bypass_blocked: t.optional(t.boolean()),
+    force_qgate_research: t.optional(t.boolean())
+  },
+  {
+    description: 'What the agent of the task should have. What is missing counts against an agent, and rules none out.'
+  }
+)
+
+const budget = t.object({
+  max_cost_usd: t.optional(t.number({ minimum: 0 })),
+  max_latency_ms: t.optional(t.integer({ minimum: 0 }))
+})
+
+const benchmarkTier = t.enum(['issue_repair', 'subsystem_regen', 'crate_regen', 'repo_regen'])
+
+/** Optional fields that a submit request sets. */
+export const requestFields = {
+  session_id: text(2_048),
+  agent_name: text(256, 'An agent of that name has it; made where there is none.'),
+  capabilities: t.optional(capabilityHints),
+  plan: internal<PlanStep>(),
+  execution_policy_json: internal<string>(),
+  /** Names of checks that a person has already made, for example `human_review_approved`. */
+  approvals: internal<readonly string[]>()
+}
+
+/** Optional fields that the hints of a request set. */
+export const hintFields = {
+  tenant_id: text(256),
+  thread_id: text(256),
+  model_preference: text(256),
+  model_override: text(256),
+  budget: t.optional(budget),
+  qgate: internal<QgateContext>(),
+  harness_spec_json: text(1_048_576, 'An agent harness, version 1.'),
+  active_skill: text(256),
+  required_labels: words(),
+  correlation_id: text(256),
+  attachment_manifest: internal<unknown>(),
+  is_detached: t.optional(t.boolean()),
+  tool_hints: words(),
+  research_hints: words(),
+  campaign_id: text(256),
+  benchmark_tier: t.optional(benchmarkTier)
+}
+
+/** Hints for fields that every task has. */
+export const coreHintFields = {
+  complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
+  trace_id: text(256),
+  execution_role: t.optional(
+    t.enum<ExecutionRole, object>(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])
+  ),
+  requires_approval: t.optional(t.boolean({ description: 'The task waits until a person approves it.' }))
+}
+
+/** Optional fields that the orchestrator sets. */
+const stateFields = {
+  phase: internal<TaskPhase>(),
+  remote: internal<RemoteDelegate>(),
+  audit_report: internal<string>(),
+  /** The last 10 turns. */
+  transcript: internal<readonly TaskTurn[]>(),
+  /** The last 20. */
+  observations: internal<readonly string[]>()
+}
+
+/** Every optional field of a task. */
+export const taskFields = { ...requestFields, ...hintFields, ...stateFields }
+
+/** Optional fields that a view of a task leaves out. */
+export const hiddenTaskFields = [
+  'agent_name',
+  'approvals',
+  'required_labels',
+  'correlation_id',
+  'attachment_manifest',
+  'is_detached'
+] as const satisfies readonly (keyof typeof taskFields)[]
+
+/** Counts of what happened to a task. `recoveries`: times that its process ended while it was in progress. */
+export const taskCounters = [
+  'debug_iterations',
+  'stubcheck_iterations',
+  'qgate_iterations',
+  'retry_count',
+  'handoff_count',
+  'recoveries'
+] as const
+
+export type CapabilityHints = Frozen<Infer<typeof capabilityHints>>
+export type TaskBudget = Frozen<Infer<typeof budget>>
+export type BenchmarkTier = Infer<typeof benchmarkTier>
+export type TaskCounter = (typeof taskCounters)[number]
+/** The optional fields of a task, with their values. */
+export type TaskFields = Values<typeof taskFields>
+export type RequestFields = Values<typeof requestFields>
+export type HintFields = Values<typeof hintFields> & Values<typeof coreHintFields>
+type ShownFields = Omit<TaskFields, (typeof hiddenTaskFields)[number]>
+
+/** Step of a plan that a task works on. */
+export interface PlanStep {
+  readonly session_id: string
+  readonly node_id: string
+  readonly version: number
+}
+
+/** A task as others see it. Times are Unix milliseconds. */
+export interface TaskView extends ShownFields, Readonly<Record<TaskCounter, number>> {
+  readonly id: number
+  readonly description: string
+  readonly status: TaskStatus
+  readonly priority: Priority
+  /** Agent whose queue holds it, or held it when it ended. */
+  readonly agent_id: number
+  readonly files: readonly FileAffinity[]
+  readonly depends_on: readonly number[]
+  /** 1 to 10. */
+  readonly complexity: number
+  readonly category: TaskCategory
+  readonly role: ExecutionRole
+  readonly created_at_ms: number
+  readonly started_at_ms?: number
+  readonly ended_at_ms?: number
+  readonly trace_id: string
+  readonly placement_reason: PlacementReason
+  readonly approval_tier?: ApprovalTier
+  readonly attention_weight?: number
+  readonly test_decision?: TestDecision
+}
+
+type Values<F> = { readonly [K in keyof F]?: Frozen<Infer<F[K]>> }
+
+type Frozen<A> = A extends readonly (infer E)[]
+  ? readonly Frozen<E>[]
+  : A extends object
+    ? { readonly [K in keyof A]: Frozen<A[K]> }
+    : A
