@@ -1,4 +1,4 @@
-import type { AgentActivity, BenchmarkTier, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
+import type { AgentActivity, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
 
 /** Fields that many operations share. */
@@ -49,37 +49,6 @@ export function normalPath(path: string): string {
   const parts = path.replaceAll('\\', '/').split('/')
   return parts.filter((part, index) => part !== '.' && (part !== '' || index === 0)).join('/')
 }
-
-export const capabilities = t.object(
-  {
-    gpu_cuda: t.optional(t.boolean()),
-    gpu_metal: t.optional(t.boolean()),
-    gpu_vulkan: t.optional(t.boolean()),
-    gpu_webgpu: t.optional(t.boolean()),
-    npu: t.optional(t.boolean()),
-    visus_eligible: t.optional(t.boolean()),
-    multi_modal: t.optional(t.boolean()),
-    device_class: t.optional(t.string({ maxLength: 256 })),
-    min_vram_mb: t.optional(t.integer({ minimum: 0, description: 'Mebibytes.' })),
-    cpu_cores: t.optional(t.integer({ minimum: 0 })),
-    arch: t.optional(t.string({ maxLength: 64 })),
-    hostname: t.optional(t.string({ maxLength: 256 })),
-    labels: t.optional(t.array(t.string({ maxLength: 256 }), { maxItems: 256 })),
-    min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
-    prefer_gpu_compute: t.optional(t.boolean()),
-    routing_tier: t.optional(t.string({ maxLength: 64 })),
-    is_low_confidence_bypass_blocked: t.optional(t.boolean()),
-    force_qgate_research: t.optional(t.boolean())
-  },
-  {
-    description: 'What the agent of the task should have. What is missing counts against an agent, and rules none out.'
-  }
-)
-
-export const budget = t.object({
-  max_cost_usd: t.optional(t.number({ minimum: 0 })),
-  max_latency_ms: t.optional(t.integer({ minimum: 0 }))
-})
 
 export const attestationFields = {
   completion_summary: t.optional(
@@ -143,12 +112,6 @@ function anyCase(word: string): string {
     .join('')
 }
 
-export const benchmarkTier = t.enum<BenchmarkTier, object>([
-  'issue_repair',
-  'subsystem_regen',
-  'crate_regen',
-  'repo_regen'
-])
 export const activity = t.enum<AgentActivity, object>([
   'writing',
   'reading',

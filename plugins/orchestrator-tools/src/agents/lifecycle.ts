@@ -1,7 +1,7 @@
-import { type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
+import { type AgentView, agentLabel, capabilityHints, type Orchestrator, orchestrationErrors } from '@svc/contracts'
 import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
-import { activity, agentId, capabilities, done, numberOf, taskId } from '../fields.ts'
+import { activity, agentId, done, numberOf, taskId } from '../fields.ts'
 import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -17,7 +17,7 @@ export const spawnAgent = defineOperation({
     parent_agent_id: t.optional(t.nullable(agentId)),
     delegation_reason: t.optional(t.nullable(t.string({ maxLength: 4_096 }))),
     source_task_id: t.optional(t.nullable(taskId)),
-    capabilities: t.optional(capabilities)
+    capabilities: t.optional(capabilityHints)
   }),
   output: t.object({
     agent_id: t.integer(),

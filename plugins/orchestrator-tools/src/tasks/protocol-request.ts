@@ -1,38 +1,23 @@
-import type { EnqueueHints, SubmitRequest } from '@svc/contracts'
-import { defined, type Infer, t } from '@svc/plugin-sdk'
-import { benchmarkTier, budget, capabilities, category, categoryOf, filesOf } from '../fields.ts'
+import { capabilityHints, coreHintFields, type EnqueueHints, hintFields, type SubmitRequest } from '@svc/contracts'
+import { defined, type Infer, type JsonSchema, t } from '@svc/plugin-sdk'
+import { category, categoryOf, filesOf } from '../fields.ts'
 
 /** Params of a submission as clients of the daemon's protocol spell them. */
 
 const open = { additionalProperties: true }
 const hidden = { 'x-hidden': true } as const
-const word = t.optional(t.string({ maxLength: 256 }))
-const words = t.optional(t.array(t.string({ maxLength: 1_024 }), { maxItems: 256 }))
+/** Older clients send empty texts. */
+const lenient = <F extends Readonly<Record<string, JsonSchema>>>(fields: F): F =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, field]) => [key, t.optional(withEmptyTexts(field))])
+  ) as unknown as F
 
-const hints = t.object(
-  {
-    task_category: t.optional(category),
-    complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
-    trace_id: word,
-    correlation_id: word,
-    budget: t.optional(budget),
-    model_preference: word,
-    model_override: word,
-    campaign_id: word,
-    benchmark_tier: t.optional(benchmarkTier),
-    execution_role: t.optional(t.enum(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])),
-    thread_id: word,
-    harness_spec_json: t.optional(t.string({ maxLength: 1_048_576 })),
-    tool_hints: words,
-    research_hints: words,
-    required_labels: words,
-    is_detached: t.optional(t.boolean()),
-    requires_approval: t.optional(t.boolean()),
-    active_skill: word,
-    tenant_id: word
-  },
-  open
-)
+function withEmptyTexts({ minLength, items, ...schema }: JsonSchema): JsonSchema {
+  return items === undefined ? schema : { ...schema, items: withEmptyTexts(items as JsonSchema) }
+}
+
+const { qgate, attachment_manifest, ...sent } = hintFields
+const hints = t.object({ task_category: t.optional(category), ...lenient({ ...coreHintFields, ...sent }) }, open)
 const HINTS = Object.keys(hints.properties as object) as (keyof EnqueueHints)[]
 
 const manifest = t.array(
@@ -48,7 +33,7 @@ export const protocolFields = {
   target_agent: t.optional(
     t.nullable(t.string({ minLength: 1, maxLength: 256 }), { description: 'Like agent_name.', ...hidden })
   ),
-  capability_requirements: t.optional(t.nullable(capabilities, { description: 'Like capabilities.', ...hidden })),
+  capability_requirements: t.optional(t.nullable(capabilityHints, { description: 'Like capabilities.', ...hidden })),
   enqueue_hints: t.optional(
     t.nullable(hints, { description: 'Fields of the task as one object. Top-level fields win.', ...hidden })
   )

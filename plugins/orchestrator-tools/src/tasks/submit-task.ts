@@ -1,33 +1,23 @@
 import {
+  coreHintFields,
   type EnqueueHints,
   type GoalOptions,
+  hintFields,
   type Orchestrator,
   orchestrationErrors,
+  requestFields,
   type SessionContext,
   type SubmitRequest
 } from '@svc/contracts'
 import { defined, defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies, orchestratorOf } from '../dependencies.ts'
-import {
-  benchmarkTier,
-  budget,
-  capabilities,
-  category,
-  categoryOf,
-  files,
-  filesOf,
-  numberOf,
-  priority,
-  priorityOf,
-  taskId
-} from '../fields.ts'
+import { category, categoryOf, files, filesOf, numberOf, priority, priorityOf, taskId } from '../fields.ts'
 import { method, tool } from '../tool.ts'
 import { checkHarness } from './harness.ts'
 import { protocolFields, protocolRequest } from './protocol-request.ts'
 
 const text = (maxLength: number, description?: string) =>
   t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? {} : { description }) }))
-const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { maxItems: 256 }))
 
 export const submitTask = defineOperation({
   id: 'orchestrator.submitTask',
@@ -36,13 +26,13 @@ export const submitTask = defineOperation({
     description: t.string({ minLength: 1, maxLength: 131_072, description: 'What is to be done.' }),
     files: { ...files, default: [] } as typeof files & { readonly default: readonly [] },
     priority: t.optional(priority),
-    agent_name: text(256, 'An agent of that name has it; made where there is none.'),
-    capabilities: t.optional(capabilities),
+    agent_name: requestFields.agent_name,
+    capabilities: requestFields.capabilities,
     depends_on: t.optional(
       t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it is taken up.' })
     ),
-    session_id: t.optional(t.nullable(t.string({ minLength: 1, maxLength: 2_048 }))),
-    thread_id: text(256),
+    session_id: t.optional(t.nullable(requestFields.session_id)),
+    thread_id: hintFields.thread_id,
     planning_mode: t.optional(
       t.enum(['auto', 'direct', 'force_plan', 'workflow_only'], {
         description: 'Whether the goal may become a plan; auto leaves it to the settings.'
@@ -55,23 +45,23 @@ export const submitTask = defineOperation({
       t.record(t.unknown(), { description: 'Evidence found for the task, as the payload of a retrieval envelope.' })
     ),
     context_envelope_json: text(1_048_576, 'A context envelope, version 1.'),
-    harness_spec_json: text(1_048_576, 'An agent harness, version 1.'),
+    harness_spec_json: hintFields.harness_spec_json,
     task_category: t.optional(category),
-    complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
-    model_preference: text(256),
-    model_override: text(256),
-    campaign_id: text(256),
-    benchmark_tier: t.optional(benchmarkTier),
-    trace_id: text(256),
-    budget: t.optional(budget),
-    correlation_id: text(256),
-    tool_hints: words(),
-    research_hints: words(),
-    required_labels: words(),
-    is_detached: t.optional(t.boolean()),
-    requires_approval: t.optional(t.boolean({ description: 'The task waits until a person approves it.' })),
-    active_skill: text(256),
-    tenant_id: t.optional(t.nullable(t.string({ minLength: 1, maxLength: 256 }))),
+    complexity: coreHintFields.complexity,
+    model_preference: hintFields.model_preference,
+    model_override: hintFields.model_override,
+    campaign_id: hintFields.campaign_id,
+    benchmark_tier: hintFields.benchmark_tier,
+    trace_id: coreHintFields.trace_id,
+    budget: hintFields.budget,
+    correlation_id: hintFields.correlation_id,
+    tool_hints: hintFields.tool_hints,
+    research_hints: hintFields.research_hints,
+    required_labels: hintFields.required_labels,
+    is_detached: hintFields.is_detached,
+    requires_approval: coreHintFields.requires_approval,
+    active_skill: hintFields.active_skill,
+    tenant_id: t.optional(t.nullable(hintFields.tenant_id)),
     ...protocolFields
   }),
   output: t.object({
@@ -185,29 +175,15 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const COPIED = [
-  'complexity',
-  'trace_id',
-  'correlation_id',
-  'budget',
-  'model_preference',
-  'model_override',
-  'campaign_id',
-  'benchmark_tier',
-  'thread_id',
-  'harness_spec_json',
-  'tool_hints',
-  'research_hints',
-  'required_labels',
-  'is_detached',
-  'requires_approval',
-  'active_skill',
-  'tenant_id'
-] as const satisfies readonly (keyof EnqueueHints & keyof Input)[]
+const DECLARED = submitTask.input.properties as object
+/** Hints that this operation takes under their names. */
+const HINTS = Object.keys({ ...coreHintFields, ...hintFields }).filter(
+  field => field in DECLARED
+) as (keyof EnqueueHints & keyof Input)[]
 
 function hintsOf(input: Input): EnqueueHints {
   const category = input.task_category === undefined ? undefined : categoryOf(input.task_category)
-  const copied = COPIED.flatMap(field => ((input[field] ?? null) === null ? [] : [[field, input[field]] as const]))
+  const copied = HINTS.flatMap(field => ((input[field] ?? null) === null ? [] : [[field, input[field]] as const]))
   return { ...Object.fromEntries(copied), ...defined({ task_category: category }) }
 }
 

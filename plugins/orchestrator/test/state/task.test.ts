@@ -51,6 +51,10 @@ t.test('a view shows the values of a record, and nothing that views leave out', 
 })
 
 t.test('a text that is no record of a task is refused', async t => {
-  for (const record of ['{}', '{"id":1,"d":"x","s":"Gone","a":1,"t":[1,0,0]}', '{"id":"1","d":"x","s":"Queued","t":[1,0,0]}'])
+  for (const record of [
+    '{}',
+    '{"id":1,"d":"x","s":"Gone","a":1,"t":[1,0,0]}',
+    '{"id":"1","d":"x","s":"Queued","t":[1,0,0]}'
+  ])
     t.throws(() => restoreTask(record, shared), TypeError)
 })
