@@ -59,13 +59,10 @@ t.test('the model that ships with the project writes a program that compiles, an
   t.equal(said.history.length, 2)
 })
 
-t.test(
-  'what the mask lets through is a text of the grammar or the beginning of one, whatever the model would say',
-  async t => {
-    const kernel = await open(t, { grammar_mask: true })
-    for (const prompt of ['hello', 'explain in prose what a table is']) {
-      const { code } = await kernel.call(generateCode, { prompt, validate: false })
-      t.ok(isPrefixOf(voxGrammar(), code), code)
-    }
+t.test('the mask admits only texts of the grammar and their prefixes, independent of the model', async t => {
+  const kernel = await open(t, { grammar_mask: true })
+  for (const prompt of ['hello', 'explain in prose what a table is']) {
+    const { code } = await kernel.call(generateCode, { prompt, validate: false })
+    t.ok(isPrefixOf(voxGrammar(), code), code)
   }
-)
+})

@@ -129,7 +129,7 @@ t.test('files that are outside, secret, binary or missing are not shown, and the
   t.notMatch(JSON.stringify(asked()), /SECRET-/)
 })
 
-t.test('files of the project are found by what the message says, and cited ones count', async t => {
+t.test('files of the project are found by words of the message, and cited files count', async t => {
   const { kernel, asked } = await openAssistant(t, {
     answers: ['The retries back off, see [src/backoff.ts:1].', 'It is in [src/imagined.ts].']
   })
@@ -163,7 +163,7 @@ t.test('documents and knowledge of the database are found too', async t => {
   t.match(asked()[0]?.at(-1)?.content, /Zeppelins fly by helium/)
 })
 
-t.test('a question about nothing that is there is asked back, and the model is debited for it', async t => {
+t.test('a question without evidence is answered with a question, and the model's time is charged', async t => {
   const { kernel, store } = await openAssistant(t)
   const { qgate } = await kernel.call(chat, { prompt: 'Where is the frobnicator?', session_id: 's' })
   t.match(qgate, {
@@ -175,7 +175,7 @@ t.test('a question about nothing that is there is asked back, and the model is d
   t.equal(rows.length, 1)
 })
 
-t.test('an answer that is cancelled leaves nothing in the session, and the server is left', async t => {
+t.test('a cancelled answer leaves no trace in the session, and closes the connection to the server', async t => {
   let begun: () => void = () => {}
   const talking = new Promise<void>(resolve => {
     begun = resolve
@@ -199,7 +199,7 @@ t.test('an answer that is cancelled leaves nothing in the session, and the serve
   while (server.left === 0) await new Promise(resolve => setTimeout(resolve, 5))
 })
 
-t.test('profiles and JSON are asked of the model', async t => {
+t.test('profiles and JSON mode are passed to the model', async t => {
   const { kernel, server } = await openAssistant(t, { database: false, answers: ['{}'] })
   await kernel.call(chat, { prompt: 'a', cognitive_profile: 'creative', json_mode: true })
   await kernel.call(chat, { prompt: 'b', cognitive_profile: 'reasoning', top_p: 0.5 })
@@ -214,7 +214,7 @@ t.test('a model server that does not answer is reported as such, and nothing is 
   t.same(await transcripts.history('s'), [])
 })
 
-t.test('what the editor knows is shown nearest first', async t => {
+t.test('the editor's context is shown nearest first', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, settings: { retrieval: false } })
   writeFileSync(join(kernel.root, 'long.txt'), Array.from({ length: 500 }, (_, line) => `line ${line + 1}`).join('\n'))
   await kernel.call(chat, {

@@ -11,7 +11,7 @@ import { openAssistant } from './open-assistant.ts'
 const RIGHT = 'fn one() to int {\n    1\n}\n'
 const WRONG = 'fn one() to int {\n    nowhere\n}\n'
 
-/** Runs the command on a terminal of the test. */
+/** Runs the command on a test terminal. */
 async function open(t: Test, answers: readonly string[]) {
   const { kernel } = await openAssistant(t, { database: false, answers })
   const run = runGenerate(

@@ -8,7 +8,7 @@ import { openAssistant, say } from './open-assistant.ts'
 const RIGHT = 'fn double(n: int) to int {\n    n * 2\n}\n'
 const WRONG = 'fn double(n: int) to int {\n    n * nothing_of_that_name\n}\n'
 
-t.test('a program that the compiler takes is the answer', async t => {
+t.test('a program that compiles is the answer', async t => {
   const { kernel, transcripts, store } = await openAssistant(t, {
     answers: [`Here you are:\n\`\`\`vox\n${RIGHT}\`\`\`\n`]
   })
@@ -22,7 +22,7 @@ t.test('a program that the compiler takes is the answer', async t => {
   t.same(rows, [['svc_generate_code', 'j']])
 })
 
-t.test('what the compiler says goes back to the model, and the repaired program is the answer', async t => {
+t.test('diagnostics are sent to the model, and the repaired program is the answer', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG, RIGHT] })
   const events: { type: string }[] = []
   const made = await kernel.call(
@@ -37,22 +37,19 @@ t.test('what the compiler says goes back to the model, and the repaired program 
   t.same([...new Set(events.map(({ type }) => type))], ['attempt', 'text', 'diagnostics'])
 })
 
-t.test(
-  'a model that never gets it right fails with its last program and the diagnostics, and writes nothing',
-  async t => {
-    const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
-    const input = { prompt: 'x', max_retries: 1, output_path: 'a.vox' }
-    const error = await kernel.call(generateCode, input).then(
-      () => t.fail('it should not pass'),
-      (failure: unknown) => failure
-    )
-    t.match(error, { code: 'ASI_CODE_INVALID', data: { attempts: 2, code: WRONG, model_used: 'toy' } })
-    const { diagnostics } = (error as { data: { diagnostics: object[] } }).data
-    t.match(JSON.stringify(diagnostics), /nothing_of_that_name/)
-    t.equal(asked().length, 2)
-    t.notOk(existsSync(join(kernel.root, 'a.vox')))
-  }
-)
+t.test('without a valid program, the call fails with the last one and its diagnostics, and writes no file', async t => {
+  const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
+  const input = { prompt: 'x', max_retries: 1, output_path: 'a.vox' }
+  const error = await kernel.call(generateCode, input).then(
+    () => t.fail('it should not pass'),
+    (failure: unknown) => failure
+  )
+  t.match(error, { code: 'ASI_CODE_INVALID', data: { attempts: 2, code: WRONG, model_used: 'toy' } })
+  const { diagnostics } = (error as { data: { diagnostics: object[] } }).data
+  t.match(JSON.stringify(diagnostics), /nothing_of_that_name/)
+  t.equal(asked().length, 2)
+  t.notOk(existsSync(join(kernel.root, 'a.vox')))
+})
 
 t.test('without validation the first answer counts, and is not reported as valid', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
@@ -125,7 +122,7 @@ t.test('a file that an agent works on is left alone', async t => {
   t.equal(readFileSync(join(kernel.root, 'a.vox'), 'utf8'), 'old')
 })
 
-t.test('the grammar is requested where it is wanted, and its fate is reported', async t => {
+t.test('the grammar is requested if enabled, and the outcome is reported', async t => {
   const settings = { grammar_mask: true }
   const kept = await openAssistant(t, { database: false, settings, answers: [RIGHT] })
   const made = await kept.kernel.call(generateCode, { prompt: 'x' })

@@ -29,7 +29,7 @@ const compiles = (text: string): boolean =>
     }).diagnostics
   )
 
-t.test('every program is a text of the grammar', async t => {
+t.test('the grammar accepts every program', async t => {
   t.ok(programs.length > 40)
   for (const program of programs) t.ok(isText(program), program.slice(0, 60))
   t.ok(isText(''))
@@ -39,7 +39,7 @@ t.test('the language description for the model compiles', async t => {
   for (const program of blocks(LANGUAGE_CARD)) t.ok(compiles(program), program.slice(0, 60))
 })
 
-t.test('whatever still compiles after a change is a text of the grammar', async () => {
+t.test('the grammar accepts every mutated program that compiles', async () => {
   const change = fc.record({
     program: fc.constantFrom(...programs.filter(text => text.length < 1_500)),
     at: fc.double({ min: 0, max: 0.999, noNaN: true }),
@@ -85,7 +85,7 @@ t.test('whatever still compiles after a change is a text of the grammar', async 
   )
 })
 
-t.test('texts that are no programs are refused where that shows first', async t => {
+t.test('invalid texts are refused at the first possible byte', async t => {
   for (const [good, bad] of [
     ['fn f() { ', ')'],
     ['fn f() { 1 + ', '}'],
@@ -150,7 +150,7 @@ t.test('strings and comments hold UTF-8 and nothing else', async () => {
   )
 })
 
-t.test('states with the same key go on alike', async t => {
+t.test('states with the same key have the same successors', async t => {
   const seen = new Map<string, { accepting: boolean; next: string }>()
   for (const program of programs.slice(0, 12)) {
     let state: ReturnType<ReturnType<typeof voxGrammar>['start']> | null = voxGrammar().start()

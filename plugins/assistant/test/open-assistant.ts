@@ -36,11 +36,11 @@ export interface OpenOptions {
   readonly settings?: object
   readonly database?: boolean
   readonly server?: FakeOptions
-  /** Answers of the model, one for each request; the last one is said again and again. */
+  /** Answers of the model, one per request; the last one is repeated. */
   readonly answers?: readonly string[]
 }
 
-/** The plugin among its real neighbours, with a model server on a real socket that says what the test says. */
+/** The plugin with its real dependencies, and a scripted model server on a real socket. */
 export async function openAssistant(t: Test, options: OpenOptions = {}): Promise<OpenAssistant> {
   const { answers = ['all right'], settings = {} } = options
   const server = await fakeServer(t, { chat: scripted(answers), ...options.server })
@@ -90,7 +90,7 @@ export async function openAssistant(t: Test, options: OpenOptions = {}): Promise
   }
 }
 
-/** A chat in Ollama's format that says one text for each request. */
+/** A chat in Ollama's format with one text per request. */
 export function scripted(answers: readonly string[]): NonNullable<FakeOptions['chat']> {
   let next = 0
   return (body, response) => {

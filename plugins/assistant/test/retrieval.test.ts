@@ -13,7 +13,7 @@ import { queryTerms } from '../src/retrieval/terms.ts'
 const { signal } = new AbortController()
 const LIMITS = { files: 100, results: 5 }
 
-t.test('what git ignores is not read, and without git what was built is not', async t => {
+t.test('ignored files are not read, and without git, built files are not', async t => {
   const files = {
     'a.ts': 'const zebra = 1',
     'ignored.ts': 'zebra',
@@ -31,7 +31,7 @@ t.test('what git ignores is not read, and without git what was built is not', as
   t.same(await refs(git), ['git', 'a.ts', 'node_modules/b.js', 'src/deep/c.ts'])
 })
 
-t.test('a walk goes into no folder that is built, hidden or linked', async t => {
+t.test('a walk skips built, hidden and linked folders', async t => {
   const outside = t.testdir({ out: { 'far.ts': 'zebra' }, in: { 'a.ts': 'zebra', dist: { 'b.ts': 'zebra' } } })
   const root = join(outside, 'in')
   symlinkSync(join(outside, 'out'), join(root, 'link'))
@@ -58,7 +58,7 @@ t.test('a reached limit is reported', async t => {
   t.equal((await searchRepository(root, ['zebra'], LIMITS, signal)).truncated, false)
 })
 
-t.test('the piece that says most comes first, with its line', async t => {
+t.test('the best piece comes first, with its line', async t => {
   const filler = 'nothing of it here\n'.repeat(200)
   const root = t.testdir({ 'long.txt': `${filler}the quagga and the zebra\n${filler}`, 'short.txt': 'a zebra\n' })
   execFileSync('git', ['init', '-q'], { cwd: root })
@@ -82,7 +82,7 @@ t.test('an engine without an index is scanned', async t => {
   t.match(await searchKnowledge(store, [], 3), { by: null, found: [] })
 })
 
-t.test('terms are words without the commonest, and the parts of names', async t => {
+t.test('terms are words except stop words, and the parts of names', async t => {
   t.same(queryTerms('Where is the retryBackoff of parse_file?'), [
     'retrybackoff',
     'retry',
@@ -98,7 +98,7 @@ t.test('terms are words without the commonest, and the parts of names', async t 
   )
 })
 
-t.test('no text ends its own quotation, and none exceeds the room', async t => {
+t.test('no text ends its own quotation, and none exceeds the limit', async t => {
   const texts = fc.array(fc.record({ label: fc.string(), text: fc.string({ unit: 'binary', maxLength: 300 }) }), {
     maxLength: 5
   })

@@ -1,6 +1,6 @@
 import { browserErrors } from '@svc/contracts'
 
-/** An address as the browser takes it. Throws `BRW_ADDRESS` for what no program may open. */
+/** Normalises an address for the browser. Throws `BRW_ADDRESS` for a forbidden address. */
 export function allowedAddress(url: string, fileUrls: boolean): string {
   if (url === 'about:blank') return url
   const parsed = URL.canParse(url) ? new URL(url) : null
@@ -17,7 +17,7 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   })
 }
 
-/** Without what may be a secret: user, password and query. */
+/** Without user, password and query, which may be secret. */
 export function shownAddress(url: string): string {
   if (!URL.canParse(url)) return url.split(/[?#]/, 1)[0] ?? ''
   const { protocol, host, pathname } = new URL(url)

@@ -9,13 +9,13 @@ export interface ChromiumOptions {
   executable(): Promise<string>
   /** Milliseconds. */
   startLimit(): number
-  /** Milliseconds for which it stays open without a page. */
+  /** Idle time before it closes without a page, in milliseconds. */
   idle(): number
 }
 
 /**
- * A browser that starts for the first page and ends some time after the last one. It listens to a pipe of this process and
- * ends when that breaks, so it does not outlive a killed process.
+ * A browser that starts with the first page and ends some time after the last one. It listens to a pipe of this process
+ * and ends when that breaks, so it does not outlive a killed process.
  */
 export class Chromium {
   readonly #options: ChromiumOptions
@@ -46,7 +46,7 @@ export class Chromium {
     }
   }
 
-  /** Ends it with all its pages, also while it starts. */
+  /** Ends it with all its pages, also during its start. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -75,7 +75,7 @@ export class Chromium {
   async #launch(): Promise<Browser> {
     const { headless, sandbox } = this.#options
     const executablePath = await this.#options.executable()
-    // Some megabytes that most processes never need.
+    // Loaded here: some megabytes that most processes never need.
     const { chromium } = createRequire(import.meta.url)('playwright-core') as typeof import('playwright-core')
     try {
       return await chromium.launch({
@@ -83,7 +83,7 @@ export class Chromium {
         headless,
         chromiumSandbox: sandbox,
         timeout: this.#options.startLimit(),
-        // Signals are the kernel's: it disposes this plugin.
+        // The kernel handles signals and disposes this plugin.
         handleSIGINT: false,
         handleSIGTERM: false,
         handleSIGHUP: false

@@ -3,16 +3,16 @@ import { resolve } from 'node:path'
 import { browserErrors } from '@svc/contracts'
 import which from 'which'
 
-/** Names under which systems install it, the freest first. */
+/** Program names on common systems, free software first. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'microsoft-edge']
 
-/** Where macOS has applications, which are on no PATH. */
+/** Application paths on macOS, which are not on the PATH. */
 const APPLICATIONS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map(
   name => `/Applications/${name}.app/Contents/MacOS/${name}`
 )
 
 /**
- * Path of the browser: of the one that the settings name, or of the first one that is installed. Throws
+ * Path of the browser: the configured one, or the first installed one. Throws
  * `BRW_NOT_INSTALLED`.
  */
 export async function findExecutable(configured: string | undefined, projectRoot: string): Promise<string> {

@@ -25,7 +25,7 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
   return browserErrors.create(code, `${what}: ${reason}`)
 }
 
-/** True if the page or the browser ended before it could answer. */
+/** True if the page or the browser ended before the answer. */
 export function isGone(error: unknown): boolean {
   const { name = '', message = '' } = error as Partial<Error>
   return name === 'TargetClosedError' || /has been closed|page crashed|Browser closed|was detached/i.test(message)
@@ -69,7 +69,7 @@ function reasonOf(message: string): string {
   return reason.replace(/ at https?:\/\/\S+$/, '')
 }
 
-/** Without colours, and without the marks of a log. */
+/** Without colours and log prefixes. */
 function plain(line: string): string {
   return stripVTControlCharacters(line)
     .replace(/^\s*-?\s*(?:\[pid=\d+\]\s*)?(?:\[err\]\s*)?/, '')

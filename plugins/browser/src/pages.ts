@@ -17,20 +17,20 @@ import type { Settings } from './settings.ts'
 interface OpenPage {
   readonly context: BrowserContext
   readonly page: Page
-  /** Calls under way. */
+  /** Number of running calls. */
   busy: number
   /** Fires after `idle_ms` without a call. */
   readonly idle: NodeJS.Timeout
 }
 
-/** An element of a page, where the DOM is. */
+/** An element of a page, with the DOM available. */
 interface PageElement {
   readonly innerText?: string
   readonly outerHTML?: string
   readonly textContent: string | null
 }
 
-/** Pages of the browsers that this machine has. */
+/** Open pages of the machine's browsers. */
 export class Pages implements BrowserAutomation {
   readonly #settings: () => Settings
   readonly #chromium: (headless: boolean) => Chromium
@@ -83,7 +83,7 @@ export class Pages implements BrowserAutomation {
   }
 
   async waitFor(id: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void> {
-    // The driver takes 0 as no limit, and a limit beyond a timer's as 1 ms.
+    // For the driver, 0 means no limit; a limit beyond the maximum of timers becomes 1 ms.
     const timeout = Math.min(Math.max(1, milliseconds), MAX_TIMER_MS)
     await this.#use(id, { kind: 'use', target, milliseconds: timeout }, options, page =>
       page.locator(target).first().waitFor({ state: 'visible', timeout })
@@ -125,7 +125,7 @@ export class Pages implements BrowserAutomation {
     const most = this.#settings().context_chars
     const [content, length] = await this.#useTarget(id, target, options, (element, timeout) =>
       element.evaluate(
-        // Runs in the page, with access to its argument only. Elements outside of HTML have no innerText.
+        // Runs in the page, with access to its argument only. Elements outside HTML have no innerText.
         (node: PageElement, [property, count]) => {
           const all = node[property] ?? node.textContent ?? ''
           return [all.slice(0, count), all.length] as const
@@ -174,7 +174,7 @@ export class Pages implements BrowserAutomation {
     try {
       if (signal?.aborted || this.#isClosed) throw closed()
       const page = await context.newPage()
-      // No id is given out for windows that a page opens.
+      // Windows opened by a page get no id.
       context.on('page', other => void other.close().catch(() => undefined))
       await page.goto(address, { timeout: this.#settings().timeout_ms })
       if (signal?.aborted || this.#isClosed) throw closed()

@@ -2,7 +2,7 @@ import { findExecutable } from '../src/executable.ts'
 
 const isOff = ['0', 'false', 'no', 'n', 'off'].includes((process.env.SVC_GUI_PLAYWRIGHT ?? '').trim().toLowerCase())
 
-/** Why no page can be opened on this machine; false where it can. */
+/** Reason why no page can be opened on this machine; false if it can. */
 export const missing: string | false = isOff
   ? 'SVC_GUI_PLAYWRIGHT is off'
   : await findExecutable(undefined, '/').then(

@@ -1,7 +1,7 @@
 import { Chromium } from '../src/chromium.ts'
 import { findExecutable } from '../src/executable.ts'
 
-/** Opens a page, says so, and waits. */
+/** Opens a page, prints its id, and waits. */
 const chromium = new Chromium({
   headless: true,
   sandbox: process.getuid?.() !== 0,

@@ -34,7 +34,7 @@ t.test('pages', { skip: missing }, async t => {
     await t.rejects(browser.close(page), { code: 'BRW_PAGE_UNKNOWN' })
   })
 
-  t.test('pages know nothing of each other', async t => {
+  t.test('pages are isolated from each other', async t => {
     const url = await serve(t, (request, response) => {
       response.setHeader('set-cookie', 'seen=yes')
       response.setHeader('content-type', 'text/html')
@@ -58,7 +58,7 @@ t.test('pages', { skip: missing }, async t => {
     await browser.close(page)
   })
 
-  t.test('something is waited for however long that may take', async t => {
+  t.test('a wait has no fixed time limit', async t => {
     const late = "<script>setTimeout(() => { document.body.innerHTML = '<p>late</p>' }, 100)</script>"
     const page = await browser.open(await servePages(t, { '/': `<body>${late}` }))
     await browser.waitFor(page, 'p', 2 ** 40)
@@ -81,7 +81,7 @@ t.test('pages', { skip: missing }, async t => {
     await t.rejects(pages.waitFor(page, '#nowhere', 0), { code: 'BRW_TIMEOUT' })
     const late = pages.goto(page, `${url}never?token=hidden`)
     await t.rejects(late, { code: 'BRW_TIMEOUT', message: /^http:\/\/127\.0\.0\.1:\d+\/never did not finish/ })
-    t.equal(pages.size, 1, 'what failed has left no page')
+    t.equal(pages.size, 1, 'a failed call leaves no page')
   })
 
   t.test('long contents are cut, and their length is reported', async t => {
@@ -92,7 +92,7 @@ t.test('pages', { skip: missing }, async t => {
     await kernel.close()
   })
 
-  t.test('no more pages are open than may be', async t => {
+  t.test('the number of open pages is limited', async t => {
     const { browser } = await openWorld(t, { max_pages: 2 })
     const results = await Promise.allSettled([1, 2, 3].map(() => browser.open('about:blank')))
     t.match(

@@ -38,7 +38,7 @@ t.test('a window needs a desktop', { skip: missing || (process.env.DISPLAY ?? ''
   await t.rejects(browser.open('about:blank', { headless: false }), { code: 'BRW_NOT_STARTED', hint: /desktop/ })
 })
 
-t.test('nothing is started before the first page, and nothing is left behind the plugin', { skip }, async t => {
+t.test('no process starts before the first page, and none outlives the plugin', { skip }, async t => {
   const { browser, close } = await openWorld(t)
   const before = new Set(descendants(process.pid))
   const started = (): number[] => descendants(process.pid).filter(pid => !before.has(pid))

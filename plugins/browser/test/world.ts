@@ -13,10 +13,10 @@ import { Pages } from '../src/pages.ts'
 import browser from '../src/plugin.ts'
 import type { Settings } from '../src/settings.ts'
 
-/** Why nothing can be opened here; false where it can. */
+/** Reason why no page can be opened here; false if it can. */
 export { missing } from './missing.ts'
 
-/** As root it cannot confine anything, and these pages are known. */
+/** As root there is no sandbox, and these pages are trusted. */
 export const SANDBOX = process.getuid?.() !== 0
 
 export interface World {
@@ -50,7 +50,7 @@ export async function openWorld(t: Test, settings: object = {}): Promise<World> 
   }
 }
 
-/** Pages of a separate browser, whose settings may change. */
+/** Pages of a separate browser with its own settings. */
 export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Pages; settings: Settings } {
   const settings: Settings = {
     sandbox: SANDBOX,
@@ -76,7 +76,7 @@ export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Page
   return { pages, settings }
 }
 
-/** Address of a server of this test, with a slash. */
+/** URL of a server of this test, with a trailing slash. */
 export async function serve(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -101,7 +101,7 @@ export function descendants(of: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
     try {
-      // The name in parentheses may hold anything.
+      // The name in parentheses may contain any character.
       const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')
@@ -123,7 +123,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits for something to come true. */
+/** Waits for a condition. */
 export async function until(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 30_000
   while (!isSo()) {

@@ -1,7 +1,7 @@
 import { type DatabaseStore, databaseStore, type KernelAdmin, type PrimaryDatabase } from '@svc/contracts'
 import { isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
 
-/** The database of the project where it has one, looked up on each use: its plugin may come and go while this one runs. */
+/** The project's database, if any, looked up on each use: its plugin may be loaded and unloaded while this one runs. */
 export class AttachedDatabase {
   readonly #reference: Ref<PrimaryDatabase> | undefined
   readonly #admin: KernelAdmin | undefined
@@ -16,8 +16,8 @@ export class AttachedDatabase {
   }
 
   /**
-   * Null where no plugin gives one, and where this machine has no binding for files. A database that is there and cannot be opened is
-   * no reason to go on without it: then every use of it throws.
+   * Null if no plugin provides one, or the machine lacks the native binding. If a configured database cannot be
+   * opened, every use throws.
    */
   async store(): Promise<DatabaseStore | null> {
     if (this.#withoutBinding) return null
@@ -38,7 +38,7 @@ export class AttachedDatabase {
     }
   }
 
-  /** A process that runs one command has few plugins; the database is added when it turns out to be needed. */
+  /** A process for one command loads few plugins; the database is loaded on first need. */
   async #activate(): Promise<void> {
     const admin = this.#admin
     if (admin === undefined || admin.serves) return

@@ -5,7 +5,7 @@ import { shapeCheck } from './validated-shape.ts'
 
 const problemOf = shapeCheck(() => journeyEnvelopeSchema)
 
-/** The envelope as it is, once it has proved to be one. Throws `SES_JOURNEY_INVALID`. */
+/** Returns a valid envelope unchanged. Throws `SES_JOURNEY_INVALID`. */
 export function checkedJourney(value: unknown): JourneyEnvelope {
   const problem = boundsProblem(value) ?? problemOf(value) ?? sizeProblem(value)
   if (problem === null) return value as JourneyEnvelope

@@ -1,26 +1,26 @@
-/** Levels of objects and arrays that an envelope may have. */
+/** Maximum nesting of an envelope. */
 export const MAX_DEPTH = 32
 
-/** Bytes of an envelope as JSON. */
+/** Maximum size of an envelope as JSON, in bytes. */
 export const MAX_ENVELOPE_BYTES = 131_072
 
 const PROTOTYPE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** U+0000 and lone surrogates: no column of a database takes them. */
+/** U+0000 and lone surrogates, which database columns cannot store. */
 const UNSTORABLE = /\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
 
 export function isStorable(text: string): boolean {
   return !UNSTORABLE.test(text)
 }
 
-/** The text with U+FFFD in place of what cannot be stored. */
+/** The text with U+FFFD for characters that cannot be stored. */
 export function storable(text: string): string {
   return isStorable(text) ? text : text.replace(new RegExp(UNSTORABLE, 'g'), '\uFFFD')
 }
 
 /**
- * Why a value is none that may come in from outside, in words that follow its name; null where it may. Does not recurse, so that no
- * depth is too much for it.
+ * Reason why an external value is refused, worded to follow its name; null if accepted. Iterative, so
+ * that any depth is safe.
  */
 export function boundsProblem(root: unknown): string | null {
   const waiting: [value: unknown, depth: number][] = [[root, 0]]

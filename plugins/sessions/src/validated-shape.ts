@@ -2,8 +2,8 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 /**
- * Describes the first problem of a value by a schema: the field, and what it must be; null for none. The schema is compiled at the
- * first use, since most processes never see an envelope.
+ * Describes the first schema error of a value: the field and its requirement; null if valid. The schema is
+ * compiled on first use, since most processes never see an envelope.
  */
 export function shapeCheck(schema: () => JsonSchema): (value: unknown) => string | null {
   let validate: ValidateFunction | undefined

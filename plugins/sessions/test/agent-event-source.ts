@@ -8,13 +8,13 @@ export interface EventFields {
 
 const source = join(import.meta.dirname, '../../../contracts/src/orchestration/events.ts')
 
-/** Types of agent events with the names of their fields, read from where the contract declares them. */
+/** Types of agent events with their field names, read from the contract's source. */
 export function declaredEvents(): Map<string, EventFields> {
   const text = readFileSync(source, 'utf8')
   const shared = /interface HandoffFacts \{(.*?)\n\}/s.exec(text)?.[1] ?? ''
   const union = text.slice(text.indexOf('export type AgentEventKind'))
   const events = new Map<string, EventFields>()
-  // One part of the union: up to the next line that begins with a bar, two spaces in.
+  // One member of the union: up to the next line that starts with a bar, indented by two spaces.
   for (const part of union.split(/\n {2}\| /).slice(1)) {
     const types = /readonly type:((?:\s*\|?\s*'\w+')+)/.exec(part)?.[1] ?? ''
     const fields = part.includes('& HandoffFacts') ? `${part}\n${shared}` : part

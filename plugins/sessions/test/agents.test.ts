@@ -22,7 +22,7 @@ const agents: readonly Partial<AgentView>[] = [
   { id: 2, name: 'two' }
 ]
 
-/** As much of an orchestrator as sessions ask for. */
+/** The part of an orchestrator that sessions use. */
 async function opened(lifecycle = { shadow: false, enforce: false }) {
   const emitted: AgentEventKind[] = []
   const running = {
@@ -76,7 +76,7 @@ t.test('an agent receives its budget, with the session that it is bound to or us
   await kernel.close()
 })
 
-t.test('what an agent has to know to take over can be handed over as it is', async t => {
+t.test('the handoff context of an agent can be passed to a handoff unchanged', async t => {
   const { kernel, context } = await opened()
   const bare = await kernel.call(handoffContext, { from_agent: 2, to_agent: 1 })
   t.match(bare, { session_id: null, text: '', context_envelope_json: null })
@@ -93,7 +93,7 @@ t.test('what an agent has to know to take over can be handed over as it is', asy
   await kernel.close()
 })
 
-t.test('without an orchestrator agents are not known', async t => {
+t.test('without an orchestrator, agents are unknown', async t => {
   const kernel = await testKernel([sessions])
   await t.rejects(kernel.call(contextBudget, { agent_id: 1 }), { code: 'SES_NO_ORCHESTRATOR' })
   await t.rejects(kernel.call(handoffContext, { from_agent: 1, to_agent: 2 }), { code: 'SES_NO_ORCHESTRATOR' })
@@ -139,7 +139,7 @@ t.test('in shadow mode envelopes are logged and no request is refused', async t 
 })
 
 t.test(
-  'where the lifecycle is enforced a violation is an error to the caller, and so is a merge for a person',
+  'with lifecycle enforcement, a violation is an error for the caller, as is a merge that needs a user',
   async t => {
     const { kernel, context } = await opened({ shadow: false, enforce: true })
     const review = envelope({ conflict_policy: { merge_strategy: 'manual_review' } })
@@ -163,7 +163,7 @@ t.test(
       )
     await context.ingest(large('a'), from)
     await t.rejects(context.ingest(large('b'), from), { message: /larger than 131072 bytes/ })
-    t.equal((await context.envelope('s'))?.content.facts?.length, 900, 'what was there is there still')
+    t.equal((await context.envelope('s'))?.content.facts?.length, 900, 'the previous state is unchanged')
     await kernel.close()
   }
 )

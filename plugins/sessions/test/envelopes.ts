@@ -1,6 +1,6 @@
 import type { ContextEnvelope } from '@svc/contracts'
 
-/** An envelope that breaks no rule, of the repository of test kernels, with what a test changes of it. */
+/** A valid envelope of the test kernels' repository, with the changes of a test. */
 export function envelope(change: Partial<ContextEnvelope> = {}): ContextEnvelope {
   return {
     schema_version: 1,

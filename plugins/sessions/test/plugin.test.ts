@@ -84,7 +84,7 @@ for (const withDatabase of [true, false]) {
       ]
     )
     t.equal((await kernel.call(contextList, { prefix: 'plans/' })).count, 1)
-    t.equal((await kernel.call(contextList, { prefix: '%' })).count, 0, 'a prefix is no pattern')
+    t.equal((await kernel.call(contextList, { prefix: '%' })).count, 0, 'a prefix is literal, not a pattern')
     t.equal(store.size, 2)
     t.equal(await store.remove('plan'), true)
     t.equal(await store.remove('plan'), false)
@@ -174,7 +174,7 @@ t.test('a turn is in both tables of transcripts, with its journey, and in the fi
   await kernel.close()
 })
 
-t.test('what was said without a database is in it once there is one, and files of elsewhere are read', async t => {
+t.test('turns from before the database was attached are added to it, and files of other programs are read', async t => {
   let primary: PrimaryDatabase | undefined
   let said: Transcripts | undefined
   const reader = definePlugin({
@@ -201,7 +201,7 @@ t.test('what was said without a database is in it once there is one, and files o
   await kernel.close()
 })
 
-t.test('either form of a session is enough', async t => {
+t.test('a session is readable from either form', async t => {
   const { kernel, said } = await opened(true)
   await said.append({ session_id: 'a', role: 'user', content: 'one' })
   await said.append({ session_id: 'a', role: 'assistant', content: 'two' })

@@ -19,11 +19,11 @@ async function projectWith(settings: object): Promise<boolean | undefined> {
   return answer
 }
 
-t.test('a project that says nothing about its pages leaves the choice to others', async t => {
+t.test('a project without a setting for pages leaves the choice to other plugins', async t => {
   t.equal(await projectWith({}), undefined)
 })
 
-t.test('a project may ask for pages that a server renders, or refuse them', async t => {
+t.test('a project may enable or disable server-rendered pages', async t => {
   t.equal(await projectWith({ tanstack_start: true }), true)
   t.equal(await projectWith({ tanstack_start: false }), false)
 })

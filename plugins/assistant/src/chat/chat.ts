@@ -30,7 +30,7 @@ type Output = OutputOf<typeof chat>
 const SURFACE = 'svc_chat_message'
 const HISTORY = 100
 const SESSION_TOKENS = 1_024
-/** Characters of earlier turns that go along at most. */
+/** Maximum characters of earlier turns in a prompt. */
 const HISTORY_CHARACTERS = 24_000
 const COMPLEXITY = { fast: 5, reasoning: 9, creative: 7 } as const
 const TEMPERATURE = { fast: 0.3, reasoning: 0.3, creative: 0.8 } as const
@@ -57,8 +57,8 @@ export class Chat {
   }
 
   /**
-   * One turn. A turn that gets no answer, since the caller went away or the model failed, is no part of the session: nothing of it is
-   * kept. Throws `ASI_PROMPT_MISSING`, and what the model's client throws.
+   * One turn. A turn without an answer (the caller disconnected, or the model failed) is not stored in the session.
+   * Throws `ASI_PROMPT_MISSING`, and the errors of the model client.
    */
   async answer(input: Input, call: Pick<Call, 'signal' | 'surface' | 'emit' | 'log'>): Promise<Output> {
     const prompt = promptOf(input)
@@ -148,7 +148,10 @@ export class Chat {
     )
   }
 
-  /** Both turns, each in both tables at once, and why this model answered. Returns the session's last turns. */
+  /**
+   * Stores both turns, each in both tables, and the reason for the choice of the model. Returns the session's last
+   * turns.
+   */
   async #keep(
     input: Input,
     prompt: string,

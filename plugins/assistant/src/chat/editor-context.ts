@@ -4,7 +4,7 @@ import type { Material } from './material.ts'
 import type { chat } from './operation.ts'
 
 const FILE_BYTES = 262_144
-/** Lines of the active file before and behind the one that is looked at. */
+/** Lines of the active file before and after the current one. */
 const AROUND = 60
 
 type Input = Pick<
@@ -14,7 +14,7 @@ type Input = Pick<
 
 export interface EditorContext {
   readonly materials: readonly Material[]
-  /** Requested files, each once, with the reason for those that were not read. */
+  /** Requested files without duplicates, with the reason for unread ones. */
   readonly files: readonly FileRead[]
 }
 

@@ -1,22 +1,22 @@
 import type { QgateContext } from '@svc/contracts'
 import type { Retrieved } from '../retrieval/retrieval.ts'
 
-/** `[path/to/file.ts]`, perhaps with a line. */
+/** `[path/to/file.ts]`, optionally with a line. */
 const CITATION = /\[([\w@./-]*[\w-]\.[A-Za-z0-9]{1,8})(?::\d+(?:-\d+)?)?\]/g
 const QUESTION = /\?\s*$|^\s*(?:what|where|which|who|whose|when|why|how|does|do|did|is|are|was|were|can|has|have)\b/i
-/** A score of BM25 from which on a piece counts as evidence for certain. */
+/** BM25 score from which a piece counts as certain evidence. */
 const STRONG_SCORE = 8
 
 export interface Citations {
   /** Files that an answer cites. */
   readonly cited: readonly string[]
-  /** Those of them that it was shown. */
+  /** Cited files that were shown. */
   readonly shown: readonly string[]
-  /** Those that are no files of the project either. */
+  /** Cited files that do not exist in the project. */
   readonly fabricated: readonly string[]
 }
 
-/** Holds the files that an answer cites against those that it was shown, and those that there are. */
+/** Compares the files that an answer cites with the shown and the existing ones. */
 export function citationsOf(answer: string, shown: ReadonlySet<string>, known: ReadonlySet<string>): Citations {
   const cited = [...new Set([...answer.matchAll(CITATION)].map(([, path = '']) => path.replace(/^\.\//, '')))]
   return {
@@ -27,7 +27,7 @@ export function citationsOf(answer: string, shown: ReadonlySet<string>, known: R
   }
 }
 
-/** Whether a request asks for facts, which must then come from somewhere. */
+/** True if a request asks for facts, which must then have a source. */
 function asksForFacts(prompt: string): boolean {
   return QUESTION.test(prompt)
 }
@@ -35,16 +35,16 @@ function asksForFacts(prompt: string): boolean {
 export interface EvidenceOf {
   readonly prompt: string
   readonly retrieved: Retrieved
-  /** Texts that the caller itself gave. */
+  /** Texts from the caller. */
   readonly given: number
   readonly citations: Citations
   readonly fatigued: boolean
 }
 
 /**
- * Evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The coverage of citations is the share of the
- * answer's citations that it was shown, and without any that of the question's words that something found holds; the quality is that of
- * the best piece found, its score over 8, and 1 for what the caller gave.
+ * Evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The citation coverage is
+ * the share of the answer's citations that were shown; without citations, the share of the question's words that were
+ * found. The quality is that of the best piece, its score divided by 8, and 1 for texts from the caller.
  */
 export function chatEvidence({ prompt, retrieved, given, citations, fatigued }: EvidenceOf): QgateContext {
   const { found, tier, termCoverage } = retrieved

@@ -2,7 +2,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 
 const { ASI_PROMPT_MISSING } = assistantErrors.specs
-/** A long answer of a small machine. */
+/** Generous: a long answer on a small machine. */
 const TIMEOUT_MS = 900_000
 
 const text = (description: string, maxLength = 262_144) => t.optional(t.string({ maxLength, description }))

@@ -12,11 +12,11 @@ export interface ChatPrompt {
   readonly history: readonly TranscriptEntry[]
   readonly material: string
   readonly jsonMode: boolean
-  /** Characters of earlier turns that go along at most. */
+  /** Maximum characters of earlier turns in a prompt. */
   readonly historyCharacters: number
 }
 
-/** The conversation as a model reads it: texts of others only ever within the person's last turn, as quotations. */
+/** The conversation in the model's form: external texts only as quotations in the user's last turn. */
 export function chatMessages({ prompt, history, material, jsonMode, historyCharacters }: ChatPrompt): ChatMessage[] {
   const system = jsonMode ? `${SYSTEM}\n\n${JSON_MODE}` : SYSTEM
   const request = material === '' ? prompt : `${material}\n\nThe request:\n${prompt}`
@@ -26,7 +26,7 @@ export function chatMessages({ prompt, history, material, jsonMode, historyChara
   ]
 }
 
-/** The last turns that fit, beginning with one of the person. */
+/** The last turns that fit, starting with a user turn. */
 function earlier(history: readonly TranscriptEntry[], characters: number): ChatMessage[] {
   const turns: ChatMessage[] = []
   let left = characters
@@ -40,7 +40,7 @@ function earlier(history: readonly TranscriptEntry[], characters: number): ChatM
   return turns
 }
 
-/** Templates of chats want the roles to alternate, and two calls at once may have spoken one after the other. */
+/** Chat templates require alternating roles, and two concurrent calls may have added turns of one role in a row. */
 function joined(messages: readonly ChatMessage[]): ChatMessage[] {
   const all: ChatMessage[] = []
   for (const message of messages) {

@@ -21,7 +21,7 @@ export interface ChatQuality {
     readonly utility_bits_per_cost: number
     readonly stop_reason: string | null
   }
-  /** Where the evidence was too thin: what to search for instead. */
+  /** Search advice if the evidence was too thin. */
   readonly search_refinement: { readonly missing_terms: string[]; readonly suggestion: string } | null
 }
 
@@ -30,8 +30,9 @@ const QUESTION_COST = 0.35
 const NAMED_TERMS = 5
 
 /**
- * The quality gate's view of an answer. Where it would not answer, a question is put to the person, if the policies find it worth
- * its price: its gain in bits is 0.08 and half of what is missing of confidence, which an answer with invented citations has none of.
+ * The quality gate's view of an answer. If it would not answer, the user is asked, provided the policies find the
+ * question worth its cost. Its gain in bits is 0.08 plus half of the missing confidence; an answer with invented
+ * citations has confidence 0.
  */
 export async function chatQuality(
   evidence: QgateContext,
@@ -43,7 +44,7 @@ export async function chatQuality(
   const { decision, confidence, contradiction_ratio } = evaluateQgate(evidence, policy)
   const needs = decision !== 'Answer'
   const prompt = needs ? clarification(evidence, retrieved) : null
-  // However good the evidence was, an answer that cites what is not there did not use it.
+  // An answer that cites missing files did not use its evidence, however good that was.
   const sure = evidence.fabricated_receipts === true ? 0 : confidence
   const gain = needs ? 0.08 + 0.5 * (1 - sure) : 0
   let outcome: QuestionOutcome | null = null

@@ -1,7 +1,10 @@
 const FENCE = /^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)^[ \t]*\1[ \t]*$/gm
 const OPEN_FENCE = /^[ \t]*(?:`{3,}|~{3,})[^\n]*\n/m
 
-/** The program in an answer: its block marked `vox`, else its longest block, else all of it. Ends with a line end. */
+/**
+ * Extracts the program from an answer: its block marked `vox`, else its longest block, else the whole text. Ends with a
+ * line end.
+ */
 export function codeOf(answer: string): string {
   const text = answer.replaceAll('\r\n', '\n').replace(/^\uFEFF/, '')
   const blocks = [...text.matchAll(FENCE)].map(([, , language = '', body = '']) => ({ language, body }))
@@ -17,7 +20,7 @@ function withoutOpenFence(text: string): string {
   return open === null ? text : text.slice(open.index + open[0].length)
 }
 
-/** The program as it goes through a chat: in a block whose fence is longer than any in it. */
+/** The program for a chat: in a block with a fence longer than any inside it. */
 export function fenced(code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

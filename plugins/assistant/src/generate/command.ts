@@ -49,7 +49,7 @@ interface Given {
   readonly session?: string
 }
 
-/** Exit codes: 0, 1 where no program passed the compiler, 130 after Ctrl-C. Progress goes to standard error. */
+/** Exit codes: 0; 1 if no program passed the compiler; 130 after Ctrl-C. Progress goes to standard error. */
 export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot: string): CommandHandler {
   return async (input, io) => {
     const given = input as unknown as Given

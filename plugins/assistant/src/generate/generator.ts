@@ -41,14 +41,14 @@ export interface GeneratorParts {
 
 interface Draft {
   readonly code: string
-  /** Null where it was not checked. */
+  /** Null if not validated. */
   readonly result: CompileResult | null
   readonly attempts: number
   readonly tokens: number
   readonly model: string
 }
 
-/** Programs by the configured model, held against the compiler. */
+/** Programs by the configured model, validated by the compiler. */
 export class Generator {
   readonly #parts: GeneratorParts
 
@@ -57,9 +57,10 @@ export class Generator {
   }
 
   /**
-   * Writes a program, shows the model what the compiler says of it, and asks again, `max_retries` times at most. A file is written only
-   * with a program that passed, or that was not to be checked. Throws `ASI_CODE_INVALID` with the last program and its diagnostics,
-   * `ASI_PATH_REFUSED` before any model is asked, and what the model's client throws.
+   * Writes a program, sends the compiler's diagnostics to the model, and asks again, at most `max_retries` times. A
+   * file is written only with a program that passed, or that needs no validation. Throws `ASI_CODE_INVALID` with the
+   * last program and its diagnostics, `ASI_PATH_REFUSED` before any request to a model, and the errors of the model
+   * client.
    */
   async generate(
     input: Input,
@@ -114,7 +115,7 @@ export class Generator {
       call.progress(attempt - 1, most, `attempt ${attempt} of ${most}`)
       call.emit({ type: 'attempt', attempt, of: most })
       const answer = await this.#ask(asking, prompt, draft, call)
-      // A draft that leaves no room for its repair is the last one.
+      // A draft is the last one if the context has no room for its repair.
       if (answer === null) return draft as Draft
       await this.#parts.accounts.charge(SURFACE, journey, answer)
       tokens += answer.promptTokens + answer.completionTokens
@@ -128,7 +129,10 @@ export class Generator {
     }
   }
 
-  /** A prompt that the server refuses, for its length perhaps, is asked in brief; null for a repair that it refuses even so. */
+  /**
+   * A prompt that the server refuses, for example for its length, is sent in brief form; null if a repair is refused
+   * even then.
+   */
   async #ask(
     asking: MaskedAsk,
     prompt: RepairPrompt,
@@ -186,8 +190,8 @@ export class Generator {
   }
 
   /**
-   * Writes the file, unless an agent holds a lock on it; it then belongs to the requesting agent, where it
-   * has no owner yet.
+   * Writes the file, unless an agent holds a lock on it. The file then belongs to the requesting agent, unless it has
+   * an owner.
    */
   async #write({ vcs_agent_id: agent }: Input, output: string, code: string): Promise<FileOutcomes> {
     const { projectRoot } = this.#parts

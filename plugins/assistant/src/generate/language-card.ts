@@ -1,6 +1,6 @@
 /**
- * The language in few words, for a model that has never seen it. Every program in it is checked by the tests; the full reference is
- * docs/language.md.
+ * A short description of the language, for a model that has never seen it. The tests compile every program in it; the
+ * full reference is docs/language.md.
  */
 export const LANGUAGE_CARD = `The language is called Vox. A file is a list of declarations; there are no loose statements.
 

@@ -6,18 +6,18 @@ import { askModel, type ModelAnswer } from '../model/ask.ts'
 
 export interface MaskReport {
   readonly requested: boolean
-  /** Whether the server took the grammar, and its answers kept to it. */
+  /** True if the server accepted the grammar and its answers follow it. */
   readonly applied: boolean
-  /** Why it was not applied. */
+  /** Reason why it was not applied. */
   readonly reason: string | null
 }
 
-/** The addition of this project's model server to both formats. */
+/** The extension of this project's model server to both formats. */
 const FORMAT = { type: 'grammar', grammar: { name: VOX_GRAMMAR } }
 
 /**
- * Asks for programs, masked by the grammar of the language where that is wanted. A server that knows no such format is asked again
- * without it, and from then on; one that ignores it is found out by what it answers.
+ * Requests programs, masked by the grammar of the language if enabled. If a server does not know the format,
+ * requests go on without it; a server that ignores it is detected by its answers.
  */
 export class MaskedAsk {
   readonly #client: InferenceClient

@@ -2,7 +2,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 
 const { ASI_CODE_INVALID, ASI_COMPILER_MISSING, ASI_PATH_REFUSED, ASI_FILE_REFUSED } = assistantErrors.specs
-/** Six answers of a small machine. */
+/** Generous: six answers on a small machine. */
 const TIMEOUT_MS = 1_800_000
 
 const name = (description: string, maxLength = 2_048) => t.optional(t.string({ minLength: 1, maxLength, description }))

@@ -8,7 +8,7 @@ ${LANGUAGE_CARD}
 Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
 
 const REPORT_CHARACTERS = 6_000
-/** Tokens below which a context has no room for the description of the language. */
+/** Minimum context, in tokens, for including the description of the language. */
 const ROOMY = 4_096
 
 /** Prompts that request a program, and its repair. */
@@ -18,8 +18,8 @@ export class RepairPrompt {
   #isBrief: boolean
 
   /**
-   * `context`: tokens, null when unknown. The brief form is the bare request, for models fine-tuned for this
-   * language; the one that ships with this project is.
+   * `context`: size in tokens; null if unknown. The brief form is the bare request, for models fine-tuned for this
+   * language, such as the bundled one.
    */
   constructor(prompt: string, context: number | null) {
     this.#prompt = prompt
@@ -27,7 +27,7 @@ export class RepairPrompt {
     this.#isBrief = context !== null && context < ROOMY
   }
 
-  /** Leaves out what can be left out; false where nothing can. */
+  /** Switches to the brief form; false if it already is. */
   shorten(): boolean {
     const could = !this.#isBrief
     this.#isBrief = true

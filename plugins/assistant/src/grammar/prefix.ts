@@ -1,6 +1,6 @@
 import type { TextGrammar, TextGrammarState } from '@svc/contracts'
 
-/** The state after a text; null where no text of the grammar begins so. */
+/** The state after a text; null if the text is no prefix of the grammar. */
 export function stateAfter(grammar: TextGrammar, text: string): TextGrammarState | null {
   let state: TextGrammarState | null = grammar.start()
   for (const byte of Buffer.from(text)) {
@@ -10,7 +10,7 @@ export function stateAfter(grammar: TextGrammar, text: string): TextGrammarState
   return state
 }
 
-/** Whether a text of the grammar begins with this one. */
+/** True if the text is a prefix of the grammar. */
 export function isPrefixOf(grammar: TextGrammar, text: string): boolean {
   return stateAfter(grammar, text) !== null
 }

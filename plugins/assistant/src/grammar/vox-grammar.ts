@@ -1,6 +1,6 @@
 import type { NamedGrammar, TextGrammar, TextGrammarState } from '@svc/contracts'
 
-/** How requests name the grammar. */
+/** Name of the grammar in requests. */
 export const VOX_GRAMMAR = 'vox'
 
 /** For requests to a model server of this project: `{"type": "grammar", "grammar": {"name": "vox"}}`. */
@@ -11,14 +11,13 @@ export const voxNamedGrammar: NamedGrammar = {
 }
 
 /**
- * A language that holds every program and less than every text. What it asks for:
- * - all tokens are ones of the language, in UTF-8, and strings end;
- * - brackets close in the order in which they were opened;
- * - an operator that stands between two operands is followed by no closing bracket, comma or other such operator;
- * - the file, and what follows a declaration that ended with its brace, begins with a word that begins a declaration, and with what that
- *   word declares: a name, and for functions and steps what stands behind it.
+ * A language between the set of valid programs and the set of all texts. Its rules: - all tokens are tokens of the
+ * language, in UTF-8, and strings end; - brackets close in the order of their opening; - a binary operator is not
+ * followed by a closing bracket, a comma or another such operator; - the file, and the text after a declaration that
+ * ended with its brace, starts with a declaration keyword and its parts: a name, and for functions and steps their
+ * parameters.
  *
- * Names, types and the inner grammar of declarations are the compiler's to check.
+ * The compiler checks names, types and the inner grammar of declarations.
  */
 export function voxGrammar(): TextGrammar {
   const start = new VoxState('gap', '', { atDeclaration: true })
@@ -26,37 +25,34 @@ export function voxGrammar(): TextGrammar {
 }
 
 /**
- * Meaning of the last bytes:
- * - `gap`: nothing that goes on;
- * - `word`: a name or a keyword, kept in `detail` while it must be one that begins a declaration;
- * - `digits`, `decimal`: a number, and the letters `dec` at its end as far as they came;
- * - `string`: `detail` is its quote, with a backslash behind it after one;
- * - `comment`;
- * - `sign`: a sign that another one may belong to, in `detail`.
+ * Meaning of the last bytes: - `gap`: a complete token; - `word`: a name or a keyword, kept in `detail` while it must
+ * be a declaration keyword; - `digits`, `decimal`: a number, and the prefix of the suffix `dec`; - `string`: `detail`
+ * is its quote, followed by a backslash after one; - `comment`; - `sign`: the first half of a possible two-character
+ * sign, in `detail`.
  */
 type Mode = 'gap' | 'word' | 'digits' | 'decimal' | 'string' | 'comment' | 'sign'
 
 interface Facts {
   /** Open brackets, innermost last. */
   readonly open?: string
-  /** Bytes of a character that are still to come, and the least and greatest that the next one may be. */
+  /** Missing bytes of a character, and the range of the next one. */
   readonly pending?: string
-  /** Whether an operand must come. */
+  /** True if an operand must follow. */
   readonly wantsOperand?: boolean
-  /** Whether a declaration must come, unless the text ends. */
+  /** True if a declaration must follow, unless the text ends. */
   readonly atDeclaration?: boolean
-  /** Open construct: `name` where its name must follow, `call` where name and parameters must, `parameters` where those must. */
+  /** Open construct: `name` requires its name, `call` its name and parameters, `parameters` those. */
   readonly begun?: 'name' | 'call' | 'parameters'
-  /** Whether the last token closed the last brace: a line end makes that the end of a declaration. */
+  /** True if the last token closed the last brace: a line end then ends the declaration. */
   readonly afterBrace?: boolean
 }
 
 const byteOf = (sign: string): number => sign.charCodeAt(0)
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, BACKSLASH] = [9, 10, 13, 32, 92]
 const CLOSING: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }
-/** Signs of one character that begin none of two. */
+/** One-character signs that start no two-character sign. */
 const ALONE = new Set('?.:,%')
-/** Signs that may be the first of two, by those that may follow. */
+/** Signs that may start a two-character sign, by their second character. */
 const PAIRS: Readonly<Record<string, string>> = {
   '=': '=>',
   '!': '=',
@@ -69,15 +65,15 @@ const PAIRS: Readonly<Record<string, string>> = {
   '|': '>|',
   '&': '&'
 }
-/** Signs that stand between two operands, whatever else they can be. */
+/** Binary operators, even if they have other uses. */
 const BETWEEN = new Set(['%', '==', '!=', '<=', '>=', '+=', '-=', '*=', '/=', '|>', '&&', '||', '+'])
 const STARTS = [
   ...['fn', 'type', 'let', 'const', 'import', 'http', 'actor', 'workflow', 'activity', 'agent', 'env', 'environment'],
   ...['component', 'routes', 'pub', 'async', 'extern', 'fragment', 'url', 'state_machine', 'partial', 'style']
 ]
-/** Those of them whose name has parameters behind it. */
+/** Declaration keywords whose name is followed by parameters. */
 const CALLED = new Set(['fn', 'workflow', 'activity'])
-/** Continues the declaration before it, on a separate line. */
+/** Continues the previous declaration on a separate line. */
 const JOINS = ['with', 'else', 'and', 'or', 'is', 'isnt', 'to', 'in', 'on']
 const FIRST_WORDS = [...STARTS, ...JOINS]
 
@@ -122,7 +118,7 @@ class VoxState implements TextGrammarState {
     return ended === null ? null : ended.#token(byte)
   }
 
-  /** The state behind the token that goes on here; null where it cannot end here. */
+  /** The state after the current token; null if it cannot end here. */
   #ended(): VoxState | null {
     const { open = '', pending } = this.#facts
     switch (this.#mode) {
@@ -150,7 +146,7 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open, begun: CALLED.has(this.#detail) ? 'call' : 'name' })
   }
 
-  /** Whether a byte may follow what was begun. */
+  /** True if a byte may follow the current token. */
   #mayFollow(byte: number): boolean {
     const sign = String.fromCharCode(byte)
     switch (this.#facts.begun) {
@@ -180,7 +176,7 @@ class VoxState implements TextGrammarState {
     if (isWordByte(byte)) return this.#firstOfWord(sign)
     if (sign === '"' || sign === "'") return atDeclaration ? null : new VoxState('string', sign, { open })
     if (sign === '@') return new VoxState('sign', '@', { open })
-    // A comment has yet to show that it is one.
+    // A comment whose second character is still missing.
     if (sign === '/') return wantsOperand ? this.#sign(sign) : new VoxState('sign', '/', this.#facts)
     if (atDeclaration && sign !== '|' && sign !== '.' && sign !== ')' && sign !== ',') return null
     if ('([{'.includes(sign)) return new VoxState('gap', '', { open: open + sign })
@@ -219,12 +215,12 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open: outer, ...(outer === '' && sign === '}' ? { afterBrace: true } : {}) })
   }
 
-  /** A sign that another may belong to; the facts before it stand until it is known which it is. */
+  /** The first half of a possible two-character sign; the previous facts stay until it is decided. */
   #sign(sign: string): VoxState {
     return new VoxState('sign', sign, this.#facts)
   }
 
-  /** The state behind a whole sign. */
+  /** The state after a complete sign. */
   #signed(sign: string): VoxState | null {
     const { open = '', wantsOperand = false, atDeclaration = false, begun } = this.#facts
     if (begun !== undefined && !'(['.includes(sign) && sign !== '<') return null
@@ -234,7 +230,7 @@ class VoxState implements TextGrammarState {
     return new VoxState('gap', '', { open, ...(isBetween ? { wantsOperand: true } : {}) })
   }
 
-  /** The state after a sign's second byte; undefined where the byte is no part of it, null where it may not follow. */
+  /** The state after a sign's second byte; undefined if the byte is no part of it, null if it may not follow. */
   #joined(byte: number): VoxState | null | undefined {
     const first = this.#detail
     const second = String.fromCharCode(byte)
@@ -277,7 +273,10 @@ function withoutPending({ pending: _pending, ...facts }: Facts): Facts {
   return facts
 }
 
-/** Bytes that follow the first one of a character in UTF-8 (RFC 3629): how many, and the range of the next; null for no first byte. */
+/**
+ * UTF-8 continuation after a first byte (RFC 3629): number of bytes, and range of the next; null for an invalid first
+ * byte.
+ */
 function expectedAfter(byte: number): string | null {
   if (byte >= 0xc2 && byte <= 0xdf) return '1,128,191'
   if (byte === 0xe0) return '2,160,191'

@@ -2,7 +2,7 @@ import type { DatabaseStore, InferenceClient, JourneyEnvelope, Orchestrator } fr
 import type { Logger } from '@svc/plugin-sdk'
 import type { ModelAnswer } from './ask.ts'
 
-/** Agent of a session that belongs to none. */
+/** Agent of sessions without one. */
 const NOBODY = 0
 
 export interface AccountsParts {
@@ -12,7 +12,7 @@ export interface AccountsParts {
   readonly log: Logger
 }
 
-/** Model costs, reported to their consumers: events, the budgets, and rows of `agent_events`. */
+/** Reports model costs to events, budgets, and rows of `agent_events`. */
 export class Accounts {
   readonly #parts: AccountsParts
 
@@ -20,7 +20,7 @@ export class Accounts {
     this.#parts = parts
   }
 
-  /** Never throws: an answer that cannot be accounted for is an answer. */
+  /** Never throws: an answer stays valid if its accounting fails. */
   async charge(surface: string, journey: JourneyEnvelope, answer: ModelAnswer): Promise<void> {
     const { orchestrator, log } = this.#parts
     const tasks = orchestrator()
@@ -31,7 +31,7 @@ export class Accounts {
       tasks.emit({ type: 'llm_call_completed', session_id, duration_ms, ...tokens })
       const agent = tasks.agents().find(each => each.session_id === session_id)?.id
       const { account_id } = tasks.policy
-      // Servers do not tell prices: tokens are counted, and dollars are none.
+      // Servers do not report prices: only tokens are counted.
       await tasks.budgets.record({
         agent_id: agent ?? NOBODY,
         session_id,

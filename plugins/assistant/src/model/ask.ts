@@ -9,7 +9,7 @@ export interface ModelAnswer {
   readonly finishReason: 'stop' | 'length' | 'tool-calls'
 }
 
-/** One answer of the model as a whole, with each piece told as it comes. Throws what the client throws. */
+/** One complete answer of the model; reports each piece as it arrives. Throws the errors of the client. */
 export async function askModel(
   client: InferenceClient,
   request: InferenceChatRequest,

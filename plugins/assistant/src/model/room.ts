@@ -1,7 +1,7 @@
 import type { InferenceClient } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 
-/** Tokens that a prompt and its answer may have together; null where the server does not tell, or has not loaded the model. */
+/** Maximum tokens of a prompt and its answer; null if the server does not report it, or has not loaded the model. */
 export async function contextLength(client: InferenceClient, signal: AbortSignal): Promise<number | null> {
   try {
     const { model } = client
@@ -15,10 +15,10 @@ export async function contextLength(client: InferenceClient, signal: AbortSignal
   }
 }
 
-/** Bytes of text that are taken to be a token, rather too few than too many. */
+/** Assumed bytes per token, a low estimate. */
 const BYTES_PER_TOKEN = 3
 
-/** At most `most` bytes, and so many as a share of the context holds. */
+/** At most `most` bytes, limited to a share of the context. */
 export function bytesWithin(context: number | null, share: number, most: number): number {
   return context === null ? most : Math.min(most, Math.floor(context * share * BYTES_PER_TOKEN))
 }

@@ -16,13 +16,13 @@ export interface Listing {
   /** Relative to the project, with forward slashes. */
   readonly paths: readonly string[]
   readonly by: 'git' | 'walk'
-  /** Whether there are more entries than requested. */
+  /** True if there are more entries than requested. */
   readonly truncated: boolean
 }
 
 /**
- * Files that a search of the project may read, at most `limit`: what git knows and does not ignore, or, without git, what a walk finds
- * outside of folders that are built or installed.
+ * Files for a project search, at most `limit`: files known to git and not ignored. Without git, files found by a walk
+ * that skips built and installed folders.
  */
 export async function listProject(projectRoot: string, limit: number, signal: AbortSignal): Promise<Listing> {
   const tracked = await trackedFiles(projectRoot, signal)
@@ -40,7 +40,7 @@ export async function listProject(projectRoot: string, limit: number, signal: Ab
 }
 
 async function trackedFiles(cwd: string, signal: AbortSignal): Promise<readonly string[] | null> {
-  // A repository may name a program as its file monitor, which git would start.
+  // A repository may configure a program as its file monitor, which git would start.
   const list = [
     '-c',
     'core.fsmonitor=false',

@@ -7,12 +7,12 @@ export type FileRead =
   | { readonly path: string; readonly text: string; readonly truncated: boolean }
   | { readonly path: string; readonly refused: string }
 
-/** Bytes in which a file that is no text shows that it is none. */
+/** Bytes inspected to detect a binary file. */
 const PROBE_BYTES = 8_192
 
 /**
- * Reads a text of the project for a model, at most `maxBytes` of it. What lies outside of the project, once links were followed,
- * what is no plain file, no text, or protected by its name is refused with the reason. `path` is relative to the project.
+ * Reads a project text for a model, at most `maxBytes`. Refuses, with the reason: paths outside the
+ * project after resolving links, special files, binary files, and protected names. `path` is relative to the project.
  */
 export async function readProjectFile(projectRoot: string, path: string, maxBytes: number): Promise<FileRead> {
   const root = await realpath(projectRoot)
@@ -32,13 +32,13 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
   return (await textOf(shown, file, maxBytes)) ?? refuse('it is no text')
 }
 
-/** Reads a text that a listing of the project named, which goes through no links; null for what is none, or is gone. */
+/** Reads a listed file without following links; null if it is missing or no text. */
 export async function readListedFile(projectRoot: string, path: string, maxBytes: number): Promise<string | null> {
   const read = await textOf(path, join(projectRoot, path), maxBytes).catch(() => null)
   return read !== null && 'text' in read ? read.text : null
 }
 
-/** The path in the project with forward slashes; null for what lies outside of it, and for the project itself. */
+/** The path in the project with forward slashes; null for paths outside, and for the project itself. */
 export function inProject(root: string, file: string): string | null {
   const path = relative(root, file)
   if (path === '' || path === '..' || path.startsWith(`..${sep}`) || resolve(root, path) !== file) return null
@@ -46,7 +46,7 @@ export function inProject(root: string, file: string): string | null {
 }
 
 async function textOf(path: string, file: string, maxBytes: number): Promise<FileRead | null> {
-  // Neither a link that was put in its place meanwhile nor a pipe is waited for.
+  // Neither follows a link that replaced the file meanwhile, nor waits for a pipe.
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (handle === null) return { path, refused: 'it cannot be read' }
   try {
@@ -62,7 +62,7 @@ async function textOf(path: string, file: string, maxBytes: number): Promise<Fil
   }
 }
 
-/** UTF-8 without NUL at its beginning; a character that is cut off at the end is left out. */
+/** UTF-8 without NUL at the start; drops an incomplete character at the end. */
 export function decoded(bytes: Uint8Array, isCut: boolean): string | null {
   if (bytes.subarray(0, PROBE_BYTES).includes(0)) return null
   try {

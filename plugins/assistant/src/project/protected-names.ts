@@ -1,4 +1,4 @@
-/** Folders whose content belongs to tools: repositories, state of this project, and what was installed. */
+/** Folders of tools: repositories, state of this project, and installed packages. */
 const FOLDERS = new Set(['.git', '.hg', '.svn', '.vox', '.ssh', '.gnupg', '.aws'])
 
 const SECRETS = [
@@ -9,10 +9,13 @@ const SECRETS = [
   /^(?:credentials|secrets?)(?:\.|$)/,
   /\.local\.toml$/
 ]
-/** Names of example files that are meant to be filled in. */
+/** Names of example files without secrets. */
 const TEMPLATES = /\.(?:example|sample|template|dist)$/
 
-/** Why a path of the project, relative with forward slashes, is neither shown to a model nor written by one; null where it may be. */
+/**
+ * Reason why a project path (relative, with forward slashes) must not be shown to or written by a model; null if
+ * allowed.
+ */
 export function protection(path: string): string | null {
   const parts = path.toLowerCase().split('/')
   const folder = parts.find(part => FOLDERS.has(part))

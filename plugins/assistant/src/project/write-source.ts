@@ -9,7 +9,7 @@ import { protection } from './protected-names.ts'
 
 const EXTENSION = '.vox'
 
-/** A place for a source file that was looked at, and may be written to. */
+/** A checked target for a source file. */
 export interface SourceTarget {
   readonly file: string
   /** Relative to the project. */
@@ -17,8 +17,8 @@ export interface SourceTarget {
 }
 
 /**
- * Where `path` leads. Throws `ASI_PATH_REFUSED` for what is no source file within the project, once the links of its folders were
- * followed, for folders, and for names that are kept from models.
+ * Resolves `path` to a target. Throws `ASI_PATH_REFUSED` for folders, protected names, and paths that are no source
+ * file in the project after resolving links.
  */
 export async function sourceTarget(projectRoot: string, path: string): Promise<SourceTarget> {
   const file = resolve(projectRoot, path)
@@ -39,8 +39,9 @@ export async function sourceTarget(projectRoot: string, path: string): Promise<S
 }
 
 /**
- * Writes a text whole or not at all, with the folders that it needs; a link of that name is replaced, not followed. The place is
- * looked at again, since a model may have taken minutes. Returns its bytes. Throws `ASI_FILE_REFUSED`.
+ * Writes a text atomically and creates missing folders; a link of that name is replaced, not followed.
+ * Checks the target again, since a model may have taken minutes. Returns the number of bytes. Throws
+ * `ASI_FILE_REFUSED`.
  */
 export async function writeSource(projectRoot: string, path: string, text: string): Promise<number> {
   const { file } = await sourceTarget(projectRoot, path)
@@ -61,7 +62,7 @@ export async function writeSource(projectRoot: string, path: string, text: strin
   return bytes.length
 }
 
-/** The folder with its links followed, or the nearest one above it that there is. */
+/** The folder with its links resolved, or its nearest existing parent. */
 async function nearestFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder)

@@ -1,13 +1,13 @@
-/** A piece of a text that a search found. */
+/** A search result. */
 export interface Found {
   readonly source: 'repository' | 'documents' | 'knowledge'
-  /** Path in the project, address of a document, or id of a node. */
+  /** Path in the project, URL of a document, or id of a node. */
   readonly ref: string
   /** First line, from 1; null for a text without lines. */
   readonly line: number | null
   readonly text: string
   /** Higher is better; comparable within one source. */
   readonly score: number
-  /** Terms of the question that it holds. */
+  /** Matched terms of the question. */
   readonly matched: readonly string[]
 }

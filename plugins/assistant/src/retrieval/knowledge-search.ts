@@ -6,7 +6,7 @@ const PIECE_CHARACTERS = 1_600
 
 export interface KnowledgeSearch {
   readonly found: readonly Found[]
-  /** `fts5` by an index, `scan` where the engine has none, null where there was nothing to search for. */
+  /** `fts5` with an index, `scan` if the engine has none, null without search terms. */
   readonly by: 'fts5' | 'scan' | null
 }
 
@@ -28,7 +28,7 @@ SELECT kind, ref, body, score FROM (
   SELECT 'knowledge', id, label || char(10) || coalesce(content, ''), CONDITION_NODE FROM knowledge_nodes
 ) WHERE score > 0 ORDER BY score DESC LIMIT :limit`
 
-/** Ingested documents and knowledge nodes for some terms. Throws the database's errors. */
+/** Searches ingested documents and knowledge nodes. Throws the database's errors. */
 export async function searchKnowledge(
   store: DatabaseStore,
   terms: readonly string[],
@@ -42,7 +42,7 @@ export async function searchKnowledge(
   return { found: foundIn(rows, terms), by: fts ? 'fts5' : 'scan' }
 }
 
-/** Counts which of the terms a text holds. */
+/** Counts the terms in a text. */
 function scan(terms: readonly string[]): string {
   const held = (text: string) => terms.map((_, index) => `(instr(lower(${text}), :t${index}) > 0)`).join(' + ')
   return SCANNED.replace('CONDITION_BODY', held('c.body_text')).replace(

@@ -6,22 +6,22 @@ import { countTerms } from './terms.ts'
 const CHUNK_CHARACTERS = 1_600
 const FILE_BYTES = 262_144
 const ALL_BYTES = 33_554_432
-/** Files that are read at once. */
+/** Maximum concurrent reads. */
 const AT_ONCE = 16
-/** Of one file, so that one long file does not push out all others. */
+/** Maximum results per file, so that one long file does not displace all others. */
 const PER_FILE = 2
 const K1 = 1.2
 const B = 0.75
-/** Words of a chunk that matched nothing, and so was not counted. */
+/** Assumed word count of an unmatched, hence uncounted, chunk. */
 const USUAL_WORDS = CHUNK_CHARACTERS / 7
 
 export interface RepositorySearch {
   readonly found: readonly Found[]
   readonly filesRead: number
   readonly by: 'git' | 'walk'
-  /** Whether a limit kept some of the files from being read. */
+  /** True if a limit kept files from being read. */
   readonly truncated: boolean
-  /** Every path that was listed. */
+  /** All listed paths. */
   readonly paths: ReadonlySet<string>
 }
 
@@ -34,8 +34,8 @@ interface Chunk {
 }
 
 /**
- * The best pieces of the project's files for some terms, by Okapi BM25 with k1 = 1.2 and b = 0.75 over pieces of about 1,600
- * characters. Files are read again each time: an index would be out of date during edits.
+ * Ranks pieces of about 1,600 characters from the project's files by Okapi BM25 with k1 = 1.2 and b = 0.75. Files are
+ * read again each time: an index would be stale during edits.
  */
 export async function searchRepository(
   projectRoot: string,
@@ -79,7 +79,7 @@ export async function searchRepository(
   }
 }
 
-/** Pieces that hold a term. A term in the name of a file counts in its first piece. */
+/** Pieces with a term. A term in a file's name counts for its first piece. */
 function matching(
   path: string,
   text: string,
@@ -90,7 +90,7 @@ function matching(
   let line = 1
   for (let start = 0; start < text.length; ) {
     const lineEnd = text.indexOf('\n', Math.min(text.length, start + CHUNK_CHARACTERS))
-    // A line without an end, as machines write them, is cut.
+    // Very long lines, as in generated files, are cut.
     const end =
       lineEnd === -1 || lineEnd - start > 2 * CHUNK_CHARACTERS
         ? Math.min(text.length, start + 2 * CHUNK_CHARACTERS)

@@ -12,9 +12,9 @@ const KNOWLEDGE_RESULTS = 3
 export interface Retrieved {
   readonly found: readonly Found[]
   readonly terms: readonly string[]
-  /** Share of the terms that something found holds, [0, 1]; 1 where there are none. */
+  /** Share of the terms that were found, [0, 1]; 1 without terms. */
   readonly termCoverage: number
-  /** Terms that nothing found holds. */
+  /** Terms that were not found. */
   readonly missing: readonly string[]
   /** Evidence used, in the quality gate's terms. */
   readonly tier: 'bm25' | 'lexical_fallback' | 'none'
@@ -22,9 +22,9 @@ export interface Retrieved {
   readonly filesRead: number
   readonly knowledgeBy: 'fts5' | 'scan' | null
   readonly truncated: boolean
-  /** Why a search could not be made. */
+  /** Reason of a failed search. */
   readonly problem: string | null
-  /** Files of the project, as far as they were listed. */
+  /** Listed files of the project. */
   readonly paths: ReadonlySet<string>
 }
 
@@ -76,7 +76,7 @@ export async function retrieve(
   }
 }
 
-/** Nothing was searched. */
+/** An empty result. */
 export const NOTHING_SEARCHED: Retrieved = {
   found: [],
   terms: [],

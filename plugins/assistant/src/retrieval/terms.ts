@@ -11,7 +11,7 @@ const COMMON = new Set(
   )
 )
 
-/** Terms of a text: its words and the parts of its names in lower case, without stop words, at most 24. */
+/** Search terms of a text: its words and the parts of its names in lower case, without stop words, at most 24. */
 export function queryTerms(text: string): readonly string[] {
   const terms = new Set<string>()
   for (const word of text.match(WORD) ?? []) {
@@ -23,7 +23,7 @@ export function queryTerms(text: string): readonly string[] {
   return [...terms]
 }
 
-/** How often each of the terms occurs in a text, and how many words that has. */
+/** Counts the occurrences of the terms in a text, and its words. */
 export function countTerms(
   text: string,
   terms: ReadonlySet<string>
@@ -37,7 +37,7 @@ export function countTerms(
   return { counts, words }
 }
 
-/** A word as a whole, and its parts where it is a name of several: `readFile`, `read_file`. */
+/** A word, and its parts if it is a compound name: `readFile`, `read_file`. */
 function termsOf(word: string): readonly string[] {
   const whole = word.toLowerCase()
   if (whole === word && !word.includes('_')) return [whole]

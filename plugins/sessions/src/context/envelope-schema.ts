@@ -25,8 +25,8 @@ const texts = (description: string) => t.optional(t.array(t.string(), { descript
 const note = (description: string) => t.optional(t.string({ description }))
 
 /**
- * A context envelope, version 1. `published`: contracts/communication/context-envelope.v1.schema.json. `parsed`: the same without
- * the bounds that the lifecycle checks by itself, since a violation of those is no reason to take nothing at all.
+ * A context envelope, version 1. `published`: contracts/communication/context-envelope.v1.schema.json. `parsed`: the
+ * same without the limits that the lifecycle checks, since a violation of those does not make an envelope unreadable.
  */
 export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema {
   const isPublished = form === 'published'

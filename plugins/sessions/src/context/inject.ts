@@ -1,9 +1,9 @@
 import type { ContextEnvelope } from '@svc/contracts'
 
-/** Bytes that a token of a prompt is taken to have. */
+/** Assumed bytes per token of a prompt. */
 const BYTES_PER_TOKEN = 4
 
-/** Bytes that are left free for the note where a text is cut. */
+/** Bytes reserved for the note in a cut text. */
 const NOTE_ROOM = 64
 
 const NOTE = '\n[context truncated]'
@@ -15,8 +15,8 @@ export interface Injected {
 }
 
 /**
- * The text that an envelope gives to a prompt: at most `maxTokens` times 4 bytes, or fewer where its own budget says so. A longer
- * one ends 64 bytes before that, never within a character, with a note. Empty for an envelope that has expired or is stale.
+ * The envelope's text for a prompt: at most 4 bytes per token of `maxTokens` or of its own budget, if smaller. A longer
+ * text is cut 64 bytes before that, at a character boundary, with a note. Empty for an expired or stale envelope.
  */
 export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
   if (isOver(envelope, now)) return { text: '', dropped: 0 }
@@ -57,7 +57,7 @@ function cut(text: string, limit: number): Injected {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return { text, dropped: 0 }
   let end = Math.max(0, limit - NOTE_ROOM)
-  // Bytes 10xxxxxx go on with a character that began before them.
+  // Bytes 10xxxxxx continue a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   const kept = bytes.toString('utf8', 0, end)
   return { text: limit < NOTE_ROOM ? '' : kept + NOTE, dropped: text.length - kept.length }

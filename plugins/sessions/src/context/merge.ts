@@ -3,18 +3,18 @@ import type { ContextEnvelope, IngestOutcome } from '@svc/contracts'
 export interface Merged {
   /** New state of the session. */
   readonly envelope: ContextEnvelope
-  /** `not_stored`: a person has to look at it first, and what was there stays. */
+  /** `not_stored`: a user must decide first, and the previous state stays. */
   readonly outcome: IngestOutcome['outcome']
 }
 
-/** Bytes of joined summaries; of more than that the oldest parts go. */
+/** Maximum bytes of joined summaries; beyond it, the oldest parts are dropped. */
 const MAX_SUMMARY_BYTES = 65_536
 
 const SEPARATOR = '\n---\n'
 
 /**
- * Puts an envelope together with the one that its session has, by the strategy of the one that comes in. Changes neither. `now` in
- * milliseconds names what a merge makes.
+ * Merges an envelope into the one of its session, by the strategy of the incoming one. Changes
+ * neither input. `now` in milliseconds becomes part of the merged name.
  */
 export function mergeEnvelopes(previous: ContextEnvelope | null, incoming: ContextEnvelope, now: number): Merged {
   if (previous === null) return { envelope: incoming, outcome: 'initial_store' }
@@ -39,16 +39,16 @@ export function mergeEnvelopes(previous: ContextEnvelope | null, incoming: Conte
 }
 
 /**
- * Everything that either of the two has. Merging the same again changes nothing but the name; the order of the two decides only
- * which text a fact has that both have under one id, in which order the summaries stand, and whose fields count that cannot be
- * joined: those of the one that comes in. Trust is that of the weaker one, so that nothing is believed more for having been merged.
+ * The union of both. Merging again changes only the name. The order matters only for facts with
+ * equal ids, the order of summaries, and fields that cannot be joined: there the incoming one wins. The result has the
+ * lower trust, so that merging never raises trust.
  */
 function crdtMerge(previous: ContextEnvelope, incoming: ContextEnvelope, now: number): ContextEnvelope {
   const [a, b] = [previous.content, incoming.content]
   const facts = new Map([...(a.facts ?? []), ...(b.facts ?? [])].map(fact => [fact.id, fact]))
   const expires = least(previous.expires_at_unix_ms, incoming.expires_at_unix_ms)
   const stale = least(previous.stale_after_ms, incoming.stale_after_ms)
-  // Of both together it would be proof of neither.
+  // A proof of one is not valid for the merged envelope.
   const { obo_token: _, ...rest } = { ...previous, ...incoming }
   return {
     ...rest,
@@ -79,7 +79,7 @@ function joinSummaries(previous: string, incoming: string): string {
   const parts = [...new Set([...previous.split(SEPARATOR), ...incoming.split(SEPARATOR)])].filter(part => part !== '')
   let bytes = 0
   const first = parts.findLastIndex(part => (bytes += Buffer.byteLength(part) + SEPARATOR.length) > MAX_SUMMARY_BYTES)
-  // One part that is too long by itself is kept: cutting it would make another part of it at every merge.
+  // A single oversized part is kept: cutting it would create a new part at every merge.
   return parts.slice(Math.min(first + 1, parts.length - 1)).join(SEPARATOR)
 }
 
@@ -116,7 +116,7 @@ function least(a: number | undefined, b: number | undefined): number | undefined
   return Math.min(a, b)
 }
 
-/** By code units, the same on every machine. */
+/** By code units, equal on every machine. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -4,8 +4,8 @@ import type { ContextEnvelope } from '@svc/contracts'
 type Signed = Pick<ContextEnvelope, 'created_at_unix_ms' | 'subject'>
 
 /**
- * Proof that the author of an envelope knew the session: HMAC-SHA256 with the session's id as the key, `anonymous_session` without
- * one, over `task_id:thread_id:created_at`, as base64url without padding.
+ * Proof that the author knew the session: HMAC-SHA256 over `task_id:thread_id:created_at`, as base64url without
+ * padding. The key is the session's id, or `anonymous_session`.
  */
 export function oboToken({ created_at_unix_ms, subject }: Signed): string {
   const { session_id, task_id, thread_id } = subject
@@ -15,7 +15,7 @@ export function oboToken({ created_at_unix_ms, subject }: Signed): string {
     .digest('base64url')
 }
 
-/** In time that does not depend on where they differ. */
+/** Compares in constant time. */
 export function isOboToken(token: string, signed: Signed): boolean {
   const [given, expected] = [Buffer.from(token), Buffer.from(oboToken(signed))]
   return given.length === expected.length && timingSafeEqual(given, expected)

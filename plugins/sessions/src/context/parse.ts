@@ -7,8 +7,8 @@ import { contextEnvelopeSchema } from './envelope-schema.ts'
 const problemOf = shapeCheck(() => contextEnvelopeSchema('parsed'))
 
 /**
- * An envelope of its JSON. Throws `ORC_ENVELOPE_INVALID` where the text is none: no JSON, longer than 128 KiB, nested too deep, with
- * names that objects keep for themselves, or without what every envelope has.
+ * Parses an envelope from JSON. Throws `ORC_ENVELOPE_INVALID` for invalid JSON, more than 128 KiB, excessive nesting,
+ * reserved field names, or a missing required field.
  */
 export function parseEnvelope(json: string): ContextEnvelope {
   const bytes = Buffer.byteLength(json)

@@ -5,9 +5,8 @@ const SEARCHES = ['memory_hit_count', 'knowledge_hit_count', 'chunk_hit_count', 
 type Payload = Readonly<Record<string, unknown>>
 
 /**
- * Evidence for the quality gate from a search. Hits of all searches count together; those that ranks were fused of are the
- * same hits again, and count only where nothing else is reported. One citation is required where nothing was found, since nothing can
- * vouch then. Numbers that make no sense count as 0.
+ * Evidence for the quality gate from a search. Hits of all searches are added. Fused rankings repeat those hits, and
+ * count only if no other search is reported. Without any hit, one citation is required. Invalid numbers count as 0.
  */
 export function qgateOf(payload: Payload): QgateContext {
   const hits = SEARCHES.reduce((sum, field) => sum + count(payload, field), 0)

@@ -15,7 +15,7 @@ import { invalid, parseEnvelope } from './parse.ts'
 import { qgateOf } from './retrieval-evidence.ts'
 import { violationsOf } from './validate.ts'
 
-/** Seconds for which a session's envelope is kept after it was last written. */
+/** Lifetime of a session's envelope after its last write, in seconds. */
 const TTL_SECONDS = 3600
 
 const NEEDS_REVIEW = 'the strategy manual_review wants a person to merge the two'
@@ -25,7 +25,7 @@ export interface SessionEnvelopesOptions {
   readonly store: SharedContext
   readonly repositoryId: string
   readonly lifecycle: () => OrchestratorPolicy['context_lifecycle']
-  /** Told where a text was cut. */
+  /** Called when a text was cut. */
   readonly truncated: (session: string, charactersDropped: number) => void
   readonly log: Logger
   readonly now: () => number
@@ -55,7 +55,7 @@ export class SessionEnvelopes implements SessionContext {
           violations
         })
       }
-      // The sender continues, but the session does not learn it.
+      // The request continues, but the envelope is not stored in the session.
       return { envelope, violations, outcome: 'not_stored' }
     }
     if (shadow || enforce) {
@@ -137,7 +137,7 @@ export class SessionEnvelopes implements SessionContext {
     return merged
   }
 
-  /** Anybody may write under the key; what is no envelope is as good as nothing. */
+  /** Any client may write under the key; a value that is no envelope is ignored. */
   #read(session: string, text: string): ContextEnvelope | null {
     try {
       return parseEnvelope(text)

@@ -10,7 +10,7 @@ export interface Expected {
 
 const MAX_AUTHORITY = 10_000
 
-/** One sentence for each rule of the context lifecycle that an envelope breaks; the first words name the field. */
+/** One sentence for each violated rule of the context lifecycle; it starts with the field. */
 export function violationsOf(envelope: ContextEnvelope, expected: Expected): string[] {
   const { provenance, trust, subject, created_at_unix_ms: created } = envelope
   const { expires_at_unix_ms: expires, stale_after_ms: staleAfter, obo_token: token } = envelope

@@ -89,10 +89,10 @@ export function budgetHandler({ orchestrator, sessions }: AgentContext): Handler
   }
 }
 
-/** Maximum characters of a description in an answer. */
+/** Maximum length of a description in an answer, in characters. */
 const PREVIEW = 400
 
-/** Tasks that could be handed over. */
+/** Tasks that can be handed over. */
 const PENDING = new Set(['Queued', 'InProgress', 'Blocked', 'BlockedOnApproval', 'Doubted'])
 
 export function handoffHandler({ orchestrator, sessions, context, now }: AgentContext): Handler<typeof handoffContext> {

@@ -77,7 +77,7 @@ export const contextList = defineOperation({
 
 const HISTORY = 'chat_history:'
 
-/** The history of a session is under a key, too, for readers who know it by that. */
+/** The history of a session is also readable under a key, for older readers. */
 export function getHandler(store: SharedContext, transcripts: Transcripts): Handler<typeof contextGet> {
   return async ({ key }) => {
     const found = await store.get(key)

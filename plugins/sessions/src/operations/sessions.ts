@@ -84,7 +84,7 @@ export const chatHistory = defineOperation({
   }
 })
 
-/** Without an orchestrator the agents are unknown, and any number is accepted. */
+/** Without an orchestrator, agents are unknown, and any number is accepted. */
 export function createHandler(
   sessions: Sessions,
   orchestrator: () => Orchestrator | undefined

@@ -6,13 +6,13 @@ import { eventOf, inOrder, type SessionEvent } from './session-state.ts'
 const NEWLINE = 0x0a
 
 /**
- * The file of a session: one event a line. Lines are appended with one write each, so that several processes may do it; a line that a
- * crash has torn is skipped by readers and completed by the next writer.
+ * The file of a session: one event a line. Each append is one write, so that several processes can append. Readers skip
+ * a torn line, and the next writer completes it.
  */
 export class SessionFile {
   readonly path: string
   #size = 0
-  /** Whether the file is still the one that was read. */
+  /** True if the file is the one that was read. */
   #inode: bigint | number = 0
   /** Text after the last line break. */
   #torn = 0
@@ -21,7 +21,7 @@ export class SessionFile {
     this.path = path
   }
 
-  /** Events that were written since the last look; all of them where the file was replaced. */
+  /** Events written since the last read; all of them if the file was replaced. */
   async read(): Promise<SessionEvent[]> {
     const found = await stat(this.path).catch(missing)
     if (found === null) {
@@ -49,7 +49,7 @@ export class SessionFile {
     }
   }
 
-  /** With `isSynced` the promise resolves when the event would survive a loss of power. */
+  /** With `isSynced`, the promise resolves when the event survives a power loss. */
   async append(event: SessionEvent, isSynced: boolean): Promise<void> {
     makeFolder(dirname(this.path))
     const file = await open(this.path, 'a+', 0o600)
@@ -59,7 +59,7 @@ export class SessionFile {
       if (size > 0) await file.read(last, 0, 1, size - 1)
       const torn = size > 0 && last[0] !== NEWLINE ? '\n' : ''
       const line = Buffer.from(`${torn}${JSON.stringify(event)}\n`)
-      // One write, which the system does not mix with those of others; what is written in parts could be.
+      // A single write is never mixed with other writes.
       const { bytesWritten } = await file.write(line)
       if (bytesWritten < line.length) throw new Error(`${bytesWritten} of ${line.length} bytes could be written`)
       if (isSynced) await file.sync()
@@ -68,7 +68,7 @@ export class SessionFile {
     }
   }
 
-  /** Puts other events in place of all that the file has, or leaves it as it is. */
+  /** Replaces all events of the file atomically. */
   async replace(events: Iterable<SessionEvent>): Promise<void> {
     const draft = `${this.path}.${process.pid}.tmp`
     const text = inOrder(events)
@@ -84,7 +84,7 @@ export class SessionFile {
   }
 }
 
-/** Events of a file from elsewhere, which nothing is written to. */
+/** Events of another program's file, which is only read. */
 export async function eventsInFile(path: string): Promise<SessionEvent[]> {
   const text = await readFile(path, 'utf8').catch(missing)
   return text === null ? [] : eventsOf(text)

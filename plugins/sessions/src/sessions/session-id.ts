@@ -4,8 +4,8 @@ const ID = /^sess_([0-9a-f]+)_([0-9a-f]+)$/
 const PLAIN = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /**
- * Makes `sess_<hex seconds>_<hex counter>`. The counter begins at a random number, so that processes which begin in one second do not
- * make the same ones.
+ * Generates `sess_<hex seconds>_<hex counter>`. The counter starts at a random number, so that processes started in the
+ * same second do not collide.
  */
 export function sessionIds(now: () => number, first = randomBytes(4).readUInt32BE()): () => string {
   let counter = first
@@ -17,8 +17,8 @@ export function sessionIds(now: () => number, first = randomBytes(4).readUInt32B
 }
 
 /**
- * Name of the file of a session, without a folder. Sessions may be named by others, with any characters: names that could mean
- * something to a file system, or differ only by case, are hashed. The session's first event has the name itself.
+ * File name of a session, without a folder. Names are arbitrary, so names that are special for a file system, or
+ * differ only in case, are hashed. The session's first event contains the name itself.
  */
 export function sessionFileName(session: string): string {
   if (ID.test(session) || PLAIN.test(session)) return `${session}.jsonl`

@@ -12,11 +12,11 @@ export type NewEvent = Kinds<SessionEvent>
 export interface SessionLogOptions {
   readonly repositoryId: string
   readonly folder: string
-  /** Folders in which other programs leave sessions; nothing is written there. */
+  /** Session folders of other programs; they are only read. */
   readonly otherFolders: readonly string[]
   readonly now: () => number
   readonly store: () => Promise<DatabaseStore | null>
-  /** `auto`: a file is brought to the disk where no database has the event. */
+  /** `auto`: a file is flushed to disk if no database stores the event. */
   readonly fsync: () => 'auto' | 'always' | 'never'
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
 }
@@ -24,14 +24,14 @@ export interface SessionLogOptions {
 const PROCESS = randomBytes(4).toString('hex')
 let counter = 0
 
-/** Sorts by the order in which this process made them, for those of one millisecond. */
+/** Sorts events of the same millisecond in order of creation in this process. */
 function eventId(): string {
   return `${(counter++).toString(16).padStart(10, '0')}-${PROCESS}`
 }
 
 /**
- * The events of one session, in its file and in rows. Each form is valid by itself: what is only in one of them counts as if it were in
- * both. An event is acknowledged when it is in the database, or in the file where there is none.
+ * The events of one session, in its file and in rows. Each form is valid: an event in only one of them counts as if it
+ * were in both. An event is acknowledged when it is in the database, or in the file without one.
  */
 export class SessionLog {
   readonly session: string
@@ -42,11 +42,11 @@ export class SessionLog {
   #lastRow = 0
   #readOthers = false
   #fold: SessionFold
-  /** When the last of the events happened. */
+  /** Time of the last event. */
   #last = 0
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** Whether an event is only in this process. */
+  /** True if an event exists only in this process. */
   #isUnsaved = false
 
   constructor(session: string, options: SessionLogOptions) {
@@ -56,7 +56,7 @@ export class SessionLog {
     this.#fold = new SessionFold(session, options.repositoryId)
   }
 
-  /** Whether a caller waits for it: a second log of the session would not share its queue. */
+  /** True while a caller waits: a second log of the session would not share its queue. */
   get isBusy(): boolean {
     return this.#waiting > 0
   }
@@ -65,7 +65,7 @@ export class SessionLog {
     return this.#isUnsaved
   }
 
-  /** Null where there is no such session. */
+  /** Null if the session does not exist. */
   async view(): Promise<SessionView | null> {
     return this.#alone(async () => {
       await this.#refresh(await this.#options.store())
@@ -73,7 +73,7 @@ export class SessionLog {
     })
   }
 
-  /** Oldest first, with what was said. */
+  /** Oldest first, with their messages. */
   async turns(): Promise<readonly (SessionTurn & { readonly content: string })[]> {
     return this.#alone(async () => {
       const store = await this.#options.store()
@@ -89,8 +89,8 @@ export class SessionLog {
   }
 
   /**
-   * Adds what `decide` makes of the session as it is; null for nothing. What the file has and the database has not, for having been
-   * written without it, is brought there in the same transaction.
+   * Appends the event that `decide` derives from the current session; null appends none. Events that are only in the
+   * file are added to the database in the same transaction.
    */
   async record(decide: (view: SessionView | null) => readonly NewEvent[]): Promise<SessionView> {
     return this.#alone(async () => {
@@ -99,7 +99,7 @@ export class SessionLog {
       await this.#refresh(store)
       const decided = decide(this.#events.size === 0 ? null : this.#fold.view)
       if (decided.length === 0) return this.#fold.view
-      // A clock that goes back does not put what is said now before what was said.
+      // A clock that runs backwards must not reorder messages.
       const at = Math.max(now(), this.#last)
       const added = decided.map(event => ({ id: eventId(), at, ...event }) as SessionEvent)
       if (store !== null) {
@@ -119,7 +119,7 @@ export class SessionLog {
     })
   }
 
-  /** Compacts the file: drops earlier states, and turns that a reset has forgotten. */
+  /** Compacts the file: removes earlier states and reset turns. */
   async compact(): Promise<void> {
     const { turns = 0 } = (await this.view()) ?? {}
     await this.record(view => (view?.state === 'archived' ? [{ event: 'compacted', turns }] : []))
@@ -131,7 +131,7 @@ export class SessionLog {
         ({ event, at }) => event !== 'state_changed' && !(event === 'turn_added' && at < reset && at > 0)
       )
       const archived = events.findLast(each => each.event === 'state_changed' && each.state === 'archived')
-      // Without the state before it, what comes after would be one that may not follow.
+      // Without its previous state, the next one would be an invalid transition.
       if (archived !== undefined) kept.push(archived)
       if (kept.length < events.length && events.every(each => hasContent(each))) await this.#file.replace(kept)
     })
@@ -171,7 +171,7 @@ export class SessionLog {
     for (const { at } of news) this.#last = Math.max(this.#last, at)
   }
 
-  /** The same event with what was said in it is news where it was known without. */
+  /** An event known without its message is new once the message is known. */
   #isNews(event: SessionEvent): boolean {
     const known = this.#events.get(event.id)
     return known === undefined || (hasContent(event) && !hasContent(known))
@@ -183,7 +183,7 @@ export class SessionLog {
     this.#fold.apply(event)
   }
 
-  /** One after the other. */
+  /** Sequentially. */
   #alone<A>(work: () => Promise<A>): Promise<A> {
     this.#waiting += 1
     const turn = this.#turn.then(work).finally(() => {

@@ -1,7 +1,7 @@
 import { type DatabaseStore, rowsByName, type SqlStatement } from '@svc/contracts'
 import { eventOf, type SessionEvent, type SessionStateName, type SessionView } from './session-state.ts'
 
-/** Sessions in the database: `agent_sessions` with `agent_session_events`, and what was said in both tables of transcripts. */
+/** Sessions in the database: `agent_sessions` with `agent_session_events`, and messages in both transcript tables. */
 export class SessionRows {
   readonly #store: DatabaseStore
   readonly #repository: string
@@ -11,7 +11,7 @@ export class SessionRows {
     this.#repository = repository
   }
 
-  /** Events in rows after `after`, without what was said, and the last row there is. */
+  /** Event rows after `after`, without messages, and the last row's id. */
   async eventsAfter(session: string, after: number): Promise<{ events: SessionEvent[]; last: number }> {
     const { rows } = await this.#store.query(
       'SELECT id, payload_json FROM agent_session_events WHERE session_id = ? AND id > ? ORDER BY id',
@@ -32,7 +32,7 @@ export class SessionRows {
     return new Map(rows.map(([id, text]) => [String(id), String(text)]))
   }
 
-  /** Writes events, with what was said in them, in one transaction. `view` is the session after them. */
+  /** Writes events with their messages in one transaction. `view` is the resulting session. */
   async write(view: SessionView, events: readonly SessionEvent[]): Promise<void> {
     await this.#store.batch([this.#sessionRow(view), ...events.flatMap(event => this.#eventRows(view, event))])
   }
@@ -142,7 +142,7 @@ export class SessionRows {
     ]
   }
 
-  /** The table has one key for all repositories, and names such as `default` are in each of them. */
+  /** The table has one key for all repositories, and each has names such as `default`. */
   #rowId(session: string): string {
     return `${this.#repository}:${session}`
   }

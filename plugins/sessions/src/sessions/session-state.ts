@@ -2,7 +2,7 @@ import type { JourneyEnvelope, TranscriptEntry } from '@svc/contracts'
 
 export type SessionStateName = 'active' | 'idle' | 'archived' | 'compacted'
 
-/** States that may follow each. A turn brings every session back to active. */
+/** Allowed transitions. A turn makes every session active again. */
 export const TRANSITIONS: Readonly<Record<SessionStateName, readonly SessionStateName[]>> = {
   active: ['idle', 'archived'],
   idle: ['active', 'archived'],
@@ -25,7 +25,7 @@ export type SessionEvent = { readonly id: string; readonly at: number } & (
 )
 
 export interface SessionTurn extends Omit<TranscriptEntry, 'content'> {
-  /** Absent in rows of the database, where `conversation_messages` has it under the same id. */
+  /** Absent in rows of the database; `conversation_messages` has it under the same id. */
   readonly content?: string
   readonly journey?: JourneyEnvelope
 }
@@ -42,14 +42,14 @@ export interface SessionView {
   readonly meta: Readonly<Record<string, string>>
 }
 
-/** In the order in which they happened; ties by their ids, so that every reader has the same order. */
+/** Chronological; ties by id, so that all readers agree on the order. */
 export function inOrder(events: Iterable<SessionEvent>): SessionEvent[] {
   return [...events].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
 }
 
 /**
- * The session that events make, applied in their order. A state that may not follow the one before is passed over: another process
- * has written it without knowing of a turn.
+ * The session after applying its events in order. Invalid transitions are skipped: another process wrote them
+ * without knowing of a turn.
  */
 export class SessionFold {
   readonly #session: string
@@ -128,15 +128,15 @@ export class SessionFold {
     this.#updated = Math.max(this.#updated, event.at)
   }
 
-  /** That time went by is nothing that the session did, and does not make it younger. */
+  /** Elapsed time is no activity, and does not count as use. */
   #become(next: SessionStateName): void {
     if (TRANSITIONS[this.#state].includes(next)) this.#state = next
   }
 }
 
 /**
- * An event of what was written as JSON; null for what is none, such as a line that a crash has torn or an event that this program
- * does not know. Events without an id, as others write them, are known by their text.
+ * Parses an event from JSON; null for invalid input, such as a torn line or an unknown event. Events of other programs
+ * without an id are identified by their text.
  */
 export function eventOf(value: unknown, text: string): SessionEvent | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null

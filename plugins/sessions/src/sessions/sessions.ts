@@ -7,7 +7,7 @@ import { type NewEvent, SessionLog, type SessionLogOptions } from './session-log
 import { SessionRows } from './session-rows.ts'
 import type { SessionTurn, SessionView } from './session-state.ts'
 
-/** Logs that are held in memory; of others the files and rows are read again. */
+/** Maximum logs in memory; others are read again from files and rows. */
 const MAX_HELD = 64
 
 const MAX_NAME_LENGTH = 2048
@@ -16,16 +16,16 @@ export interface SessionsOptions extends Omit<SessionLogOptions, 'fsync'> {
   readonly settings: () => Settings
 }
 
-/** All sessions of the repository: which there are, and which of them are live. */
+/** All sessions of the repository, and which of them are live. */
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #log: SessionLogOptions
   readonly #newId: () => string
-  /** The one that was used last at the end. */
+  /** Least recently used first. */
   readonly #held = new Map<string, SessionLog>()
-  /** Contents of files at the state that their stamp says. */
+  /** Parsed files, by their file stamp. */
   readonly #views = new Map<string, { readonly stamp: string; readonly view: SessionView }>()
-  /** Sessions by the names of their files, where those do not tell. */
+  /** Sessions by file name, for hashed names. */
   readonly #hashed = new Map<string, string>()
 
   constructor(options: SessionsOptions) {
@@ -39,7 +39,7 @@ export class Sessions {
     return this.record(this.#newId(), () => events, agent)
   }
 
-  /** Appends to a session, which is created if missing, and archives another one where that makes too many. */
+  /** Appends to a session, creates it if missing, and archives another one beyond the limit. */
   async record(
     session: string,
     decide: (view: SessionView | null) => readonly NewEvent[],
@@ -58,7 +58,7 @@ export class Sessions {
     return view
   }
 
-  /** Null where there is none. Its state is the one that the time has made of it. */
+  /** Null if there is none. Its state includes the effect of elapsed time. */
   async view(session: string): Promise<SessionView | null> {
     if (!isName(session)) return null
     const view = await this.#of(session).view()
@@ -78,7 +78,7 @@ export class Sessions {
     return isName(session) ? this.#of(session).turns() : []
   }
 
-  /** The one that was used last first. */
+  /** Most recently used first. */
   async list(): Promise<readonly SessionView[]> {
     const store = await this.#options.store()
     const rows = store === null ? [] : await new SessionRows(store, this.#options.repositoryId).views()
@@ -98,12 +98,12 @@ export class Sessions {
       .sort((a, b) => b.updated_at_ms - a.updated_at_ms || (a.session_id < b.session_id ? -1 : 1))
   }
 
-  /** The session of an agent that was used last. */
+  /** The agent's most recently used session. */
   async ofAgent(agent: number): Promise<SessionView | null> {
     return (await this.list()).find(({ agent_id }) => agent_id === agent) ?? null
   }
 
-  /** Writes down what the time has made of sessions, and compacts those that are archived. */
+  /** Stores states caused by elapsed time, and compacts archived sessions. */
   async sweep(): Promise<void> {
     for (const { session_id, state } of await this.list()) {
       if (state !== 'idle' && state !== 'archived') continue
@@ -147,7 +147,7 @@ export class Sessions {
     return log
   }
 
-  /** Contents of a file are read once while it does not change: there may be thousands, of which few are in use. */
+  /** An unchanged file is parsed only once: there may be thousands, of which few are in use. */
   async #viewOfFile(session: string): Promise<SessionView | null> {
     const name = sessionFileName(session)
     const stamps = await Promise.all(this.#folders.map(folder => stampOf(`${folder}/${name}`)))
@@ -201,7 +201,7 @@ async function stampOf(path: string): Promise<string> {
   return found === null ? '-' : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
-/** The name in the first whole line of a file. */
+/** The name in the first complete line of a file. */
 async function nameIn(path: string): Promise<string | null> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const session = /"session_id":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]

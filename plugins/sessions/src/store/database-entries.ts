@@ -26,7 +26,7 @@ export class DatabaseEntries implements Entries {
   async update(key: string, now: number, change: (entry: ContextEntry | null) => Change | null): Promise<void> {
     const where = [this.#repository, key]
     await this.#store.transaction(async tx => {
-      // Whatever has expired goes at the next write: that is often enough, and costs no timer.
+      // Expired rows are deleted at the next write: that is often enough, and needs no timer.
       await tx.execute('DELETE FROM context_entries WHERE repository_id = ? AND expires_at_ms <= ?', [
         this.#repository,
         now

@@ -1,22 +1,22 @@
 import type { ContextEntry } from '@svc/contracts'
 
-/** New value of an entry: another one, or none. */
+/** New value of an entry, or none. */
 export interface Change {
   readonly value: string
   readonly agent_id: number | null
   readonly expires_at_ms: number | null
 }
 
-/** Where context entries lie. Entries that have expired are not there, whether or not they have been cleared away. */
+/** Storage of context entries. Expired entries are invisible, deleted or not. */
 export interface Entries {
   get(key: string, now: number): Promise<ContextEntry | null>
   /**
-   * Puts in what `change` makes of the entry that is there, with nothing in between; null leaves it as it is. `change` may be called
+   * Replaces an entry by the result of `change`, atomically; null leaves it unchanged. `change` may be called
    * more than once.
    */
   update(key: string, now: number, change: (entry: ContextEntry | null) => Change | null): Promise<void>
   remove(key: string, now: number): Promise<boolean>
-  /** Sorted by key, by code units; `prefix` is taken literally. */
+  /** Sorted by key, by code units; `prefix` is literal. */
   list(prefix: string, now: number): Promise<readonly ContextEntry[]>
 }
 

@@ -2,7 +2,7 @@ import type { ContextEntry } from '@svc/contracts'
 import { sessionErrors } from '../errors.ts'
 import { type Change, type Entries, isAlive } from './entries.ts'
 
-/** Entries that are kept without a database. */
+/** Entries without a database. */
 const MAX_ENTRIES = 10_000
 
 export class MemoryEntries implements Entries {

@@ -9,13 +9,13 @@ import { MemoryEntries } from './memory-entries.ts'
 export const MAX_KEY_LENGTH = 2176
 export const MAX_VALUE_LENGTH = 1_048_576
 
-/** The store of context entries: in the database where one is attached, otherwise in this process. */
+/** The store of context entries: in the database if attached, otherwise in this process. */
 export class SharedContext implements ContextStore {
   readonly #database: Pick<AttachedDatabase, 'store'>
   readonly #repository: string
   readonly #now: () => number
   readonly #memory = new MemoryEntries()
-  /** When entries that this process has seen expire. */
+  /** Expiry times of the entries seen by this process. */
   readonly #seen = new Map<string, Pick<ContextEntry, 'expires_at_ms'>>()
 
   constructor(database: Pick<AttachedDatabase, 'store'>, repository: string, now: () => number) {
@@ -47,7 +47,7 @@ export class SharedContext implements ContextStore {
     await this.update(key, () => ({ value, agent_id: agent_id ?? null, expires_at_ms }))
   }
 
-  /** As {@link Entries.update}. */
+  /** See {@link Entries.update}. */
   async update(key: string, change: (entry: ContextEntry | null) => Change | null): Promise<void> {
     check('key', key, MAX_KEY_LENGTH)
     if (key === '') throw sessionErrors.create('SES_CONTEXT_INVALID', 'the key of a context entry is empty')

@@ -14,7 +14,7 @@ const json = (change: object): string => JSON.stringify({ ...envelope(), ...chan
 const payload = (structured_payload: unknown): string => json({ content: { summary_text: '', structured_payload } })
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 
-t.test('what is no envelope is refused in words that say why', t => {
+t.test('an invalid envelope is refused with the reason', t => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['', /it is no JSON/],
     ['null', /it must be object/],
@@ -87,7 +87,7 @@ t.test('journeys are refused by the same bounds', t => {
   t.end()
 })
 
-t.test('a text that is made storable is, and one that is already stays as it is', t => {
+t.test('a sanitised text is storable, and a storable text stays unchanged', t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), (a, b) => {
       const text = `${a}\ud83d${b}\udc00`
@@ -143,7 +143,7 @@ t.test('a token is that of its session, task, thread and time, or a violation', 
   t.end()
 })
 
-t.test('what a search found becomes what the gate weighs', t => {
+t.test('search results become evidence for the gate', t => {
   const found = qgateOf({
     memory_hit_count: 2,
     chunk_hit_count: 3,

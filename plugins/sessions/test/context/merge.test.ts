@@ -45,7 +45,7 @@ const anyEnvelope = fc
 
 const merge = (a: ContextEnvelope, b: ContextEnvelope): ContextEnvelope => mergeEnvelopes(a, b, 5).envelope
 
-/** Parts of a merge that do not depend on the order: facts only by their ids, summaries as sets. */
+/** Order-independent parts of a merge: facts only by id, summaries as sets. */
 function unordered({ trust, content, created_at_unix_ms, expires_at_unix_ms }: ContextEnvelope): unknown {
   const { facts = [], tags, repo_paths, summary_text } = content
   const parts = [...new Set(summary_text.split('\n---\n'))].sort()
@@ -76,7 +76,7 @@ t.test('the order of a merge decides only the texts of shared facts, and the ord
   t.end()
 })
 
-t.test('how three are grouped makes no difference', t => {
+t.test('merging is associative', t => {
   fc.assert(
     fc.property(anyEnvelope, anyEnvelope, anyEnvelope, (a, b, c) => {
       t.same(merge(merge(a, b), c), merge(a, merge(b, c)))
@@ -86,7 +86,7 @@ t.test('how three are grouped makes no difference', t => {
   t.end()
 })
 
-t.test('nothing is trusted more for having been merged, and what comes out is an envelope', t => {
+t.test('merging never raises trust, and the result is a valid envelope', t => {
   fc.assert(
     fc.property(anyEnvelope, anyEnvelope, (a, b) => {
       const { trust } = merge(a, b)
@@ -99,7 +99,7 @@ t.test('nothing is trusted more for having been merged, and what comes out is an
   t.end()
 })
 
-t.test('each strategy decides as the table has it', t => {
+t.test('each strategy decides as in the table', t => {
   const previous = envelope({ envelope_id: 'old', trust: { ...envelope().trust, confidence: 0.5 } })
   const ranked = (authority_rank: number, confidence: number): Partial<ContextEnvelope> => ({
     envelope_id: 'new',
@@ -123,7 +123,7 @@ t.test('each strategy decides as the table has it', t => {
   t.end()
 })
 
-t.test('summaries do not grow without end', t => {
+t.test('the size of summaries is limited', t => {
   let merged = envelope()
   for (let at = 0; at < 200; at += 1) {
     merged = merge(merged, withStrategy('crdt_merge', { content: { summary_text: `${at} ${'x'.repeat(1000)}` } }))

@@ -57,7 +57,7 @@ async function checkHistory(t: Test, folder: string, store: DatabaseStore | null
   )
 }
 
-t.test('what was acknowledged is in the file after processes that shared it were killed, torn lines aside', async t => {
+t.test('acknowledged turns are in the file after its writers were killed, apart from torn lines', async t => {
   const folder = freshFolder()
   const writers = await Promise.all(['a', 'b'].map(prefix => startWriter(folder, '', prefix, 40)))
   await Promise.all(writers.map(kill))
@@ -73,7 +73,7 @@ t.test('what was acknowledged is in the file after processes that shared it were
   t.equal((await openSessions({ folder }).turns('shared')).length, before, 'only the last line is lost')
 })
 
-t.test('what was acknowledged is in the database after processes were killed, in both tables', async t => {
+t.test('acknowledged turns are in both tables of the database after its writers were killed', async t => {
   const folder = freshFolder()
   const file = join(folder, 'store.db')
   const options = { busyTimeoutMs: 30_000, synchronous: 'normal' } as const

@@ -36,7 +36,7 @@ const anyEvents = fc
   )
   .map(list => list.map(([at, event], index) => ({ id: `e${index}`, at, ...event }) as SessionEvent))
 
-t.test('a session is the same in whichever order its events are read', t => {
+t.test('the order of reading events does not change a session', t => {
   fc.assert(
     fc.property(
       anyEvents.chain(events =>
@@ -53,7 +53,7 @@ t.test('a session is the same in whichever order its events are read', t => {
   t.end()
 })
 
-t.test('no event takes a session where the table does not', t => {
+t.test('no event causes a transition outside the table', t => {
   fc.assert(
     fc.property(anyEvents, events => {
       const fold = new SessionFold('s', 'r')
@@ -72,7 +72,7 @@ t.test('no event takes a session where the table does not', t => {
   t.end()
 })
 
-t.test('a line is an event or nothing, whatever it holds', t => {
+t.test('every line parses to an event or to null', t => {
   fc.assert(
     fc.property(fc.json(), json => {
       const event = eventOf(JSON.parse(json), json)
@@ -133,7 +133,7 @@ t.test('time makes sessions idle and archives them, and a turn brings them back'
     ['created', 'turn_added', 'turn_added', 'reset', 'turn_added', 'state_changed', 'compacted'].filter(
       (_, at) => at !== 1 && at !== 2
     ),
-    'what a reset has forgotten is out of the file'
+    'reset turns are removed from the file'
   )
   now += 1
   await again.record(session_id, () => [turn('d')])
@@ -145,7 +145,7 @@ t.test('time makes sessions idle and archives them, and a turn brings them back'
   t.equal((await sessions.known(session_id)).state, 'active')
 })
 
-t.test('of too many live sessions the one that was idle longest is archived', async t => {
+t.test('beyond the limit, the session with the longest idle time is archived', async t => {
   let now = 1_000_000
   const sessions = openSessions({ folder: freshFolder(), now: () => now, settings: { max_live: 3, idle_seconds: 10 } })
   const names: string[] = []
@@ -167,7 +167,7 @@ t.test('of too many live sessions the one that was idle longest is archived', as
   t.same(await Promise.all(names.map(stateOf)), ['active', 'active', 'archived', 'active'])
 })
 
-t.test('sessions with any name are listed under it, also by who has only their files', async t => {
+t.test('sessions with any name are listed under it, even from their files only', async t => {
   const folder = freshFolder()
   const names = ['default', '../up', 'Ünï "quoted" \\ name', 'workflow:r']
   const sessions = openSessions({ folder })
@@ -198,7 +198,7 @@ t.test('more sessions than are held in memory are listed as they are, also after
   t.ok(others.every(({ turns }) => turns === 1))
 })
 
-t.test('many turns at once are all kept, in the order in which they were given', async t => {
+t.test('concurrent turns are all stored, in the order of the calls', async t => {
   const folder = freshFolder()
   const sessions = openSessions({ folder, settings: { fsync: 'never' } })
   const ids = Array.from({ length: 200 }, (_, at) => `t${at}`)
@@ -209,7 +209,7 @@ t.test('many turns at once are all kept, in the order in which they were given',
   )
 })
 
-t.test('a clock that goes back does not put what is said now before what was said', async t => {
+t.test('a clock that runs backwards does not reorder turns', async t => {
   const folder = freshFolder()
   let now = 5_000_000
   const sessions = openSessions({ folder, now: () => now })

@@ -1,4 +1,5 @@
-// A process that says things in a session and prints which were acknowledged: FOLDER, the database's file or nothing, PREFIX.
+// A process that adds turns to a session and prints the acknowledged ones: FOLDER, the database's file or an empty
+// string, PREFIX.
 import { writeSync } from 'node:fs'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import { SessionTranscripts } from '../../src/transcripts/session-transcripts.ts'
