@@ -33,13 +33,13 @@ const failing = (name: string, error: unknown): Plugin =>
     }
   })
 
-/** What a plugin that must run says when it cannot. */
+/** Message of a required plugin that cannot run. */
 function refused(t: Test, ...plugins: readonly Plugin[]): Promise<unknown> {
   const world = new World(t).put(...plugins)
   return world.apply({ mustSucceed: plugins.map(({ name }) => name) })
 }
 
-/** What the operation `demo.work` answers. */
+/** Answers of the operation `demo.work`. */
 async function called(
   t: Test,
   handler: (n: number) => unknown,
@@ -347,7 +347,7 @@ t.test('an error of another plugin is of the plugin that did not handle it', asy
   })
 })
 
-t.test('what is thrown and is no error is told as text', async t => {
+t.test('what is thrown and is no error receives as text', async t => {
   await t.rejects(refused(t, failing('demo', 'only text')), {
     code: 'KRN_ACTIVATE_FAILED',
     message: /^demo failed to activate: only text/,

@@ -347,7 +347,7 @@ t.test('a new backend replaces its users, since their settings came from it', as
   t.match(report, { replace: ['vault', 'needy'] })
 })
 
-t.test('what the kernel tells of a plugin is true for any configuration', async t => {
+t.test('the kernel reports plugins correctly for any configuration', async t => {
   const name = fc.constantFrom('a', 'b', 'c')
   const said = fc.record({
     enabled: fc.constantFrom(true, false, undefined),
@@ -396,7 +396,7 @@ t.test('what the kernel tells of a plugin is true for any configuration', async 
   t.pass()
 })
 
-t.test('changes that are asked for during a change see its result', async t => {
+t.test('changes requested during a change see its result', async t => {
   const slow = gate()
   const source = inlineSource(lively('demo'))
   const world = new World(t).putSource({

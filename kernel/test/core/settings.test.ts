@@ -47,7 +47,7 @@ t.test('listeners get the new and the previous settings, in order of registratio
     ['other', 2, 1]
   ])
   t.same(await world.call('a.read'), { n: 2 })
-  t.equal(world.kernel.current.id, 1, 'nothing is built anew')
+  t.equal(world.kernel.current.id, 1, 'no generation is built')
 })
 
 t.test('the context shows the new settings while listeners run', async t => {

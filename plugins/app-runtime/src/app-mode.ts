@@ -21,13 +21,13 @@ export interface AppInput {
 /** Plugins that a served program needs. */
 const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
 
-/** Whether a program is one that is served: it can be called from outside, or is looked at. */
+/** True if a program has endpoints or pages, so that it is served. */
 export function isApp({ module, components }: Program): boolean {
   const { routes, query_fns, mutation_fns, server_fns, tables, mcp_tools, mcp_resources, functions } = module
   const callable = [routes, query_fns, mutation_fns, server_fns, mcp_tools, mcp_resources]
   if (callable.some(each => each.length > 0)) return true
   if (components.length > 0 || functions.some(each => each.schedule_interval !== undefined)) return true
-  // Tables by themselves are as good for a program that has something to do and then ends.
+  // Tables do not make a program served: a program that runs once may use them, too.
   return tables.length > 0 && !functions.some(({ name }) => name === 'main')
 }
 
@@ -44,14 +44,14 @@ export async function servedProgram(
       'plugins.app-runtime.program': resolve(file),
       ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
       ...(database === undefined ? {} : { 'plugins.app-runtime.database': placeOf(database) }),
-      // Another svc may serve this project, or another one, on the port of the management interface.
+      // Another svc of this or another project may use the management port.
       ...((await isTaken(admin)) ? { 'plugins.http.port': 0 } : {}),
       ...more
     }
   }
 }
 
-/** Of the terminal's folder, not of the project's. */
+/** Relative to the terminal's folder, not to the project. */
 export function placeOf(database: string): string {
   return database === 'memory' ? database : resolve(database)
 }

@@ -1,12 +1,12 @@
 import { runErrors } from './errors.ts'
 import { CAPABILITIES, type Capability } from './interpreter/host.ts'
 
-/** A line that says what the program takes of what it may have. */
+/** A line with the capabilities that the program requests. */
 const LINE = /^[ \t]*(?:\/\/|#)[ \t]*vox:caps\b(.*)$/gm
 
 /**
- * Capabilities of a program: the intersection of its `// vox:caps` lines and `allowed`. Without such a line all of `allowed` but
- * secrets. Throws `RUN_CAPABILITY_DENIED` for a name that is no capability.
+ * Capabilities of a program: the intersection of its `// vox:caps` lines and `allowed`. Without such a line, all of
+ * `allowed` except secrets. Throws `RUN_CAPABILITY_DENIED` for an unknown name.
  */
 export function grantedTo(
   { path, text }: { readonly path: string; readonly text: string },

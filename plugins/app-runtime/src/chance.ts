@@ -1,4 +1,4 @@
-/** Numbers of at least 0, below 1, that a seed repeats: splitmix32. */
+/** Seeded random numbers in [0, 1): splitmix32. */
 export function chance(seed: number): () => number {
   let state = seed | 0
   return () => {

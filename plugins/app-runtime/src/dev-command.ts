@@ -14,7 +14,7 @@ export const devCommand: CommandDescriptor = {
   args: ['file']
 }
 
-/** Exit code 1 when the file has errors. */
+/** Exit code 1 if the file has errors. */
 export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefined): CommandHandler {
   return async (given, io) => {
     const { file, open = false, ...input } = given as unknown as AppInput & { file: string; open?: boolean }

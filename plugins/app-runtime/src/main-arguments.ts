@@ -4,8 +4,8 @@ import { Decimal } from './interpreter/decimal.ts'
 import { Float, type Value } from './interpreter/value.ts'
 
 /**
- * Arguments of `main`: none where it takes none; all where it takes one list; else each argument
- * read as the type of its parameter. Throws `RUN_ARGUMENTS`.
+ * Arguments of `main`: none without parameters; all as one list, if it has a list parameter; else each one parsed by
+ * its parameter type. Throws `RUN_ARGUMENTS`.
  */
 export function mainArguments(program: Program, args: readonly string[]): Value[] {
   const main = program.module.functions.find(({ name }) => name === 'main')

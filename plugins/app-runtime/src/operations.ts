@@ -3,10 +3,10 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import type { Limits } from './interpreter/machine.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 
-/** Characters of output that an answer holds. */
+/** Maximum characters of output in an answer. */
 const MAX_OUTPUT_CHARACTERS = 1_000_000
 
-/** Programs that come over the network get nothing of the machine, and end by themselves. */
+/** Programs from the network get no capabilities, and have limits. */
 const MAX_MILLISECONDS = 10_000
 
 export const evaluateOperation = defineOperation({
@@ -58,7 +58,7 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
           if (length > MAX_OUTPUT_CHARACTERS) cut = true
           else output.push(line)
         },
-        // Lines of its log are of no use to who asked.
+        // The caller does not need its log lines.
         report: () => undefined,
         failed: () => undefined
       },

@@ -147,7 +147,7 @@ export default definePlugin({
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
     const { program } = ctx.config
-    // A command has its own business with the program, which may have errors, and with its tables.
+    // A command handles the program itself, which may have errors, and its tables.
     if (program !== undefined && admin?.serves !== false)
       await serveProgram({ ctx, compiler, store, admin, services }, program)
   }

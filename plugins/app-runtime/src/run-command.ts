@@ -59,7 +59,8 @@ export interface Runner {
 }
 
 /**
- * Serves a program, or runs it. Exit codes: 0; 1 when the file has errors, or the program failed or returned an Error; 130 when it was interrupted.
+ * Serves a program, or runs it. Exit codes: 0; 1 if the file has errors, or the program failed or returned an Error;
+ * 130 if interrupted.
  */
 export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler {
   return async (given, io) => {
@@ -88,8 +89,8 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
 }
 
 /**
- * A failure to serve ends the process at once: only the program would make it worth running.
- * An explicit setting wins, and `svc dev` waits for the save that makes things right.
+ * A failure to serve ends the process: it has no other purpose.
+ * An explicit setting wins, and `svc dev` waits for the next save.
  */
 function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
   const key = 'plugins.app-runtime.on_boot_failure'
@@ -108,7 +109,7 @@ function modeOf({ mode = 'auto', app = false, script = false, interp = false }: 
   return others.length === 0 ? first : null
 }
 
-/** Output goes where a person or a pipe takes it, as fast as that does. */
+/** Output is written at the speed of its reader. */
 export function listenerOf(io: CommandIo): Listener {
   return {
     async print(line) {
@@ -123,7 +124,7 @@ export function listenerOf(io: CommandIo): Listener {
   }
 }
 
-/** The program of a file; null after telling why there is none. */
+/** The program of a file; null after reporting errors. */
 export async function compiled(
   compiler: LanguageCompiler,
   file: string | ProgramText,
@@ -153,7 +154,7 @@ export async function compiled(
   }
 }
 
-/** Says why a program ended; gives the exit code. */
+/** Reports why a program ended; returns the exit code. */
 export function tellFailure(
   { code, message, hint, calls, at }: Omit<RunFailure, 'code'> & { readonly code: string },
   io: CommandIo

@@ -163,7 +163,7 @@ t.test('documents and knowledge of the database are found too', async t => {
   t.match(asked()[0]?.at(-1)?.content, /Zeppelins fly by helium/)
 })
 
-t.test('a question without evidence is answered with a question, and the model's time is charged', async t => {
+t.test('a question without evidence is answered with a question, and the model is charged for it', async t => {
   const { kernel, store } = await openAssistant(t)
   const { qgate } = await kernel.call(chat, { prompt: 'Where is the frobnicator?', session_id: 's' })
   t.match(qgate, {
@@ -214,7 +214,7 @@ t.test('a model server that does not answer is reported as such, and nothing is 
   t.same(await transcripts.history('s'), [])
 })
 
-t.test('the editor's context is shown nearest first', async t => {
+t.test('the context of the editor is shown nearest first', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, settings: { retrieval: false } })
   writeFileSync(join(kernel.root, 'long.txt'), Array.from({ length: 500 }, (_, line) => `line ${line + 1}`).join('\n'))
   await kernel.call(chat, {

@@ -10,21 +10,21 @@ import { nextAttempt } from './actor-store.ts'
 
 export interface ActorDefinition {
   readonly name: string
-  /** Of an agent. */
+  /** Kind: actor or agent. */
   readonly version: string | null
-  /** Fields with what they begin with, and the arguments with their defaults. Throws where `given` does not fit. */
+  /** Initial field values; takes the arguments with their defaults. Throws if `given` does not fit. */
   readonly begin: (given: readonly Value[]) => { readonly args: readonly Value[]; readonly fields: Map<string, Value> }
   readonly handlers: ReadonlyMap<string, HandlerDefinition>
-  /** By the version that the kept state has. */
+  /** By the version of the stored state. */
   readonly migrations: ReadonlyMap<string, () => void>
 }
 
 export interface HandlerDefinition {
-  /** Whether it is declared to return a Result: an Error then leaves the state as it was. */
+  /** True if it is declared to return a Result: an Error then leaves the state unchanged. */
   readonly isResult: boolean
-  /** Names of what it takes. */
+  /** Parameter names. */
   readonly params: readonly string[]
-  /** Its body takes the fields from `turn`, and gives them back. undefined stands for what is left to its default. */
+  /** Its body reads the fields from `turn`, and writes them back. undefined means the default. */
   readonly run: (args: readonly (Value | undefined)[]) => Value
 }
 
@@ -39,7 +39,7 @@ export interface ActorTurn {
   readonly before: RecordValue
 }
 
-/** How a transaction is rolled back by a handler that returns an Error. */
+/** Thrown to roll back the transaction of a handler that returns an Error. */
 class Refusal {
   readonly value: Value
 
@@ -49,13 +49,14 @@ class Refusal {
 }
 
 /**
- * Actors and agents of a program. A handler runs in one transaction with the loading and saving of its instance's state, and
- * the store lets in one writer at a time, so that handlers of an instance take turns and a failure leaves the last good state.
+ * Actors and agents of a program. A handler runs in one transaction that also loads and saves the state of its
+ * instance. The store admits one writer at a time, so handlers of an instance are serialised and a failure keeps the
+ * last good state.
  */
 export class ActorRuntime {
-  /** The handler that is being run. */
+  /** The running handler. */
   turn: ActorTurn | null = null
-  /** Names instances that constants of the program spawn, which are the same each time. */
+  /** Generates names for instances spawned by constants, equal in every run. */
   naming: { readonly constant: string; count: number } | null = null
   readonly #machine: Machine
   #durable: Durable
@@ -68,7 +69,7 @@ export class ActorRuntime {
     this.#durable = durable
   }
 
-  /** From now on, what is kept is kept there. */
+  /** Sets the store for state and messages. */
   use(durable: Durable): void {
     this.#durable = durable
   }
@@ -84,7 +85,10 @@ export class ActorRuntime {
     return this.#handleOf(actor, id, args)
   }
 
-  /** Runs a handler and gives what it returns; undefined stands for what is left to its default. What was sent to the instance before is handled first. */
+  /**
+   * Runs a handler and returns its result; undefined means the default. Earlier messages to the
+   * instance are handled first.
+   */
   ask(address: ActorAddress, event: string, args: readonly (Value | undefined)[]): Value {
     const { actor, id } = address
     this.#machine.workflow?.refuse(`${actor}.${event}`)
@@ -98,7 +102,7 @@ export class ActorRuntime {
     return this.#transaction(() => this.#perform(address, event, args))
   }
 
-  /** Leaves a message, which is handled later; with the transaction that is open, where one is. */
+  /** Enqueues a message in the open transaction, if any. */
   send(address: ActorAddress, event: string, args: readonly Value[]): null {
     const { actor, id } = address
     this.#machine.workflow?.refuse(`${actor}.send`)
@@ -110,8 +114,8 @@ export class ActorRuntime {
   }
 
   /**
-   * Handles the oldest message of an instance, where it is due. Returns whether there was one. One that fails is tried again
-   * later, five times in all, and holds up those behind it until then.
+   * Handles the oldest message of an instance if it is due. Returns true if there was one. A failed message is
+   * retried, five attempts in total, and blocks later ones meanwhile.
    */
   deliver(address: ActorAddress): boolean {
     const { actors } = this.#durable
@@ -120,7 +124,7 @@ export class ActorRuntime {
     if (first === null) return false
     try {
       const done = this.#transaction(() => this.#handleNext(address))
-      // The Error took back the removal as well.
+      // The rollback of the Error restored the message as well.
       if (done instanceof Refusal) actors.transaction(() => actors.remove(first.id))
       return true
     } catch (thrown) {
@@ -136,7 +140,7 @@ export class ActorRuntime {
     }
   }
 
-  /** Handles all pending messages when no scheduler does. */
+  /** Handles all pending messages if there is no scheduler. */
   finish(): void {
     const { actors, notify } = this.#durable
     if (notify !== null) return
@@ -154,7 +158,7 @@ export class ActorRuntime {
     }
   }
 
-  /** `state_load`: of the instance whose handler runs, or of the program. */
+  /** `state_load`: for the instance of the running handler, or for the program. */
   load(key: string): Value {
     const { turn } = this
     if (turn !== null) {
@@ -166,7 +170,7 @@ export class ActorRuntime {
     return text === null ? NONE : some(losslessValue(text, this.handle))
   }
 
-  /** `state_save`: with the transaction of the handler that runs, or at once. */
+  /** `state_save`: in the transaction of the running handler, or at once. */
   save(key: string, value: Value): null {
     const { turn } = this
     if (turn !== null) turn.saved.set(key, value)
@@ -254,7 +258,7 @@ export class ActorRuntime {
     return done
   }
 
-  /** Within a transaction that others opened: a failure is one of that. */
+  /** In an outer transaction, a failure belongs to its owner. */
   #handleAll(address: ActorAddress): void {
     while (this.#durable.actors.next(address.actor, address.id, this.#durable.now()) !== null) this.#handleNext(address)
   }

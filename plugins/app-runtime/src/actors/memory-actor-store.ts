@@ -5,7 +5,7 @@ interface KeptMessage extends Message {
   readonly notBefore: number
 }
 
-/** Actors that end with the process: for programs without a database. */
+/** Actors in memory, for programs without a database. */
 export class MemoryActorStore implements ActorStore {
   readonly #states = new Map<string, string>()
   readonly #mailboxes = new Map<string, KeptMessage[]>()

@@ -15,30 +15,30 @@ import { OutOfProcessConnection } from './out-of-process-connection.ts'
 import { ProgramDatabase } from './program-database.ts'
 import { rawSqlUseOf } from './raw-sql-use.ts'
 
-/** How a thread gets at a database; survives a structured clone. */
+/** Database access of a thread; survives a structured clone. */
 export interface DatabaseAccess {
-  /** null where the main thread is asked, with `storeAnswers` on the bridge. */
+  /** null if the main thread is asked, through `storeAnswers` on the bridge. */
   readonly thread: ThreadAccess | null
   /** Path or URL. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
 }
 
-/** For the threads of a program that uses this store. Throws what opening it throws. */
+/** Access for the threads of a program with this store. Throws the errors of opening it. */
 export async function accessTo(store: DatabaseStore): Promise<DatabaseAccess> {
   const { fts, vector } = await store.capabilities()
   return { thread: await store.threadAccess(), location: store.location, capabilities: { fts, vector } }
 }
 
-/** For the thread of tests: a separate database, or one in the main thread where it cannot have that. */
+/** Access for the test thread: a separate database, or one in the main thread if threads cannot open one. */
 export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
   return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
 }
 
 /**
- * Opens the database of a program in this thread; in one that is fresh, and so empty, its tables are made. SQL of the program's
- * own is run in another process where the database is one that several can have. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`,
- * `DBS_BUSY`, and what making tables throws.
+ * Opens the database of a program in this thread; creates the tables in a fresh, empty one. Raw SQL runs
+ * in another process if the database allows several. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY`, and the
+ * errors of creating tables.
  */
 export function openDatabase(
   access: DatabaseAccess,
@@ -49,7 +49,7 @@ export function openDatabase(
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
   const sql = rawSqlUseOf(program)
-  // The main thread's store can do less than a connection of this thread.
+  // The main thread's store supports less than a connection of this thread.
   const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
   const setup = isFresh ? freshSchema(program, capabilities) : []
   const outOfProcess = own === null || !sql.isUsed ? null : new OutOfProcessConnection(bridge, location, setup)
@@ -70,7 +70,7 @@ export function openDatabase(
   })
 }
 
-/** null where an empty database is available only in the main thread. */
+/** null if an empty database exists only in the main thread. */
 function connectionOf(access: ThreadAccess, isFresh: boolean): ThreadConnection | null {
   try {
     return connectThread(access)

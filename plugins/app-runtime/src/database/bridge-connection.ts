@@ -13,10 +13,12 @@ export type StoreQuestion =
   | { readonly op: 'query' | 'execute'; readonly statement: Exclude<SqlStatement, string> }
   | { readonly op: 'begin' | 'commit' | 'rollback' | 'sync' }
 
-/** Kind of the question on the bridge. */
+/** Kind of the request on the bridge. */
 export const STORE_QUESTION = 'database'
 
-/** A database of which the main thread has the only connection: in memory, or far away. Each call is a question to it. */
+/**
+ * A database whose only connection is in the main thread: in memory, or remote. Each call is a request to it.
+ */
 export class BridgeConnection implements ThreadConnection {
   readonly #bridge: Bridge
   readonly #location: string

@@ -7,13 +7,13 @@ import { parseJson, printJson } from '../wire/json-text.ts'
 import { mismatch } from '../wire/mismatch.ts'
 import { wrong } from '../wire/plain-codecs.ts'
 
-/** How the values of a column become values of the language, and back. Both throw a `Mismatch`. */
+/** Converts values of a column to values of the language, and back. Both throw a `Mismatch`. */
 export interface ColumnCodec {
   encode(value: Value): SqlParameter
   decode(stored: SqlValue): Value
 }
 
-/** `document` writes values of the column's declared type, where that is stored as JSON. */
+/** `document` writes values of the column's declared type if it is stored as JSON. */
 export function columnCodec({ kind, nullable, declared, sql }: ColumnType, document: Codec): ColumnCodec {
   if (kind === 'json') return documentCodec(document, nullable)
   const plain =
@@ -68,7 +68,7 @@ const PLAIN: Readonly<Record<Exclude<ColumnKind, 'json' | 'vector'>, ColumnCodec
   }
 }
 
-/** NULL for None; what is there may be given without Some. */
+/** NULL for None; a value may be passed without Some. */
 function optionalCodec(inner: ColumnCodec): ColumnCodec {
   return {
     encode: value => {
@@ -83,7 +83,7 @@ function optionalCodec(inner: ColumnCodec): ColumnCodec {
 function documentCodec(document: Codec, nullable: boolean): ColumnCodec {
   return {
     encode(value) {
-      // Part of a JSON document that came from elsewhere: it may be anything.
+      // A part of an external JSON document: it may have any type.
       const json = document.encode(value instanceof Json ? document.decode(value.data) : value)
       return json === null && nullable ? null : printJson(json)
     },
@@ -101,7 +101,7 @@ function documentCodec(document: Codec, nullable: boolean): ColumnCodec {
   }
 }
 
-/** Numbers of 32 bits, the lowest byte first, as vector functions take them. */
+/** 32-bit numbers in little-endian order, as vector functions expect them. */
 function vectorCodec(size: number, declared: string): ColumnCodec {
   return {
     encode(value) {

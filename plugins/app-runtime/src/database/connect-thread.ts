@@ -3,8 +3,8 @@ import type { ConnectThread, ThreadAccess, ThreadConnection } from '@svc/contrac
 import { ownGuard } from '../threads/own-guard.ts'
 
 /**
- * A connection of the thread that asks. `waitMs`: milliseconds that it waits for a lock; default: as the store does. Throws
- * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
+ * A connection of the calling thread. `waitMs`: maximum wait for a lock in milliseconds; default: that of the store.
+ * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
  */
 export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
   const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }

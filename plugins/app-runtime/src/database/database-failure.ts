@@ -2,7 +2,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
 import { Failure } from '../interpreter/failure.ts'
 
-/** By the code of the store; everything else is `RUN_DATABASE`. */
+/** By store code; all others are `RUN_DATABASE`. */
 const CODES: Readonly<Record<string, RunErrorCode>> = {
   DBS_CONSTRAINT: 'RUN_CONSTRAINT',
   DBS_BUSY: 'RUN_DATABASE_BUSY',
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<string, RunErrorCode>> = {
   RUN_TIME_LIMIT: 'RUN_TIME_LIMIT'
 }
 
-/** Failures that a program can take as the Error of a Result. */
+/** Failures that a program can receive as the Error of a Result. */
 const TAKEN: ReadonlySet<RunErrorCode> = new Set([
   'RUN_CONSTRAINT',
   'RUN_DATABASE',
@@ -29,7 +29,7 @@ export function isDatabaseFailure(thrown: unknown): thrown is Failure {
   return thrown instanceof Failure && TAKEN.has(thrown.code)
 }
 
-/** Translates an error of the store for programs; other errors stay as they are. */
+/** Translates an error of the store for programs; other errors stay unchanged. */
 export function databaseFailure(error: unknown, table: string, location: string): unknown {
   if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error
@@ -38,7 +38,7 @@ export function databaseFailure(error: unknown, table: string, location: string)
   return new Failure(CODES[code] ?? 'RUN_DATABASE', `${table}: ${told}`)
 }
 
-/** In the words of the program, where SQLite names the columns. */
+/** In terms of the program, if SQLite names the columns. */
 function constraintText(data: unknown): string | null {
   const { constraint, columns = [] } = (data ?? {}) as { constraint?: string; columns?: readonly string[] }
   if (columns.length === 0) return null

@@ -6,7 +6,7 @@ import { runErrors } from '../errors.ts'
 import type { ProcessReply, ProcessStart } from './database-process.ts'
 import type { ProcessQuestion } from './out-of-process-connection.ts'
 
-/** The parent process may be killed during a statement; only another thread notices that. */
+/** The parent process may be killed during a statement; only another thread can detect that. */
 const WATCH = `
 const parent = require('node:worker_threads').workerData
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`
@@ -58,7 +58,7 @@ function answerTo(message: ProcessStart | ProcessQuestion): unknown {
   }
 }
 
-/** The process of the program takes rows as a whole: none that would take all its memory. */
+/** The program's process receives rows in one message, so their size is limited. */
 function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   let bytes = 0
   for (const row of rows) for (const value of row) bytes += sizeOf(value)

@@ -9,11 +9,11 @@ import { PROCESS_QUESTION, type ProcessQuestion } from './out-of-process-connect
 export interface ProcessStart {
   readonly op: 'open'
   readonly access: ThreadAccess
-  /** Of the rows of one statement. */
+  /** Maximum size of the rows of one statement. */
   readonly mostBytes: number
 }
 
-/** Several questions of one process never come at once. */
+/** One process never sends concurrent requests. */
 export type ProcessReply =
   | { readonly ok: true; readonly value: unknown }
   | {
@@ -29,12 +29,12 @@ const SCRIPT = fileURLToPath(
   )
 )
 
-/** A share of the memory of a program that the rows of one statement may take. */
+/** Fraction of a program's memory for the rows of one statement. */
 const SHARE = 4
 
 /**
- * The main thread's side of an `OutOfProcessConnection`: starts its process at the first question, and ends it where the thread no
- * longer waits for an answer, or when `signal` is aborted. `bytes`: memory of the program.
+ * The main thread's side of an `OutOfProcessConnection`. Starts its process on the first request; ends it when the
+ * thread no longer waits for an answer, or when `signal` is aborted. `bytes`: memory limit of the program.
  */
 export function processAnswers(access: ThreadAccess, bytes: number, signal: AbortSignal): BridgeAnswers {
   let outOfProcess: DatabaseProcess | null = null
@@ -65,7 +65,7 @@ class DatabaseProcess {
   #over: Error | null = null
 
   constructor(bytes: number) {
-    // Flags of this process are not for that one.
+    // Flags of this process are not passed on.
     const { NODE_OPTIONS: _, ...env } = process.env
     this.#process = fork(SCRIPT, [], {
       env,
@@ -78,7 +78,7 @@ class DatabaseProcess {
       this.#end(databaseErrors.create('DBS_LOST', `its process failed: ${error.message}`))
     )
     this.#process.once('exit', (_code, by) => {
-      // So ends a process that has no memory left.
+      // Exit of a process that ran out of memory.
       const isFull = by === 'SIGABRT'
       this.#end(
         isFull

@@ -2,32 +2,32 @@ import type { DatabaseStore, PrimaryDatabase, Program } from '@svc/contracts'
 import { migrateSchema } from '../schema/migrate.ts'
 import { accessTo, type DatabaseAccess, freshAccess } from './access.ts'
 
-/** The database of a program that runs once. */
+/** The database of a program that is not served. */
 export interface JobDatabase {
-  /** null for a program that uses none. */
+  /** null for a program without a database. */
   readonly access: DatabaseAccess | null
-  /** Answers a thread without a connection. */
+  /** Answers a thread without its own connection. */
   store(): Promise<DatabaseStore>
   close(): Promise<void>
 }
 
 /**
- * `run` uses the primary database, which gets the tables of the program; `test` gets an empty one. Throws what changing the
- * tables throws: `RUN_SCHEMA_LOSSY`, `RUN_SCHEMA_REFUSED` and what the store throws.
+ * `run` uses the primary database and adds the program's tables; `test` gets an empty one. Throws the errors of
+ * the migration: `RUN_SCHEMA_LOSSY`, `RUN_SCHEMA_REFUSED` and those of the store.
  */
 export async function openJobDatabase(
   program: Program,
   kind: 'run' | 'test' | 'workflow',
   primary: PrimaryDatabase,
   projectRoot: string,
-  /** `memory`, or the path of a file, for a run that is not to use the primary one. */
+  /** `memory`, or the path of a file, to replace the primary database of a run. */
   place?: string
 ): Promise<JobDatabase> {
   if (place !== undefined) return placedDatabase(program, await openPlace(primary, place), projectRoot)
   const { tables, workflows } = program.module
   if (tables.length === 0 || kind !== 'test') {
     if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
-    // Runs of workflows are in the database, too.
+    // Workflow runs are in the database, too.
     const isUsed = tables.length > 0 || (workflows.length > 0 && kind !== 'test')
     const access = isUsed ? await accessTo(primary) : null
     return { access, store: async () => primary, close: async () => undefined }

@@ -8,24 +8,24 @@ import {
 
 type Kind = 'read' | 'write'
 
-/** A connection to the same database from another process, for SQL that may not end. */
+/** A connection to the same database from another process, for SQL that may not terminate. */
 export interface OutOfProcess {
   readonly connection: ThreadConnection
-  /** True if transactions of actors, which `begin` opens, run there. */
+  /** True if transactions of actors, opened by `begin`, run there. */
   readonly isInActors: boolean
 }
 
 /**
- * A connection whose transactions begin with their first statement: code without database access waits for none. Other users of
- * the program's database, such as the store of its actors, share this connection.
+ * A connection whose transactions begin with their first statement: code without database access waits for no lock.
+ * Other users of the program's database, such as the store of its actors, share this connection.
  */
 export class LazyConnection implements ThreadConnection {
   readonly #near: ThreadConnection
-  /** Runs SQL that may not end; null where all SQL runs on the one connection. */
+  /** Runs SQL that may not terminate; null if all SQL runs on one connection. */
   readonly #outOfProcess: OutOfProcess | null
   /** True while the open transaction is out of process. */
   #isOutOfProcess = false
-  /** The transaction that the running code is in. */
+  /** The transaction of the running code. */
   #kind: Kind | null = null
   /** True while transactions are savepoints of a group commit. */
   #isGroup = false
@@ -61,8 +61,8 @@ export class LazyConnection implements ThreadConnection {
   }
 
   /**
-   * Runs the transactions of `run` as savepoints of one and commits it at the end. Each can be rolled back separately. Throws
-   * what the commit throws; then all are rolled back.
+   * Runs the transactions of `run` as savepoints of one and commits it at the end. Each can be rolled back separately.
+   * Throws the errors of the commit; then all are rolled back.
    */
   groupCommit(run: () => void): void {
     this.#kind = 'write'
@@ -89,7 +89,7 @@ export class LazyConnection implements ThreadConnection {
     }
   }
 
-  /** For SQL that may not end: the open transaction, or else the other process. */
+  /** Runs SQL that may not terminate: in the open transaction, or in the other process. */
   get forRawSql(): ThreadConnection {
     return this.#kind === null && this.#outOfProcess !== null ? this.#outOfProcess.connection : this
   }
@@ -138,7 +138,7 @@ export class LazyConnection implements ThreadConnection {
     this.#end().rollback()
   }
 
-  /** In a transaction that reads, what follows sees another state; one that writes needs no sync. */
+  /** In a read transaction, later statements would see another state; a write transaction needs no sync. */
   sync(): void {
     if (this.#kind === 'write') return
     if (this.#connection.inTransaction) this.#connection.commit()
@@ -151,7 +151,7 @@ export class LazyConnection implements ThreadConnection {
     this.#outOfProcess?.connection.close()
   }
 
-  /** Gives the connection that the transaction was on. */
+  /** Returns the connection of the transaction. */
   #end(): ThreadConnection {
     const connection = this.#connection
     this.#kind = null

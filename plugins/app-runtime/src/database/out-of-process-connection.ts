@@ -17,10 +17,10 @@ export type ProcessQuestion =
   | { readonly op: 'begin'; readonly kind: 'read' | 'write' }
   | { readonly op: 'commit' | 'rollback' | 'close' }
 
-/** Kind of the question on the bridge. */
+/** Kind of the request on the bridge. */
 export const PROCESS_QUESTION = 'database process'
 
-/** Milliseconds for the end of a transaction, and for what is no part of a call of the program. */
+/** Time limit for the end of a transaction and for work outside program calls, in milliseconds. */
 const END_MS = 30_000
 
 /**
@@ -33,10 +33,10 @@ export class OutOfProcessConnection implements ThreadConnection {
   readonly #bridge: Bridge
   readonly #location: string
   readonly #setup: readonly string[]
-  /** Whether the database is another one than before, in which nothing is set up. */
+  /** True for a new, empty database that needs the setup. */
   #isBare = true
   #open: 'read' | 'write' | null = null
-  /** Whether the process has ended in the transaction that is open. */
+  /** True if the process ended during the open transaction. */
   #isLost = false
   #isUsed = false
 
@@ -47,10 +47,10 @@ export class OutOfProcessConnection implements ThreadConnection {
     this.#setup = setup
   }
 
-  /** Throws what the store throws. */
+  /** Throws the errors of the store. */
   setUp(): void {
     if (!this.#isBare || this.#setup.length === 0) return
-    // A process that is there may have something of a statement that failed.
+    // A running process may hold a partial effect of a failed statement.
     if (this.#isUsed) this.#ask({ op: 'close' }, END_MS)
     for (const sql of this.#setup) this.#ask({ op: 'execute', sql }, END_MS)
     this.#isBare = false
@@ -96,11 +96,11 @@ export class OutOfProcessConnection implements ThreadConnection {
     this.#open = null
     this.#isLost = false
     if (isThere) this.#ask({ op: 'rollback' }, END_MS)
-    // Now, since the next transaction has its time for itself.
+    // Synchronously, since the next transaction has its own time limit.
     this.setUp()
   }
 
-  /** It is no copy. */
+  /** It is no replica. */
   sync(): void {}
 
   close(): void {

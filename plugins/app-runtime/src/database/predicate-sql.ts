@@ -5,18 +5,18 @@ import { inPart, mismatch } from '../wire/mismatch.ts'
 import { wrong } from '../wire/plain-codecs.ts'
 import type { TableColumn, TableShape } from './table-shape.ts'
 
-/** Puts what a parameter is, given the values of an operation in their order. Throws a `Mismatch`. */
+/** Replaces a parameter by its value, from the operation's values in order. Throws a `Mismatch`. */
 export type Binder = (values: readonly Value[]) => SqlParameter
 
-/** A condition as SQL, with its parameters in their order. */
+/** A condition as SQL, with its parameters in order. */
 export interface Condition {
   readonly sql: string
   readonly binders: readonly Binder[]
 }
 
 /**
- * SQL of a comparison that SQL does not have, such as a search for words; null keeps it. `index` is the place of its
- * value.
+ * SQL for a comparison without an SQL operator, such as a text search; null keeps the default. `index` is the position
+ * of its value.
  */
 export type Replace = (kind: 'Eq' | 'Contains', column: TableColumn, index: number) => Condition | null
 
@@ -24,12 +24,12 @@ type Compared = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte'
 
 const OPERATORS: Readonly<Record<Compared, string>> = { Eq: '=', Neq: '<>', Lt: '<', Lte: '<=', Gt: '>', Gte: '>=' }
 
-/** Names of columns come only from the declaration, and every value is a parameter. */
+/** Column names come only from the declaration, and every value is a parameter. */
 export function conditionOf(predicate: HirPredicate, shape: TableShape, replace: Replace = () => null): Condition {
   const binders: Binder[] = []
   let next = 0
 
-  // Names that are no columns never get past the compiler.
+  // The compiler rejects unknown column names.
   const column = (name: string): TableColumn => shape.column(name) ?? mismatch(`a column of ${shape.name}`, name)
   const bind = (of: TableColumn, index: number, encode: Encode = encoded): void => {
     binders.push(values => named(of, () => encode(of, values[index] as Value)))
@@ -96,7 +96,7 @@ type Encode = (column: TableColumn, value: Value) => SqlParameter
 
 const encoded: Encode = ({ codec }, value) => codec.encode(value)
 
-/** SQL knows nothing of None: what is not it is what is there. The value is bound twice. */
+/** SQL has no None: `isnt` also matches NULL. The value is bound twice. */
 function orPresent({ nullable, quoted }: TableColumn, differs: string): string {
   return nullable ? `(${differs} OR (? IS NULL AND ${quoted} IS NOT NULL))` : differs
 }
@@ -109,12 +109,12 @@ function named<A>({ name }: TableColumn, run: () => A): A {
   }
 }
 
-/** Decimals are texts: `1.50` and `1.5` are one number, written without what says nothing. */
+/** Decimals are texts: `1.50` and `1.5` are equal, so both are normalised. */
 function canonical(column: string): string {
   return `CASE instr(${column}, '.') WHEN 0 THEN ${column} ELSE rtrim(rtrim(${column}, '0'), '.') END`
 }
 
-/** By their size; exact for 15 digits. */
+/** Numeric order; exact for 15 digits. */
 export function decimalOrder(sql: string): string {
   return `CAST(${sql} AS NUMERIC)`
 }
@@ -125,7 +125,7 @@ const canonicalDecimal: Encode = ({ codec }, value) => {
   return text.replace(/\.?0+$/, '')
 }
 
-/** Signs that mean something to LIKE stand for themselves. */
+/** Escapes the wildcards of LIKE. */
 const likePart: Encode = (_, value) => {
   const text = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
   if (text === NONE || text === null) return null

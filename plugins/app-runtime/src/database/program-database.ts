@@ -6,28 +6,28 @@ import { LazyConnection } from './lazy-connection.ts'
 import type { RawSqlUse } from './raw-sql-use.ts'
 import type { SearchNeed } from './search-sql.ts'
 
-/** Limits of the running program's waits. */
+/** Time limits of the running program. */
 export interface RunningTime {
-  /** Milliseconds that it has left. */
+  /** Remaining milliseconds. */
   left(): number
-  /** For messages: all of it, and where that is set. */
+  /** For messages: the total limit, and its setting. */
   limit(): string
 }
 
 export interface ProgramDatabaseOptions {
   readonly connection: ThreadConnection
-  /** Path or URL, left out of messages to programs. */
+  /** Path or URL; not shown to programs. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
-  /** For SQL of the program's own, which may have no end; default: the same connection. */
+  /** For raw SQL, which may not terminate; default: the same connection. */
   readonly outOfProcess?: { readonly connection: ThreadConnection; readonly sql: RawSqlUse } | null
-  /** Called with the time left for statements. */
+  /** Called with the remaining time for statements. */
   readonly bound?: (time: RunningTime) => void
 }
 
 /**
- * The database as a program of this thread has it. Outside of `transaction` every write commits by itself. Throws Failures
- * without a place.
+ * The database as seen by a program in this thread. Outside `transaction`, every write commits separately. Throws
+ * Failures without a place.
  */
 export class ProgramDatabase {
   readonly #connection: LazyConnection
@@ -47,18 +47,17 @@ export class ProgramDatabase {
   }
 
   /**
-   * For what else of the host belongs to the running program, such as the state of its actors: what is written here is in the
-   * transaction that is open. It throws the errors of the store.
+   * For other state of the running program, such as that of its actors; writes join the open transaction. It throws the
+   * errors of the store.
    */
   get connection(): ThreadConnection {
     return this.#connection
   }
 
   /**
-   * Runs something in one transaction: it is committed when `run` returns, unless `keeps` says otherwise of what it returned,
-   * and rolled back when it throws. `write` takes the turn of the writer with its first statement, `read` sees one state of
-   * the database and cannot write. Inside of another one it is a part of that. `of` is the function that it belongs to, by
-   * its name, or the route by its method and path.
+   * Runs a function in one transaction. It is committed on return, unless `keeps` rejects the result, and rolled back
+   * on an exception. `write` takes the write lock with its first statement; `read` sees one snapshot and cannot write.
+   * Inside another transaction, it is a part of that one. `of` is the function's name, or the route's method and path.
    */
   transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
     return this.#told('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
@@ -69,7 +68,7 @@ export class ProgramDatabase {
     return this.#sql?.reaches(name) ?? false
   }
 
-  /** Says how much time the running program has. */
+  /** Sets the remaining time of the running program. */
   bound(time: RunningTime): void {
     this.#bound?.(time)
   }
@@ -111,7 +110,7 @@ export class ProgramDatabase {
     }
   }
 
-  /** SQL of the program itself, that reads or writes. */
+  /** Raw SQL of the program, for reading or writing. */
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
     return this.#told('the database', () => {
       try {
@@ -123,17 +122,17 @@ export class ProgramDatabase {
     })
   }
 
-  /** Rows by SQL that the program has written in part. */
+  /** Rows from SQL that is partly written by the program. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
     return this.#told(table, () => this.#connection.forRawSql.rows(sql, parameters))
   }
 
-  /** Brings a copy up to date, outside of what writes. */
+  /** Updates a replica, outside write transactions. */
   sync(): void {
     this.#told('the database', () => this.#connection.sync())
   }
 
-  /** Throws `RUN_UNSUPPORTED` when the database cannot do what a search needs. */
+  /** Throws `RUN_UNSUPPORTED` if the database lacks a feature of the search. */
   assertCan(needs: readonly SearchNeed[], table: string): void {
     const missing = needs.find(need => !this.#capabilities[need])
     if (missing === undefined) return

@@ -7,10 +7,10 @@ import { columnCodec } from './column-codec.ts'
 import { type ResultOperations, resultOperations } from './result-operations.ts'
 import { type TableColumn, TableShape, type VectorSearch } from './table-shape.ts'
 
-/** The tables of a program, and where it takes what they answer for a Result. */
+/** The tables of a program, and the places that use a database answer as a Result. */
 export class ProgramTables {
   readonly #shapes: ReadonlyMap<string, TableShape>
-  /** Where an operation gives Ok and Error, in place of a value and a failure. */
+  /** Operations that return Ok or Error instead of a value or a failure. */
   readonly results: ResultOperations
 
   constructor(program: Program, evaluate: NonNullable<WireOptions['evaluate']>) {
@@ -29,7 +29,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
   const shapes = new Map<string, TableShape>()
   if (module.tables.length === 0) return shapes
   const types = new WireTypes(module, { defaults, evaluate })
-  // The database's features are found by asking it.
+  // The database is queried for its features.
   const desired = desiredSchema(program, { fts: true, vector: true })
   for (const [place, table] of desired.tables.entries()) {
     const declared = module.tables[place]

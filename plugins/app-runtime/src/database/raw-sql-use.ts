@@ -1,12 +1,12 @@
 import type { Program } from '@svc/contracts'
 
-/** Names of declarations of a program, by whether they can come to SQL that the program has written itself. */
+/** Declarations that may reach raw SQL. */
 export interface RawSqlUse {
-  /** Whether there is any. */
+  /** True if there is any. */
   readonly isUsed: boolean
-  /** Of a function, or the method and path of a route. */
+  /** For a function name, or the method and path of a route. */
   reaches(name: string): boolean
-  /** Whether handlers of actors and agents do. */
+  /** True if handlers of actors or agents may. */
   readonly isInActors: boolean
 }
 
@@ -14,11 +14,11 @@ const NONE: RawSqlUse = { isUsed: false, reaches: () => false, isInActors: false
 
 interface Declaration {
   readonly name: string
-  /** Every text in it, and so every name that it mentions. */
+  /** Every string in it, and so every name that it mentions. */
   readonly texts: ReadonlySet<string>
 }
 
-/** Mentions in a declaration count as calls, so that the result may overestimate the functions that reach SQL. */
+/** Any mention counts as a call, so the result may overestimate the functions that reach SQL. */
 export function rawSqlUseOf(program: Program): RawSqlUse {
   if (!/\.\s*query\s*\(/.test(program.text)) return NONE
   const { module, tests, constants, conditions, defaults } = program
@@ -30,7 +30,7 @@ export function rawSqlUseOf(program: Program): RawSqlUse {
     before = reaching.size
     for (const { name, texts } of declarations) if (reaches(texts)) reaching.add(name)
   }
-  // Constants and conditions belong to everything.
+  // Constants and conditions count for every declaration.
   if (reaches(everywhere)) for (const { name } of declarations) reaching.add(name)
   return {
     isUsed: reaching.size > 0,

@@ -8,8 +8,8 @@ import { printJson } from '../wire/json-text.ts'
 import type { ProgramDatabase } from './program-database.ts'
 
 /**
- * `db.query(sql, parameters)`: rows as records by the names of their columns. What types the program gives its columns is not
- * known here: ints, floats with a fraction, texts and None for NULL come back, and bytes as a list of ints.
+ * `db.query(sql, parameters)`: rows as records by column name. Declared column types are unknown here:
+ * returns ints, floats with a fraction, texts, None for NULL, and bytes as a list of ints.
  */
 export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Value): Value {
   if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query takes SQL as a str, found ${typeName(sql)}`)
@@ -19,7 +19,7 @@ export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Valu
   })
 }
 
-/** Parameters by their place, written as what they are. */
+/** Positional parameters, in their natural types. */
 export function rawParameters(parameters: Value): SqlParameter[] {
   if (parameters === null) return []
   if (!isList(parameters)) return fail('RUN_TYPE', `parameters of SQL are a List, found ${typeName(parameters)}`)

@@ -1,23 +1,23 @@
 import type { HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
 import { type Forms, type Name, usesOf } from './variable-uses.ts'
 
-/** Where a program takes what the database answers for a Result. Nodes are known by their identity. */
+/** Places where a program uses a database answer as a Result. Nodes are compared by identity. */
 export interface ResultOperations {
-  /** Operations that give Ok or Error, in place of a value or a failure. */
+  /** Operations that return Ok or Error instead of a value or a failure. */
   readonly results: ReadonlySet<object>
-  /** Names, as in `Ident`, of variables that hold such an Ok or Error, where its value is needed. */
+  /** `Ident` nodes of variables that hold such an Ok or Error, where the value is needed. */
   readonly unwrapped: ReadonlySet<object>
-  /** `?` where failures go on: the function around it returns no Result. */
+  /** `?` nodes that propagate failures: the enclosing function returns no Result. */
   readonly transparent: ReadonlySet<object>
 }
 
-/** Methods that only a Result has, or that mean the Result where both could be meant. */
+/** Methods that only a Result has, or that prefer the Result. */
 const RESULT_METHODS: ReadonlySet<string> = new Set(['is_ok', 'is_err', 'unwrap', 'unwrap_or'])
 
 /**
- * What an operation gives is a Result under `?`, in a `match` with Ok or Error, before methods of a Result, and where a Result
- * is declared: as the type of a variable, a parameter or what a function returns. So is an immutable variable that was given
- * it. Everywhere else it is the value, and failures end the program.
+ * An operation returns a Result in these places: under `?`, in a `match` with Ok or Error, before methods of a Result,
+ * and where a Result is declared (variable, parameter, return type). The same holds for an immutable variable
+ * initialised with it. Elsewhere it returns the value, and failures end the program.
  */
 export function resultOperations(program: Program): ResultOperations {
   const search = new ResultSearch(program)
@@ -27,16 +27,16 @@ export function resultOperations(program: Program): ResultOperations {
   return search
 }
 
-/** Result type of the function around a node. */
+/** Result type of the enclosing function. */
 type Returned = 'result' | 'other' | 'unknown'
 
 class ResultSearch implements ResultOperations {
   readonly results = new Set<object>()
   readonly unwrapped = new Set<object>()
   readonly transparent = new Set<object>()
-  /** Names that stand where a Result is taken. */
+  /** Names used as a Result. */
   readonly #taken = new Set<Name>()
-  /** `?` behind names, where failures go on. */
+  /** `?` after names, where failures propagate. */
   readonly #raising = new Map<Name, object>()
   readonly #params = new Map<string, readonly (HirType | null)[]>()
 
@@ -53,7 +53,7 @@ class ResultSearch implements ResultOperations {
   visit(node: object, returned: Returned): void {
     if (Array.isArray(node)) {
       for (const each of node) if (typeof each === 'object' && each !== null) this.visit(each, returned)
-      // When all that could read the variable has been seen.
+      // After all possible reads of the variable.
       for (let index = 0; index < node.length; index++) this.#variable(node[index], node, index)
       return
     }
@@ -72,7 +72,7 @@ class ResultSearch implements ResultOperations {
     return returned
   }
 
-  /** A form of the language by its name, such as `Match`. */
+  /** A form of the language, by its name. */
   #form(name: string, form: object, returned: Returned): void {
     switch (name) {
       case 'Return': {
@@ -120,7 +120,7 @@ class ResultSearch implements ResultOperations {
     else if ('Ident' in node.target) this.#raising.set(node.target.Ident, node)
   }
 
-  /** An expression whose Result is wanted, which may be that of what it ends with. */
+  /** An expression that should be a Result, possibly through its last expression. */
   #take(node: HirExpression): void {
     const operation = operationIn(node)
     if (operation !== null) this.results.add(operation)
@@ -137,7 +137,7 @@ class ResultSearch implements ResultOperations {
     if (last !== undefined && 'Expr' in last) this.#take(last.Expr.expr)
   }
 
-  /** A variable that was given what an operation answers, and the statements behind it. */
+  /** A variable initialised by an operation, and the following statements. */
   #variable(statement: unknown, block: readonly unknown[], index: number): void {
     const bound = boundOperation(statement)
     if (bound === null || this.results.has(bound.operation)) return

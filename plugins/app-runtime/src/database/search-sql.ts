@@ -8,7 +8,7 @@ import type { TableShape, TextSearch, VectorSearch } from './table-shape.ts'
 /** Required features of a store. */
 export type SearchNeed = 'fts' | 'vector'
 
-/** The parts of a query that looks for what is like something. */
+/** Parts of a search query. */
 export interface SearchPlan {
   readonly needs: readonly SearchNeed[]
   /** SQL before SELECT. */
@@ -16,30 +16,30 @@ export interface SearchPlan {
   /** SQL after the table. */
   readonly join: string
   readonly condition: Condition
-  /** The best first. */
+  /** Best match first. */
   readonly order: Condition
 }
 
-/** Places of values among those of the operation. */
+/** Indexes of the search values among the operation's values. */
 interface Found {
   readonly words: { readonly column: string; readonly index: number }[]
   readonly near: { readonly search: VectorSearch; readonly index: number }[]
 }
 
-// Names that no column of a program has.
+// Names that no program column has.
 const ROW = '"~row"'
 const SCORE = '"~score"'
 const HITS = '"~hits"'
 
-/** Rows of each kind that a search for both looks at. */
+/** Candidates per kind in a hybrid search. */
 const CANDIDATES = 200
-/** Of reciprocal rank fusion: how little the very first places weigh more than those behind them (Cormack et al., 2009). */
+/** Constant of reciprocal rank fusion: dampens the weight of the first ranks (Cormack et al., 2009). */
 const FUSION = 60
 
 /**
- * Words are looked for in columns of the table's text index, by `contains` or, where there is none, by equality; the nearest
- * by equality with a vector, or `contains`. Null where the predicate asks for neither: it is then a query like others. `limitIndex` is the
- * place of the limit among the values, null where the nearest are not all that it leaves.
+ * Text columns are searched by `contains` or, without it, by equality; vectors by equality or `contains`. Null if the
+ * predicate contains no search: it is then an ordinary query. `limitIndex` is the index of the limit among the values;
+ * null if the limit does not apply to the nearest rows directly.
  */
 export function searchPlan(
   shape: TableShape,
@@ -56,7 +56,7 @@ export function searchPlan(
   return nearest === undefined ? null : vector(shape, predicate, nearest, limitIndex)
 }
 
-/** Which values are looked for. The replacement keeps the count of values right. */
+/** Collects the search values. The replacement keeps the number of values unchanged. */
 function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): Found {
   const contained: { column: string; index: number }[] = []
   const equal: { column: string; index: number }[] = []
@@ -100,7 +100,7 @@ function vector(
 ): SearchPlan {
   const { column, distance } = search
   const value: Binder = values => shape.encode(column, values[index] as Value)
-  // An index knows nothing of other conditions, and would leave out rows that meet them.
+  // An index ignores the other conditions, and would miss rows that satisfy them.
   const only = 'And' in predicate && predicate.And.length === 1 ? (predicate.And[0] as HirPredicate) : predicate
   const isAlone = 'Eq' in only || 'Contains' in only
   const isIndexed = search.index !== null && isAlone && limitIndex !== null
@@ -119,7 +119,7 @@ function vector(
   }
 }
 
-/** Places among the best of each kind are added up. */
+/** Sums the reciprocal ranks of both kinds. */
 function both(
   shape: TableShape,
   predicate: HirPredicate,
@@ -151,12 +151,12 @@ function both(
   }
 }
 
-/** For the ranking: what any of the columns that are looked through matches. */
+/** For ranking: rows that match in any searched column. */
 function anyMatch({ words: all }: Found): Binder {
   return values => all.map(({ column, index }) => `(${matchOf(column, values[index] as Value)})`).join(' OR ')
 }
 
-/** Each word must be there. What is not a word is no operator of the search either. */
+/** All words must match. Punctuation never acts as a search operator. */
 function matchOf(column: string, value: Value): string {
   const given = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
   if (given !== NONE && typeof given !== 'string') {

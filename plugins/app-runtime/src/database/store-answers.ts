@@ -2,10 +2,10 @@ import { type DatabaseStore, type DatabaseTransaction, databaseErrors } from '@s
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import { STORE_QUESTION, type StoreQuestion } from './bridge-connection.ts'
 
-/** Wait limit of a program in the queue: it has a separate time limit. */
+/** Wait limit in the write queue; the program has its own time limit. */
 const TRANSACTION_MS = 24 * 60 * 60 * 1000
 
-/** Rolls back what was not committed, and is no failure. */
+/** Rolls back without reporting a failure. */
 class Abandoned extends Error {}
 
 interface OpenTransaction {
@@ -17,8 +17,8 @@ interface OpenTransaction {
 }
 
 /**
- * The main thread's side of the connections of one thread. When the signal is aborted, because the thread ended, the
- * transaction that it left is rolled back.
+ * The main thread's side of one thread's connections. When the signal is aborted, because the thread ended, its
+ * open transaction is rolled back.
  */
 export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortSignal): BridgeAnswers {
   let open: OpenTransaction | null = null
@@ -44,7 +44,7 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
         }
         case 'begin':
           open = await begun(await store())
-          // The thread may have ended while it waited for its turn.
+          // The thread may have ended while it waited for the lock.
           if (signal.aborted) open.rollback()
           return null
         case 'commit':
@@ -58,7 +58,7 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
   }
 }
 
-/** A transaction that is ended from outside. Resolves when it has begun. */
+/** A transaction that is ended from outside. Resolves when it has started. */
 function begun(store: DatabaseStore): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     let settle: { commit(): void; rollback(): void }

@@ -9,7 +9,7 @@ import { rawParameters } from './raw-sql.ts'
 import { searchPlan } from './search-sql.ts'
 import type { TableColumn, TableShape } from './table-shape.ts'
 
-/** An operation on a table with its SQL, made once. `limit` is null where it has none. Throws a `Mismatch` or a `Failure`. */
+/** A table operation with its SQL, compiled once. `limit` is null without one. Throws a `Mismatch` or a `Failure`. */
 export interface TableOperation {
   run(database: ProgramDatabase, values: readonly Value[], limit: Value | null): Value
 }
@@ -34,7 +34,7 @@ export function deleteOperation(shape: TableShape): TableOperation {
   }
 }
 
-/** `all`, `filter`, `where` and `count`, with what stands behind them. */
+/** `all`, `filter`, `where` and `count`, with their modifiers. */
 export function readOperation(shape: TableShape, { op, args, plan, order_by, limit }: HirDbTableOp): TableOperation {
   const { predicate, capabilities } = plan
   const { retrieval_mode: mode } = capabilities
@@ -74,7 +74,7 @@ export function readOperation(shape: TableShape, { op, args, plan, order_by, lim
   }
 }
 
-/** Equal rows are in insertion order. */
+/** Ties keep insertion order. */
 function orderOf(
   shape: TableShape,
   order: HirDbTableOp['order_by']
@@ -99,7 +99,7 @@ function limitOf(value: Value): number | bigint {
   return value < 0 ? fail('RUN_ARGUMENTS', `a limit is 0 or more, not ${value}`) : value
 }
 
-/** SQL that the program has written behind the name of the table. */
+/** Program SQL after the table name. */
 export function rawClauseOperation(shape: TableShape): TableOperation {
   const head = `SELECT ${shape.whole.sql} FROM ${shape.sql} `
   return {
@@ -110,7 +110,7 @@ export function rawClauseOperation(shape: TableShape): TableOperation {
   }
 }
 
-/** Columns by the parameters that an insert has for them, and their SQL. */
+/** Columns by insert parameter, with their SQL. */
 export function insertSql(shape: TableShape, withId: boolean): string {
   const columns = withId ? [shape.id, ...shape.columns] : shape.columns
   if (columns.length === 0) return `INSERT INTO ${shape.sql} DEFAULT VALUES`
@@ -124,7 +124,7 @@ export function updateSql(shape: TableShape, columns: readonly TableColumn[]): s
   return `UPDATE ${shape.sql} SET ${changes} WHERE ${shape.id.quoted} = ?`
 }
 
-/** The columns that a record names. Throws `RUN_ARGUMENTS` for others. */
+/** The columns named by a record. Throws `RUN_ARGUMENTS` for others. */
 export function columnsOf(shape: TableShape, record: RecordValue): TableColumn[] {
   return Array.from(record.keys(), name => {
     const known = shape.columns.map(column => column.name).join(', ')

@@ -9,40 +9,40 @@ import { type ColumnCodec, columnCodec } from './column-codec.ts'
 
 export interface TableColumn extends ColumnType {
   readonly name: string
-  /** The name as SQL takes it. */
+  /** The quoted name. */
   readonly quoted: string
   readonly codec: ColumnCodec
-  /** How JSON has its values. */
+  /** JSON codec of its values. */
   readonly document: Codec
-  /** Default value; null for a required one, unless it can be None. */
+  /** Default value; null for a required column, unless None is allowed. */
   readonly fallback: HirColumn['default'] | null
 }
 
 /** Columns in the full-text index, in a separate table. */
 export interface TextSearch {
-  /** As SQL takes it. */
+  /** The quoted name. */
   readonly table: string
   readonly columns: ReadonlySet<string>
 }
 
-/** A column that is looked through for what is nearest. */
+/** A vector column for nearest-neighbour search. */
 export interface VectorSearch {
   readonly column: TableColumn
-  /** Name of the index; null where there is none. */
+  /** Name of the index; null without one. */
   readonly index: string | null
   readonly distance: 'vector_distance_cos' | 'vector_distance_l2'
 }
 
-/** How rows are read: what is selected, and what becomes of it. */
+/** How rows are read: the selected columns and their decoders. */
 export interface Selection {
-  /** The columns as SQL, the first of them `_id`. */
+  /** The columns as SQL, `_id` first. */
   readonly sql: string
   /** Throws a `Mismatch`. */
   read(row: readonly SqlValue[]): RecordValue
 }
 
 const ID_TYPE = { kind: 'id', sql: 'INTEGER', nullable: false, declared: 'int' } as const
-/** The number of the row, which every table has. */
+/** The row id, which every table has. */
 const ID: TableColumn = {
   ...ID_TYPE,
   name: '_id',
@@ -54,9 +54,9 @@ const ID: TableColumn = {
 
 /** A table of a program, as its operations see it. */
 export class TableShape {
-  /** As the program declares it. */
+  /** The declared name. */
   readonly name: string
-  /** As SQL takes it. */
+  /** The quoted name. */
   readonly sql: string
   readonly id = ID
   /** Without `_id`. */
@@ -86,7 +86,7 @@ export class TableShape {
     return name === ID.name ? ID : this.#byName.get(name)
   }
 
-  /** Of all columns, or of some: those that are left out are None where they can be, and else missing. */
+  /** For all columns or some of them: omitted ones are None if allowed, else missing. */
   selection(projection: readonly string[] | null): Selection {
     const isSelected = ({ name }: TableColumn): boolean => projection === null || projection.includes(name)
     const selected = this.columns.filter(isSelected)
@@ -114,7 +114,7 @@ export class TableShape {
     }
   }
 
-  /** Checks JSON from elsewhere against columns, by their types; other members are ignored. Throws a `Mismatch`. */
+  /** Validates external JSON against columns by type; other members are ignored. Throws a `Mismatch`. */
   fromJson(json: Readonly<Record<string, unknown>>): RecordValue {
     const record = new Map<string, Value>()
     for (const [name, member] of Object.entries(json)) {
@@ -127,7 +127,7 @@ export class TableShape {
     return record
   }
 
-  /** Throws a `Mismatch` that names the column. */
+  /** Throws a `Mismatch` with the column. */
   encode(column: TableColumn, value: Value): SqlParameter {
     try {
       return column.codec.encode(value)

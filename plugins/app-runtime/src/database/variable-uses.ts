@@ -4,10 +4,10 @@ import type { HirExpression, HirPattern, HirStatement } from '@svc/contracts'
 export type Forms = Form<HirExpression> & Form<HirStatement>
 type Form<N> = { readonly [K in N extends unknown ? keyof N : never]: Extract<N, { readonly [P in K]: unknown }>[K] }
 
-/** A variable that is read, as in `Ident`. */
+/** A read of a variable, as an `Ident`. */
 export type Name = readonly [name: string, span: unknown]
 
-/** Where a variable is read in the statements behind its `let`, until another one of its name takes its place. */
+/** Reads of a variable in the statements after its `let`, until it is shadowed. */
 export function usesOf(name: string, statements: readonly unknown[]): Name[] {
   const uses: Name[] = []
   collect(name, statements, uses)

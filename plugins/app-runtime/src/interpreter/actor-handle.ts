@@ -1,18 +1,18 @@
 import { Opaque, type Value } from './value.ts'
 
-/** Which instance of which actor. */
+/** Identity of an actor instance. */
 export interface ActorAddress {
   readonly actor: string
   /** Unique among the instances of the actor. */
   readonly id: string
-  /** Arguments of `spawn`: the instance is created at its first message. */
+  /** Arguments of `spawn`: the instance is created by its first message. */
   readonly args: readonly Value[]
 }
 
 /** Result of `spawn`: its methods are the handlers of the actor, and `send`. */
 export class ActorHandle extends Opaque {
   readonly address: ActorAddress
-  /** Names of what its handlers take, by theirs. */
+  /** Parameter names by handler name. */
   readonly params: ReadonlyMap<string, readonly string[]>
 
   constructor(address: ActorAddress, methods: Opaque['methods'], params: ActorHandle['params']) {

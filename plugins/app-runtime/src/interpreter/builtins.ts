@@ -1,6 +1,6 @@
 import { NONE, type Value } from './value.ts'
 
-/** Values that every program has. */
+/** Builtin values. */
 export const BUILTINS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['None', NONE],
   ['Unit', null],

@@ -1,12 +1,12 @@
 import { fail } from './failure.ts'
 
-/** Digits behind the point that a quotient keeps at most. */
+/** Maximum digits after the point of a quotient. */
 const QUOTIENT_SCALE = 28
 
-/** Digits that a decimal has at most, so that a product in a loop cannot grow without end. */
+/** Maximum digits of a decimal, so that a product in a loop cannot grow without bound. */
 const MAX_DIGITS = 10_000
 
-/** A number in base ten: `digits` / 10^`scale`. `1.50` and `1.5` are equal, and are printed as they were made. */
+/** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but keep their form in print. */
 export class Decimal {
   readonly digits: bigint
   readonly scale: number
@@ -16,7 +16,7 @@ export class Decimal {
     this.scale = scale
   }
 
-  /** Reads `-12.50`; undefined where the text is no decimal. */
+  /** Parses `-12.50`; undefined if the text is no decimal. */
   static parse(text: string): Decimal | undefined {
     const match = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)
     if (match === null) return undefined
@@ -40,7 +40,7 @@ export class Decimal {
     return new Decimal(this.digits * other.digits, scale)
   }
 
-  /** Rounded half to even behind 28 digits, without zeros at the end beyond the scale of the operands. */
+  /** Rounded half to even after 28 digits, without trailing zeros beyond the scale of the operands. */
   dividedBy(other: Decimal, at: number): Decimal {
     if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} was divided by zero`, at)
     const least = Math.max(0, this.scale - other.scale)
@@ -71,7 +71,7 @@ export class Decimal {
     return new Decimal(-this.digits, this.scale)
   }
 
-  /** Below zero, zero or above it, as `this` is less, equal or greater. */
+  /** Negative, zero or positive, as `this` is less, equal or greater. */
   compare(other: Decimal): number {
     const scale = Math.max(this.scale, other.scale)
     const difference = this.#at(scale) - other.#at(scale)
@@ -82,7 +82,7 @@ export class Decimal {
     return Number(this.toString())
   }
 
-  /** The whole number towards zero. */
+  /** Truncated to an integer. */
   truncated(): bigint {
     return this.digits / 10n ** BigInt(this.scale)
   }

@@ -2,7 +2,7 @@ import { printJson } from '../wire/json-text.ts'
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** Text of a value for `str` and `print`. */
+/** Text of a value, for `str` and `print`. */
 export function display(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null) return 'null'
@@ -28,7 +28,7 @@ export function excerpt(value: Value): string {
 
 const MAX_SHOWN = 200
 
-/** All digits, without an exponent: what can be read again as a literal. */
+/** All digits without an exponent, so that the text is a valid literal. */
 function displayFloat(value: number): string {
   const text = String(value)
   const match = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text)

@@ -1,7 +1,7 @@
 import type { ActorStore } from '../actors/actor-store.ts'
 import type { WorkflowStore } from '../workflows/workflow-store.ts'
 
-/** Where the runs of a program's workflows and its actors are kept. */
+/** Storage of a program's workflow runs and actors. */
 export interface Durable {
   readonly workflows: WorkflowStore
   readonly actors: ActorStore
@@ -9,11 +9,11 @@ export interface Durable {
   now(): number
   /** Milliseconds. */
   sleep(duration: number): void
-  /** Whether sleeping only says that time has passed: in tests of programs. */
+  /** True if sleeping only advances the clock: in tests of programs. */
   readonly skipsTime: boolean
   /**
-   * Called when work is due: a message, or a started run. null without a scheduler, so that the
-   * program does it itself before it ends.
+   * Called when work is due: a message, or a started run. null without a scheduler; the program then does it before it
+   * ends.
    */
   readonly notify: (() => void) | null
 }

@@ -4,7 +4,7 @@ import type { Value } from './value.ts'
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds: an int, or a text such as `500ms` or `2s`. */
+/** Parses milliseconds: an int, or a text such as `500ms` or `2s`. */
 export function durationOf(value: Value): number {
   if (typeof value === 'number' && value >= 0) return value
   const match = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Decimal } from './decimal.ts'
 import { Float, isInt, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** Whether two values are the same by what is in them. An int and a float are compared as numbers. */
+/** True if two values are structurally equal. An int and a float are compared as numbers. */
 export function isEqual(a: Value, b: Value): boolean {
   if (a === b) return true
   if (a === null || b === null) return false

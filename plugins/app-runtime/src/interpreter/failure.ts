@@ -1,17 +1,17 @@
 import type { RunErrorCode } from '../errors.ts'
 
-/** A function that was being run, and where it was called: bytes of the source. */
+/** An active function and its call site, as byte offsets. */
 export interface Call {
   readonly name: string
   readonly at: number
 }
 
-/** A failure that ends a program. The innermost node with a place fills it in. */
+/** A failure that ends a program. The innermost node with a position sets it. */
 export class Failure extends Error {
   readonly code: RunErrorCode
-  /** Byte of the source; -1 while unknown. */
+  /** Byte offset in the source; -1 while unknown. */
   at: number
-  /** Innermost first; after the limit, only counted. */
+  /** Innermost first; beyond the limit, only counted. */
   readonly calls: Call[] = []
   omittedCalls = 0
 
@@ -31,7 +31,7 @@ export class Failure extends Error {
 const MAX_CALLS = 10
 
 export function fail(code: RunErrorCode, message: string, at = -1): never {
-  // The stack of the interpreter says nothing about the program, and costs the most.
+  // The interpreter's own stack does not describe the program, and is the most expensive part.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   const failure = new Failure(code, message, at)

@@ -3,40 +3,40 @@ import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { Durable } from './durable.ts'
 
-/** Capabilities of a program beyond calculating. */
+/** Capabilities of a program beyond computation. */
 export type Capability = 'fs' | 'process' | 'env' | 'net' | 'browser' | 'secrets'
 
 export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net', 'browser', 'secrets']
 
-/** The world, as a program meets it. Every call returns before the program goes on. */
+/** The outside world of a program. All calls are synchronous. */
 export interface Host {
-  /** A line of output, without its end. */
+  /** A line of output, without its line break. */
   print(line: string): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
   /** Milliseconds since 1970. */
   now(): number
   /** At least 0, below 1. */
   random(): number
-  /** Arguments behind the name of the file. */
+  /** Arguments after the file name. */
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<Capability>
-  /** Called before each act outside of the program and its database: a request, a process, a file. */
+  /** Called before each effect outside the program and its database: a request, a process, a file. */
   readonly onEffect?: () => void
   /** Milliseconds. */
   sleep(duration: number): void
-  /** Keeps workflows and actors; without it they end with the program. */
+  /** Stores workflows and actors; without it they end with the program. */
   readonly durable?: Durable | null
   /** Called after a step of a run is committed; absent in tests of programs. */
   readonly stepped?: (step: WorkflowStep) => void
-  /** How the main thread is asked; null where there is none. */
+  /** Requests to the main thread; null if there is none. */
   readonly bridge: Bridge | null
-  /** null where the program has none. */
+  /** null for a program without a database. */
   readonly database: ProgramDatabase | null
-  /** Cleanup when the program has ended; null for one that is served and does not end. */
+  /** Cleanup at the end of the program; null for a served one. */
   readonly ending: (() => void)[] | null
 }
 
-/** Ends a program that is not served, from any place. */
+/** Ends a program that is not served, from any point. */
 export class Exit extends Error {
   readonly code: number
 

@@ -15,20 +15,20 @@ import { type Limits, Machine } from './machine.ts'
 import { SourcePlaces } from './source-places.ts'
 import { isList, type Value } from './value.ts'
 
-/** Calls of a running program. Undefined is an argument that takes its default. */
+/** Calls of a running program. undefined means the default. */
 export interface RunningProgram {
   function(name: string, args: readonly (Value | undefined)[]): Value
-  /** By method and path, `GET /tasks`; it takes what `routeParameters` says. */
+  /** By method and path, `GET /tasks`; takes the parameters of `routeParameters`. */
   route(contract: string, args: readonly (Value | undefined)[]): Value
-  /** A run of a workflow, which is started if missing, and awaited. */
+  /** Waits for a workflow run, and starts it if missing. */
   workflow(name: string, args: readonly (Value | undefined)[], runId: string): Value
   /** Value of an expression outside of functions. */
   evaluate(expression: HirExpression): Value
 }
 
 /**
- * A program that was compiled into closures, once. It runs in the thread of its caller, and has nothing but what its host
- * gives it. Whatever ends it early is an error with a code of `runErrors`, the place and the calls that led there.
+ * A program compiled into closures. It runs in the thread of its caller, and can access only its host.
+ * Every abnormal end is an error with a code of `runErrors`, the position and the call stack.
  */
 export class Interpreter {
   readonly #machine: Machine
@@ -36,7 +36,7 @@ export class Interpreter {
   readonly #places: SourcePlaces
   readonly #actors: ActorRuntime
   readonly #workflows: WorkflowRuntime
-  /** null where what is kept ends with the program. */
+  /** null if state ends with the program. */
   readonly #durable: Durable | null
   readonly #running: RunningProgram = {
     function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
@@ -66,7 +66,7 @@ export class Interpreter {
     return this.#compiled.function(name) !== undefined
   }
 
-  /** Calls a function of the program. Throws `RUN_NO_MAIN` where there is no main. */
+  /** Calls a function of the program. Throws `RUN_NO_MAIN` if `main` is missing. */
   call(name: string, args: readonly Value[], limits: Limits): Value {
     return this.#run(limits, () => {
       const unit = this.#compiled.function(name)
@@ -77,14 +77,14 @@ export class Interpreter {
   }
 
   /**
-   * One turn at a run of a workflow: it is run until it ends or has to wait. Throws `RUN_WORKFLOW_UNKNOWN`,
-   * `RUN_WORKFLOW_LOST`, and what the store throws; any other failure of the program is part of what it returns.
+   * One turn of a workflow run: until it ends or must wait. Throws `RUN_WORKFLOW_UNKNOWN`,
+   * `RUN_WORKFLOW_LOST`, and the errors of the store; other failures of the program are part of the result.
    */
   turn(runId: string, limits: Limits, options: TurnOptions = {}): TurnEnd {
     return this.#run(limits, () => this.#workflows.turn(runId, options))
   }
 
-  /** Handles the oldest message of an instance. Returns whether there was one that was due. */
+  /** Handles the oldest message of an instance. Returns true if one was due. */
   deliver({ actor, id, args }: StoredAddress, limits: Limits): boolean {
     return this.#run(limits, () => {
       const spawned = losslessValue(args, this.#actors.handle)
@@ -92,7 +92,7 @@ export class Interpreter {
     })
   }
 
-  /** Calls a test of the program. Without a shared store, each has separate workflows and actors. */
+  /** Calls a test of the program. Without a shared store, each test has its own workflows and actors. */
   test(name: string, args: readonly Value[], limits: Limits): Value {
     if (this.#durable === null) {
       const durable = skippingDurable()
@@ -106,7 +106,7 @@ export class Interpreter {
     })
   }
 
-  /** Does work around calls of the program, all within one set of limits: reads arguments, calls, writes results. */
+  /** Runs work around program calls within one set of limits: reads arguments, calls, writes results. */
   within<A>(limits: Limits, work: (program: RunningProgram) => A): A {
     return this.#run(limits, () => work(this.#running))
   }

@@ -8,40 +8,40 @@ import { durationText, timeLimitText } from './time-limit.ts'
 import type { Value } from './value.ts'
 
 export interface Limits {
-  /** Nodes of the program that are evaluated. */
+  /** Evaluated nodes of the program. */
   readonly steps: number
   readonly milliseconds: number
-  /** Of the heap, and of one value. */
+  /** Limit of the heap, and of one value. */
   readonly bytes: number
-  /** Functions that wait for each other. */
+  /** Maximum call depth. */
   readonly depth: number
 }
 
-/** Steps between two looks at the clock. */
+/** Steps between two checks of the clock. */
 const STRETCH = 20_000
 
-/** A share of the limit that is allocated between two looks at the heap. */
+/** Fraction of the limit that may be allocated between two heap checks. */
 const SHARE = 8
 
-/** Result of a statement that jumps instead of giving a value; the kind is in `Machine.jump`. */
+/** Result of a statement that jumps instead of returning a value; the kind is in `Machine.jump`. */
 export const JUMP = Object.freeze({ jump: true }) as unknown as Value
 
 /** Locals of a call, by slot. */
 export type Frame = Value[]
 
-/** A compiled node. Returns {@link JUMP} where a statement jumps, only to callers that expect it. */
+/** A compiled node. Returns {@link JUMP} if a statement jumps, only to callers that expect it. */
 export type Eval = (frame: Frame) => Value
 
-/** The state of a program that runs: how far it may go on, and which way it leaves a statement. */
+/** State of a running program: its limits, and the kind of a pending jump. */
 export class Machine {
-  /** Steps until the next look at the limits. */
+  /** Steps until the next check of the limits. */
   fuel = 0
   jump: 'return' | 'break' | 'continue' = 'return'
   /** Value of the current return. */
   returned: Value = null
   depth = 0
   mostDepth = 0
-  /** The turn at a workflow that the program is in; null outside of workflows, and within their activities. */
+  /** The current workflow turn; null outside workflows, and inside their activities. */
   workflow: WorkflowExecution | null = null
   actors: ActorRuntime | null = null
   workflows: WorkflowRuntime | null = null
@@ -51,7 +51,7 @@ export class Machine {
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
   #stepsLeft = 0
   #deadline = 0
-  /** Whether it is one that the program has set itself. */
+  /** True if the program has set the limit itself. */
   #isOwnDeadline = false
   #allocated = 0
 
@@ -73,18 +73,18 @@ export class Machine {
     this.options = null
   }
 
-  /** Milliseconds that the program may go on. */
+  /** Remaining milliseconds. */
   timeLeft(): number {
     return this.#deadline - performance.now()
   }
 
-  /** For messages: the time that the program may take, and where that is set. */
+  /** For messages: the time limit of the program, and its setting. */
   get timeLimit(): string {
     const { milliseconds } = this.#limits
     return this.#isOwnDeadline ? durationText(milliseconds) : timeLimitText(milliseconds)
   }
 
-  /** Runs with less time, where that is less: what takes longer ends with `RUN_TIME_LIMIT`. */
+  /** Runs with a shorter time limit, which ends it with `RUN_TIME_LIMIT`. */
   within<A>(milliseconds: number, run: () => A): A {
     const before = [this.#deadline, this.#limits, this.#isOwnDeadline] as const
     const deadline = performance.now() + milliseconds
@@ -92,7 +92,7 @@ export class Machine {
       this.#deadline = deadline
       this.#isOwnDeadline = true
       this.#limits = { ...this.#limits, milliseconds }
-      // The clock is looked at before much else is done.
+      // The clock is checked early.
       this.#stepsLeft += this.fuel
       this.fuel = 0
     }
@@ -105,7 +105,7 @@ export class Machine {
     }
   }
 
-  /** Called when the fuel has run out; gives the next stretch, or ends the program. */
+  /** Called when the step budget is used up; returns the next one, or ends the program. */
   refuel(at = -1): void {
     const needed = -this.fuel
     if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program took more than ${this.#limits.steps} steps`, at)
@@ -117,18 +117,18 @@ export class Machine {
     this.fuel += given
   }
 
-  /** Remaining time of the program: at least 1. */
+  /** Remaining time of the program, at least 1 ms. */
   millisecondsLeft(): number {
     return Math.max(1, this.#deadline - performance.now())
   }
 
-  /** Counts steps of the host on behalf of the program: the elements of a list that is sorted, and the like. */
+  /** Charges steps of the host, such as the elements of a sorted list. */
   charge(steps: number): void {
     this.fuel -= steps
     if (this.fuel < 0) this.refuel()
   }
 
-  /** Called before something of that size is made. */
+  /** Called before a value of that size is created. */
   allocate(bytes: number, at = -1): void {
     this.#allocated += bytes
     const limit = this.#limits.bytes

@@ -5,12 +5,12 @@ import type { Machine } from './machine.ts'
 import { typeName } from './type-name.ts'
 import { Callable, Float, isInt, isList, type Value } from './value.ts'
 
-/** A function of the host. It may throw without a place: the caller knows it. */
+/** A function of the host. It may throw without a position: the caller knows it. */
 export interface Native {
   readonly least: number
   readonly most: number
   readonly capability?: Capability
-  /** Whether it may be something else when it is called again: the clock, chance, a wait. */
+  /** True if it may return another value when called again: the clock, random numbers, a wait. */
   readonly isUnrepeatable?: true
   readonly run: (args: readonly Value[], machine: Machine) => Value
 }
@@ -19,15 +19,15 @@ export function native(least: number, most: number, run: Native['run'], capabili
   return { least, most, run, ...defined({ capability }) }
 }
 
-/** One that is something else each time, as what needs a capability is by itself. */
+/** A non-deterministic function, as is every function that needs a capability. */
 export function unrepeatable(least: number, most: number, run: Native['run']): Native {
   return { least, most, run, isUnrepeatable: true }
 }
 
-/** Capabilities by which a program acts on something that no rollback undoes. */
+/** Capabilities with effects that no rollback undoes. */
 const EFFECTFUL: ReadonlySet<Capability> = new Set(['browser', 'fs', 'net', 'process'])
 
-/** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and what the function throws. */
+/** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and the errors of the function. */
 export function callNative(
   machine: Machine,
   name: string,

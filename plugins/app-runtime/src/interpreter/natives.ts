@@ -24,7 +24,7 @@ import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } fro
 
 const ANY = Number.POSITIVE_INFINITY
 
-/** Where paths to functions of the host begin. */
+/** First names of paths to host functions. */
 export const HOST_NAMESPACES: ReadonlySet<string> = new Set(
   'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP'.split(
     ' '
@@ -158,7 +158,7 @@ function digest(algorithm: string, text: string): string {
   return createHash(algorithm).update(text).digest('hex')
 }
 
-/** Numbers, or texts, in rising order; what has none is an error. */
+/** Sorts numbers or texts in ascending order; other values are an error. */
 function sorted(list: readonly Value[]): Value {
   if (list.every(isInt)) return list.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   if (list.every(each => typeof each === 'string')) return list.toSorted()
@@ -187,7 +187,7 @@ function toFloat(value: Value): Value {
   return new Float(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0)
 }
 
-/** Whether it is anything: not zero, not empty, not nothing. */
+/** Truthiness: not zero, not empty, not None. */
 function toBool(value: Value): boolean {
   if (typeof value === 'boolean') return value
   if (isInt(value)) return value !== 0

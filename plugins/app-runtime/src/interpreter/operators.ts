@@ -7,14 +7,14 @@ import { Float, isInt, isList, type Value } from './value.ts'
 const LEAST = -(1n << 63n)
 const MOST = (1n << 63n) - 1n
 
-/** An int in its one form. Throws `RUN_OVERFLOW` beyond 64 bits. */
+/** An int in canonical form. Throws `RUN_OVERFLOW` beyond 64 bits. */
 export function intOf(value: bigint, at: number): number | bigint {
   if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} has no room in an int of 64 bits`, at)
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** `a + b`: numbers of one kind, an int and a float, texts with anything, lists. */
+/** `a + b`: two numbers of one kind, an int and a float, a text and any value, or two lists. */
 export function add(a: Value, b: Value, at: number): Value {
   if (typeof a === 'string' || typeof b === 'string') return display(a) + display(b)
   if (isList(a) && isList(b)) return [...a, ...b]
@@ -85,7 +85,7 @@ function floatOf(value: Value): number | undefined {
   return isInt(value) ? Number(value) : undefined
 }
 
-/** Below zero, zero, above it; NaN for an operand NaN. Throws `RUN_TYPE` for unordered values. */
+/** Negative, zero or positive; NaN for a NaN operand. Throws `RUN_TYPE` for unordered values. */
 export function compare(a: Value, b: Value, at: number): number {
   if (isInt(a) && isInt(b)) return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0

@@ -1,6 +1,6 @@
 import type { ErrorPlace } from '@svc/plugin-sdk'
 
-/** Lines and columns for bytes of a source text. Columns count characters, from 1. */
+/** Lines and columns of byte offsets in a source text. Columns count characters, from 1. */
 export class SourcePlaces {
   readonly path: string
   readonly #bytes: Buffer

@@ -1,4 +1,4 @@
-/** How messages name the time that a program may take, and where that is set. */
+/** The time limit of a program and its setting, for messages. */
 export function timeLimitText(milliseconds: number): string {
   return `${durationText(milliseconds)} (app-runtime.time_limit_ms)`
 }

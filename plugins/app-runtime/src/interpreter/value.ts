@@ -1,8 +1,8 @@
 import type { Decimal } from './decimal.ts'
 
 /**
- * A value of the language. An int is a number where that is exact, |n| < 2^53, and else a bigint; each int has one form.
- * Floats are boxed, so that `1.0` and `1` differ. Nothing is changed after it was made but the cells of variables.
+ * A value of the language. An int is a number if that is exact, |n| < 2^53, else a bigint; each int has one form.
+ * Floats are boxed, so that `1.0` and `1` differ. Values are immutable, except the cells of variables.
  */
 export type Value =
   | null
@@ -36,14 +36,14 @@ export class Tuple {
   }
 }
 
-/** A record or a map: keys are texts, in the order in which they came. */
+/** A record or a map: text keys in insertion order. */
 export type RecordValue = ReadonlyMap<string, Value>
 
-/** A constructor with what it was given: `Some(1)`, `Error("no")`, and those of the program. */
+/** A constructor with its arguments: `Some(1)`, `Error("no")`, and those of the program. */
 export class Tagged {
   readonly tag: string
   readonly fields: readonly Value[]
-  /** Names of the fields; empty where they have none. */
+  /** Field names; empty if unnamed. */
   readonly names: readonly string[]
 
   constructor(tag: string, fields: readonly Value[], names: readonly string[] = []) {
@@ -55,7 +55,7 @@ export class Tagged {
 
 export class Callable {
   readonly name: string
-  /** Names of what it takes; null where the number is free. */
+  /** Parameter names; null for a variadic one. */
   readonly params: readonly string[] | null
   readonly call: (args: Value[], at: number) => Value
 
@@ -69,7 +69,7 @@ export class Callable {
 /** Value of a JSON text. */
 export class Json {
   readonly data: unknown
-  /** Whether it is, or is a part of, a request body: missing members are the client's fault. */
+  /** True if it is part of a request body: missing members are then a client error. */
   readonly isBody: boolean
 
   constructor(data: unknown, isBody = false) {

@@ -2,35 +2,35 @@ import type { DatabaseStore } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { type Change, ChangeLog } from './change-log.ts'
 
-/** Poll interval in milliseconds while there are listeners; known changes are read at once. */
+/** Poll interval in milliseconds with listeners; announced changes are read at once. */
 const LOOK_MS = 50
-/** The same for a database that is elsewhere, where each look is a request. */
+/** The same for a remote database, where each poll is a request. */
 const REMOTE_LOOK_MS = 1_000
-/** Milliseconds to the next look after one that failed. */
+/** Delay of the next poll after a failure, in milliseconds. */
 const RETRY_MS = 1_000
 const PAGE = 1_000
-/** Changes that are kept in memory for those who come back after a moment. */
+/** Changes kept in memory for clients that reconnect soon. */
 const REMEMBERED = 5_000
 
 /** A listener that receives each change once, in order. */
 export interface Listener {
   readonly tables: ReadonlySet<string>
   /**
-   * Only changes of the listener's tables. A promise resolves when more can be taken: until then nothing is handed over, and
-   * what happens in the meantime is read from what is written down.
+   * Only changes of the listener's tables. A promise resolves when the listener is ready for more. Until then it
+   * receives nothing; later changes are read from the log.
    */
   take(changes: readonly Change[]): Promise<void> | void
-  /** Changes were lost, or the feed has ended. Nothing comes after this. */
+  /** Called if changes were lost, or the feed has ended. No further call follows. */
   end(reason: unknown): void
 }
 
-/** Announces the changes of one database to all who listen, without a gap. */
+/** Delivers the changes of one database to all listeners, without gaps. */
 export class ChangeFeed {
   readonly #log: ChangeLog
   readonly #lookMs: number
   readonly #onFailure: (error: unknown) => void
   readonly #listeners = new Set<Listener>()
-  /** Those who are still told of older changes. */
+  /** Listeners that still receive older changes. */
   readonly #catchingUp = new Set<Listener>()
   #position: number | null = null
   #recent: Change[] = []
@@ -45,24 +45,24 @@ export class ChangeFeed {
     this.#onFailure = onFailure
   }
 
-  /** Number of the last announced change; null without listeners. */
+  /** Id of the last announced change; null without listeners. */
   get position(): number | null {
     return this.#position
   }
 
-  /** Whether a listener has received all changes up to {@link position}. */
+  /** True if a listener has received all changes up to {@link position}. */
   isCurrent(listener: Listener): boolean {
     return this.#listeners.has(listener)
   }
 
-  /** Number of the last change in the database. */
+  /** Id of the last change in the database. */
   newest(): Promise<number> {
     return this.#log.newest()
   }
 
   /**
-   * Sends a listener every change after one, until it is removed. Resolves when it has received all
-   * recorded changes. Throws `RUN_LIVE_GONE` where some are no longer there.
+   * Sends a listener every change after the given id, until it is removed. Resolves when it has received all
+   * recorded changes. Throws `RUN_LIVE_GONE` if some are no longer recorded.
    */
   async listen(listener: Listener, after: number): Promise<void> {
     if (this.#isClosed) {
@@ -75,7 +75,7 @@ export class ChangeFeed {
       let cursor = after
       while (this.#catchingUp.has(listener)) {
         if (this.#attach(listener, cursor)) return
-        // In this order: what the number is of is there when the changes are read.
+        // In this order, so that all changes up to the id are recorded when they are read.
         const newest = await this.#log.newest()
         if (newest === cursor) {
           await this.#step()
@@ -92,7 +92,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Throws `RUN_LIVE_GONE` where not every change after one is written down, or where there was no such change. */
+  /** Throws `RUN_LIVE_GONE` if changes after the id are no longer recorded, or the id never existed. */
   async assertReachable(after: number): Promise<void> {
     const newest = await this.#log.newest()
     if (newest !== after && !followOn(await this.#log.after(after, 1), after)) throw goneAfter(after, newest)
@@ -103,7 +103,7 @@ export class ChangeFeed {
     this.#catchingUp.delete(listener)
   }
 
-  /** Looks for changes at once: a caller knows that there are some. */
+  /** Polls at once: a caller knows of changes. */
   nudge(): void {
     this.#isNudged = true
     this.#wake?.()
@@ -120,7 +120,7 @@ export class ChangeFeed {
     this.#wake?.()
   }
 
-  /** Admits a listener that has received all changes up to `cursor`, where those since then are remembered. */
+  /** Adds a listener that has received all changes up to `cursor`, if the later ones are in memory. */
   #attach(listener: Listener, cursor: number): boolean {
     const position = this.#position
     if (position === null || cursor > position) return false
@@ -157,11 +157,11 @@ export class ChangeFeed {
     this.#running = null
     this.#position = null
     this.#recent = []
-    // A listener may have arrived while this was ending.
+    // A listener may have been added meanwhile.
     if (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) this.#running = this.#run()
   }
 
-  /** Gives the milliseconds until it is worth another look. */
+  /** Returns the milliseconds until the next poll. */
   async #look(): Promise<number> {
     this.#isNudged = false
     try {
@@ -187,7 +187,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The database is another one, or has moved on too far: all clients have to begin again. */
+  /** The database was replaced, or has moved on too far: all clients must start again. */
   #lose(newest: number): void {
     const lost = goneAfter(this.#position ?? 0, newest)
     this.#position = newest
@@ -211,14 +211,14 @@ export class ChangeFeed {
     })
   }
 
-  /** Lets the feed come to where the log is. */
+  /** Advances the feed to the end of the log. */
   async #step(): Promise<void> {
     this.nudge()
     await new Promise(resolve => setTimeout(resolve, 1))
   }
 }
 
-/** Whether changes are those that came after one, without a gap. */
+/** True if the changes follow an id without a gap. */
 function followOn(changes: readonly Change[], after: number): boolean {
   return changes.length > 0 && changes.at(-1)?.id === after + changes.length
 }

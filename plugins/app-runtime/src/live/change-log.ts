@@ -1,11 +1,11 @@
 import type { DatabaseStore } from '@svc/contracts'
 import { CHANGES_TABLE } from '../schema/triggers.ts'
 
-/** One row that was added, changed or removed by what has been committed. */
+/** One committed change of a row: an insert, update or delete. */
 export interface Change {
-  /** Rises by one with each change, in the order of the commits. */
+  /** Increases by one with each change, in commit order. */
   readonly id: number
-  /** As the database has it. */
+  /** Name in the database. */
   readonly table: string
   readonly op: 'insert' | 'update' | 'delete'
   readonly row: number
@@ -13,7 +13,7 @@ export interface Change {
   readonly at: number
 }
 
-/** Log of changes, written by triggers for all writers: threads, and other processes too. */
+/** Log of changes, written by triggers for all writers, in threads and other processes. */
 export class ChangeLog {
   readonly #store: Pick<DatabaseStore, 'query'>
 
@@ -21,13 +21,13 @@ export class ChangeLog {
     this.#store = store
   }
 
-  /** Number of the last change; 0 where there was none. */
+  /** Id of the last change; 0 without any. */
   async newest(): Promise<number> {
     const { rows } = await this.#store.query(`SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES_TABLE}'`)
     return Number(rows[0]?.[0] ?? 0)
   }
 
-  /** The changes after one, the oldest first, `limit` of them at most. */
+  /** The changes after an id, oldest first, at most `limit`. */
   async after(id: number, limit: number): Promise<Change[]> {
     const { rows } = await this.#store.query(
       `SELECT id, table_name, op, row_id, at FROM ${CHANGES_TABLE} WHERE id > ? ORDER BY id LIMIT ?`,

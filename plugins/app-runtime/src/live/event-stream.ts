@@ -1,10 +1,10 @@
 import type { HttpExchange } from '@svc/contracts'
 
-/** Milliseconds that a client has to read what was sent, before it is dropped. */
+/** Time limit for a client to read sent data, in milliseconds. */
 export const PATIENCE_MS = 15_000
-/** Milliseconds that a client has to read why it was dropped. */
+/** Time limit for a client to read the final error, in milliseconds. */
 const FAREWELL_MS = 5_000
-/** Milliseconds after which a client that lost its stream comes back. */
+/** Reconnect delay of clients, in milliseconds. */
 const RETRY_MS = 300
 
 /** A stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
@@ -12,12 +12,12 @@ export class EventStream {
   readonly #response: ReturnType<HttpExchange['stream']>
   #isOver = false
 
-  /** `onEnd` is called once, when nothing more can be sent. */
+  /** `onEnd` is called once, when the stream is closed. */
   constructor(exchange: HttpExchange, onEnd: () => void) {
     const response = exchange.stream()
     this.#response = response
     if (response.destroyed) {
-      // The client went away before there was anything to tell it.
+      // The client disconnected before the first event.
       this.#isOver = true
       queueMicrotask(onEnd)
       return
@@ -35,17 +35,17 @@ export class EventStream {
     else response.write(`retry: ${RETRY_MS}\n\n`)
   }
 
-  /** False when the client reads too slowly; see {@link drained}. */
+  /** False if the client reads too slowly; see {@link drained}. */
   send(event: string, data: string, id: number): boolean {
     return this.#write(`id: ${id}\nevent: ${event}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`)
   }
 
-  /** Keeps the connection open, and lets the client remember how far it is. */
+  /** Keeps the connection open, and updates the client's position. */
   beat(id: number): void {
     this.#write(`: \nid: ${id}\n\n`)
   }
 
-  /** Resolves when the client has read what was sent, or is gone; false when it does not read. */
+  /** Resolves when the client has read the data or has disconnected; false if it does not read. */
   async drained(): Promise<boolean> {
     const response = this.#response
     if (this.#isOver || !response.writableNeedDrain) return true
@@ -67,7 +67,7 @@ export class EventStream {
     return this.#isOver
   }
 
-  /** Ends the stream with a last event, without a number: a client that comes back begins behind what it has seen. */
+  /** Ends the stream with a last event without an id: a returning client continues after the last one with an id. */
   end(event: string | null, data = ''): void {
     if (this.#isOver) return
     this.#isOver = true

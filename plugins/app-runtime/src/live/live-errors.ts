@@ -1,11 +1,11 @@
 import { defined, isSvcError } from '@svc/plugin-sdk'
 
-/** Error report for a client, as JSON. Internal details stay here. */
+/** Error report for a client, as JSON. Without internal details. */
 export function errorText(error: unknown): string {
   return JSON.stringify(errorFacts(error))
 }
 
-/** In the form of errors of the program's listener. */
+/** In the error form of the program's listener. */
 export function errorFacts(error: unknown): { error: string; code: string; details?: unknown; hint?: string } {
   if (!isSvcError(error)) return { error: 'the changes cannot be read at the moment', code: 'RUN_HOST_FAILED' }
   const { code, message, hint, data } = error

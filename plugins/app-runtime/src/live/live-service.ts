@@ -6,11 +6,11 @@ import { LiveTopics } from './live-topics.ts'
 import { type AskQuery, QueryStreams } from './query-streams.ts'
 import { TopicStreams } from './topic-streams.ts'
 
-/** Milliseconds between two signs of life. */
+/** Heartbeat interval in milliseconds. */
 const BEAT_MS = 15_000
 
 export interface LiveOptions {
-  /** The database of the program, with its tables in it. */
+  /** The database of the program, after its migration. */
   readonly store: Pick<DatabaseStore, 'query' | 'mode'>
   readonly program: Program
   readonly ask: AskQuery
@@ -21,13 +21,13 @@ export interface LiveOptions {
 export interface LiveService {
   readonly routes: readonly HttpHandlerRoute[]
   readonly upgrade: HttpUpgrade
-  /** A route of the program after which changes are looked for at once, where it may have made some. */
+  /** Polls after a request to this route, if it may have changed something. */
   watched(route: HttpHandlerRoute): HttpHandlerRoute
-  /** Looks for changes at once; to be called when the program has written. */
+  /** Polls at once; call it after the program has written. */
   nudge(): void
   /**
-   * Ends all streams, so that clients come back to the successor. To be called as soon as nothing new comes: streams would
-   * be waited for.
+   * Ends all streams, so that clients reconnect to the successor. Call it as soon as the program stops: a drain waits
+   * for streams.
    */
   close(): void
 }
@@ -35,9 +35,8 @@ export interface LiveService {
 /**
  * Streams of the changes of a program's tables, and of the results of its queries. Null where the program has no `.live`.
  *
- * 1. The tables have triggers that write changes down, see `migrateSchema`.
- * 2. With listeners, the database is polled for new changes; else nothing is done.
- * 3. `close` ends everything.
+ * 1. Triggers on the tables record changes, see `migrateSchema`. 2. While there are listeners, the database is polled
+ * for changes. 3. `close` ends everything.
  */
 export function openLive({ store, program, ask, log }: LiveOptions): LiveService | null {
   const topics = new LiveTopics(program)

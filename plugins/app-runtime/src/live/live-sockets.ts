@@ -9,19 +9,22 @@ import { errorFacts } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
 
-/** Bytes that may be on their way to a client before it is waited for. */
+/** Maximum bytes in flight to a client. */
 const ENOUGH = 65_536
-/** Bytes of a message of a client. */
+/** Maximum bytes of a client message. */
 const MAX_MESSAGE_BYTES = 16_384
-/** Topics that one client listens to. */
+/** Maximum topics of one client. */
 const MAX_TOPICS = 100
-/** Milliseconds that a client has to answer the end. */
+/** Time limit for a client's close frame, in milliseconds. */
 const FAREWELL_MS = 5_000
-/** Of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: service restart, try again later. */
+/**
+ * Close codes of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: service restart, try again
+ * later.
+ */
 const RESTARTS = 1012
 const TRY_LATER = 1013
 
-/** Clients that receive changes of several topics over one websocket. */
+/** Sends changes of several topics over one websocket. */
 export class LiveSockets {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
@@ -72,7 +75,7 @@ class LiveClient {
     socket.on('pong', () => {
       this.#hasAnswered = true
     })
-    // An error of a connection ends it, which 'close' reports.
+    // An error closes the connection, and 'close' follows.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       for (const listener of this.#listeners.values()) feed.forget(listener)
@@ -81,7 +84,7 @@ class LiveClient {
     })
   }
 
-  /** A client that has not answered the last time is gone. */
+  /** A client that did not answer the last ping is dead. */
   beat(): void {
     if (!this.#hasAnswered) {
       this.#socket.terminate()
@@ -129,7 +132,7 @@ class LiveClient {
       this.#listeners.set(topic, listener)
       if (given !== null) await this.#feed.assertReachable(given)
       const after = given ?? (await this.#feed.newest())
-      // It may have been taken back, or given again, in the meantime.
+      // It may have been cancelled or replaced meanwhile.
       if (this.#listeners.get(topic) !== listener) return
       this.#send({ subscribed: topic, after_id: after })
       await this.#feed.listen(listener, after)

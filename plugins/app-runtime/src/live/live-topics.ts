@@ -8,7 +8,7 @@ import type { Change } from './change-log.ts'
 export interface Announcement {
   readonly id: number
   readonly topic: string
-  /** As the program declares it. */
+  /** Declared table name. */
   readonly table: string
   readonly op: Change['op']
   readonly row_id: number
@@ -29,12 +29,12 @@ export class LiveTopics {
     this.#declared = new Map(program.module.tables.map(({ name }) => [tableName(name), name]))
   }
 
-  /** Whether the program has nothing to listen to. */
+  /** True if the program has no topics. */
   get isEmpty(): boolean {
     return this.#tables.size === 0
   }
 
-  /** Tables that a topic announces: one of `.live("…")`, or the name of a table. Throws `RUN_LIVE_UNKNOWN`. */
+  /** Tables of a topic: a name from `.live("…")`, or a table name. Throws `RUN_LIVE_UNKNOWN`. */
   tablesOf(topic: string): ReadonlySet<string> {
     const tables = this.#tables.get(topic) ?? this.#tables.get(tableName(topic))
     if (tables !== undefined) return tables
@@ -42,7 +42,7 @@ export class LiveTopics {
     throw runErrors.create('RUN_LIVE_UNKNOWN', `nothing is announced as ${topic}; there are ${known.join(', ')}`)
   }
 
-  /** Tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for one that has no `.live`. */
+  /** Tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for a query without `.live`. */
   tablesOfQuery(name: string): ReadonlySet<string> {
     const tables = this.#queries.get(name)
     if (tables !== undefined) return tables

@@ -5,7 +5,7 @@ import { errorText } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
 
-/** Milliseconds between two runs of one query, however often its tables change. */
+/** Minimum time between two runs of one query, in milliseconds. */
 const PAUSE_MS = 50
 
 export interface QueryAnswer {
@@ -18,9 +18,9 @@ export type AskQuery = (name: string, query: string) => Promise<QueryAnswer>
 
 interface Client {
   readonly stream: EventStream
-  /** Unread data is still on its way. */
+  /** True while sent data is unread. */
   isBusy: boolean
-  /** It has missed a result, and gets the last one when it has read the one before. */
+  /** True if it missed a result; it gets the newest one after reading. */
   isBehind: boolean
 }
 
@@ -66,7 +66,7 @@ export class QueryStreams {
   }
 }
 
-/** One query with its arguments, for all who listen to it. */
+/** One query with its arguments, shared by all its listeners. */
 class WatchedQuery {
   readonly #feed: ChangeFeed
   readonly #run: () => Promise<QueryAnswer>
@@ -75,7 +75,7 @@ class WatchedQuery {
   readonly #listener: Listener
   #last: QueryAnswer | null = null
   #starting: Promise<QueryAnswer> | null = null
-  /** Clients that have requested the first result, and have no stream yet. */
+  /** Clients that wait for the first result, without a stream yet. */
   #arriving = 0
   #isRunning = false
   #isOutdated = false
@@ -99,11 +99,11 @@ class WatchedQuery {
     }
   }
 
-  /** The result as it is now. The caller then calls {@link add} or {@link leave}. */
+  /** The current result. The caller then calls {@link add} or {@link leave}. */
   async first(): Promise<QueryAnswer> {
     this.#arriving += 1
     try {
-      // Where it is outdated, the next one is on its way.
+      // If it is outdated, the next one follows.
       if (this.#last !== null) return this.#last
       this.#starting ??= this.#start()
       return await this.#starting
@@ -172,7 +172,7 @@ class WatchedQuery {
     if (isNew) for (const client of this.#clients) this.#send(client)
   }
 
-  /** A client that reads slowly misses results, and never the last one. */
+  /** A slow client skips results, but never the last one. */
   #send(client: Client): void {
     if (client.isBusy) {
       client.isBehind = true

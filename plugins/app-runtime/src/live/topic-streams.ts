@@ -6,7 +6,7 @@ import { errorText } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
 
-/** Clients that receive the changes of a topic by server-sent events. */
+/** Sends the changes of a topic as server-sent events. */
 export class TopicStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
@@ -22,11 +22,11 @@ export class TopicStreams {
     this.#open(exchange).catch((error: unknown) => exchange.fail(error))
   }
 
-  /** Heartbeat, so that a quiet stream is not taken for a dead one. */
+  /** Heartbeat, so that an idle stream is not considered dead. */
   beat(): void {
     const { position } = this.#feed
     if (position === null) return
-    // The number is the position up to which a client has seen everything.
+    // The id is the position up to which a client has received all changes.
     for (const [stream, listener] of this.#streams) if (this.#feed.isCurrent(listener)) stream.beat(position)
   }
 
@@ -36,7 +36,7 @@ export class TopicStreams {
     const given = givenPosition(exchange)
     const newest = await this.#feed.newest()
     const after = given ?? newest
-    // Said before the stream begins, so that it has a status.
+    // Checked before the stream starts, so that an error has a status.
     if (given !== null) await this.#feed.assertReachable(given)
     const stream = new EventStream(exchange, () => {
       this.#feed.forget(listener)
@@ -77,7 +77,7 @@ export class TopicStreams {
   }
 }
 
-/** Last change that a returning client has seen; the header is newer than the address. Throws `RUN_ARGUMENTS`. */
+/** Position of a returning client; the header is newer than the URL. Throws `RUN_ARGUMENTS`. */
 function givenPosition({ request, query }: HttpExchange): number | null {
   const header = request.headers['last-event-id']
   const given =

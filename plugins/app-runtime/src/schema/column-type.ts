@@ -1,17 +1,17 @@
 import type { HirModule, HirType } from '@svc/contracts'
 
 /**
- * How the values of a column are stored: `id` and `bool` as integers, `char` and `dec` as text, `json` as the text of a JSON
- * document, and a `vector` as 32-bit floats, of which `size` are one value.
+ * Storage of a column's values: `id` and `bool` as integers, `char` and `dec` as text, `json` as JSON text, and a
+ * `vector` as `size` 32-bit floats.
  */
 export type ColumnKind = 'int' | 'bool' | 'id' | 'float' | 'str' | 'char' | 'dec' | 'json' | 'vector'
 
 export interface ColumnType {
   readonly kind: ColumnKind
-  /** As SQL declares it: `INTEGER`, `REAL`, `TEXT` or `F32_BLOB(3)`. */
+  /** SQL type: `INTEGER`, `REAL`, `TEXT` or `F32_BLOB(3)`. */
   readonly sql: string
   readonly nullable: boolean
-  /** As the program declares it, without `Option` and with its aliases resolved. */
+  /** Declared type, without `Option` and with aliases resolved. */
   readonly declared: string
 }
 
@@ -35,7 +35,7 @@ const SQL: Readonly<Record<Exclude<ColumnKind, 'vector'>, string>> = {
   json: 'TEXT'
 }
 
-/** How a column of a declared type is stored in a database. */
+/** Storage of a declared column type. */
 export function columnType(type: HirType, module: Pick<HirModule, 'types'>): ColumnType {
   const resolved = resolveAlias(type, module)
   const optional = optionOf(resolved)
@@ -59,7 +59,7 @@ function kindOf(type: HirType): Exclude<ColumnKind, 'vector'> {
   return kind === undefined || kind === 'vector' ? 'json' : kind
 }
 
-/** Numbers of one value of a `Tensor` whose length is known; null for every other type. */
+/** Dimension of a `Tensor` of fixed length; null for other types. */
 function vectorSize(type: HirType): number | null {
   if (typeof type === 'string' || !('Generic' in type)) return null
   const [name, args] = type.Generic
@@ -72,7 +72,7 @@ function vectorSize(type: HirType): number | null {
 /** Target of an alias, through all aliases. */
 function resolveAlias(type: HirType, { types }: Pick<HirModule, 'types'>): HirType {
   let resolved = type
-  // An alias of itself stands for nothing.
+  // A self-referencing alias has no meaning.
   for (let depth = 0; depth <= types.length; depth += 1) {
     if (typeof resolved === 'string' || !('Named' in resolved)) return resolved
     const { Named } = resolved

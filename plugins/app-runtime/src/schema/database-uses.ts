@@ -2,16 +2,16 @@ import type { HirDbTableOp, Program } from '@svc/contracts'
 
 export interface DatabaseUses {
   readonly operations: readonly HirDbTableOp[]
-  /** Names of the functions that are called. */
+  /** Names of the called functions. */
   readonly calls: ReadonlySet<string>
 }
 
-/** Table operations in a piece of a program, at every depth. */
+/** Table operations in a part of a program, at any depth. */
 export function databaseUses(root: unknown): DatabaseUses {
   const operations: HirDbTableOp[] = []
   const calls = new Set<string>()
   const waiting: object[] = typeof root === 'object' && root !== null ? [root] : []
-  // The list grows while it is walked.
+  // The list grows during the walk.
   for (const node of waiting) {
     if ('DbTableOp' in node) operations.push(node.DbTableOp as HirDbTableOp)
     if ('Call' in node && Array.isArray(node.Call)) {
@@ -20,14 +20,14 @@ export function databaseUses(root: unknown): DatabaseUses {
     }
     for (const key in node) {
       const child = node[key as never] as unknown
-      // Nearly all that a program consists of are texts, numbers and places.
+      // Most nodes are texts, numbers and positions.
       if (typeof child === 'object' && child !== null && key !== 'span') waiting.push(child)
     }
   }
   return { operations, calls }
 }
 
-/** Table operations of a function, its own and those of its callees. */
+/** Table operations of a function and its callees. */
 export function usesThroughCalls(program: Program, name: string): readonly HirDbTableOp[] {
   const { functions, query_fns, server_fns, mutation_fns } = program.module
   const bodies = new Map(

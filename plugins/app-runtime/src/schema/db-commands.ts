@@ -51,7 +51,7 @@ export interface SchemaCommandOptions {
   readonly compiler: LanguageCompiler
   readonly store: PrimaryDatabase
   readonly projectRoot: string
-  /** The setting: `memory`, or a file, relative to the project; nothing for the primary database. */
+  /** The setting: `memory`, or a file relative to the project; undefined for the primary database. */
   readonly database: () => string | undefined
   /** Folder for copies. */
   readonly copies: () => Promise<string>
@@ -66,7 +66,7 @@ interface Given {
   readonly 'dry-run'?: boolean
 }
 
-/** Exit codes as those of diff: 0 without a difference, 1 with one, 2 where that could not be found out. */
+/** Exit codes of diff: 0 no difference, 1 a difference, 2 unknown. */
 export function diffSchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
     const { sql = false, ...input } = given as unknown as Given
@@ -90,7 +90,7 @@ export function diffSchema(options: SchemaCommandOptions): CommandHandler {
   }
 }
 
-/** Exit codes: 0 when the database has the tables; 1 when it has not, and with `--dry-run` when it would not. */
+/** Exit codes: 0 if the tables are migrated; 1 if not, or with `--dry-run` if they would not be. */
 export function applySchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
     const { 'dry-run': isDry = false, ...input } = given as unknown as Given
@@ -141,7 +141,7 @@ async function withProgram(
   }
 }
 
-/** null for the primary database, which others use, too. */
+/** null for the primary database, which is shared. */
 async function openNamed(
   { store, projectRoot, database: setting }: SchemaCommandOptions,
   place: string | undefined

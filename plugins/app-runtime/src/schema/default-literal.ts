@@ -3,8 +3,7 @@ import type { ColumnType } from './column-type.ts'
 import { textLiteral } from './names.ts'
 
 /**
- * The default of a column as SQL; null where it has none, where it is NULL, and where it is known only when the program
- * runs.
+ * The default of a column as SQL; null without one, for NULL, and for values known only at run time.
  */
 export function defaultLiteral(
   value: HirExpression | undefined,
@@ -35,7 +34,7 @@ export function defaultLiteral(
   }
 }
 
-/** Text with U+0000 is refused by the store. */
+/** The store refuses texts with U+0000. */
 function storable(text: string): string | null {
   return text.includes('\0') ? null : textLiteral(text)
 }
@@ -73,7 +72,7 @@ function decimalNumber(value: HirExpression): string | null {
   return digits === null ? null : textLiteral(digits)
 }
 
-/** Documents of what is written out, as the values of the program are stored. */
+/** JSON documents of literals, in the program's storage form. */
 class DocumentText {
   readonly #variants: ReadonlyMap<string, HirVariant>
 

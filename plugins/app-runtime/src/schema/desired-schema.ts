@@ -12,7 +12,7 @@ export interface DesiredColumn extends ColumnType {
   readonly default: string | null
 }
 
-/** A derived object of a table that can be created again from it. */
+/** An object derived from a table, which can be rebuilt from it. */
 export interface DesiredObject {
   readonly type: 'index' | 'trigger'
   readonly name: string
@@ -20,31 +20,31 @@ export interface DesiredObject {
 }
 
 export interface DesiredTable {
-  /** As the database has it. */
+  /** Name in the database. */
   readonly name: string
-  /** As the program declares it. */
+  /** Declared name. */
   readonly declared: string
   /** Without `_id`. */
   readonly columns: readonly DesiredColumn[]
   readonly objects: readonly DesiredObject[]
-  /** The full-text table over it. */
+  /** Its full-text table. */
   readonly search: { readonly name: string; readonly columns: readonly string[]; readonly sql: string } | null
 }
 
 export interface DesiredSchema {
   readonly tables: readonly DesiredTable[]
-  /** Whether changes of some table are written down. */
+  /** True if changes of some table are recorded. */
   readonly isLive: boolean
-  /** Unsupported declarations: one sentence for each. */
+  /** Unsupported declarations, one sentence each. */
   readonly problems: readonly string[]
-  /** Parts that this database does not support, without which the program runs. */
+  /** Features that this database lacks, without which the program still runs. */
   readonly notes: readonly string[]
 }
 
-/** Beginnings of names that the engine, or the service, keeps for itself. */
+/** Name prefixes reserved by the engine or the service. */
 const RESERVED = ['sqlite_', 'libsql_', 'program_']
 
-/** The tables that a program declares, for a database that can do what `capabilities` says. */
+/** The declared tables of a program, for a database with `capabilities`. */
 export function desiredSchema(
   program: Program,
   { fts, vector }: Pick<DatabaseCapabilities, 'fts' | 'vector'>
@@ -77,7 +77,7 @@ export function desiredSchema(
   return { tables: desired, isLive: live.size > 0, problems: problemsOf(desired), notes }
 }
 
-/** The number of the row first; AUTOINCREMENT never gives a number twice. */
+/** The row id comes first; AUTOINCREMENT never reuses an id. */
 export function createTable(name: string, columns: readonly DesiredColumn[]): string {
   const lines = ['"_id" INTEGER PRIMARY KEY AUTOINCREMENT', ...columns.map(columnDefinition)]
   return `CREATE TABLE ${quoted(name)} (\n  ${lines.join(',\n  ')}\n)`
@@ -87,7 +87,7 @@ export function columnDefinition({ name, sql, nullable, default: standard }: Des
   return `${quoted(name)} ${sql}${nullable ? '' : ' NOT NULL'}${standard === null ? '' : ` DEFAULT ${standard}`}`
 }
 
-/** Fills a full-text table from the table that it is over. */
+/** Fills a full-text table from its table. */
 export function fillSearchTable(name: string): string {
   return `INSERT INTO ${quoted(name)} (${quoted(name)}) VALUES ('rebuild')`
 }
@@ -104,7 +104,7 @@ function vectorIndex(table: string, { name, columns, option }: ProgramIndex): De
   return { type: 'index', name: index, sql: `CREATE INDEX ${quoted(index)} ON ${quoted(table)} (${over})` }
 }
 
-/** Over the columns of its search indexes; over all texts where the program searches it without one. */
+/** Over the columns of its search indexes; over all texts if the program searches it without one. */
 function searchTable(
   name: string,
   table: HirTable,
@@ -130,7 +130,7 @@ function searchTable(
   return { name: fts, columns: taken, sql: `CREATE VIRTUAL TABLE ${quoted(fts)} USING fts5 (${parts.join(', ')})` }
 }
 
-/** Tables, as they are declared, that the program looks through for words. */
+/** Declared tables that the program searches for words. */
 function searchedTables(program: Program): Set<string> {
   const { operations } = databaseUses([program.module, program.constants])
   return new Set(

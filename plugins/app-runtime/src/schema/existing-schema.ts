@@ -2,7 +2,7 @@ import type { SqlParameters, SqlResult } from '@svc/contracts'
 import { RECORD_TABLE, type RecordedTable, readRecord } from './recorded-schema.ts'
 import { CHANGES_TABLE } from './triggers.ts'
 
-/** A store, or a transaction of it. */
+/** A store or one of its transactions. */
 export interface ReadDatabase {
   query(sql: string, parameters?: SqlParameters): Promise<SqlResult>
 }
@@ -18,24 +18,24 @@ export interface ExistingTable {
   readonly name: string
   /** Without `_id`. */
   readonly columns: readonly ExistingColumn[]
-  /** Whether its key is `_id`, an integer that is never given twice. */
+  /** True if its key is `_id`, an integer that is never reused. */
   readonly isKeyed: boolean
-  /** Texts of its indexes and triggers by their names, without those that SQLite made for itself. */
+  /** SQL of its indexes and triggers by name, without SQLite's internal ones. */
   readonly objects: ReadonlyMap<string, { readonly type: 'index' | 'trigger'; readonly sql: string }>
 }
 
 export interface ExistingSchema {
   readonly tables: ReadonlyMap<string, ExistingTable>
-  /** Texts of the virtual tables by their names. */
+  /** SQL of the virtual tables by name. */
   readonly virtual: ReadonlyMap<string, string>
-  /** Names that are taken, in lower case. */
+  /** Used names, in lower case. */
   readonly names: ReadonlySet<string>
   readonly record: readonly RecordedTable[]
   readonly hasRecord: boolean
   readonly hasChanges: boolean
 }
 
-/** Existing tables: those in `wanted`, and those that programs have made. */
+/** Existing tables: those in `wanted`, and those created by programs. */
 export async function existingSchema(database: ReadDatabase, wanted: readonly string[]): Promise<ExistingSchema> {
   const master = (await database.query('SELECT type, name, tbl_name, sql FROM sqlite_master')).rows.map(
     ([type, name, table, sql]) => ({ type, name: String(name), table: String(table).toLowerCase(), sql })

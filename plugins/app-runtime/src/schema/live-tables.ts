@@ -2,13 +2,13 @@ import type { Program } from '@svc/contracts'
 import { databaseUses, usesThroughCalls } from './database-uses.ts'
 import { tableName } from './names.ts'
 
-/** Tables of a program that can be listened to. */
+/** Tables of a program that clients can listen to. */
 export interface LiveTables {
-  /** Tables whose changes are written down. */
+  /** Tables whose changes are recorded. */
   readonly tables: ReadonlySet<string>
-  /** Tables by the topics that announce them: those of `.live("…")`, and the name of each table itself. */
+  /** Tables by topic: names from `.live("…")`, and each table's own name. */
   readonly topics: ReadonlyMap<string, ReadonlySet<string>>
-  /** Tables that the queries with `.live` read, by the names of the queries. */
+  /** Tables read by the queries with `.live`, by query name. */
   readonly queries: ReadonlyMap<string, ReadonlySet<string>>
 }
 

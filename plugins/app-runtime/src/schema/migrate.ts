@@ -10,27 +10,27 @@ import { createdStatements } from './plan-table.ts'
 import { planText } from './plan-text.ts'
 import { changesStatements } from './triggers.ts'
 
-/** A table of many rows takes its time. */
+/** Generous: large tables take time. */
 const TRANSACTION_TIMEOUT_MS = 3_600_000
 
 export interface SchemaOptions {
   readonly projectRoot: string
-  /** Do what loses something, too, after a copy was made of a database that outlives the process. */
+  /** Allows losses, after a copy of a database that outlives the process. */
   readonly force?: boolean
   readonly renames?: Renames
-  /** Where a copy goes; asked only where one is made. */
+  /** Path of the copy; called only if one is made. */
   readonly copyTo?: () => Promise<string>
 }
 
 export interface SchemaOutcome {
   readonly plan: SchemaPlan
-  /** Where the database was copied before something was lost; null where nothing was. */
+  /** Path of the copy made before a loss; null without one. */
   readonly copy: string | null
   /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 
-/** Changes that would create the declared tables of the program. */
+/** Steps that would create the declared tables of the program. */
 export async function compareSchema(
   store: DatabaseStore,
   program: Program,
@@ -41,9 +41,9 @@ export async function compareSchema(
 }
 
 /**
- * Makes the database have the tables that the program declares, in one transaction. To be done last, before the program
- * serves: the one before it goes on with the new tables. Throws `RUN_SCHEMA_LOSSY` for what would lose something where it is
- * not forced, `RUN_SCHEMA_REFUSED` for what cannot be done, both with the plan as text, and what the store throws.
+ * Migrates the database to the declared tables of the program, in one transaction. Call it last before the program
+ * serves: its predecessor continues with the new tables. Throws `RUN_SCHEMA_LOSSY` for a loss without force and
+ * `RUN_SCHEMA_REFUSED` for an impossible change, both with the plan as text, and the errors of the store.
  */
 export async function migrateSchema(
   store: DatabaseStore,
@@ -61,7 +61,7 @@ export async function migrateSchema(
     levelOf(first) === 'lossy' && capabilities.durable ? await copyOf(store, options, capabilities.backup) : null
   const plan = await store.transaction(
     async tx => {
-      // Others may have changed the database in the meantime; from here on they wait.
+      // The database may have changed meanwhile; from here on, other writers wait.
       const now = await planSchema(tx, desired, asked)
       assertAllowed(store, now, asked.force && (copy !== null || !capabilities.durable))
       for (const statement of now.statements) {
@@ -78,7 +78,7 @@ export async function migrateSchema(
 }
 
 /**
- * Statements that make the tables of a program in a database that has nothing, such as that of a test. Throws
+ * Statements that create a program's tables in an empty database, for example for a test. Throws
  * `RUN_SCHEMA_REFUSED`.
  */
 export function freshSchema(
@@ -95,7 +95,7 @@ function planOptions(
   { projectRoot, force = false, renames }: SchemaOptions
 ): PlanOptions & { readonly force: boolean } {
   return {
-    // As people gave it, which is from where they are.
+    // As the user wrote it, relative to the current folder.
     program: relative(projectRoot, resolve(path)).split(sep).join('/'),
     force,
     ...defined({ renames }),
@@ -130,7 +130,7 @@ function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boo
     )
 }
 
-/** A table cannot be rebuilt while a foreign view or trigger names it: SQLite checks all of them. */
+/** A table cannot be rebuilt while a foreign view or trigger refers to it: SQLite checks all of them. */
 function explained(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
   const [, kind, name] = (isSvcError(error) && /error in (view|trigger) (\S+?):? /.exec(error.message)) || []
   if (kind === undefined || name === undefined) return error

@@ -1,9 +1,9 @@
-/** Name of the table in which the rows of a declared table are. */
+/** Database name of a declared table. */
 export function tableName(declared: string): string {
   return declared.toLowerCase()
 }
 
-/** Full-text table over columns of a table; its rowids are the `_id` of that table's rows. */
+/** Full-text table over columns of a table; its rowids are that table's `_id`. */
 export function searchTableName(table: string): string {
   return `${table}_fts`
 }
@@ -12,17 +12,17 @@ export function indexName(table: string, index: string): string {
   return `idx_${table}_${index}`
 }
 
-/** An index that `vector_top_k` takes the name of. */
+/** An index for `vector_top_k`. */
 export function vectorIndexName(table: string, index: string): string {
   return `idx_${table}_${index}_vector`
 }
 
-/** A name of the schema as SQL takes it, whatever it consists of. */
+/** Quotes an SQL identifier. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A text as SQL takes it; it must not hold U+0000. */
+/** Quotes an SQL text; it must not contain U+0000. */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }

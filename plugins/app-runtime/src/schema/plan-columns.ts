@@ -7,11 +7,11 @@ import type { SchemaStep, StepLevel } from './plan.ts'
 
 export interface ColumnsPlan {
   readonly steps: readonly SchemaStep[]
-  /** Columns that can be added to the table as it is. */
+  /** Columns that ALTER TABLE can add. */
   readonly additions: readonly DesiredColumn[]
-  /** Whether the table has to be rebuilt. */
+  /** True if the table must be rebuilt. */
   readonly rebuild: boolean
-  /** SQL of each column of the new table over a row of the old one. */
+  /** SQL of each new column over a row of the old table. */
   readonly values: ReadonlyMap<string, string>
 }
 
@@ -20,9 +20,9 @@ export interface ColumnsQuestion {
   readonly existing: ExistingTable
   /** Declaration at its last change; null when unknown. */
   readonly recorded: DesiredTable | null
-  /** New names by old ones, which are in lower case. */
+  /** New names by old ones in lower case. */
   readonly renames: ReadonlyMap<string, string>
-  /** Number of rows for which a condition holds. */
+  /** Number of rows that satisfy a condition. */
   readonly count: (condition: string) => Promise<number>
 }
 
@@ -36,7 +36,7 @@ class ColumnsPlanner {
   readonly #steps: SchemaStep[] = []
   readonly #additions: DesiredColumn[] = []
   readonly #values = new Map<string, string>()
-  /** Existing columns, in lower case, that live on. */
+  /** Existing columns that are kept, in lower case. */
   readonly #used = new Set<string>()
   #rebuild = false
 
@@ -112,7 +112,7 @@ class ColumnsPlanner {
     }
   }
 
-  /** Declared type of the column; without a record, the type that its SQL type suggests. */
+  /** Declared type of the column; without a record, the type suggested by its SQL type. */
   #before({ name, type }: ExistingColumn, column: DesiredColumn): Pick<ColumnType, 'kind' | 'declared'> {
     const sql = type.toUpperCase()
     const recorded = this.#question.recorded?.columns.find(each => each.name.toLowerCase() === name.toLowerCase())
@@ -124,7 +124,7 @@ class ColumnsPlanner {
     return { kind: 'vector', declared: sql }
   }
 
-  /** The value of the old column as the new type has it. */
+  /** The old column's value, converted to the new type. */
   async #convert(old: string, from: Pick<ColumnType, 'kind' | 'declared'>, column: DesiredColumn): Promise<string> {
     const { name, declared } = column
     if (from.declared === declared) return old
@@ -158,7 +158,7 @@ class ColumnsPlanner {
     return `${which} something else from then on`
   }
 
-  /** The value of a column that may have been empty, and may be no longer. */
+  /** The value of a formerly optional column that is now required. */
   async #fill(old: string, value: string, source: ExistingColumn, column: DesiredColumn): Promise<string> {
     const { name, nullable, declared } = column
     if (source.nullable === nullable) return value
@@ -194,7 +194,7 @@ class ColumnsPlanner {
     this.#step('lossy', name, `is dropped, with what ${rowsText(rows)} ${holds(rows)}`, wayOut)
   }
 
-  /** A column that is new and has the type of one that is gone. */
+  /** A new column with the type of a removed one. */
   #closest(type: string | undefined): DesiredColumn | undefined {
     const { desired, existing } = this.#question
     const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()))
@@ -214,7 +214,7 @@ function holds(rows: number): string {
   return rows === 1 ? 'holds' : 'hold'
 }
 
-/** Moves every row to a table of the new shape, which takes the place of the old one. */
+/** Copies every row to a table of the new shape, which replaces the old one. */
 export function rebuildStatements(
   table: string,
   create: (name: string) => string,

@@ -14,16 +14,16 @@ import {
 import { changesStatements } from './triggers.ts'
 
 export interface PlanOptions {
-  /** The program's file, relative to the project: whose tables they are. */
+  /** The program's file, relative to the project: owner of the tables. */
   readonly program: string
-  /** Whether tables are dropped that the program no longer declares. */
+  /** True to drop tables that the program no longer declares. */
   readonly force?: boolean
   readonly renames?: Renames
-  /** Whether there still is the file of another program. */
+  /** True if the file of another program still exists. */
   readonly isProgram: (program: string) => boolean
 }
 
-/** Changes that create the declared tables of the program. Changes nothing itself. */
+/** Changes that create the declared tables of the program. Does not change anything itself. */
 export async function planSchema(
   database: ReadDatabase,
   desired: DesiredSchema,
@@ -75,7 +75,7 @@ export async function planSchema(
   return { program, steps, statements: isNothing || isRefused ? [] : statements, notes }
 }
 
-/** Record of a table: preferably from the program itself, since it may have changed it after others did. */
+/** Record of a table, preferably of the program itself, which may have changed it last. */
 function recordedTable(name: string, ...records: readonly (readonly RecordedTable[])[]): DesiredTable | null {
   for (const record of records) {
     const found = record.find(({ table }) => table === name)
@@ -84,7 +84,7 @@ function recordedTable(name: string, ...records: readonly (readonly RecordedTabl
   return null
 }
 
-/** Writes down what was done, where that is not what is written there. */
+/** Records the changes, if they differ from the record. */
 function noted(
   program: string,
   table: DesiredTable,
@@ -96,7 +96,7 @@ function noted(
   return known?.digest === digestOf(table) ? forget : [...forget, recordTable(program, table)]
 }
 
-/** A table that the program has made and no longer declares. */
+/** A table created by the program and no longer declared. */
 async function leftTable(
   database: ReadDatabase,
   existing: ExistingSchema,

@@ -12,17 +12,17 @@ export interface TablePlan {
 export interface TableQuestion {
   readonly desired: DesiredTable
   readonly existing: ExistingSchema
-  /** Record of the program, or else of another one; null without any. */
+  /** Record of the program, else of another one; null without any. */
   readonly recorded: DesiredTable | null
   /** Records of other programs. */
   readonly others: readonly { readonly program: string; readonly definition: DesiredTable }[]
   /** Records of programs whose files no longer exist. */
   readonly abandoned: readonly DesiredTable[]
-  /** Former name of the table in the database; null where it was not renamed. */
+  /** Former name of the table in the database; null if not renamed. */
   readonly formerName: string | null
-  /** New names of columns by old ones, which are in lower case. */
+  /** New column names by old ones in lower case. */
   readonly renames: ReadonlyMap<string, string>
-  /** Number of rows of a table for which a condition holds. */
+  /** Number of a table's rows that satisfy a condition. */
   readonly count: (table: string, condition: string) => Promise<number>
   /** Names of tables with a foreign key to a table. */
   readonly referrers: (table: string) => Promise<readonly string[]>
@@ -38,7 +38,7 @@ export async function planTable(question: TableQuestion): Promise<TablePlan> {
   return new TableChange(question, table).plan()
 }
 
-/** Statements that make a table where there is none. */
+/** Statements that create a missing table. */
 export function createdStatements({ name, columns, objects, search }: DesiredTable): string[] {
   return [createTable(name, columns), ...(search === null ? [] : [search.sql]), ...objects.map(({ sql }) => sql)]
 }
@@ -53,7 +53,7 @@ function createdTable(desired: DesiredTable): TablePlan {
   return { steps: [{ ...step, table: declared }], statements: createdStatements(desired) }
 }
 
-/** Why the table cannot be the program's; null where it can. */
+/** Reason why the table cannot belong to the program; null if it can. */
 function refusalOf(
   { desired, existing, recorded, formerName }: TableQuestion,
   table: ExistingTable | undefined
@@ -133,7 +133,7 @@ class TableChange {
     return { steps: this.#steps, statements }
   }
 
-  /** SQLite would remove, or forget, what other tables hold of a table that is dropped. */
+  /** SQLite would delete, or orphan, references of other tables to a dropped table. */
   async #refuseReferred(): Promise<void> {
     const { desired, referrers } = this.#question
     const keys = await referrers(this.#table.name)
@@ -156,7 +156,7 @@ class TableChange {
     ]
   }
 
-  /** Names of the objects that were made by programs; what others made by hand is theirs. */
+  /** Names of objects created by programs; manually created ones are kept. */
   get #ours(): Set<string> {
     const { recorded, others, abandoned } = this.#question
     const made = [...(recorded === null ? [] : [recorded]), ...others.map(({ definition }) => definition), ...abandoned]
@@ -197,7 +197,7 @@ class TableChange {
       names.some(({ name }) => name.endsWith('_live_insert'))
     const wasLive = objects.has(`${this.#table.name}_live_insert`)
     if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'has its changes announced'))
-    // A rebuilt table has lost the objects that others had put on it.
+    // A rebuilt table has lost objects created by others.
     const others = isMade
       ? [...objects]
           .filter(([name]) => !wanted.has(name) && (!ours.has(name) || needed.has(name)))
@@ -206,7 +206,7 @@ class TableChange {
     return [...created.map(({ sql }) => sql), ...others]
   }
 
-  /** The full-text table: its rows are rebuilt from those of the table. */
+  /** The full-text table; its rows are rebuilt from the table. */
   #search(
     virtual: ReadonlyMap<string, string>,
     isMade: boolean

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<StepLevel, string>> = {
   kept: ''
 }
 
-/** A line for each difference: `+` for what keeps everything, `-` for a loss, `!` for what cannot be, `=` for what stays. */
+/** A line for each difference: `+` without loss, `-` with loss, `!` impossible, `=` unchanged. */
 export function planText({ steps }: Pick<SchemaPlan, 'steps'>): string {
   return steps.map(stepText).join('\n')
 }

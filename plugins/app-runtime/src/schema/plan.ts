@@ -1,34 +1,34 @@
 import type { ParameterisedStatement } from './recorded-schema.ts'
 
 /**
- * `safe` keeps everything, `lossy` loses something, `refused` cannot be done, and `kept` is something that the program no
- * longer declares and that is left alone.
+ * `safe` loses nothing, `lossy` loses something, `refused` is impossible, and `kept` is no longer declared but left
+ * unchanged.
  */
 export type StepLevel = 'safe' | 'lossy' | 'refused' | 'kept'
 
-/** One difference between what a program declares and what a database has. */
+/** One difference between declarations and database. */
 export interface SchemaStep {
   readonly level: StepLevel
-  /** As the program declares it, or as the database has it where the program does not. */
+  /** Declared name, or else the name in the database. */
   readonly table: string
   readonly column: string | null
   /** One sentence. */
   readonly says: string
-  /** Its fix; null when nothing is to be done. */
+  /** Its fix; null if none is needed. */
   readonly wayOut: string | null
 }
 
 export interface SchemaPlan {
-  /** Of whom. */
+  /** Owner of the table. */
   readonly program: string
   readonly steps: readonly SchemaStep[]
-  /** Statements that create the declared tables, in one transaction; none where a step is refused. */
+  /** Statements that create the declared tables, in one transaction; none if a step is refused. */
   readonly statements: readonly (string | ParameterisedStatement)[]
   /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 
-/** New names of columns by table and old name, in lower case, and of tables by their old names. */
+/** New column names by table and old name, in lower case, and new table names by old ones. */
 export interface Renames {
   readonly tables: ReadonlyMap<string, string>
   readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -36,7 +36,7 @@ export interface Renames {
 
 export const NO_RENAMES: Renames = { tables: new Map(), columns: new Map() }
 
-/** The worst of a plan; null for a plan that changes nothing. */
+/** The most severe step of a plan; null for an empty plan. */
 export function levelOf({ steps }: Pick<SchemaPlan, 'steps'>): Exclude<StepLevel, 'kept'> | null {
   const levels = new Set(steps.map(({ level }) => level))
   if (levels.has('refused')) return 'refused'

@@ -2,7 +2,9 @@ import { runErrors } from '../errors.ts'
 import { tableName } from './names.ts'
 import type { Renames } from './plan.ts'
 
-/** Reads `Note=Memo` and `Memo.title=heading`, where a column is named by the table's new name. Throws `RUN_ARGUMENTS`. */
+/**
+ * Parses `Note=Memo` and `Memo.title=heading`; a column is qualified by the table's new name. Throws `RUN_ARGUMENTS`.
+ */
 export function readRenames(given: readonly string[]): Renames {
   const tables = new Map<string, string>()
   const columns = new Map<string, Map<string, string>>()

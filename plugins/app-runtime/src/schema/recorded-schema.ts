@@ -3,7 +3,7 @@ import type { SqlParameters } from '@svc/contracts'
 import type { DesiredTable } from './desired-schema.ts'
 import type { ReadDatabase } from './existing-schema.ts'
 
-/** The table that records which tables programs have made, and how they were declared. */
+/** The table that records the tables created by programs, with their declarations. */
 export const RECORD_TABLE = 'program_schema'
 
 export const recordStatement = `CREATE TABLE IF NOT EXISTS ${RECORD_TABLE} (

@@ -3,12 +3,12 @@ import { quoted, searchTableName, textLiteral } from './names.ts'
 
 /** The change table for listeners. */
 export const CHANGES_TABLE = 'program_changes'
-/** Changes that are kept. */
+/** Number of kept changes. */
 const KEPT_CHANGES = 100_000
-/** How often, in changes, the oldest ones are removed. */
+/** The oldest changes are removed once per this many changes. */
 const TRIM_INTERVAL = 1_000
 
-/** Numbers rise in the order of the commits, since writers take turns, and are never given twice. */
+/** Ids increase in commit order, since writers are serialised, and are never reused. */
 export const changesStatements: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS ${CHANGES_TABLE} (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -25,7 +25,7 @@ END`
 
 const OPERATIONS = ['insert', 'update', 'delete'] as const
 
-/** Write each change of a row down, in the transaction that makes it. */
+/** Record each change of a row, in its transaction. */
 export function liveTriggers(table: string): DesiredObject[] {
   return OPERATIONS.map(operation => {
     const row = operation === 'delete' ? 'OLD' : 'NEW'
@@ -35,7 +35,7 @@ export function liveTriggers(table: string): DesiredObject[] {
   })
 }
 
-/** Keep the full-text table over a table up to date. */
+/** Keep a table's full-text table up to date. */
 export function searchTriggers(table: string, columns: readonly string[]): DesiredObject[] {
   const search = quoted(searchTableName(table))
   const list = columns.map(quoted).join(', ')
@@ -51,7 +51,7 @@ export function searchTriggers(table: string, columns: readonly string[]): Desir
   ]
 }
 
-/** `event` as SQL has it: `INSERT`, `UPDATE OF "title"`. */
+/** `event` in SQL form: `INSERT`, `UPDATE OF "title"`. */
 function trigger(table: string, name: string, event: string, body: string): DesiredObject {
   const sql = `CREATE TRIGGER ${quoted(name)} AFTER ${event} ON ${quoted(table)} BEGIN\n  ${body}\nEND`
   return { type: 'trigger', name, sql }

@@ -7,18 +7,20 @@ import { runErrors } from '../errors.ts'
 import { nearRoute } from './near-routes.ts'
 
 export interface DocumentOptions {
-  /** Folder of files that are sent as they are. */
+  /** Folder of static files. */
   readonly folder: string
-  /** Server of pages that is asked before files are; null where there is none. */
+  /** Page server that is asked before static files; null if there is none. */
   readonly pages: string | null
   readonly log: Logger
-  /** Of the program, one of which may have been meant. */
+  /** Routes of the program, for suggestions. */
   readonly routes: readonly Pick<HttpHandlerRoute, 'method' | 'path'>[]
   /** Advice for a missing page. */
   readonly hint: string | undefined
 }
 
-/** Browser requests beyond the functions: a page, or one of its files. All other requests get an explanation. */
+/**
+ * Browser requests other than functions: pages and their files. Other requests get an error with an explanation.
+ */
 export function documentFallback(options: DocumentOptions): HttpFallback {
   return {
     handle(exchange, allowed) {
@@ -36,7 +38,7 @@ async function answer(
   allowed: () => readonly string[],
   options: DocumentOptions
 ): Promise<void> {
-  // A function that is not there has no page in its place.
+  // A missing function is never answered with a page.
   const isFunction = path === '/api' || path.startsWith('/api/')
   if (method === 'GET' || method === 'HEAD') {
     if (!isFunction && (await sentDocument(exchange, path, options))) return
@@ -52,7 +54,7 @@ async function sentDocument(exchange: HttpExchange, path: string, options: Docum
   const isPage = extname(path) === '' || (exchange.request.headers.accept ?? '').includes('text/html')
   if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return true
   if (await sentFile(exchange, path, options.folder)) return true
-  // Addresses of pages are the business of the page itself.
+  // The page itself handles its paths.
   return isPage && (await sentFile(exchange, '/index.html', options.folder))
 }
 
@@ -70,7 +72,7 @@ function refuse(exchange: HttpExchange, path: string, allowed: readonly string[]
   exchange.fail(runErrors.create('RUN_NOT_FOUND', `there is nothing at ${path}`, more))
 }
 
-/** As `@fastify/send` takes them. Paths that lead out of the folder, and names that begin with a point, are no files. */
+/** Options of `@fastify/send`. Paths outside the folder and dotfiles are refused. */
 const FILES = { index: ['index.html'], dotfiles: 'ignore' as const }
 
 async function hasFile({ request }: HttpExchange, path: string, folder: string): Promise<boolean> {
@@ -79,7 +81,7 @@ async function hasFile({ request }: HttpExchange, path: string, folder: string):
   return statusCode < 400
 }
 
-/** Whether there was such a file. */
+/** True if the file exists. */
 async function sentFile(exchange: HttpExchange, path: string, folder: string): Promise<boolean> {
   const { statusCode, headers, stream } = await send(exchange.request, path, { root: folder, ...FILES })
   if (statusCode >= 400 && statusCode !== 412 && statusCode !== 416) {
@@ -102,7 +104,7 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade'
 ])
 
-/** Whether the server of pages has answered. */
+/** True if the page server answered. */
 async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Promise<boolean> {
   const { request, caller } = exchange
   const headers = Object.entries(request.headers).flatMap(([name, value]) => {

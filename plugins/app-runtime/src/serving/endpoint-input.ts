@@ -10,10 +10,10 @@ import type { Endpoint } from './endpoints.ts'
 import type { RouteInput } from './messages.ts'
 import { requestValue } from './request-value.ts'
 
-/** Arguments in the order of the parameters; undefined for what is left to its default. */
+/** Arguments in parameter order; undefined means the default. */
 export type Arguments = (Value | undefined)[]
 
-/** Reads the arguments of one endpoint. Throws a `Mismatch`, or `RUN_ARGUMENTS` for what is no JSON. */
+/** Reads the arguments of one endpoint. Throws a `Mismatch`, or `RUN_ARGUMENTS` for invalid JSON. */
 export type ReadArguments = (text: string) => Arguments
 
 export function argumentsOf(endpoint: Endpoint, types: WireTypes): ReadArguments {
@@ -56,7 +56,7 @@ function argument(json: unknown, { param, codec }: Named): Value | undefined {
   }
 }
 
-/** Each parameter of a query is JSON by itself. */
+/** Each query parameter is JSON. */
 function queryValues(query: string): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   if (query === '') return values
@@ -90,8 +90,8 @@ function bodyJson(text: string): unknown {
 }
 
 /**
- * Of a declared route. A part of the path and a value of the query are text, read as the type of its parameter. A body gives
- * the parameters by name; where there is one that is neither text nor number nor truth, it is that one.
+ * For a declared route. Path and query values are text, parsed by the type of their parameter. A body
+ * contains the parameters by name; a single structured parameter takes the whole body.
  */
 function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadArguments {
   const { name: of, route } = endpoint
@@ -112,7 +112,7 @@ function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadA
   }
 }
 
-/** JSON of an unquoted value in an address. */
+/** JSON of an unquoted value in a URL. */
 function plainText(text: string | undefined, { codec }: Named): unknown {
   if (text === undefined) return undefined
   const name = codec.name.replace(/^Option\[(\w+)\]$/, '$1')

@@ -12,7 +12,7 @@ import type { SentFailure } from './messages.ts'
 import { refusalStatus } from './refusal-status.ts'
 
 /**
- * Runs work as one transaction of the database: it is undone when the work throws, or when `keeps` says so of its result. `of`
+ * Runs work as one database transaction. It is rolled back on an exception, or if `keeps` rejects the result. `of`
  * is the name of the endpoint.
  */
 export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, of: string) => A
@@ -20,7 +20,7 @@ export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (r
 /** Events of a running endpoint, for its callers. */
 export interface Turn {
   running(program: RunningProgram): void
-  /** From here on what it wrote may be there. */
+  /** Called before the commit: from here on, its changes may be stored. */
   committing(): void
   committed(): void
 }
@@ -29,13 +29,13 @@ export interface Answer {
   readonly status: number
   /** JSON. */
   readonly body: string
-  /** For the log; callers do not see places of the source. */
+  /** For the log; callers do not see source positions. */
   readonly failure: SentFailure | null
 }
 
 const OK = 200
 
-/** Calls one endpoint of a program, from text to text. */
+/** Calls one endpoint of a program, with text input and output. */
 export class EndpointRunner {
   readonly #endpoint: Endpoint
   readonly #interpreter: Interpreter
@@ -95,7 +95,7 @@ export class EndpointRunner {
     }
     if (kind === 'query') return this.#inTransaction('read', work, () => true, name)
     if (kind !== 'mutation') return work()
-    // The answer is a part of it: when that cannot be serialised, the call has done nothing.
+    // Serialising the answer is part of the call: if it fails, the call is rolled back.
     const keeps = ({ status }: Answer): boolean => {
       const isKept = status === OK
       if (isKept) turn.committing()
@@ -128,7 +128,7 @@ export class EndpointRunner {
     try {
       if (typeof reason !== 'string') details = this.#error.encode(reason)
     } catch {
-      // Then its text has to do.
+      // Its text is used then.
     }
     return { status: refusalStatus(reason), body: printJson({ error, code: 'RUN_REFUSED', details }), failure: null }
   }
@@ -138,20 +138,20 @@ function isGeneric(type: Endpoint['returns'], name: string): boolean {
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === name
 }
 
-/** For arguments that the endpoint does not take. */
+/** For arguments that the endpoint does not accept. */
 function refused(thrown: unknown): Answer {
   if (!isSvcError(thrown, 'RUN_ARGUMENTS')) return failed(thrown)
   const { code, message, hint, data } = thrown
   return { status: 400, body: printJson({ error: message, code, details: data, hint }), failure: null }
 }
 
-/** Statuses with a meaning for callers; everything else is a failure of the program. */
+/** Statuses with a meaning for callers; others are failures of the program. */
 const TELLING: ReadonlySet<number> = new Set([409, 503, 504])
 
-/** Codes whose messages speak of what the program did, without its places. */
+/** Codes whose messages describe the program's act, without source positions. */
 const PLAIN = /^RUN_/
 
-/** For what ended a call. */
+/** For the reason that ended a call. */
 export function failed(thrown: unknown): Answer {
   const failure = failureOf(thrown)
   const { code } = failure

@@ -8,12 +8,12 @@ import {
 } from '@svc/contracts'
 
 /**
- * Something of a program that can be called from outside. Their places in the list that {@link endpointsOf} gives are what
- * threads know them by.
+ * A function, route or job of a program that can be called from outside. Threads identify it by its index in the list
+ * of {@link endpointsOf}.
  */
 export interface Endpoint {
   readonly kind: EndpointKind
-  /** Of the function; of a route its method and path. */
+  /** Name of the function, or method and path of a route. */
   readonly name: string
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly route: HttpEndpoint['route'] | null
 }
 
-/** `due` is what is done of runs and mailboxes, by `DurableRunner`. */
+/** `due` handles runs and mailboxes, through `DurableRunner`. */
 export type EndpointKind = HttpEndpointKind | 'tool' | 'resource' | 'scheduled' | 'due'
 
 export function endpointsOf(module: HirModule): Endpoint[] {
@@ -36,7 +36,7 @@ export function endpointsOf(module: HirModule): Endpoint[] {
   ]
 }
 
-/** Whether a program has something that goes on without a caller. */
+/** True if a program has background work. */
 export function isDurable({ workflows, actors, agents }: HirModule): boolean {
   return workflows.length + actors.length + agents.length > 0
 }

@@ -6,7 +6,7 @@ import { databaseDurable } from '../workflows/database-durable.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
-/** Lines that may be on their way to the log; a program that prints faster waits. */
+/** Maximum log lines in flight; a program that prints faster waits. */
 const MAX_UNWRITTEN = 1000
 
 export interface HostServices {
@@ -17,9 +17,9 @@ export interface HostServices {
 
 export interface ThreadCallbacks {
   report(message: FromThread): void
-  /** Called before an act outside of the database. */
+  /** Called before an effect outside the database. */
   onEffect(): void
-  /** Slot of the call that runs. */
+  /** Slot of the running call. */
   slot(): number
 }
 

@@ -9,11 +9,11 @@ import { type FromThread, type Load, PROGRESS } from './messages.ts'
 /** Load request of a thread, without the state shared with its listener. */
 export type LoadParts = Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
 
-/** A thread that loads a program. It may begin before a server listens to it. */
+/** A thread that loads a program. It may start before a server listens to it. */
 export class LoadingThread {
   readonly worker: ProgramWorker
   readonly load: LoadParts
-  /** Throws what keeps the program from being loaded. */
+  /** Throws if the program cannot be loaded. */
   readonly loaded: Promise<void>
   readonly progress = new Int32Array(new SharedArrayBuffer(4 * PROGRESS.SIZE))
   readonly costs: Int32Array
@@ -42,7 +42,7 @@ export class LoadingThread {
         reject(runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`))
       })
     })
-    // The server asks; a program that is not served after all has no server.
+    // The server sends requests; without serving there is no server.
     this.loaded.catch(() => undefined)
     const message: Load = {
       kind: 'load',
@@ -54,7 +54,7 @@ export class LoadingThread {
     worker.postMessage(message, [port2])
   }
 
-  /** Whether it is this thread that loads just that. */
+  /** True if this thread loads exactly that program. */
   is(worker: ProgramWorker, { program, ...others }: LoadParts): boolean {
     const { program: own, ...rest } = this.load
     return this.worker === worker && own === program && isDeepStrictEqual(rest, others)

@@ -11,7 +11,7 @@ const RUNNER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/lookup-runner.cjs' : './lookup-runner.cjs', import.meta.url)
 )
 
-/** A connection of the main thread: it only reads, never waits, and remembers whether something has failed. */
+/** A read-only connection of the main thread: it never waits, and remembers failures. */
 export class LookupConnection implements ThreadConnection {
   hasFailed = false
   readonly #access: ThreadAccess
@@ -22,16 +22,16 @@ export class LookupConnection implements ThreadConnection {
     this.#access = access
   }
 
-  /** Throws what opening the database throws. */
+  /** Throws the errors of opening the database. */
   open(): void {
     this.#opened ??= connectThread(this.#access, 0)
   }
 
-  /** Runs queries on it. It is loaded at the first need, and once for all reloads. */
+  /** Runs queries on it. It is loaded on first use, once for all reloads. */
   get runner(): typeof import('./lookup-runner.ts') {
     if (this.#runner === null) {
       const require = createRequire(import.meta.url)
-      // An earlier connection may have loaded a script that has been built again since.
+      // The script may have been rebuilt since an earlier connection loaded it.
       delete require.cache[RUNNER]
       this.#runner = require(RUNNER) as typeof import('./lookup-runner.ts')
     }
@@ -92,15 +92,15 @@ export class LookupConnection implements ThreadConnection {
 }
 
 /**
- * The connection of all lookups in a file, which outlives a reload: what a connection has prepared, and with that the file, is
- * freed only by garbage collection. null where threads have no separate connections.
+ * The connection for all lookups in a file. It outlives a reload, because its prepared statements, and so the file, are
+ * freed only by garbage collection. null if threads have no separate connections.
  */
 export async function keepLookupConnection(
   ctx: Pick<PluginContext, 'keep'>,
   { thread, location }: DatabaseAccess
 ): Promise<LookupConnection | null> {
   if (thread === null) return null
-  // Another file may have taken the place of the one that was there.
+  // Another file may have replaced the previous one.
   const file = await stat(location).catch(() => null)
   if (file === null) return null
   const { mtimeMs } = await stat(RUNNER)

@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoints.ts'
 import type { LookupConnection } from './lookup-connection.ts'
 import type { PlainLookups } from './plain-lookups.ts'
 
-/** Limits of one lookup; heavier ones go to the pool, which has the limits of the program. */
+/** Limits of one lookup; heavier ones go to the pool, with the limits of the program. */
 const STEPS = 2_000
 const BYTES = 2 ** 20
 const DEPTH = 32
@@ -26,7 +26,7 @@ export interface LookupsOptions {
   readonly limits: Limits
 }
 
-/** The answer to a query, by its place in the list of endpoints; null where it could not be had here. */
+/** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
 export type RunLookup = (endpoint: number, input: string) => Answer | null
 
 /** Compiles the queries. */
@@ -37,7 +37,7 @@ export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): Ru
   return (endpoint, input) => {
     connection.hasFailed = false
     const answer = runners.get(endpoint)?.run(input, turn) ?? null
-    // A program may take what the database refuses for a value, and answer with that.
+    // A program may handle a refused value, and answer with that.
     return answer?.failure === null && !connection.hasFailed ? answer : null
   }
 }
@@ -69,7 +69,7 @@ function runnersOf(
   return runners
 }
 
-/** Lookups reach nothing but the database. */
+/** Lookups can access only the database. */
 const NOWHERE: Omit<Host, 'database'> = {
   print: () => undefined,
   log: () => undefined,

@@ -6,20 +6,20 @@ import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 
 /**
- * Milliseconds that a call may take. What it takes beyond is remembered, less what other calls left; of one call only so much,
- * since it may have waited for the processor.
+ * Time budget of a call in milliseconds. Overruns are accumulated, minus the unused budget of other calls; one call
+ * adds a limited amount, since it may have waited for the processor.
  */
 const QUICK_MS = 0.25
 const MAX_SINGLE_MS = 10
-/** When so much is remembered of a query, it is asked of the pool for a while: its rows may be large, or the disk slow. */
+/** At this debt, a query is sent to the pool for a while: its rows may be large, or the disk slow. */
 const MAX_EXCESS_MS = 100
 const ELSEWHERE_MS = 60_000
 
-/** Milliseconds after the first query, and after a failure, at which the database is opened. */
+/** Delay of opening the database after the first query, and after a failure, in milliseconds. */
 const OPEN_MS = 50
 const REOPEN_MS = 10_000
 
-/** null where the program has no lookups, or its database no connections for threads. */
+/** null if the program has no lookups, or its database no connections for threads. */
 export async function openLookups(
   ctx: Pick<PluginContext, 'keep' | 'effect'>,
   { access, ...options }: Omit<LookupsOptions, 'access' | 'connection'> & { readonly access: DatabaseAccess | null }
@@ -34,14 +34,13 @@ export async function openLookups(
 }
 
 /**
- * Answers queries that are plain lookups in the thread that asks, with a connection that only reads and does not wait: to ask
- * another thread takes longer than such a query itself. What is not answered here, for whatever reason, is asked of the pool;
+ * Answers simple lookup queries in the calling thread, with a read-only connection that never waits: a request to
+ * another thread takes longer than such a query. What is not answered here, for whatever reason, is asked of the pool;
  * a query has no effects, so that it can be begun twice.
  *
- * 1. Nothing is loaded before the first lookup, and some milliseconds after that: a program that has just been
- *    reloaded serves first.
- * 2. `answer` is null until then.
- * 3. After `close` nothing is answered. The owner of the connection closes it.
+ * 1. Nothing is loaded before the first lookup, and then with a delay: a reloaded program serves first. 2. `answer` is
+ * null until then.
+ * 3. After `close`, no lookup is answered here. The owner of the connection closes it.
  */
 export class Lookups {
   readonly #options: LookupsOptions
@@ -61,7 +60,7 @@ export class Lookups {
     )
   }
 
-  /** The answer to a query, by its place in the list of endpoints; null for what is to be asked of the pool. */
+  /** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
   answer(endpoint: number, input: string): Answer | null {
     const query = this.#queries.get(endpoint)
     if (query === undefined) return null
@@ -76,7 +75,7 @@ export class Lookups {
     return answer
   }
 
-  /** Loads what it needs, where that has not happened. Throws what opening the database throws. */
+  /** Loads its dependencies, if necessary. Throws the errors of opening the database. */
   open(): void {
     if (this.#isClosed || this.#run !== null) return
     this.#options.connection.open()
@@ -96,14 +95,14 @@ export class Lookups {
       try {
         this.open()
       } catch {
-        // The pool meets the same error, and reports it.
+        // The pool gets the same error, and reports it.
         this.#prepare(REOPEN_MS)
       }
     }, milliseconds).unref()
   }
 }
 
-/** How long one query takes. */
+/** Measured time of one query. */
 class LookupQuery {
   elsewhereUntil = 0
   #excess = 0

@@ -5,69 +5,69 @@ import type { Limits } from '../interpreter/machine.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
 
-/** Calls that a thread may have at a time, begun or not. */
+/** Maximum calls assigned to a thread. */
 export const SLOTS = 256
 
 /**
- * How far a call has come. The thread takes what is `POSTED` and the main thread may take it back, each by exchanging the
- * state: so a call that waits behind a long one goes elsewhere, and runs once.
+ * State of a call. The thread claims a `POSTED` call, and the main thread may take it back, both by an atomic
+ * exchange. So a call behind a long one can move, and runs only once.
  */
 export const STATE = {
   FREE: 0,
   POSTED: 1,
   TAKEN_BACK: 2,
   RUNNING: 3,
-  /** Done and waiting for a group commit: nothing of it is committed. */
+  /** Finished, waiting for a group commit; nothing is committed. */
   HELD: 4,
-  /** The end of the call's transaction is being written. */
+  /** The call's transaction is being committed. */
   COMMITTING: 5,
   COMMITTED: 6,
-  /** Done; the answer is on its way. */
+  /** Finished; the answer is being sent. */
   DONE: 7
 } as const
 
 /** Memory shared by the thread and the main thread: ints, first the state of each slot. */
 export const PROGRESS = {
-  /** Counts calls that began or ended. */
+  /** Counts started and finished calls. */
   TURNS: SLOTS,
-  /** Lines of output that were sent and not taken yet. */
+  /** Output lines that were sent and not read yet. */
   UNWRITTEN: SLOTS + 1,
-  /** First of one int for each slot: 1 once the call acted outside of the database, by a request for example. */
+  /** First of one int per slot: 1 after the call had an effect outside the database, such as a request. */
   EFFECTS: SLOTS + 2,
   SIZE: 2 * SLOTS + 2
 } as const
 
-/** Program that a thread runs from now on. */
+/** The program that a thread runs from now on. */
 export interface Load {
   readonly kind: 'load'
   readonly program: Program
   readonly limits: Limits
   readonly capabilities: readonly Capability[]
-  /** null for a program that uses none. */
+  /** null for a program without a database. */
   readonly database: DatabaseAccess | null
   /** null for a program without workflows and actors. */
   readonly durable: DurableOptions | null
   readonly bridge: BridgeEnd
   readonly progress: SharedArrayBuffer
-  /** Microseconds that a call of each endpoint takes, as the thread has measured it: ints. */
+  /** Microseconds per call of each endpoint, measured by the thread: ints. */
   readonly costs: SharedArrayBuffer
 }
 
 /**
- * Warm-up of an idle thread: it loads a program like the one that it will run. Its code is compiled by
- * then, and the binding of the database is there.
+ * Warm-up of an idle thread: it loads a program similar to the next one. Its code is compiled then, and the
+ * database binding is loaded.
  */
 export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'> {
   readonly kind: 'rehearsal'
 }
 
 /**
- * Calls, flat, since there are many: the slot, the place of the endpoint in the list, and the arguments as text. What that
- * holds is said at {@link EndpointInput}.
+ * Calls as a flat list, since there are many: the slot, the endpoint's index, and the arguments as text. See
+ * {@link EndpointInput} for the text.
  */
 export type Calls = readonly (number | string)[]
 
-/** Answers, flat: the slot, the status as HTTP has it, and the body, which is JSON. */
+/** Answers as a flat list: the slot, the HTTP status, and the JSON body. */
 export type Answers = (number | string)[]
 
 export type ToThread = Load | Rehearsal | Calls
@@ -78,14 +78,14 @@ export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
   | { readonly kind: 'refused'; readonly error: SentFailure }
-  /** A run or a message is due. */
+  /** A run or a message became due. */
   | { readonly kind: 'due' }
   /** A step of a run completed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 
-/** For the log: with places of the source, which callers do not see. */
+/** For the log: with source positions, which callers do not see. */
 export interface SentFailure {
   readonly code: string
   readonly message: string
@@ -93,7 +93,7 @@ export interface SentFailure {
   readonly calls: readonly string[]
 }
 
-/** Call of a route, as JSON; other endpoints get their query, or their body, as it came. */
+/** Call of a route, as JSON; other endpoints get the raw query or body. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: string

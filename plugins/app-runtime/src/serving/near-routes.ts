@@ -6,12 +6,12 @@ interface Address {
 /** Maximum edit distance of a name. */
 const MAX_WRONG = 2
 
-/** Maximum length of an address to compare: the time is quadratic in it. */
+/** Maximum length of a compared path: the time is quadratic in it. */
 const MAX_CHARACTERS = 100
 
 /**
- * The nearest existing address for an unknown one: its path differs by a letter or two, or its last name does, at any
- * depth. null where there is none.
+ * The most similar existing path for an unknown one: it differs by a letter or two in total, or in its last name. null
+ * if there is none.
  */
 export function nearRoute(asked: string, routes: readonly Address[]): Address | null {
   if (asked.length > MAX_CHARACTERS) return null
@@ -23,7 +23,7 @@ export function nearRoute(asked: string, routes: readonly Address[]): Address | 
     const [wrong, letters] = name.startsWith(':')
       ? [away, route.path.length - name.length]
       : [Math.min(away, lettersBetween(lastOf(asked), name)), name.length]
-    // Of a short name, two letters are nearly all.
+    // In a short name, two letters are too many.
     if (wrong > MAX_WRONG || wrong * 2 >= letters) continue
     if (best === null || wrong < best.wrong || (wrong === best.wrong && away < best.away)) best = { route, wrong, away }
   }
@@ -34,7 +34,7 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** A path with the requested values in place of its parameters. */
+/** A path with the request's values as its parameters. */
 function filled(path: string, asked: string): string {
   const given = asked.split('/')
   return path
@@ -43,7 +43,7 @@ function filled(path: string, asked: string): string {
     .join('/')
 }
 
-/** Letters to be added, left out or changed: the distance of Levenshtein, row by row. */
+/** Levenshtein distance, row by row. */
 function lettersBetween(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {

@@ -13,30 +13,30 @@ import type {
 } from '@svc/contracts'
 import { BUILTINS } from '../interpreter/builtins.ts'
 
-/** The queries of a program that do little else than to fetch rows by their ids. */
+/** The simple lookup queries of a program, which mainly fetch rows by id. */
 export interface PlainLookups {
-  /** Statements that each asks of the database, at most; by the name of the query. */
+  /** Maximum database statements of each query, by query name. */
   readonly queries: ReadonlyMap<string, number>
-  /** The program without what those queries do not need. */
+  /** The program, reduced to the parts that those queries need. */
   readonly program: Program
 }
 
-/** Statements that a query may hold. */
+/** Maximum statements of a query. */
 const MAX_STATEMENTS = 8
 
-/** Their work is in proportion to what they are given, and they reach nothing beyond it. */
+/** Functions with time proportional to their input, and without other access. */
 const NATIVES: ReadonlySet<string> = new Set(['Ok', 'Error', 'Err', 'Some', 'str', 'to_string', 'len'])
 const METHODS: ReadonlySet<string> = new Set(['is_some', 'is_none', 'is_ok', 'is_err', 'unwrap', 'unwrap_or'])
 
-/** Texts can be put together, since the interpreter counts what that takes; other sums are small. */
+/** Texts can be concatenated, since the interpreter charges that; other sums are small. */
 const OPERATORS: ReadonlySet<string> = new Set(['Add', 'Is', 'Isnt', 'Lt', 'Gt', 'Lte', 'Gte', 'And', 'Or'])
 
-/** Types of arguments that are read without anything else of the program. */
+/** Argument types that are parsed without other parts of the program. */
 const TYPES: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec'])
 
 /**
- * Finds the queries that end soon, whatever they are given and whatever the tables hold: without loops, recursion, closures,
- * effects and values that are put together of others, and with statements that find one row by its `_id`.
+ * Finds queries that end soon for any input and any table: without loops, recursion, closures, effects and composite
+ * values, and with statements that find one row by `_id`.
  */
 export function plainLookups(program: Program): PlainLookups {
   const search = new LookupSearch(program)
@@ -71,14 +71,14 @@ interface Declared {
   readonly body: HirBlock
 }
 
-/** Names available to the bodies of functions. */
+/** Names available to function bodies. */
 class LookupSearch {
   readonly #functions = new Map<string, Declared>()
-  /** How many parts constructors have. */
+  /** Number of constructor parts. */
   readonly #constructors = new Map<string, number>()
-  /** Names that the program redefines. */
+  /** Names redefined by the program. */
   readonly #others: ReadonlySet<string>
-  /** null for other functions, and for one that is being examined: its caller is recursive. */
+  /** null for other functions, and for one under examination: its caller is recursive. */
   readonly #statements = new Map<string, number | null>()
 
   constructor({ module, constants, conditions }: Program) {
@@ -103,7 +103,7 @@ class LookupSearch {
     return typeof this.#statements.get(name) === 'number'
   }
 
-  /** At most; null for a function that is no plain lookup. */
+  /** Maximum number of statements; null if the function is no simple lookup. */
   statementsOf(name: string): number | null {
     const known = this.#statements.get(name)
     if (known !== undefined) return known
@@ -121,17 +121,17 @@ class LookupSearch {
     return parts === undefined ? BUILTINS.has(name) : parts === 0
   }
 
-  /** Statements of a call, whose arguments are the caller's affair; null for one that is not plain. */
+  /** Statements of a call without its arguments; null if the callee is not simple. */
   call(name: string, args: number): number | null {
     if (this.#functions.has(name)) return this.statementsOf(name)
     if (this.#others.has(name)) return null
-    // Values of several parts could hold one of them many times, and so on.
+    // Composite values could grow exponentially.
     const parts = this.#constructors.get(name)
     return (parts === undefined ? NATIVES.has(name) : parts === 1 && args === 1) ? 0 : null
   }
 }
 
-/** One body of a function: names have their values in the order in which they are met. */
+/** One function body; names get their values in order of appearance. */
 class PlainBody {
   readonly #search: LookupSearch
   #locals: ReadonlySet<string> = new Set()
@@ -208,7 +208,7 @@ class PlainBody {
     return statements !== null
   }
 
-  /** By the row's own number, so that it is found at once, and is one at most. */
+  /** By row id, so that it finds at most one row quickly. */
   #isLookup({ op, args, limit, plan }: HirDbTableOp): boolean {
     const { predicate, capabilities } = plan
     const isById = op === 'Get' || ((op === 'FilterRecord' || op === 'Count') && predicate !== null && hasId(predicate))
@@ -220,7 +220,7 @@ class PlainBody {
     )
   }
 
-  /** With a nested scope. */
+  /** With its own scope. */
   #within(work: () => boolean): boolean {
     const before = this.#locals
     this.#locals = new Set(before)
@@ -234,7 +234,7 @@ class PlainBody {
   }
 }
 
-/** Whether nothing but a row of one id can meet a condition, which compares with one value each time. */
+/** True if a condition can match only the row of one id, and compares one value at a time. */
 function hasId(predicate: HirPredicate): boolean {
   if ('Eq' in predicate) return predicate.Eq.field === '_id'
   if (!('And' in predicate)) return false

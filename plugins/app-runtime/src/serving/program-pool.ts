@@ -14,54 +14,54 @@ import {
   type ThreadParts
 } from './program-thread-handle.ts'
 
-/** Calls that wait beyond this are refused, so that they cannot fill the memory. */
+/** Maximum waiting calls; further ones are refused, which limits memory. */
 const MAX_WAITING = 10_000
 
-/** Microseconds of work at which the next call goes to another thread, and at which there is to be another. */
+/** Microseconds of queued work at which the next call goes to another thread, and at which a thread is added. */
 const ENOUGH = 2_000
 const TOO_MUCH = 20_000
 
-/** Milliseconds between two looks at threads that have something to do. */
+/** Interval for checking busy threads, in milliseconds. */
 const LOOK_MS = 25
 
-/** Milliseconds after its limit at which a function is stopped that does not look at the clock. */
+/** Grace period after the limit before a function that does not check the clock is terminated, in milliseconds. */
 const GRACE_MS = 500
 
-/** Milliseconds that calls have to end when the pool is closed. */
+/** Time limit for running calls when the pool is closed, in milliseconds. */
 const CLOSE_MS = 500
 
 export interface PoolOptions {
-  /** At most. */
+  /** Maximum number. */
   readonly threads: number
   readonly endpoints: readonly Endpoint[]
-  /** How messages name the program. */
+  /** Name of the program in messages. */
   readonly path: string
   readonly log: Logger
-  /** Milliseconds that a call may run. */
+  /** Time limit of a call, in milliseconds. */
   readonly timeLimit: number
-  /** Called when a thread has left something to be done. */
+  /** Called when a thread reports due work. */
   readonly onDue?: () => void
   readonly onStep?: (step: WorkflowStep) => void
   /** A thread that loads the program. */
   thread(isFirst: boolean): Promise<LoadingThread>
-  /** For what threads ask of the main thread; the signal is aborted when the thread has ended. */
+  /** Handles requests of a thread to the main thread; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
 }
 
-/** Answers with a status as HTTP has it, and JSON. */
+/** Answers with an HTTP status and JSON. */
 export type Answered = (status: number, body: string) => void
 
 /**
- * Calls of one program, spread over threads. A call that waits behind a long one is given to another thread; writers share
- * one, so that they seldom wait for each other. A thread that is lost is replaced, and only the call that it ran fails.
+ * Distributes calls of one program over threads. A call behind a long one moves to another thread; writers share one
+ * thread, so that they rarely wait for each other. A lost thread is replaced, and only its running call fails.
  */
 export class ProgramPool {
   readonly #options: PoolOptions
   readonly #threads: ProgramThread[] = []
-  /** They load the program, and have no calls yet. */
+  /** Threads that are still loading the program. */
   readonly #loading = new Set<ProgramThread>()
   readonly #adding = new Set<Promise<void>>()
-  /** Not given to a thread yet. */
+  /** Calls without a thread. */
   #waiting: PendingCall[] = []
   #isFlushing = false
   #watch: NodeJS.Timeout | null = null
@@ -73,7 +73,7 @@ export class ProgramPool {
     this.#options = options
   }
 
-  /** Opens a pool with one thread, which has loaded the program. Throws what keeps the program from being loaded. */
+  /** Opens a pool with one thread that has loaded the program. Throws if the program cannot be loaded. */
   static async open(options: PoolOptions): Promise<ProgramPool> {
     const pool = new ProgramPool(options)
     await pool.#add()
@@ -85,7 +85,7 @@ export class ProgramPool {
     return this.#threads.length
   }
 
-  /** Calls an endpoint by its index. Answers once, also when the thread is lost. `requestId` goes to the log. */
+  /** Calls an endpoint by its index. Answers exactly once, even if the thread is lost. `requestId` is for the log. */
   call(endpoint: number, input: string, answer: Answered, requestId?: string): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
@@ -95,7 +95,7 @@ export class ProgramPool {
     this.#waiting.push({ endpoint, input, answer, requestId, since: performance.now() })
     if (this.#isFlushing) return
     this.#isFlushing = true
-    // Requests that arrive together are handed over together.
+    // Concurrent requests are sent together.
     setImmediate(this.#flush)
   }
 
@@ -104,7 +104,7 @@ export class ProgramPool {
     return new Promise(resolve => this.call(endpoint, input, (status, body) => resolve({ status, body })))
   }
 
-  /** Adds a thread where there may be one more. */
+  /** Adds a thread if allowed. */
   async grow(): Promise<void> {
     if (this.#isClosed || this.#threads.length + this.#starting >= this.#options.threads) return
     this.#starting++
@@ -119,7 +119,7 @@ export class ProgramPool {
     this.#flush()
   }
 
-  /** Lets what has been asked be answered, for a moment, and ends the threads. */
+  /** Waits briefly for running calls, and ends the threads. */
   async close(): Promise<void> {
     if (this.#isBusy) {
       await new Promise<void>(resolve => {
@@ -153,7 +153,7 @@ export class ProgramPool {
       if (!this.#isClosed) await thread.loaded
     } catch (error) {
       await thread.end()
-      // The caller has left.
+      // The caller has disconnected.
       if (this.#isClosed) return
       throw error
     } finally {
@@ -169,7 +169,7 @@ export class ProgramPool {
     for (const call of this.#waiting) if (!this.#threadFor(call)?.give(call)) left.push(call)
     this.#waiting = left
     for (const thread of this.#threads) thread.send()
-    // A thread that was being added when the pool closed flushes after that.
+    // A thread that was being added when the pool closed flushes afterwards.
     if (!this.#isClosed) this.#watch ??= setInterval(this.#look, LOOK_MS).unref()
   }
 
@@ -180,7 +180,7 @@ export class ProgramPool {
       if (writer !== undefined) return writer
     }
     let best: ProgramThread | undefined
-    // Few threads that are busy are quicker than many that are woken up for each call.
+    // Few busy threads are faster than many that wake up for each call.
     for (const thread of this.#threads) {
       if (thread.isFull || thread.isStuck) continue
       if (thread.backlog < ENOUGH) return thread
@@ -221,7 +221,7 @@ export class ProgramPool {
     this.#watch = null
   }
 
-  /** No call waits behind a long one, except for writers behind a writer, which would wait anyway. */
+  /** Calls do not wait behind a long one, except writers behind a writer, which would wait anyway. */
   #behind(thread: ProgramThread): PendingCall[] {
     const { running } = thread
     const isWriting = running !== null && this.#isWriter(running)
@@ -232,7 +232,7 @@ export class ProgramPool {
     return this.#options.endpoints[endpoint]?.kind === 'mutation'
   }
 
-  /** After a thread ended: calls that can be repeated run again, and each of the others gets an error. */
+  /** After the end of a thread, repeatable calls run again, and the others get an error. */
   #replace(thread: ProgramThread, { calls, cause }: ThreadEnd): void {
     const at = this.#threads.indexOf(thread)
     if (at >= 0) this.#threads.splice(at, 1)
@@ -266,14 +266,16 @@ function requestFields(requestId: string | undefined): Record<string, string> {
   return requestId === undefined ? {} : { request_id: requestId }
 }
 
-/** Whether a call leaves no trace, so that it can run once more. A call that was running may be what ended the thread. */
+/**
+ * True if a call left no trace, so that it can run again. A running call may have caused the end of the thread.
+ */
 function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boolean {
   if (state === STATE.POSTED) return true
   if (hadEffects) return false
   return state === STATE.HELD || (state === STATE.DONE && kind === 'query')
 }
 
-/** Outcome of a call, for its caller; `isCommitted` is null when unknown. */
+/** Outcome of a lost call, for its caller; `isCommitted` is null if unknown. */
 function fateOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
   if (state === STATE.COMMITTING) return { isCommitted: null, text: 'whether it was done is not known' }
   if (state !== STATE.RUNNING && state !== STATE.HELD)

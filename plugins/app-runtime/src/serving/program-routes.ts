@@ -8,7 +8,7 @@ import type { ProgramPool } from './program-pool.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Routes of the functions of a program. `lookups` answers what it can, and the pool the rest. */
+/** Routes of the functions of a program. `lookups` answers what it can, the pool everything else. */
 export function programRoutes(
   endpoints: readonly Endpoint[],
   pool: Pick<ProgramPool, 'call'>,
@@ -34,12 +34,12 @@ function answer(exchange: HttpExchange, status: number, body: string): void {
   exchange.send(status, JSON_TYPE, text, status === 503 && mayRepeat(body) ? LATER : undefined)
 }
 
-/** `body`: a JSON object with a field at least. */
+/** `body`: a JSON object with at least one field. */
 function withRequestId(body: string, requestId: string): string {
   return `${body.slice(0, -1)},"request_id":${JSON.stringify(requestId)}}`
 }
 
-/** A busy answer may be retried; a workflow that takes longer than its caller waits goes on, and would run twice. */
+/** A busy answer may be retried, but a workflow that outlasts its caller continues, and would run twice. */
 function mayRepeat(body: string): boolean {
   return (JSON.parse(body) as { readonly code?: unknown }).code !== 'RUN_WORKFLOW_PENDING'
 }
@@ -58,14 +58,14 @@ function handlerOf(endpoint: HttpEndpoint, call: Make): HttpHandlerRoute['handle
 
 const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
-/** Clients that do not say what they send are taken at the word of what they send. */
+/** A body without a content type is treated as JSON. */
 function withJson(exchange: HttpExchange, take: (text: string) => void): void {
   const type = exchange.request.headers['content-type']
   if (type === undefined || type === 'application/json' || JSON_MEDIA_TYPE.test(type)) {
     withText(exchange, take)
     return
   }
-  // Read first, since a client that is still writing would see a reset in place of the answer.
+  // Read first: a client that is still writing would see a reset instead of the answer.
   exchange.body(bytes => {
     if (bytes.length === 0) {
       take('')
@@ -83,7 +83,7 @@ function withText(exchange: HttpExchange, take: (text: string) => void): void {
   })
 }
 
-/** The token of the service itself is not for programs. */
+/** Programs do not see the service's own token. */
 const WITHHELD: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization'])
 
 function routeInput({ params, query, request }: HttpExchange, body: string): string {

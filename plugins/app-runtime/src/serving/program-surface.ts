@@ -27,13 +27,13 @@ export interface SurfaceParts {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly pool: ProgramPool
-  /** null where no query is plain enough. */
+  /** null if no query is a simple lookup. */
   readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
 }
 
-/** Contributes all that others see of a program: its listener with its routes, descriptions and files, and its tools. */
+/** Contributes the public parts of a program: its listener with routes, descriptions and files, and its tools. */
 export function contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live }: SurfaceParts): void {
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
@@ -92,7 +92,7 @@ function documents(
 ): HttpFallback {
   const { ssr_dev_url: pages = null, public_directory } = config
   const folder = resolve(dirname(path), public_directory)
-  // An author of pages who sees none has most likely not built them.
+  // A developer who sees no pages has probably not built them.
   const hint =
     components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes what makes its pages`
   return documentFallback({ folder, pages, log, routes, hint })

@@ -7,10 +7,10 @@ import type { LoadingThread } from './loading-thread.ts'
 import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Answered } from './program-pool.ts'
 
-/** Calls that are handed to a thread at a time: more would only wait there. */
+/** Maximum calls sent to a thread: more would only wait there. */
 const MAX_PENDING = 128
 
-/** Lines that were taken by the log at which a program that waits goes on. */
+/** Number of acknowledged log lines at which a waiting program continues. */
 const RESUME_AT = 500
 
 export interface PendingCall {
@@ -24,33 +24,33 @@ export interface PendingCall {
 
 export interface ThreadParts {
   readonly loading: LoadingThread
-  /** For the bridge; the signal is aborted when the thread has ended. */
+  /** Handles requests of the bridge; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
   readonly report: (error: unknown, kind: string) => void
 }
 
-/** A call whose answer the thread did not send. */
+/** A call without an answer from its thread. */
 export interface LostCall {
   readonly call: PendingCall
   /** Its state when the thread ended, of {@link STATE}. */
   readonly state: number
-  /** Whether it acted outside of the database, which no rollback undoes. */
+  /** True if it had an effect outside the database, which no rollback undoes. */
   readonly hadEffects: boolean
 }
 
-/** Remains of an ended thread. */
+/** Report about an ended thread. */
 export interface ThreadEnd {
   readonly cause: SvcError
   readonly calls: readonly LostCall[]
 }
 
 export interface ThreadListener {
-  /** Once, unless it was ended on purpose. */
+  /** Called once, unless the thread was ended on purpose. */
   ended(end: ThreadEnd): void
   answered(): void
   failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
-  /** A run or a message is due. */
+  /** A run or a message became due. */
   due(): void
   /** A step of a run completed. */
   stepped(step: WorkflowStep): void
@@ -58,7 +58,7 @@ export interface ThreadListener {
 
 /** The main thread's view of a thread with a program. */
 export class ProgramThread {
-  /** Throws what keeps the program from being loaded. */
+  /** Throws if the program cannot be loaded. */
   readonly loaded: Promise<void>
   readonly #worker: ProgramWorker
   readonly #listener: ThreadListener
@@ -104,7 +104,7 @@ export class ProgramThread {
     })
   }
 
-  /** Calls without an answer. */
+  /** Unanswered calls. */
   get pending(): number {
     return this.#pending
   }
@@ -113,17 +113,17 @@ export class ProgramThread {
     return this.#pending >= MAX_PENDING || this.#free.length === 0
   }
 
-  /** Whether it has been at one call for a while. */
+  /** True if it has run one call for a while. */
   get isStuck(): boolean {
     return this.#isStuck
   }
 
-  /** Microseconds that what it was given will take, by what such calls have taken so far. */
+  /** Expected microseconds for its queued calls, from measurements. */
   get backlog(): number {
     return this.#backlog
   }
 
-  /** Takes a call, to be sent with {@link send}. False when it has too many. */
+  /** Accepts a call, to be sent with {@link send}. False if it has too many. */
   give(call: PendingCall): boolean {
     if (this.isFull || this.#isOver) return false
     if (this.#pending === 0) this.#turnsSince = performance.now()
@@ -142,7 +142,7 @@ export class ProgramThread {
     this.#outgoing = []
   }
 
-  /** Milliseconds for which it has been at one call, as far as the looks at it can tell; 0 when it went on since the last. */
+  /** Milliseconds spent in the current call, as far as the checks show; 0 after progress since the last one. */
   stuckFor(): number {
     const turns = Atomics.load(this.#progress, PROGRESS.TURNS)
     const now = performance.now()
@@ -153,7 +153,7 @@ export class ProgramThread {
     return 0
   }
 
-  /** Current call; null between two calls. */
+  /** Current call; null if idle. */
   get running(): PendingCall | null {
     const slot = this.#calls.findIndex((call, slot) => {
       if (call === null) return false
@@ -167,7 +167,7 @@ export class ProgramThread {
     return this.#calls.some(call => call !== null && isMeant(call))
   }
 
-  /** Calls that have not begun, and now do not. */
+  /** Calls that have not started, and are now withdrawn. */
   takeBack(isWanted: (call: PendingCall) => boolean): PendingCall[] {
     const taken: PendingCall[] = []
     for (let slot = 0; slot < SLOTS; slot++) {
@@ -175,7 +175,7 @@ export class ProgramThread {
       if (call === null || !isWanted(call)) continue
       const { POSTED, TAKEN_BACK } = STATE
       if (Atomics.compareExchange(this.#progress, slot, POSTED, TAKEN_BACK) !== POSTED) continue
-      // The thread still has a message that names the slot; until it has seen that, the slot is not given again.
+      // A message to the thread still names the slot; the slot is reused only after the thread has seen it.
       this.#calls[slot] = null
       this.#pending--
       this.#backlog -= this.#costOf(call)
@@ -184,14 +184,14 @@ export class ProgramThread {
     return taken
   }
 
-  /** Ends the thread and whatever it does. */
+  /** Ends the thread, whatever it does. */
   kill(cause: SvcError): void {
     if (this.#cause !== null) return
     this.#cause = cause
     void this.#worker.end()
   }
 
-  /** Ends a thread that has nothing to do. */
+  /** Ends an idle thread. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#bridge.abort()
@@ -211,7 +211,7 @@ export class ProgramThread {
       this.#free.push(slot)
       if (call === null) continue
       this.#pending--
-      // The cost of calls is measured again all the time, so that a running sum would drift.
+      // Call costs are measured continuously, so a running sum would drift.
       this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
       call.answer(answers[at + 1] as number, answers[at + 2] as string)
     }

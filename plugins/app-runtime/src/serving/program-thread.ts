@@ -20,20 +20,20 @@ import {
   type ToThread
 } from './messages.ts'
 
-/** A call that took less may share a message with others. */
+/** Faster calls may share an answer message with others. */
 const QUICK_MICROSECONDS = 500
 
-/** Elements of a flat list that make one call. */
+/** Elements per call in the flat list. */
 const CALL = 3
 
-/** Writers that are committed together, at most, and what they may take each. */
+/** Maximum writers in a group commit, and the maximum time of each. */
 const MAX_GROUP = 64
 const TOGETHER_MICROSECONDS = 5_000
 
-/** How much one call changes what calls of its endpoint are thought to take. */
+/** Weight of one call in the cost estimate of its endpoint. */
 const WEIGHT = 0.2
 
-/** A program, loaded into this thread. */
+/** A program loaded in this thread. */
 class LoadedProgram {
   readonly #port: MessagePort
   readonly #runners: readonly (EndpointRunner | DurableRunner)[]
@@ -63,7 +63,7 @@ class LoadedProgram {
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
     const report = (message: FromThread): void => {
-      // Due work can be read only after the commit.
+      // Due work is visible only after the commit.
       const isDue = 'kind' in message && message.kind === 'due'
       if (isDue && this.#database?.connection.inTransaction === true) this.#isDue = true
       else port.postMessage(message)
@@ -101,7 +101,7 @@ class LoadedProgram {
     this.#send()
   }
 
-  /** Where writers end that follow each other from here, and are quick as far as is known. */
+  /** End of the run of consecutive, fast writers from here. */
   #endOfWriters(calls: Calls, from: number): number {
     let at = from
     for (; at < calls.length && at < from + CALL * MAX_GROUP; at += CALL) {
@@ -112,7 +112,7 @@ class LoadedProgram {
     return at
   }
 
-  /** False for a call that waited behind a long one, and was given to another thread. */
+  /** False for a call that was moved to another thread. */
   #begin(slot: number): boolean {
     const { POSTED, RUNNING } = STATE
     this.#slot = slot
@@ -126,7 +126,7 @@ class LoadedProgram {
   #alone(calls: Calls, at: number): void {
     const endpoint = calls[at + 1] as number
     const cost = this.#costs[endpoint] ?? 0
-    // The answer of a quick call must not wait for a long call after it.
+    // The answer of a fast call must not wait for the next, long call.
     if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
     const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
     this.#end(this.#slot, endpoint, answer)
@@ -134,8 +134,8 @@ class LoadedProgram {
   }
 
   /**
-   * Transactions that wait for each other are committed at once, since the disk takes as long for one as for many. None is
-   * answered before all are there.
+   * Waiting transactions are committed together, since a disk sync takes the same time for one and many. They
+   * are answered only after the commit.
    */
   #groupCommit(calls: Calls, from: number, end: number): void {
     const held: { readonly slot: number; readonly endpoint: number; answer: Answer }[] = []
@@ -204,7 +204,7 @@ function rehearse({ program, limits, database }: Rehearsal): void {
       costs: int(1)
     }).close()
   } catch {
-    // An error appears again, and is reported, when it counts.
+    // The error occurs again, and is reported then.
   } finally {
     port1.close()
   }
@@ -232,12 +232,12 @@ if (port !== null) {
   })
 }
 
-/** Calls that have arrived meanwhile are taken along. */
+/** Includes calls that arrived meanwhile. */
 function withWaiting(calls: Calls, port: MessagePort): Calls {
   const all = [calls]
   for (;;) {
     const next = receiveMessageOnPort(port) as { readonly message: Calls } | undefined
-    // A thread is loaded once, before it is called.
+    // A thread loads a program before its first call.
     if (next === undefined) return all.length === 1 ? calls : all.flat()
     all.push(next.message)
   }

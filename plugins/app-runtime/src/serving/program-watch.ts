@@ -3,32 +3,32 @@ import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
 import type { LoadingThread } from './loading-thread.ts'
 
-/** Milliseconds after which a file is read that was just written: some write it in several steps. */
+/** Delay before a saved file is read, in milliseconds: some editors write in several steps. */
 const SETTLE_MS = 4
 /**
- * Delay of the second read: the watcher reports no event within 50 ms of the last one. An empty file, which is
- * most often one that is being written, is believed only then.
+ * Delay of the second read: the watcher reports no event within 50 ms of the last one. An empty file is usually being
+ * written, so it is accepted only then.
  */
 const ONCE_MORE_MS = 75
 
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
-  /** Which loads it already; null where none was there to do so. */
+  /** Starts loading it; null without a listener. */
   readonly thread: LoadingThread | null
 }
 
 type Listener = (text: string) => Promise<void>
 
 /**
- * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. Who began last to
- * listen, and reports one text at a time: of several saved in the meantime, only the last.
+ * Watches the file of a program. It outlives a reload of the plugin, so that no change is missed. The last
+ * listener receives one text at a time: of several saved meanwhile, only the last.
  */
 export class ProgramWatch {
   readonly path: string
-  /** Compiled already, for the next server. */
+  /** Compiled for the next server. */
   saved: SavedProgram | null = null
-  /** Whether a program of this file has been served since it is watched. */
+  /** True if a program of this file was served since the watch began. */
   isServed = false
   readonly #watcher: FSWatcher
   readonly #listeners: Listener[] = []
@@ -36,7 +36,7 @@ export class ProgramWatch {
   #text: string | null = null
   #isForgotten = false
   #isTelling = false
-  /** Saved while another text is dealt with. */
+  /** Saved while another text is handled. */
   #next: string | null = null
 
   constructor(path: string) {
@@ -47,7 +47,7 @@ export class ProgramWatch {
     this.#watcher.on('error', () => undefined)
   }
 
-  /** `text` is the served one: other texts are reported. Returns a function that stops it. */
+  /** `text` is the served one: other texts are reported. Returns a function that ends the watch. */
   listen(text: string, listener: Listener): () => void {
     this.#text = text
     this.#listeners.push(listener)
@@ -56,7 +56,7 @@ export class ProgramWatch {
     }
   }
 
-  /** Has what was saved told again when it is saved once more as it is: it may be right by then. */
+  /** Reports an unchanged text again at the next save: the cause of its error may be gone. */
   forget(): void {
     this.#isForgotten = true
   }
@@ -88,7 +88,7 @@ export class ProgramWatch {
       if (!isSettled && (await stat(this.path)).size !== bytes.length) return
       text = bytes.toString('utf8')
     } catch {
-      // It was taken away, perhaps to be put back; what is served goes on.
+      // The file was removed, perhaps temporarily; the served program continues.
       return
     }
     if (text.trim() !== '' || isSettled) await this.#tell(text)

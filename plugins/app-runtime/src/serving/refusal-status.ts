@@ -1,6 +1,6 @@
 import { Tagged, type Value } from '../interpreter/value.ts'
 
-/** By the names that RFC 9110 and RFC 6585 give them. */
+/** Named as in RFC 9110 and RFC 6585. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['BadRequest', 400],
   ['Unauthorized', 401],
@@ -19,8 +19,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * The status of an answer that is an Error: that of HTTP whose name the alternative has that is in it, and 500 for every
- * other one.
+ * Status of an Error answer: the HTTP status with the name of its variant, otherwise 500.
  */
 export function refusalStatus(reason: Value): number {
   return (reason instanceof Tagged ? STATUSES.get(reason.tag) : undefined) ?? 500

@@ -11,7 +11,7 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
   }
   const found = (text: string | null | undefined): Value => (text === null || text === undefined ? NONE : some(text))
   return new Opaque('Request', {
-    /** The body as JSON; what is no JSON ends the program. */
+    /** The body as JSON; invalid JSON ends the program. */
     json: () => {
       try {
         return new Json(parseJson(body), true)

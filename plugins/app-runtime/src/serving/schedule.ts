@@ -8,8 +8,8 @@ import type { ProgramPool } from './program-pool.ts'
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Calls functions with `@scheduled` at their interval, counted from the beginning of one call to that of the next. One that
- * still runs is not called again meanwhile, and none is called by who is about to end. Errors are in the log, where the pool puts them.
+ * Calls `@scheduled` functions at their interval, measured from start to start. A
+ * running function is skipped, and none is started during shutdown. The pool logs their errors.
  */
 export function runSchedule(
   ctx: Pick<PluginContext, 'background' | 'log'>,

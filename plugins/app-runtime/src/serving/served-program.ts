@@ -37,7 +37,7 @@ import { showInBrowser } from './show-in-browser.ts'
 import { ThreadSupply } from './thread-supply.ts'
 import { runVite } from './vite.ts'
 
-/** Threads that wait for a file, for the network or for the clock do no harm to others while there are some more. */
+/** Threads that wait for files, the network or the clock do not block others while more are allowed. */
 const MIN_THREADS = 4
 
 export interface ServingParts {
@@ -49,8 +49,8 @@ export interface ServingParts {
 }
 
 /**
- * Serves the program that the settings name: compiles it, loads it into a thread, and contributes its routes. Throws
- * `RUN_PROGRAM_INVALID` when it has errors.
+ * Serves the configured program: compiles it, loads it into a thread, and contributes its routes. Throws
+ * `RUN_PROGRAM_INVALID` if it has errors.
  */
 export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
   const { ctx, compiler } = parts
@@ -70,9 +70,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const ownThread = database?.thread ?? null
   const threads = config.threads ?? Math.max(MIN_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
-  // Disposed behind the threads.
+  // Disposed after the threads.
   ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
-  // While the thread loads the program. Most changes of a program leave its tables as they are.
+  // Runs while the thread loads the program. Most changes of a program do not affect its tables.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const services = openServices(parts.services)
   ctx.effect(`what ${file} has of other plugins`, () => services.close())
@@ -96,14 +96,14 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       ...(ownThread === null ? {} : processAnswers(ownThread, limits.bytes, signal))
     })
   })
-  // Databases in the main thread have nothing that a thread could try.
+  // Databases in the main thread offer nothing that a thread could test.
   supply.prepare({ program, limits, database: database?.thread === null ? null : database })
   ctx.effect(`threads of ${file}`, () => pool.close())
   ctx.health(`threads of ${file}`, () => {
     return pool.size > 0 ? { status: 'ok' } : { status: 'failed', detail: `${file} has no thread; the log says why` }
   })
   if (!(await isAsWanted)) {
-    // Last, since the program from before goes on with the new tables.
+    // Last, since the predecessor continues with the new tables.
     const { notes, plan } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
     if (plan.statements.length > 0)
@@ -130,19 +130,19 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
 }
 
-/** Whether nothing is to be done about the tables, nor to be said about them. */
+/** True if the tables need neither changes nor warnings. */
 async function hasTables(store: DatabaseStore, program: Program, projectRoot: string): Promise<boolean> {
   try {
     const plan = await compareSchema(store, program, { projectRoot })
     const { durable } = await store.capabilities()
     return durable && plan.statements.length === 0 && plan.notes.length === 0 && levelOf(plan) === null
   } catch {
-    // Creating the tables meets the same error, and reports it.
+    // The migration gets the same error, and reports it.
     return false
   }
 }
 
-/** Queries of the program by their names, for listeners that want results again after changes. */
+/** Queries of the program by name, for listeners that want new results after changes. */
 function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery {
   return (name, query) =>
     pool.ask(
@@ -163,7 +163,7 @@ export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'
   )
 }
 
-/** null when it is not watched, or could not be reloaded. */
+/** null if it is not watched, or could not be reloaded. */
 async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise<ProgramWatch | null> {
   if (!ctx.config.watch || admin === undefined) return null
   return ctx.keep(
@@ -174,8 +174,8 @@ async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise
 }
 
 /**
- * The program of a file. null for one with errors that is watched: it is served when they are corrected, unless one is
- * served already, whose place it would take.
+ * The program of a file. null for a watched one with errors: it is served when corrected, unless a predecessor already
+ * serves.
  */
 async function firstProgram(parts: ServingParts, path: string, watch: ProgramWatch | null): Promise<Program | null> {
   const { ctx, compiler } = parts
@@ -202,8 +202,8 @@ async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, progra
 }
 
 /**
- * Has a program that was saved without errors take the place of this one. `begin` has a thread load it, while the plugin is
- * reloaded.
+ * Replaces this program by a saved one without errors. `begin` starts loading it in a thread, during
+ * the reload of the plugin.
  */
 function reloadOnSave(
   { ctx, compiler, admin }: ServingParts,
@@ -232,7 +232,7 @@ function reloadOnSave(
   }
   const listener = (saved: string): Promise<void> =>
     reload(saved).catch((error: unknown) => {
-      // During shutdown the last error is not reported.
+      // During shutdown, the last error is not reported.
       if (isSvcError(error, 'KRN_CLOSED')) return
       watch.forget()
       const reason = errorMessage(error)
@@ -242,7 +242,7 @@ function reloadOnSave(
   ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }
 
-/** Whether a program can ask for the database; only then it is opened. */
+/** True if a program can use the database; only then it is opened. */
 function needsDatabase({ module, text }: Program): boolean {
   const { tables, actors, agents, workflows } = module
   return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)

@@ -4,26 +4,26 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { ProgramWorker } from '../threads/program-worker.ts'
 import type { Rehearsal } from './messages.ts'
 
-/** The script is next to the compiled plugin; threads take no sources. */
+/** The script is next to the compiled plugin; threads cannot load TypeScript. */
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/serving-worker.cjs' : './serving-worker.cjs', import.meta.url)
 )
 
 const STACK_MB = 64
 
-/** Milliseconds after which the next thread is started: until then a program that was just loaded has the processor. */
+/** Delay before the next thread is started, in milliseconds: a program that was just loaded has priority. */
 const PREPARE_MS = 150
 
 type KeepingContext = Pick<PluginContext, 'keep' | 'background'>
 
 /**
- * Idle threads without a program. One waits for the next server: starting it takes longer than all else that a changed
- * program needs before it serves, so it outlives a reload of the plugin.
+ * Idle threads without a program. One waits for the next server: starting a thread takes longer than all other steps of
+ * a reload, so it outlives a reload of the plugin.
  */
 export class ThreadSupply {
   readonly #ctx: KeepingContext
   readonly #heapMb: number
-  /** Identity of threads that cannot replace each other, with their count. */
+  /** Key of interchangeable threads, with their count. */
   readonly #kind: string
   readonly #state: { next: number }
   #waiting: ProgramWorker | null = null
@@ -45,28 +45,28 @@ export class ThreadSupply {
     this.#state = state
   }
 
-  /** The thread that waits, or a new one. */
+  /** The waiting thread, or a new one. */
   async take(): Promise<ProgramWorker> {
     const worker = await this.#hold(this.#state.next++)
-    // One that ended while it waited has no number.
+    // A thread that ended while waiting has no id.
     return worker.threadId === -1 ? this.start() : worker
   }
 
   start(): ProgramWorker {
     return new ProgramWorker(SCRIPT, {
-      // Without the loaders and flags that the process was started with.
+      // Without the loaders and flags of this process.
       execArgv: [],
-      // The program looks at its heap itself, and says where it was; the thread's limit is for what gets past that.
+      // The program checks its heap itself and reports the position; the thread's limit is a backstop.
       resourceLimits: { maxOldGenerationSizeMb: 2 * this.#heapMb + 64, stackSizeMb: STACK_MB }
     })
   }
 
-  /** The thread that waits for who takes the place of this unit; null where none does yet. */
+  /** The thread that waits for this unit's successor; null without one. */
   get waiting(): ProgramWorker | null {
     return this.#waiting?.threadId === -1 ? null : this.#waiting
   }
 
-  /** Keeps a thread for this unit's successor, and lets it warm up in the meantime. */
+  /** Keeps a thread for this unit's successor, and warms it up. */
   prepare(rehearsal: Omit<Rehearsal, 'kind'>): void {
     this.#ctx.background('the next thread', async signal => {
       await new Promise<void>(resolve => {
@@ -88,7 +88,7 @@ export class ThreadSupply {
       `${this.#kind}, ${number}`,
       () => {
         const worker = this.start()
-        // Its next owner listens; until then there is no listener.
+        // Its next owner adds a listener.
         worker.on('error', () => undefined)
         return worker
       },

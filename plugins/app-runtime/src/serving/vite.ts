@@ -5,7 +5,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 
 const VITE_PORT = 3001
 
-/** Runs the Vite of a built project, as long as programs are served; it outlives a reload of the plugin. */
+/** Runs the Vite server of a built project while programs are served; it outlives a reload of the plugin. */
 export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
   const { log } = ctx
   const script = join(folder, 'node_modules', 'vite', 'bin', 'vite.js')

@@ -2,15 +2,15 @@ import type { HirType, HirTypeDeclaration, Program } from '@svc/contracts'
 import { Decimal } from '../interpreter/decimal.ts'
 import { error, Float, NONE, ok, some, Tagged, Tuple, type Value } from '../interpreter/value.ts'
 
-/** Values in which mistakes are found more often than in others. */
+/** Edge cases, in which bugs are more likely. */
 const EDGES = [0, 1, -1, 2 ** 31 - 1, -(2 ** 31), Number.MAX_SAFE_INTEGER, (1n << 63n) - 1n, -(1n << 63n)] as const
 
 const CHARACTERS = ['a', 'b', 'Z', '0', ' ', '_', '"', '\\', '\n', "'", 'é', '漢', '😀', ';', '<']
 
-/** How deep types of the program that hold themselves are followed. */
+/** Maximum depth of recursive types. */
 const MAX_DEPTH = 4
 
-/** Makes values of the types of the language. */
+/** Generates values of the language's types. */
 export class Generator {
   readonly #types: ReadonlyMap<string, HirTypeDeclaration>
   readonly #chance: () => number
@@ -20,7 +20,7 @@ export class Generator {
     this.#chance = chance
   }
 
-  /** Whether there are values of a type. A parameter without a type has ints. */
+  /** True if values of a type can be generated. A parameter without a type gets ints. */
   knows(type: HirType | null, depth = 0): boolean {
     if (type === null || typeof type === 'string' || depth > MAX_DEPTH) return true
     if ('Tuple' in type) return type.Tuple.every(item => this.knows(item, depth + 1))
@@ -37,7 +37,7 @@ export class Generator {
     return [...fields, ...variants.flatMap(variant => variant.fields)].every(([, each]) => this.knows(each, depth + 1))
   }
 
-  /** `size` is about how long lists and texts become, and how far ints are from zero. */
+  /** `size` controls the length of lists and texts, and the magnitude of ints. */
   value(type: HirType | null, size: number, depth = 0): Value {
     if (type === null) return this.#int(size)
     if (type === 'Unit') return null

@@ -16,7 +16,7 @@ export interface TestResult {
   readonly kind: 'test' | 'forall'
   readonly ok: boolean
   readonly milliseconds: number
-  /** Values that it was run with: 1 for a test. */
+  /** Number of tried values: 1 for a test. */
   readonly runs: number
   readonly failure: TestFailure | null
 }
@@ -25,7 +25,7 @@ export interface TestFailure {
   readonly code: string
   readonly message: string
   readonly calls: readonly string[]
-  /** `name = value` of the simplest values that were found to fail. */
+  /** `name = value` of the simplest failing values. */
   readonly inputs: readonly string[]
 }
 
@@ -33,18 +33,18 @@ export interface TestOptions {
   readonly names: readonly string[]
   readonly iterations: number
   readonly seed: number
-  /** Of each run. */
+  /** Limits of each run. */
   readonly limits: Limits
-  /** Changes of a run are undone. */
+  /** Rolls back the changes of a run. */
   readonly database: ProgramDatabase | null
-  /** Called where the time limit of the thread starts again. */
+  /** Called when the thread's time limit restarts. */
   readonly begin: () => void
 }
 
-/** Tries at simpler values after a failure. */
+/** Maximum shrinking attempts after a failure. */
 const MAX_SIMPLER = 200
 
-/** Runs tests one after the other and reports each. A failed one does not stop the others. */
+/** Runs tests in order and reports each. A failed one does not stop the others. */
 export function runTests(
   interpreter: Interpreter,
   program: Program,
@@ -70,7 +70,7 @@ function attempted(
   { limits, database, begin }: Pick<TestOptions, 'limits' | 'database' | 'begin'>
 ): TestFailure | null {
   let failure: TestFailure | null = null
-  // Within the transaction, which takes what it is thrown for a failure of the database.
+  // Inside the transaction, which treats a thrown error as a database failure.
   const run = (): void => {
     begin()
     try {
@@ -78,7 +78,7 @@ function attempted(
     } catch (error) {
       failure = failureOf(error)
     } finally {
-      // Undoing its changes takes none of its time.
+      // The rollback does not count against its time limit.
       begin()
     }
   }
@@ -91,7 +91,7 @@ function attempted(
   return failure
 }
 
-/** Throws what is no failure of a program. */
+/** Rethrows errors that are no program failures. */
 function failureOf(error: unknown): TestFailure {
   if (!isSvcError(error) && !(error instanceof Failure)) throw error
   const { calls = [] } = (isSvcError(error) ? (error.data ?? {}) : {}) as { readonly calls?: readonly string[] }

@@ -1,6 +1,6 @@
 import { Float, isList, NONE, Tagged, Tuple, type Value } from '../interpreter/value.ts'
 
-/** Values of the same type that are simpler, the simplest first; of the simplest value none. */
+/** Simpler values of the same type, simplest first; none for the simplest value. */
 export function simpler(value: Value): Value[] {
   if (typeof value === 'number') {
     if (value === 0) return []

@@ -2,18 +2,18 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { defined, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
-/** How what is synchronous in a thread gets something from the main thread. */
+/** Synchronous requests of a thread to the main thread. */
 export interface Bridge {
   /**
-   * Holds the thread until the main thread has answered. The payload is copied. Throws what the answer threw, with its
-   * code, message, hint and data, and `RUN_TIME_LIMIT` when `milliseconds` have passed without an answer.
+   * Blocks the thread until the main thread has answered. The payload is copied. Throws the error of the answer, with
+   * its code, message, hint and data, and `RUN_TIME_LIMIT` after `milliseconds` without an answer.
    */
   ask(kind: string, payload: unknown, milliseconds?: number): unknown
 }
 
 /** Sender of a request to the main thread. */
 export interface BridgeCall {
-  /** Aborted when the thread no longer waits: it ended, or its time was over. */
+  /** Aborted when the thread no longer waits: it ended, or its time was up. */
   readonly signal: AbortSignal
 }
 
@@ -69,8 +69,8 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
 }
 
 /**
- * The main thread's side: answers until the signal is aborted or the thread has ended. Several questions of one thread never
- * come at once. An error without a code reaches the thread as `RUN_HOST_FAILED`, and `report` receives it whole.
+ * The main thread's side: answers until the signal is aborted or the thread has ended. One thread never sends
+ * concurrent requests. An error without a code reaches the thread as `RUN_HOST_FAILED`; `report` receives the original.
  */
 export function answerBridge(
   { port, answered }: BridgeEnd,
@@ -101,7 +101,7 @@ export function answerBridge(
     try {
       send(sent)
     } catch (error) {
-      // An answer that cannot be copied must not leave the thread waiting.
+      // If an answer cannot be cloned, the thread must still get a reply.
       report(error, kind)
       send({ id, ok: false, error: sentError(error, kind) })
     }
@@ -118,7 +118,7 @@ export function answerBridge(
     running?.abort.abort()
     signal.removeEventListener('abort', end)
   })
-  // A thread that is idle holds nothing up.
+  // An idle thread must not keep the process alive.
   port.unref()
   if (signal.aborted) end()
   else signal.addEventListener('abort', end, { once: true })

@@ -3,13 +3,13 @@ import { isSvcError } from '@svc/plugin-sdk'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
-/** Request of a program's thread. An empty target is the whole page. */
+/** Request of a program's thread. An empty target means the whole page. */
 export interface BrowserQuestion {
   readonly page: BrowserPageId
   readonly target: string
 }
 
-/** Pages that one program has opened. It cannot use those of others, and they are closed with it. */
+/** Pages opened by one program. It cannot use the pages of others, and its pages are closed with it. */
 export class BrowserPages {
   readonly #browser: Provided<BrowserAutomation>
   readonly #opened = new Map<BrowserPageId, BrowserAutomation>()
@@ -19,7 +19,7 @@ export class BrowserPages {
     this.#browser = browser
   }
 
-  /** Questions of the threads of the program, by kind. */
+  /** Request handlers for the program's threads, by kind. */
   readonly answers: BridgeAnswers = {
     'browser.open': (asked: { url: string; headless: boolean }, call: BridgeCall) =>
       wanted(call, () => this.#open(asked, call)),
@@ -48,14 +48,14 @@ export class BrowserPages {
     this.#isClosed = true
     const opened = [...this.#opened]
     this.#opened.clear()
-    // One that was idle for too long is closed already.
+    // A page that was idle too long is closed already.
     await Promise.allSettled(opened.map(([page, browser]) => browser.close(page)))
   }
 
   async #open({ url, headless }: { url: string; headless: boolean }, { signal }: BridgeCall): Promise<BrowserPageId> {
     const browser = await this.#browser()
     const page = await browser.open(url, { headless, signal })
-    // The program ended while it was opened.
+    // The program ended during the opening.
     if (this.#isClosed) await browser.close(page)
     else this.#opened.set(page, browser)
     return page
@@ -68,7 +68,7 @@ export class BrowserPages {
   }
 }
 
-/** Result of a request. A cancelled one is no failure of this process. */
+/** Result of a request. A cancelled request is no failure of this process. */
 async function wanted<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
   try {
     return await ask()

@@ -15,7 +15,7 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/** Bytes of an answer that are read. */
+/** Maximum bytes of an answer. */
 const MAX_BYTES = 32 * 2 ** 20
 
 /** Makes requests on behalf of programs. Answers `http.request`, and throws `RUN_HTTP_FAILED`. */
@@ -49,7 +49,7 @@ async function textOf(response: Response, url: string): Promise<string> {
   return Buffer.concat(chunks, length).toString('utf8')
 }
 
-/** Without what may be a secret: user, password and query of the address. */
+/** The URL without user, password and query, which may be secret. */
 function failed(url: string, reason: string): Error {
   const shown = URL.canParse(url) ? new URL(url) : null
   const address = shown === null ? url.split('?', 1)[0] : `${shown.protocol}//${shown.host}${shown.pathname}`

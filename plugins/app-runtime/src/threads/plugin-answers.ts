@@ -2,11 +2,11 @@ import type { SkillsGateway, SpeechRecogniser } from '@svc/contracts'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
-/** Plugin functions for programs that take one request. */
+/** Plugin functions for programs, each with one request. */
 export interface AnsweringPlugins {
   readonly speech: Provided<SpeechRecogniser>
   readonly skills: Provided<SkillsGateway>
-  /** Effect of a tool on the world: `read_only`, `write`, `destructive`, or `unknown`. */
+  /** Effect of a tool: `read_only`, `write`, `destructive`, or `unknown`. */
   readonly mutationKind: (tool: string) => string
 }
 

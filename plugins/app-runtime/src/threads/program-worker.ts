@@ -1,20 +1,20 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { NativeGuard } from '@svc/contracts'
 
-/** Data of a thread in addition to its own. */
+/** Additional data of a thread. */
 export interface GuardedData {
   readonly nativeGuard: SharedArrayBuffer
 }
 
-/** Milliseconds that one call of a database may go on in a thread that is ended. */
+/** Time limit for a database call in a thread that is being ended, in milliseconds. */
 const LEAVE_MS = 10_000
 
-/** Milliseconds between two looks at a thread that was left behind. */
+/** Interval for checking an abandoned thread, in milliseconds. */
 const LOOK_MS = 1_000
 
 /**
- * A thread that uses databases, and can be ended at any point. It emits `left` when it is left behind; see
- * {@link ProgramWorker.end}.
+ * A thread that uses databases, and can be ended at any point. It emits `left` when it is abandoned; see {@link
+ * ProgramWorker.end}.
  */
 export class ProgramWorker extends Worker {
   readonly #guard: NativeGuard
@@ -28,15 +28,15 @@ export class ProgramWorker extends Worker {
   }
 
   /**
-   * Ends it safely: its work is over at once, except for one call of a database. When that takes longer
-   * than `milliseconds`, it is left behind: it is ended when that call is over, and keeps nothing waiting.
+   * Ends it safely: its work stops at once, except for one database call. After `milliseconds` it is abandoned:
+   * it ends when that call returns, and keeps nothing waiting.
    */
   async end(milliseconds = LEAVE_MS): Promise<void> {
     if (await this.#guard.stop(() => this.#isOver, milliseconds)) await this.terminate()
     else this.#leave()
   }
 
-  // A thread that is over has no number any more.
+  // An ended thread has no id.
   get #isOver(): boolean {
     return this.threadId === -1
   }

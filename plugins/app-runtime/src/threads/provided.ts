@@ -2,12 +2,15 @@ import type { KernelAdmin } from '@svc/contracts'
 import type { Ref, Service } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
-/** A service of another plugin, looked up when a program asks for it. Throws `RUN_UNSUPPORTED`, with what it lacks. */
+/**
+ * A service of another plugin, looked up on each request of a program. Throws `RUN_UNSUPPORTED` with the missing
+ * service.
+ */
 export type Provided<A> = () => Promise<A>
 
 /**
- * A service that programs have by a name of their standard library. A process that was started with few plugins, such as for one
- * command, activates the one that has it.
+ * A service with a name in the standard library. A process with few plugins, such as for a single
+ * command, activates its provider on demand.
  */
 export function provided<A>(
   name: string,

@@ -2,9 +2,9 @@ import type { Value } from '../interpreter/value.ts'
 
 /** Reads and writes the values of one type. Both throw a `Mismatch`. */
 export interface Codec {
-  /** The type, as people write it. */
+  /** The type, as shown to users. */
   readonly name: string
-  /** Whether a member of an object may be left out; it then is what `decode` makes of undefined. */
+  /** True if a member of an object may be omitted; `decode` of undefined then is its value. */
   readonly isOptional: boolean
   decode(json: unknown): Value
   /** Input of `printJson`: JSON with bigints. */

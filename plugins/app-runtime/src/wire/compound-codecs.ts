@@ -35,7 +35,7 @@ function parts<A, B>(list: readonly A[], convert: (each: A) => B): B[] {
   }
 }
 
-/** Absent and null are None. */
+/** Missing and null mean None. */
 export function optionCodec(item: Codec): Codec {
   return {
     name: `Option[${item.name}]`,
@@ -50,7 +50,7 @@ export function optionCodec(item: Codec): Codec {
   }
 }
 
-/** A Result inside of a value; the Result of a function is taken apart by its caller. */
+/** A nested Result; the caller of a function handles the function's own Result. */
 export function resultCodec(item: Codec, failure: Codec): Codec {
   const name = `Result[${item.name}]`
   return {
@@ -98,7 +98,7 @@ export function tupleCodec(items: readonly Codec[]): Codec {
   }
 }
 
-/** A record with members of one type, whatever their names are. */
+/** A record with arbitrary names and members of one type. */
 export function mapCodec(key: Codec, item: Codec): Codec {
   const name = `Map[${key.name}, ${item.name}]`
   return {
@@ -123,7 +123,7 @@ export function mapCodec(key: Codec, item: Codec): Codec {
   }
 }
 
-/** An object without a prototype, so that no member has a special meaning. */
+/** An object without a prototype, so that no member name is special. */
 export function written(
   record: ReadonlyMap<string, Value>,
   codecOf: (member: string) => Codec

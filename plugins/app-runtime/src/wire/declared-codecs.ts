@@ -7,16 +7,16 @@ import { wrong } from './plain-codecs.ts'
 export interface Member {
   readonly name: string
   readonly codec: Codec
-  /** Default value; null for a required one, unless its codec says otherwise. */
+  /** Default value; null if required, unless its codec says otherwise. */
   readonly fallback: (() => Value) | null
 }
 
 export interface RecordOptions {
-  /** Whether values may lack members: rows of a query that selects some columns. */
+  /** True if values may lack members: rows of a query that selects some columns. */
   readonly isPartial: boolean
 }
 
-/** A record whose members are declared. What a value has beyond them is not written. */
+/** A record with declared members. Undeclared members of a value are not written. */
 export function recordCodec(name: string, members: () => readonly Member[], { isPartial }: RecordOptions): Codec {
   let known: readonly Member[] | null = null
   let names: ReadonlySet<string> = new Set()
@@ -58,7 +58,7 @@ export interface Variant {
   readonly members: readonly Member[]
 }
 
-/** One of several constructors: `{"_tag": "Circle", "radius": 1}`. */
+/** A variant: `{"_tag": "Circle", "radius": 1}`. */
 export function choiceCodec(name: string, variants: () => readonly Variant[]): Codec {
   let known: ReadonlyMap<string, Variant> | null = null
   const declared = (): ReadonlyMap<string, Variant> => {

@@ -1,14 +1,14 @@
 import { isSafeNumber, parse, stringify } from 'lossless-json'
 
-/** So many digits in a row may be a whole number that is not exact as a number. */
+/** This many digits in a row may be an integer that is not exact as a number. */
 const LARGE = /\d{16}/
 
-/** Parses a JSON text. Whole numbers beyond 2^53 become bigints. Throws a SyntaxError. */
+/** Parses a JSON text. Integers beyond 2^53 become bigints. Throws a SyntaxError. */
 export function parseJson(text: string): unknown {
   return LARGE.test(text) ? parse(text, undefined, { parseNumber, onDuplicateKey }) : JSON.parse(text)
 }
 
-/** The JSON text of what `parseJson` gives, with the digits of bigints. */
+/** The JSON text of a `parseJson` result, with all digits of bigints. */
 export function printJson(data: unknown): string {
   try {
     return JSON.stringify(data)
@@ -23,7 +23,7 @@ function parseNumber(text: string): unknown {
   return BigInt(text)
 }
 
-/** As JSON.parse has it. */
+/** Same rules as JSON.parse. */
 function onDuplicateKey({ newValue }: { readonly newValue: unknown }): unknown {
   return newValue
 }

@@ -6,17 +6,17 @@ import { Float, isList, isRecord, Json, NONE, Tagged, Tuple, type Value } from '
 import { parseJson, printJson } from './json-text.ts'
 
 /**
- * Values as JSON text, without knowing their types: what is read is the same as what was written, in kind, in digits and in
- * the order of its keys. Texts, booleans, null, lists, and ints below 2^53 are themselves; everything else is an object with
- * one key that begins with `$`. A record is an object where that keeps its keys and their order.
+ * Values as JSON text without type information: reading restores kind, digits and key order exactly. Texts, booleans,
+ * null, lists, and ints below 2^53 are written directly; others as an object with one key that begins with `$`. A
+ * record is an object if that preserves its keys and their order.
  *
- * Throws `RUN_TYPE` for functions and what the host has made, and says where in the value it stands.
+ * Throws `RUN_TYPE` for functions and host objects, with the path in the value.
  */
 export function losslessText(value: Value): string {
   return printJson(written(value, 'the value'))
 }
 
-/** `handle` makes handles of actors. Throws `RUN_TYPE` for a text that {@link losslessText} did not write. */
+/** `handle` creates handles of actors. Throws `RUN_TYPE` for a text that {@link losslessText} did not write. */
 export function losslessValue(text: string, handle: MakeHandle): Value {
   return read(parseJson(text), handle)
 }
@@ -47,7 +47,7 @@ function written(value: Value, path: string): unknown {
 
 function writtenRecord(record: ReadonlyMap<string, Value>, path: string): unknown {
   const entries = Array.from(record, ([key, value]) => [key, written(value, `${path}.${key}`)] as const)
-  // Objects put whole numbers first, and take __proto__ for something else.
+  // Objects reorder integer keys, and treat __proto__ specially.
   const isPlain = entries.every(([key]) => !/^(?:\$|\d|__proto__$)/.test(key))
   return isPlain ? Object.fromEntries(entries) : { $record: entries }
 }

@@ -1,4 +1,4 @@
-/** JSON, or a value, that does not have the type it should have. The path is filled in on the way out. */
+/** JSON or a value of an unexpected type. The path is completed while the error propagates. */
 export class Mismatch extends Error {
   readonly expected: string
   readonly found: string
@@ -27,7 +27,7 @@ export class Mismatch extends Error {
   }
 }
 
-/** Throws without looking at the stack, which says nothing about the JSON. */
+/** Throws without capturing the stack, which does not describe the JSON. */
 export function mismatch(expected: string, found: string): never {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -36,7 +36,7 @@ export function mismatch(expected: string, found: string): never {
   throw error
 }
 
-/** For what a part of something threw: says which part it was. */
+/** Prepends a path segment to a thrown mismatch. */
 export function inPart(thrown: unknown, part: string | number): unknown {
   if (thrown instanceof Mismatch) thrown.path.unshift(part)
   return thrown
@@ -44,7 +44,7 @@ export function inPart(thrown: unknown, part: string | number): unknown {
 
 const MAX_SHOWN = 60
 
-/** How messages show JSON. */
+/** JSON as shown in messages. */
 export function shownJson(json: unknown): string {
   if (json === undefined) return 'nothing'
   if (json === null) return 'null'

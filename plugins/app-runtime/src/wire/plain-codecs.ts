@@ -24,7 +24,7 @@ export const FLOAT: Codec = {
   isOptional: false,
   decode(json) {
     const isNumber = typeof json === 'number' || typeof json === 'bigint'
-    // A number of too many digits reads as an infinite one, which nothing could answer with.
+    // Too large a number is parsed as infinity, which is not valid.
     if (isNumber && Number.isFinite(Number(json))) return new Float(Number(json))
     return mismatch('float', shownJson(json))
   },
@@ -56,7 +56,7 @@ export const BOOL: Codec = {
   encode: value => (typeof value === 'boolean' ? value : wrong('bool', value))
 }
 
-/** A text, since JSON readers make floats of numbers. A whole number is taken, too. */
+/** A text, since JSON parsers read numbers as floats. An integer is accepted, too. */
 export const DEC: Codec = {
   name: 'dec',
   isOptional: false,
@@ -72,11 +72,11 @@ export const UNIT: Codec = {
   name: 'Unit',
   isOptional: true,
   decode: json => (json === null || json === undefined ? null : mismatch('null', shownJson(json))),
-  // Whatever a function ends with that promises nothing is not for its caller.
+  // The result of a function without a result type is not sent to its caller.
   encode: () => null
 }
 
-/** JSON that stays what it is. */
+/** JSON that stays unchanged. */
 export const JSON_VALUE: Codec = {
   name: 'Json',
   isOptional: false,
@@ -84,7 +84,7 @@ export const JSON_VALUE: Codec = {
   encode: value => (value instanceof Json ? value.data : wrong('Json', value))
 }
 
-/** Numbers of a `Json` are as exact as JavaScript has them. */
+/** Numbers of a `Json` have JavaScript's precision. */
 function withoutBigints(json: unknown): unknown {
   if (typeof json === 'bigint') return Number(json)
   if (Array.isArray(json)) return json.map(withoutBigints)
@@ -96,7 +96,7 @@ function isCharacter(value: unknown): value is string {
   return typeof value === 'string' && [...value].length === 1
 }
 
-/** For a value that does not have the type that it is written as. */
+/** For a value of another type than its declared one. */
 export function wrong(expected: string, value: Value): never {
   return mismatch(expected, `${typeName(value)} ${excerpt(value)}`)
 }

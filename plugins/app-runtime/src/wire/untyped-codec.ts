@@ -18,7 +18,7 @@ import { inPart, mismatch } from './mismatch.ts'
 import { DEC, FLOAT, wrong } from './plain-codecs.ts'
 
 /**
- * Values of a type that is not known: written as what they are, and read as what JSON says. Objects become records, unless
+ * Values of unknown type: written by their kind, and read by the JSON's kind. Objects become records, unless
  * `constructor` knows their `_tag`.
  */
 export function untypedCodec(constructorOf: (tag: string) => Codec | undefined): Codec {

@@ -11,14 +11,14 @@ import { untypedCodec } from './untyped-codec.ts'
 export interface WireOptions {
   /** Defaults of struct members. */
   readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
-  /** Value of an expression outside of functions. Without it nothing that has a default may be left out. */
+  /** Value of an expression outside functions. Without it, members with a default must not be omitted. */
   readonly evaluate?: (expression: HirExpression) => Value
 }
 
 /**
- * How values of the types of a program are written as JSON: structs and rows as objects, alternatives as
- * `{"_tag": "Name", …}`, an Option as its value or null, a Result as `{"_tag": "Ok", "value": …}` or `{"_tag": "Err", …}`,
- * decimals as texts, Unit as null. Ints keep all digits: JSON is read by `parseJson` and written by `printJson`.
+ * JSON form of a program's types. Structs and rows are objects, variants `{"_tag": "Name", …}`, an Option is its value
+ * or null, a Result `{"_tag": "Ok", "value": …}` or `{"_tag": "Err", …}`. Decimals are texts, and Unit is null. Ints
+ * keep all digits: `parseJson` reads JSON, and `printJson` writes it.
  */
 export class WireTypes {
   readonly #names: TypeNames
@@ -36,16 +36,16 @@ export class WireTypes {
   }
 
   /**
-   * JSON with bigints for a value. Throws `RUN_RESULT` when it is not of the type. null stands for a type that is not known:
-   * everything but functions can then be written.
+   * JSON with bigints for a value. Throws `RUN_RESULT` if it has another type. null means an unknown type: everything
+   * except functions can then be written.
    */
   encode(value: Value, type: HirType | null): unknown {
     return told('RUN_RESULT', () => this.codec(type).encode(value))
   }
 
   /**
-   * The value that JSON stands for. Throws `RUN_ARGUMENTS` with the path, and what was expected and found, which are its data
-   * as well. undefined is what was not given; `name` is that of the parameter whose value it is, and begins the path.
+   * Decodes JSON to a value. Throws `RUN_ARGUMENTS`, whose data has the path and the expected and found types.
+   * undefined means missing; `name` is the parameter's name, and starts the path.
    */
   decode(json: unknown, type: HirType | null, name: string | null = null): Value {
     return told('RUN_ARGUMENTS', () => {
@@ -59,7 +59,7 @@ export class WireTypes {
     })
   }
 
-  /** For readers or writers of many values of one type; it throws a {@link Mismatch} without a code. */
+  /** For many values of one type; throws a {@link Mismatch} without a code. */
   codec(type: HirType | null): Codec {
     if (type === null) return this.#untyped
     const key = JSON.stringify(type)
@@ -137,7 +137,7 @@ export class WireTypes {
   }
 
   #rowMembers(table: string, fields: readonly HirNamedField[]): Member[] {
-    // A row that is given need not exist yet.
+    // A row argument need not exist in the table.
     return [{ name: '_id', codec: optionalId(), fallback: null }, ...this.#members(table, fields)]
   }
 
@@ -151,7 +151,7 @@ export class WireTypes {
   }
 }
 
-/** How many numbers a vector has is part of its type. */
+/** The dimension of a vector is part of its type. */
 function tensorCodec(size: HirType | null): Codec {
   const length = typeof size === 'object' && size !== null && 'Named' in size ? Number(size.Named) : Number.NaN
   return listCodec(
@@ -178,7 +178,7 @@ function told<A>(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', run: () => A): A {
   }
 }
 
-/** A mismatch as an error with a code; anything else as it is. */
+/** Converts a mismatch to an error with a code; other errors stay unchanged. */
 export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unknown): unknown {
   if (thrown instanceof Mismatch) {
     const { reason, place: path, expected, found } = thrown
@@ -187,7 +187,7 @@ export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unkn
       hint: code === 'RUN_ARGUMENTS' ? 'the types of the program say what it takes' : 'correct the program'
     })
   }
-  // Of types, or JSON, that are nested without end.
+  // For endlessly nested types or JSON.
   if (!(thrown instanceof RangeError)) return thrown
   return runErrors.create(code, 'the value is nested too deep')
 }

@@ -13,16 +13,16 @@ export interface Job {
   readonly program: Program
   readonly limits: Limits
   readonly capabilities: readonly Capability[]
-  /** null for an unpredictable source of randomness. */
+  /** null for an unpredictable random source. */
   readonly seed: number | null
   readonly args: readonly string[]
   readonly work: RunWork | TestWork | WorkflowWork
-  /** Lines that were sent and not written yet, as one int: a program that prints faster than they are written waits. */
+  /** Lines that were sent and not written yet, as one int: a program that prints faster waits. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
-  /** null where the program has none. */
+  /** null without a database. */
   readonly database: DatabaseAccess | null
-  /** How runs and actors are kept; without it, or without a database, they end with the program. */
+  /** Storage of runs and actors; without it, or without a database, they end with the program. */
   readonly durable?: DurableOptions | null
 }
 
@@ -47,7 +47,7 @@ export interface TestWork {
 
 /** Messages of the thread. */
 export type Report =
-  /** The limit of time counts from here. */
+  /** The time limit starts here. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'print'; readonly line: string }
   | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
@@ -58,9 +58,9 @@ export type Report =
   | { readonly kind: 'failed'; readonly failure: RunFailure }
 
 export interface Outcome {
-  /** Payload of the Error that main returned. */
+  /** Content of the Error that main returned. */
   readonly refused: string | null
-  /** Exit code that the program chose. */
+  /** Exit code chosen by the program. */
   readonly exit: number | null
   /** Result of a workflow, as JSON. */
   readonly result?: string
@@ -74,5 +74,5 @@ export interface RunFailure {
   readonly calls: readonly string[]
 }
 
-/** Lines that may be on their way. */
+/** Maximum lines in flight. */
 export const MAX_UNWRITTEN = 1000

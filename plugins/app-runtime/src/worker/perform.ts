@@ -11,7 +11,7 @@ import { databaseDurable } from '../workflows/database-durable.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
 import { type Job, MAX_UNWRITTEN, type Outcome, type Report } from './job.ts'
 
-/** Does the work of a job in this thread. Throws what ended the program. */
+/** Performs a job in this thread. Throws the failure of the program. */
 export function perform(job: Job, report: (message: Report) => void): Outcome {
   const { program, limits, work } = job
   const host = hostOf(job, report)

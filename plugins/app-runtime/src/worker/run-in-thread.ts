@@ -9,27 +9,27 @@ import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
 import { type Job, MAX_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
-/** The script is next to the compiled plugin; threads take no sources. */
+/** The script is next to the compiled plugin; threads cannot load TypeScript. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/program-worker.cjs' : './program-worker.cjs',
   import.meta.url
 )
 
-/** Milliseconds after its limit at which a program is stopped that does not look at the clock. */
+/** Grace period after the limit before a program that does not check the clock is terminated, in milliseconds. */
 const GRACE_MS = 500
 
-/** Milliseconds that a thread may take until its program begins. */
+/** Time limit for the start of the thread, in milliseconds. */
 const START_MS = 30_000
 
 const STACK_MB = 64
 
 export interface Listener {
-  /** Resolves when the line was taken. */
+  /** Resolves when the line was written. */
   print(line: string): void | Promise<void>
   report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
   /** Called after a step of a run is committed. */
   stepped?(step: WorkflowStep): void
-  /** Called with host errors, of which the program only learns that they happened. */
+  /** Called with host errors, of which the program gets no details. */
   failed(error: unknown, kind: string): void
 }
 
@@ -38,8 +38,8 @@ export type Ending =
   | { readonly ok: false; readonly failure: RunFailure }
 
 /**
- * Does a job in a separate thread, which ends with it, with its limits, or with `signal`. `store` answers where the thread
- * has no separate connection to its database, and `services` is what it may request from other plugins.
+ * Performs a job in a separate thread, which ends with the job, at its limits, or on `signal`. `store` answers a thread
+ * without its own connection, and `services` are the plugin functions that it may call.
  */
 export async function runInThread(
   job: Omit<Job, 'unwritten' | 'bridge'>,
@@ -58,10 +58,10 @@ export async function runInThread(
   const worker = new ProgramWorker(SCRIPT, {
     workerData: { ...job, unwritten, bridge: { port: port2, answered } } satisfies Job,
     transferList: [port2],
-    // Without the loaders and flags that the process was started with.
+    // Without the loaders and flags of this process.
     execArgv: [],
     env: job.capabilities.some(each => each === 'env' || each === 'process') ? process.env : {},
-    // The program looks at its heap itself, and says where it was; the thread's limit is for what gets past that.
+    // The program checks its heap itself and reports the position; the thread's limit is a backstop.
     resourceLimits: { maxOldGenerationSizeMb: 2 * megabytes + 64, stackSizeMb: STACK_MB }
   })
   let ending: Ending | undefined
@@ -123,7 +123,7 @@ export async function runInThread(
     listener.failed
   )
   await new Promise<void>(resolve => {
-    // Also of one that fails, which is an ending like others.
+    // Also for a failed program, which is a normal end.
     worker.once('exit', resolve)
     worker.once('left', () => {
       const text = `${path}: a call of the database does not end, so that its thread was left behind`

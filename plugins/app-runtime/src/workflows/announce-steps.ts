@@ -2,18 +2,18 @@ import { type KernelAdmin, type Program, type WorkflowStep, workflowStep } from 
 import { errorMessage, type PluginContext, settlesWithin } from '@svc/plugin-sdk'
 import type { Job } from '../worker/job.ts'
 
-/** Milliseconds that taps of steps may take after the end of a program. */
+/** Time limit for step taps after the end of a program, in milliseconds. */
 const TAPS_MS = 5_000
 
 export interface StepAnnouncer {
   stepped(step: WorkflowStep): void
-  /** Resolves when all taps have ended, or are late. */
+  /** Resolves when all taps have ended, or at their time limit. */
   done(): Promise<void>
 }
 
 /**
- * Triggers the hook of workflow steps for a program that a command runs. A process that serves nothing has started without
- * the plugins of the project, so those are activated first, for a program with workflows only.
+ * Triggers the hook of workflow steps for a program that a command runs. A process for a single command starts without
+ * the project's plugins; for a program with workflows, those are activated first.
  */
 export async function announceSteps(
   ctx: Pick<PluginContext, 'isTapped' | 'trigger' | 'log'>,
@@ -34,7 +34,7 @@ export async function announceSteps(
   }
 }
 
-/** Activates the plugins that do not come with svc and open no ports: only these tap steps. */
+/** Activates plugins from outside svc that open no ports: only those tap steps. */
 async function activateOthers({ log }: Pick<PluginContext, 'log'>, admin: KernelAdmin): Promise<void> {
   for (const { name, state } of admin.plugins()) {
     if (state !== 'resolved' && state !== 'discovered') continue

@@ -6,11 +6,11 @@ import { CLASSIFICATIONS, type Classification } from './journal.ts'
 
 /** Options of a call from `with { … }`. */
 export interface CallOptions {
-  /** Attempts beyond the first; null where nothing is said, and an Error is a result like others. */
+  /** Retries; null if not set, so that an Error is an ordinary result. */
   readonly retries: number | null
-  /** Milliseconds that an attempt may take; null for as long as the run may. */
+  /** Time limit of an attempt in milliseconds; null for that of the run. */
   readonly timeout: number | null
-  /** Of an activity, or the run of a workflow. */
+  /** Id of the activity, or of the workflow run. */
   readonly id: string | null
   /** Milliseconds before the second attempt. */
   readonly initialBackoff: number
@@ -19,18 +19,18 @@ export interface CallOptions {
   readonly classification: Classification
   /** The requested mesh step. */
   readonly mens: string | null
-  /** Of nodes of the mesh that may do the step; empty for any. */
+  /** Required labels of the mesh node; empty for any. */
   readonly labels: readonly string[]
-  /** Whether the caller does not wait. */
+  /** True if the caller does not wait. */
   readonly detach: boolean
 }
 
-/** Calls with options; `mesh` activities are for other machines. */
+/** Kinds of calls with options; `mesh` activities run on other machines. */
 export type Optioned = 'activity' | 'mesh' | 'workflow'
 
 const OF_STEPS = 'retries timeout activity_id id initial_backoff max_backoff backoff_multiplier meta'.split(' ')
 
-/** Options that do something, by what is called. */
+/** Effective options, by callee kind. */
 export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
   activity: OF_STEPS,
   mesh: [...OF_STEPS, 'mens', 'labels'],
@@ -40,7 +40,7 @@ export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
 const MESH_STEPS = ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait'] as const
 
 /**
- * Later records have the last word. An option that would do nothing is refused. Throws `RUN_ARGUMENTS` and `RUN_TYPE`.
+ * Later records win. An option without effect is refused. Throws `RUN_ARGUMENTS` and `RUN_TYPE`.
  */
 export function callOptions(of: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
   const options = new Map(records.flatMap(record => (record === null ? [] : [...recordOf(record)])))
@@ -67,7 +67,7 @@ export function callOptions(of: Optioned, name: string, records: readonly (Value
   }
 }
 
-/** Milliseconds between an attempt that failed and the next one. */
+/** Delay after a failed attempt, in milliseconds. */
 export function delayAfter(attempt: number, { initialBackoff, maxBackoff, multiplier }: CallOptions): number {
   return Math.round(Math.min(maxBackoff, initialBackoff * multiplier ** (attempt - 1)))
 }
@@ -96,7 +96,7 @@ function oneOf<A extends string>(options: RecordValue, key: string, values: read
   )
 }
 
-/** A list of strs, or one str with commas in it. */
+/** A list of strs, or one comma-separated str. */
 function labelsOf(value: Value | undefined): readonly string[] {
   if (value === undefined) return []
   const labels = typeof value === 'string' ? value.split(',') : isList(value) ? [...value] : []

@@ -6,15 +6,15 @@ import { type PlanProvenance, SqlWorkflowStore } from './sql-workflow-store.ts'
 
 /** Storage options of a thread. */
 export interface DurableOptions {
-  /** Owner of runs and actors: two programs in one database do not touch those of the other. */
+  /** Owner of runs and actors: programs in one database do not share them. */
   readonly program: string
   /** Session of the rows `workflow_journal_entry` in research_metrics: `workflow:<repository>`. null writes none. */
   readonly metricSession: string | null
-  /** The plan that runs belong to; none by default. */
+  /** The plan of the runs; none by default. */
   readonly plan?: PlanProvenance
 }
 
-/** For a program with a database, in one of its threads; `notify` is null without a scheduler. */
+/** Storage for a program with a database, in one of its threads; `notify` is null without a scheduler. */
 export function databaseDurable(
   connection: ThreadConnection,
   { program, metricSession, plan }: DurableOptions,

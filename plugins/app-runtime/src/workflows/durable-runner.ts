@@ -9,11 +9,11 @@ export type DueWork = { readonly run: string; readonly owner: string } | { reado
 /** Its result, as JSON. */
 export interface DueEnd {
   readonly kind: 'completed' | 'failed' | 'waiting' | 'taken' | 'handled'
-  /** Whether there may be more to do at once. */
+  /** True if more work may be due. */
   readonly more: boolean
 }
 
-/** Does what is due, in a thread of a served program: a turn at a run, or the oldest message of an instance. */
+/** Performs due work in a thread of a served program: a turn of a run, or the oldest message of an instance. */
 export class DurableRunner {
   readonly #interpreter: Interpreter
   readonly #limits: Limits
@@ -32,7 +32,7 @@ export class DurableRunner {
       }
       const end = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
       if (end.kind !== 'failed') return answer({ kind: end.kind, more: false }, null)
-      // There is no caller, so the log gets it.
+      // Without a caller, the log gets the error.
       const { code, message } = end.failure
       return answer(
         { kind: 'failed', more: false },

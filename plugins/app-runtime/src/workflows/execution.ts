@@ -10,7 +10,7 @@ import { entry, type JournalEntry } from './journal.ts'
 import { Suspension } from './suspension.ts'
 import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
 
-/** Milliseconds that a thread waits itself; what takes longer unwinds the workflow. */
+/** Maximum wait inside the thread in milliseconds; longer ones unwind the workflow. */
 const SHORT_WAIT = 250
 
 const MAX_ERROR_LENGTH = 2000
@@ -22,14 +22,14 @@ export interface RunOf {
   readonly owner: string
   readonly workflow: string
   readonly history: RunHistory
-  /** Whether the journal says which steps were not done again. */
+  /** True if the journal records steps that were skipped. */
   readonly tellsReplays: boolean
 }
 
 export interface ActivityCall {
   readonly name: string
   readonly options: CallOptions
-  /** Whether it is declared to return a Result. */
+  /** True if it is declared to return a Result. */
   readonly isResult: boolean
   /** Runs its body. */
   readonly run: () => Value
@@ -37,16 +37,15 @@ export interface ActivityCall {
 
 interface Attempt {
   readonly ok: boolean
-  /** Result of the workflow when there is no other attempt. */
+  /** Result of the workflow after the last attempt. */
   readonly value: Value
   readonly message: string
   readonly thrown: Failure | null
 }
 
 /**
- * One turn at a run: from the beginning of its workflow to its end, or to the next wait. Steps that were completed in an
- * earlier turn give what they gave then; the others are done and written down, so that the end of the process at any point
- * costs at most the attempt that was under way.
+ * One turn of a run: from the start of its workflow to its end, or to the next wait. Steps completed in an earlier
+ * turn return their recorded results; others are executed and recorded. So a crash costs at most the running attempt.
  */
 export class WorkflowExecution {
   readonly run: RunOf
@@ -54,9 +53,9 @@ export class WorkflowExecution {
   readonly #durable: Durable
   readonly #handle: MakeHandle
   readonly #replayed = new Set<string>()
-  /** Whether a step was completed in this turn. */
+  /** True if a step was completed in this turn. */
   hasProgressed = false
-  /** Entries that go with the next change. */
+  /** Entries to be written with the next change. */
   #entries: JournalEntry[] = []
   #calls = 0
 
@@ -67,12 +66,12 @@ export class WorkflowExecution {
     this.#handle = handle
   }
 
-  /** Whether everything up to here was done in an earlier turn. */
+  /** True if everything up to here was done in an earlier turn. */
   get isReplaying(): boolean {
     return this.#replayed.size < this.run.history.completed.size
   }
 
-  /** Steps are numbered in the order in which they are called. */
+  /** Steps are numbered in call order. */
   nextId(): string {
     return `${this.run.workflow}-${this.#calls++}`
   }
@@ -81,7 +80,7 @@ export class WorkflowExecution {
     this.#entries.push(entry({ event: 'WorkflowStarted', workflow: this.run.workflow, steps }))
   }
 
-  /** For what could be another thing each time. Throws `RUN_WORKFLOW_UNREPEATABLE`. */
+  /** Refuses non-deterministic code. Throws `RUN_WORKFLOW_UNREPEATABLE`. */
   refuse(what: string, at = -1): never {
     return fail(
       'RUN_WORKFLOW_UNREPEATABLE',
@@ -139,7 +138,7 @@ export class WorkflowExecution {
     return null
   }
 
-  /** `workflow_wait_signal`: what came with the signal. */
+  /** `workflow_wait_signal`: returns the signal's payload. */
   waitForSignal(key: string): Value {
     const [id, name] = [this.nextId(), 'workflow_wait_signal']
     const done = this.#done(id, name)
@@ -156,7 +155,7 @@ export class WorkflowExecution {
     return value
   }
 
-  /** `side_effect { … }`: gives what it gave the first time. */
+  /** `side_effect { … }`: returns the result of its first execution. */
   sideEffect(run: () => Value): Value {
     const [id, name] = [this.nextId(), 'side_effect']
     const done = this.#done(id, name)
@@ -169,7 +168,10 @@ export class WorkflowExecution {
     return value
   }
 
-  /** `workflow.version`: the newest, and for a run that is already beyond it the oldest. Throws `RUN_WORKFLOW_CHANGED`. */
+  /**
+   * `workflow.version`: the newest version; the oldest for a run that is already past this point. Throws
+   * `RUN_WORKFLOW_CHANGED`.
+   */
   version(id: string, least: number, newest: number): number {
     const [step, name] = [`version:${id}`, 'workflow.version']
     const done = this.#done(step, name)
@@ -186,7 +188,7 @@ export class WorkflowExecution {
     return value
   }
 
-  /** The next attempt; reports one that was under way when its process ended. */
+  /** The next attempt; reports an attempt that was cut off by the end of its process. */
   #resumed(id: string, name: string, max: number, options: CallOptions): number {
     const { attempts, scheduled } = this.run.history
     const last = attempts.get(id)
@@ -223,12 +225,12 @@ export class WorkflowExecution {
     }
   }
 
-  /** Failures that another attempt would not change. */
+  /** Failures that a retry would not change. */
   #isFinal({ code }: Failure): boolean {
     return FINAL.has(code) || (code === 'RUN_TIME_LIMIT' && this.#machine.timeLeft() <= 0)
   }
 
-  /** Clock, chance and the world are free where nothing is replayed. */
+  /** Outside a replay, clock, random numbers and effects are allowed. */
   #outside<A>(run: () => A): A {
     this.#machine.workflow = null
     try {
@@ -267,7 +269,7 @@ export class WorkflowExecution {
     this.#durable.sleep(left)
   }
 
-  /** Result of the step in an earlier turn. Throws `RUN_WORKFLOW_CHANGED` where it was another one then. */
+  /** Result of the step from an earlier turn. Throws `RUN_WORKFLOW_CHANGED` if another step was recorded. */
   #done(id: string, name: string): StepRecord | null {
     const step = this.run.history.completed.get(id)
     if (step === undefined) return null
@@ -317,11 +319,11 @@ export class WorkflowExecution {
     this.#keep(id, { activity: name, event: own.event, result }, signal)
   }
 
-  /** Called again under its id, it is not done again. */
+  /** A repeated call with the same id is not executed again. */
   #keep(id: string, step: StepRecord, signal?: number): void {
     this.#record({ completed: { activityId: id, ...step }, ...defined({ signal }) })
     const { runId, workflow } = this.run
-    // The record is a separate transaction, which is committed now.
+    // The record is its own transaction, committed now.
     this.#machine.host.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true
     this.#replayed.add(id)
@@ -335,7 +337,7 @@ export class WorkflowExecution {
   }
 }
 
-/** Names of activities that are meant for other machines. */
+/** Prefix of activities for other machines. */
 function isMesh(name: string): boolean {
   return name.startsWith('mesh_')
 }

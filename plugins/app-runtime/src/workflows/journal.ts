@@ -58,7 +58,7 @@ interface Step {
 
 type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
 
-/** An entry, with its version where the journal has it: behind the event. */
+/** An entry; its version, if any, follows the event. */
 export function entry({ event, ...rest }: Content<JournalEntry>): JournalEntry {
   return { event, journal_version: 1, ...rest } as JournalEntry
 }

@@ -9,11 +9,11 @@ import type { DurableOptions } from './database-durable.ts'
 import { type Keeping, pruneRuns } from './prune.ts'
 import { DurableScheduler } from './scheduler.ts'
 
-/** Milliseconds until the first look for runs that need not be kept, and between two of them. */
+/** Delay and interval of pruning, in milliseconds. */
 const FIRST_PRUNE_MS = 10_000
 const PRUNE_MS = 600_000
 
-/** Storage of a program's runs and actors; null for a program that has neither. */
+/** Storage of a program's runs and actors; null without either. */
 export function durableOptions(
   { module, path }: Program,
   { projectRoot, config }: Pick<PluginContext<Settings>, 'projectRoot' | 'config'>,
@@ -30,19 +30,19 @@ export function durableOptions(
   }
 }
 
-/** Which runs the settings keep. */
+/** Retention settings of runs. */
 export function keepingOf({ workflow_keep_runs: runs, workflow_keep_days: days }: Settings): Keeping {
   return { runs, days }
 }
 
-/** Name of the program for its runs and actors: the same from every folder. */
+/** Name of the program for its runs and actors, independent of the folder. */
 function programKey(path: string, projectRoot: string): string {
   return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
 
 /**
- * Has runs go on and messages handled for as long as a program is served, also those that an earlier process has left.
- * Throws what the store throws.
+ * Resumes runs and handles messages while a program is served, including those of an earlier process.
+ * Throws the errors of the store.
  */
 export async function lookAfterDue(
   { ctx, store, pool, endpoints, threads }: Served,
@@ -55,7 +55,7 @@ export async function lookAfterDue(
     store,
     program,
     log: ctx.log,
-    // The others belong to a waiting caller.
+    // Other runs belong to a waiting caller.
     atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
   })
@@ -77,6 +77,6 @@ interface Served {
   readonly store: DatabaseStore
   readonly pool: ProgramPool
   readonly endpoints: readonly Endpoint[]
-  /** That the pool may have. */
+  /** Maximum of the pool. */
   readonly threads: number
 }

@@ -2,7 +2,7 @@ import { MemoryActorStore } from '../actors/memory-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { MemoryWorkflowStore } from './memory-workflow-store.ts'
 
-/** For a program without a database: what it keeps ends with it. */
+/** Storage for a program without a database: it ends with the process. */
 export function memoryDurable(
   sleep: (duration: number) => void
 ): Durable & { readonly workflows: MemoryWorkflowStore } {
@@ -16,7 +16,7 @@ export function memoryDurable(
   }
 }
 
-/** For tests of programs: time passes by itself where it is waited for. */
+/** For tests of programs: waiting advances the clock. */
 export function skippingDurable(): Durable & { readonly workflows: MemoryWorkflowStore } {
   let skipped = 0
   return {

@@ -25,7 +25,7 @@ interface KeptRun {
   readonly journal: JournalEntry[]
 }
 
-/** Runs that end with the process: for programs without a database. */
+/** Runs in memory, for programs without a database. */
 export class MemoryWorkflowStore implements WorkflowStore {
   readonly #runs = new Map<string, KeptRun>()
   readonly #signals: { readonly run: string; readonly key: string; readonly record: SignalRecord }[] = []
@@ -125,7 +125,7 @@ export class MemoryWorkflowStore implements WorkflowStore {
     return times.length === 0 ? null : Math.min(...times)
   }
 
-  /** Signals a run. Returns false where there is none that could take it. */
+  /** Signals a run. Returns false if no run could receive it. */
   send(runId: string, key: string, payload: string | null): boolean {
     const run = this.#runs.get(runId)
     if (run === undefined || ENDED.includes(run.record.status)) return false

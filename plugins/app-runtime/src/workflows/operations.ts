@@ -121,7 +121,7 @@ export const workflowPrune = defineOperation({
   }
 })
 
-/** The database of the program, with the tables of runs in it. */
+/** The database of the program, with the tables of its runs. */
 export type OpenRuns = () => Promise<DatabaseStore>
 
 export function openRuns(store: () => Promise<DatabaseStore>): OpenRuns {
@@ -203,7 +203,7 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
   return async ({ run_id }) => {
     const store = await open()
     await found(store, run_id)
-    // Its runner learns of it at the next write.
+    // Its runner notices at the next write.
     await store.execute(
       `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
         WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,
@@ -257,7 +257,7 @@ function timeOf(milliseconds: SqlValue | undefined): string | null {
   return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null
 }
 
-/** JSON as `losslessText` writes it: texts, lists and records of the language where JSON has those. */
+/** JSON in `losslessText` form, with texts, lists and records of the language. */
 function keptJson(json: unknown): string {
   return JSON.stringify(kept(json))
 }

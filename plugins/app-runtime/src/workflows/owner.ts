@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 
-/** Names this process among all that share a database; `turn` makes it unique within the process. */
+/** Identifies this process among all users of a database; `turn` makes it unique within the process. */
 export function ownerOf(turn: string): string {
   return `${process.pid}@${hostname()} ${turn}`
 }
 
-/** Whether the process of an owner has ended for certain: its lease is of no use to anybody. */
+/** True if the owner's process has certainly ended, so that its lease is void. */
 export function hasEnded(owner: string): boolean {
   const match = /^(\d+)@(\S+) /.exec(owner)
   if (match === null || match[2] !== hostname()) return false

@@ -10,8 +10,9 @@ import { WireTypes } from '../wire/wire-types.ts'
 import type { Outcome, WorkflowWork } from '../worker/job.ts'
 
 /**
- * Runs a workflow and waits for its end: a new run, or the one that has the id, which goes on where it was. `begin` is called
- * when its limits start again. Throws the failure that ended it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
+ * Runs a workflow and waits for its end: a new run, or the existing one of the id, which is resumed. `begin` is
+ * called when its limits restart. Throws the failure of the run, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and
+ * `RUN_ARGUMENTS`.
  */
 export function performWorkflow(
   interpreter: Interpreter,
@@ -26,7 +27,7 @@ export function performWorkflow(
     const has = names === '' ? 'it has none' : `it has ${names}`
     throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${path} has no workflow ${name}: ${has}`)
   }
-  // One that failed is taken up again because its id is given.
+  // A failed run is retried if its id is given.
   const end = interpreter.turn(runId, limits, { again: true })
   const isKnown = end.kind !== 'taken' || end.run !== null
   begin()
@@ -42,7 +43,7 @@ export function performWorkflow(
   })
 }
 
-/** A run that is known has its arguments, so they may be left out; those that are given are read all the same. */
+/** An existing run has its arguments, so they may be omitted; given ones are still validated. */
 function argumentsOf(
   { name, params }: HirProcess,
   text: string,

@@ -1,18 +1,18 @@
 import type { DatabaseStore, DatabaseTransaction, SqlValue } from '@svc/contracts'
 import { ENDED } from './workflow-store.ts'
 
-/** Which runs that have ended are kept: the newest ones, and of those none that ended too long ago. */
+/** Retention of finished runs: the newest ones, except those that are too old. */
 export interface Keeping {
   readonly runs: number
   readonly days: number
 }
 
-/** Runs that one transaction deletes, so that others get their turn. */
+/** Maximum runs deleted per transaction, so that other writers can proceed. */
 const MAX_AT_ONCE = 500
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Everything that a run has in the database. */
+/** All rows of a run. */
 const TABLES = [
   'workflow_journal',
   'workflow_activity_log',
@@ -22,7 +22,9 @@ const TABLES = [
   'workflow_run_log'
 ] as const
 
-/** Parameters `program`, null for all of them, `runs`, `before` and `now`. Runs of other runs go with those. */
+/**
+ * Parameters `program` (null for all), `runs`, `before` and `now`. Child runs are deleted with their parents.
+ */
 const EXPENDABLE = `WITH RECURSIVE
   family (root, run_id) AS (
     SELECT run_id, run_id FROM workflow_run_state WHERE parent_run_id IS NULL
@@ -46,8 +48,8 @@ const FAMILY = `WITH RECURSIVE family (run_id) AS (
   SELECT run_id FROM family`
 
 /**
- * Deletes runs that have ended, with their journals and with the runs that they began themselves, save for those that are to
- * be kept, and returns how many. Unfinished and locked runs stay. `program`: null for all programs.
+ * Deletes finished runs with their journals and child runs, except those to be kept; returns the number. Unfinished and
+ * locked runs stay. `program`: null for all programs.
  */
 export async function pruneRuns(
   store: DatabaseStore,
@@ -56,14 +58,14 @@ export async function pruneRuns(
   now = Date.now()
 ): Promise<number> {
   for (let deleted = 0; ; ) {
-    // Never waits for a writer without work.
+    // Never takes the write lock without work.
     if ((await countExpendable(store, program, keeping, now)) === 0) return deleted
     const count = await store.transaction(tx => pruneSome(tx, { program, ...boundsOf(keeping, now) }))
     deleted += count
   }
 }
 
-/** How many {@link pruneRuns} would delete. */
+/** Number of runs that {@link pruneRuns} would delete. */
 export async function countExpendable(
   store: DatabaseStore,
   program: string | null,

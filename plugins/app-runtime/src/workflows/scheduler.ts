@@ -8,13 +8,13 @@ import { ownerOf } from './owner.ts'
 import { DUE_RUNS, isFree, NEXT_WAKE } from './sql-workflow-store.ts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Milliseconds between two looks at the database, for what other processes leave there. */
+/** Poll interval for work of other processes, in milliseconds. */
 const LOOK_MS = 500
 
-/** Milliseconds after which what was announced inside of a transaction is looked for again. */
+/** Delay before work announced inside a transaction is checked again, in milliseconds. */
 const COMMIT_MS = 20
 
-/** Messages of one mailbox that are handled before others have their turn. */
+/** Maximum messages of one mailbox in a row. */
 const MAX_PER_ROUND = 100
 
 const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
@@ -24,20 +24,20 @@ export interface SchedulerOptions {
   /** Owner of runs and actors. */
   readonly program: string
   readonly log: Logger
-  /** Runs and mailboxes that are worked on at a time. */
+  /** Maximum concurrent runs and mailboxes. */
   readonly atOnce: number
-  /** Has a thread do it; `status` as HTTP has it, the body of 200 is a `DueEnd`. */
+  /** Executes it in a thread; returns an HTTP status; the body of 200 is a `DueEnd`. */
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
 
 /**
- * Has runs go on that are due, and messages handled that wait, for as long as a program is served. Due work is
- * only in the database: when this process ends, the next one finds it there.
+ * Resumes due runs and handles waiting messages while a program is served. Due work is stored
+ * only in the database: when this process ends, the next one finds it.
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
   readonly #busy = new Set<string>()
-  /** Of turns that are under way. */
+  /** Keys of running turns. */
   readonly #owners = new Set<string>()
   #timer: NodeJS.Timeout | null = null
   #looking: Promise<void> | null = null
@@ -48,7 +48,7 @@ export class DurableScheduler {
     this.#options = options
   }
 
-  /** Makes the tables where they are missing, and begins. Throws what the store throws. */
+  /** Creates missing tables, and starts. Throws the errors of the store. */
   static async start(options: SchedulerOptions): Promise<DurableScheduler> {
     await prepareStore(options.store)
     const scheduler = new DurableScheduler(options)
@@ -56,19 +56,19 @@ export class DurableScheduler {
     return scheduler
   }
 
-  /** Something is due, or will be when a transaction ends that is about to. */
+  /** Work is due now, or after a transaction that is about to end. */
   poke(): void {
     this.#plan(COMMIT_MS)
   }
 
-  /** Begins nothing more. What has begun is ended by its thread. */
+  /** Starts no more work. Running work ends with its thread. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#looking
   }
 
-  /** For when all threads have ended: what they had is free for others. */
+  /** Call it when all threads have ended: releases their leases. */
   async release(): Promise<void> {
     const { store } = this.#options
     for (const owner of this.#owners) {
@@ -99,7 +99,7 @@ export class DurableScheduler {
       })
   }
 
-  /** Begins what is due, and says how many milliseconds there are until the next time. */
+  /** Starts due work; returns the milliseconds until the next check. */
   async #look(): Promise<number> {
     const { store, program } = this.#options
     const now = Date.now()
@@ -141,7 +141,8 @@ export class DurableScheduler {
     this.#owners.delete(owner)
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
-    // The thread has ended, so that its lease is of no use. A step that its limits ended would be ended by them again.
+    // The thread has ended, so its lease is void. A step that was ended by its limits would be ended by them
+    // again.
     const isFinal = ENDED_BY_LIMITS.has(code)
     await store.execute(
       isFinal
@@ -161,11 +162,11 @@ export class DurableScheduler {
     }
   }
 
-  /** A message whose thread was ended by its limits has failed as others do; anything else was not its fault. */
+  /** A message whose thread was ended by its limits counts as failed; other causes do not count against it. */
   async #failed({ actor, id }: StoredAddress, body: string): Promise<void> {
     const { store, program } = this.#options
     const { code = '', committed } = JSON.parse(body) as { readonly code?: string; readonly committed?: boolean | null }
-    // A thread that goes on has counted it already.
+    // A continuing thread has counted it already.
     if (!ENDED_BY_LIMITS.has(code) || committed === undefined) return
     await store.transaction(async tx => {
       const { rows } = await tx.query(
@@ -185,7 +186,7 @@ export class DurableScheduler {
   }
 }
 
-/** Makes the tables of runs and actors where they are missing. */
+/** Creates missing tables of runs and actors. */
 export async function prepareStore(store: DatabaseStore): Promise<void> {
   await store.batch(DURABLE_TABLES)
 }

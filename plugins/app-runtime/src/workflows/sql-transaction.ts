@@ -1,7 +1,7 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Runs in the open transaction, or else in a new one that is rolled back when it throws. */
+/** Runs in the open transaction, or in a new one that is rolled back on an exception. */
 export function written<A>(connection: ThreadConnection, run: () => A): A {
   if (connection.inTransaction) return run()
   connection.begin('write')
@@ -17,7 +17,7 @@ export function written<A>(connection: ThreadConnection, run: () => A): A {
 
 const prepared = new WeakSet<ThreadConnection>()
 
-/** Makes the tables that are missing, once for each connection. */
+/** Creates missing tables, once per connection. */
 export function prepareTables(connection: ThreadConnection): void {
   if (prepared.has(connection)) return
   const names = DURABLE_TABLES.flatMap(sql => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(sql)?.[1] ?? [])
@@ -28,6 +28,6 @@ export function prepareTables(connection: ThreadConnection): void {
       for (const sql of DURABLE_TABLES) connection.execute(sql)
     })
   }
-  // Objects made in a transaction that is rolled back have to be created again.
+  // A rollback also removes the created objects.
   if (!connection.inTransaction) prepared.add(connection)
 }

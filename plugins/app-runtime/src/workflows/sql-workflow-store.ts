@@ -19,14 +19,14 @@ import {
 } from './workflow-store.ts'
 
 export interface SqlStoreOptions {
-  /** Owner of runs: others do not touch them. */
+  /** Owner of runs: other programs do not access them. */
   readonly program: string
-  /** Session of the rows in research_metrics; null where none are written. */
+  /** Session of the rows in research_metrics; null to write none. */
   readonly metricSession: string | null
   readonly plan?: PlanProvenance
 }
 
-/** Why a run is there: the step of a plan that it works on. */
+/** The plan step that a run belongs to. */
 export interface PlanProvenance {
   readonly session: string | null
   readonly node: string | null
@@ -110,7 +110,7 @@ export class SqlWorkflowStore implements WorkflowStore {
     for (const [id, activity, status, text] of steps) {
       if (status === 'scheduled') scheduled.set(String(id), Number(text))
       if (status !== 'completed') continue
-      // The event stands before the value: `LocalActivity {"$tag":…}`.
+      // The event precedes the value: `LocalActivity {"$tag":…}`.
       const kept = String(text)
       const space = kept.indexOf(' ')
       completed.set(String(id), {
@@ -236,7 +236,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   }
 }
 
-/** Parameters `program` and `now`. Whether a run that is being run has lost its owner is for {@link isFree} to say. */
+/** Parameters `program` and `now`. {@link isFree} decides whether a claimed run has lost its owner. */
 export const DUE_RUNS = `SELECT r.run_id, r.lease_owner, r.lease_until_ms
   FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
   WHERE s.program = :program AND s.parent_run_id IS NULL AND (

@@ -1,6 +1,6 @@
-/** Unwinds a workflow that has to wait: it runs again from its beginning when that is over. */
+/** Unwinds a waiting workflow: it runs again from its start after the wait. */
 export class Suspension {
-  /** Milliseconds since 1970; null where only the signal ends it. */
+  /** Milliseconds since 1970; null if only the signal ends it. */
   readonly wakeAt: number | null
   readonly signal: string | null
 

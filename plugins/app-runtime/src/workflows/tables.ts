@@ -1,6 +1,6 @@
 import { DURABLE_BASELINE_TABLES } from '@svc/contracts'
 
-/** Tables of runs and actors: those of the baseline schema, and further ones of the runtime. */
+/** Tables of runs and actors: those of the baseline schema, and additional ones of the runtime. */
 export const DURABLE_TABLES: readonly string[] = [
   ...Object.values(DURABLE_BASELINE_TABLES),
   // Facts that the runtime needs to resume a run.
@@ -22,7 +22,7 @@ export const DURABLE_TABLES: readonly string[] = [
   recorded_at_ms INTEGER NOT NULL
 )`,
   'CREATE INDEX IF NOT EXISTS workflow_journal_run ON workflow_journal (run_id, id)',
-  // Messages that no handler has taken yet, in the order in which they came.
+  // Unhandled messages, in order of arrival.
   `CREATE TABLE IF NOT EXISTS actor_mailbox (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   program TEXT NOT NULL,

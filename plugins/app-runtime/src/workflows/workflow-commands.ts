@@ -25,7 +25,9 @@ export const workflowCheckCommand: CommandDescriptor = {
   args: ['file']
 }
 
-/** Exit codes: 0; 1 when the file has errors, the run failed, waits for longer than it may, or returned an Error; 130. */
+/**
+ * Exit codes: 0; 1 if the file has errors, or the run failed, waits too long, or returned an Error; 130 if interrupted.
+ */
 export function runWorkflow(runner: Runner): CommandHandler {
   return async (given, io) => {
     const { file, name, args = '{}', 'run-id': id } = given as unknown as RunInput
@@ -60,12 +62,12 @@ async function workflowEnded(
   return refused === null ? 0 : 1
 }
 
-/** Exit code where a workflow fails that the environment ordered. */
+/** Exit code of a failed workflow that the environment requested. */
 const ORDERED_FAILED = 2
 
 /**
- * `svc run FILE` where SVC_RUN_WORKFLOW names a workflow: that is run, with the arguments in SVC_WORKFLOW_ARGS. Exit codes: 0,
- * 130, and 2 for every failure. Without it, what `otherwise` does.
+ * `svc run FILE` with SVC_RUN_WORKFLOW: runs that workflow with the arguments in SVC_WORKFLOW_ARGS. Exit codes: 0,
+ * 130, and 2 for every failure. Without the variable, calls `otherwise`.
  */
 export function orderedWorkflow(
   runner: Runner,
@@ -82,7 +84,7 @@ export function orderedWorkflow(
   }
 }
 
-/** Exit codes: 0; 1 when the file has errors. */
+/** Exit codes: 0; 1 if the file has errors. */
 export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandHandler {
   return async (given, io) => {
     const program = await compiled(compiler, String(given.file), false, io)

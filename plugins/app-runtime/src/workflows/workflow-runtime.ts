@@ -12,15 +12,15 @@ import { ENDED, type RunRecord } from './workflow-store.ts'
 
 export interface WorkflowDefinition {
   readonly name: string
-  /** Calls of activities and waits in its text. */
+  /** Calls of activities and waits in its source. */
   readonly plannedSteps: number
   readonly run: (args: readonly Value[]) => Value
 }
 
 export interface TurnOptions {
-  /** Takes up a run that failed. */
+  /** True to retry a failed run. */
   readonly again?: boolean
-  /** Owner of the current turn; unique among all of them. */
+  /** Owner of the current turn, globally unique. */
   readonly owner?: string
 }
 
@@ -29,31 +29,31 @@ export type TurnEnd =
   | { readonly kind: 'completed'; readonly value: Value }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'waiting'; readonly wakeAt: number | null; readonly signal: string | null }
-  /** Another process has it, or it had ended. */
+  /** Another process owns it, or it had ended. */
   | { readonly kind: 'taken'; readonly run: RunRecord | null }
 
-/** Milliseconds between two looks at what others do. */
+/** Poll interval for changes of others, in milliseconds. */
 const LOOK = 25
 
-/** Milliseconds until a run of another process is checked again. */
+/** Delay before a run of another process is checked again, in milliseconds. */
 const OTHERS = 250
 
 const LIMITS_OF_TURNS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
 
-/** Milliseconds beyond the limit of its turn for which no other process takes a run. */
+/** Lease time in milliseconds beyond the limit of its turn. */
 const LEASE_MARGIN = 5000
 
-/** Runs of a program's workflows, in the thread of their caller. */
+/** Workflow runs of a program, in the thread of their caller. */
 export class WorkflowRuntime {
   readonly #machine: Machine
   #durable: Durable
   readonly #handle: MakeHandle
-  /** Says of a failure what it was and where. */
+  /** Text of a failure with its position. */
   readonly #describe: (failure: Failure) => string
   readonly #definitions = new Map<string, WorkflowDefinition>()
   /** Runs started here without a waiting caller. */
   readonly #detached = new Set<string>()
-  /** Whether the current turn has the limits of the workflow's caller. */
+  /** True if the current turn has the limits of the workflow's caller. */
   #isCalled = false
 
   constructor(machine: Machine, durable: Durable, handle: MakeHandle, describe: (failure: Failure) => string) {
@@ -63,7 +63,7 @@ export class WorkflowRuntime {
     this.#describe = describe
   }
 
-  /** From now on, what is kept is kept there. */
+  /** Sets the store for workflow runs. */
   use(durable: Durable): void {
     this.#durable = durable
   }
@@ -73,8 +73,8 @@ export class WorkflowRuntime {
   }
 
   /**
-   * Begins a run, or goes on with the one that has the id, and waits for its result for as long as the caller may.
-   * Throws what ended it, and `RUN_WORKFLOW_PENDING` where it goes on without its caller.
+   * Starts a run, or resumes the one of the id, and waits for its result within the caller's limits.
+   * Throws its failure, and `RUN_WORKFLOW_PENDING` if it continues without its caller.
    */
   call(name: string, args: readonly Value[], options: CallOptions): Value {
     const { workflows } = this.#durable
@@ -100,7 +100,7 @@ export class WorkflowRuntime {
     return outer === null ? this.#called(() => this.#waited(runId, !isNew)) : this.#waited(runId, !isNew)
   }
 
-  /** One turn at a run: it is run until it ends or has to wait. */
+  /** One turn of a run: until it ends or must wait. */
   turn(runId: string, { again = false, owner = ownerOf(randomUUID()) }: TurnOptions = {}): TurnEnd {
     const { workflows } = this.#durable
     const machine = this.#machine
@@ -119,7 +119,7 @@ export class WorkflowRuntime {
     return this.#performed(execution, definition, run)
   }
 
-  /** Runs the work that was started here, without a scheduler. */
+  /** Performs work started here, without a scheduler. */
   finish(): void {
     if (this.#durable.notify !== null) return
     for (const runId of this.#detached) {
@@ -162,7 +162,7 @@ export class WorkflowRuntime {
           `the run ${execution.run.runId} goes on without its caller: ${thrown.message}`
         )
       }
-      // A failure outside of the program, such as a database that is away, leaves the run to the next process that finds it.
+      // A failure outside the program, such as an unavailable database, leaves the run to the next process.
       if (!(thrown instanceof Failure)) throw thrown
       execution.end({ status: 'failed', error: `${thrown.code}: ${this.#describe(thrown)}` })
       return { kind: 'failed', failure: thrown }
@@ -181,13 +181,13 @@ export class WorkflowRuntime {
         return this.#ended(end.run, isKnown)
       }
       const [wakeAt, signal] = end.kind === 'waiting' ? [end.wakeAt, end.signal] : [null, null]
-      // The workflow that called it waits as well, and its turn ends with this one.
+      // The calling workflow waits as well, and its turn ends with this one.
       if (outer !== null) throw new Suspension(wakeAt ?? this.#durable.now() + OTHERS, null)
       this.#idle(runId, wakeAt ?? (signal === null ? this.#durable.now() + OTHERS : null), signal)
     }
   }
 
-  /** Waits until a run may go on. Throws `RUN_WORKFLOW_PENDING` when that is beyond the limits of the caller. */
+  /** Waits until a run may continue. Throws `RUN_WORKFLOW_PENDING` if that exceeds the caller's limits. */
   #idle(runId: string, wakeAt: number | null, signal: string | null): void {
     const { workflows } = this.#durable
     const machine = this.#machine
@@ -197,7 +197,7 @@ export class WorkflowRuntime {
       if (signal !== null && workflows.signal(runId, signal) !== null) return
       if (signal !== null && workflows.find(runId)?.status !== 'waiting') return
       const { skipsTime, notify } = this.#durable
-      // Where time is skipped, a missing signal will not come.
+      // With simulated time, a missing signal never arrives.
       if (skipsTime ? wakeAt === null && notify === null : left >= machine.timeLeft()) {
         const why = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
         fail('RUN_WORKFLOW_PENDING', `the run ${runId} goes on without its caller: it waits for ${why}`)
@@ -207,8 +207,8 @@ export class WorkflowRuntime {
   }
 
   /**
-   * A turn that came to its limits is followed by another one where it has completed a step, so that it is the steps that are
-   * limited and not the run; and where the limits were those of a caller, while the scheduler has others.
+   * After a turn at its limits, another one follows if it completed a step, so that steps are limited and runs are not.
+   * The same holds if the limits were the caller's, since the scheduler has others.
    */
   #goesOn({ code }: Failure, { hasProgressed }: WorkflowExecution): boolean {
     if (!LIMITS_OF_TURNS.has(code)) return false

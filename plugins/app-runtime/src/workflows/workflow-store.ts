@@ -4,22 +4,22 @@ export type RunStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'faile
 
 export const ENDED: readonly RunStatus[] = ['completed', 'failed', 'cancelled']
 
-/** Texts of values are those of `losslessText`; times are milliseconds since 1970. */
+/** Texts of values come from `losslessText`; times are milliseconds since 1970. */
 export interface RunRecord {
   readonly runId: string
   readonly workflow: string
   readonly status: RunStatus
-  /** A list. */
+  /** Arguments, as a list. */
   readonly args: string
-  /** null until it has completed. */
+  /** null until it is completed. */
   readonly result: string | null
-  /** `CODE: message` of what ended it. */
+  /** `CODE: message` of its failure. */
   readonly error: string | null
-  /** When it goes on by itself. */
+  /** Time at which it resumes. */
   readonly wakeAt: number | null
   /** The signal that it waits for. */
   readonly waitingFor: string | null
-  /** The run whose workflow called this one, and which goes on with it. */
+  /** The parent run, which resumes with it. */
   readonly parent: string | null
 }
 
@@ -28,26 +28,26 @@ export interface NewRun extends Pick<RunRecord, 'runId' | 'workflow' | 'args' | 
 }
 
 export interface ClaimedRun extends RunRecord {
-  /** Whether an earlier runner did not finish it. */
+  /** True if an earlier runner did not finish it. */
   readonly wasInterrupted: boolean
 }
 
 /** History of a run. */
 export interface RunHistory {
-  /** Whether its journal has anything. */
+  /** True if its journal has entries. */
   readonly hasBegun: boolean
   /** By the id of the step. */
   readonly completed: Map<string, StepRecord>
-  /** When timers and attempts are due that were begun. */
+  /** Due times of started timers and attempts. */
   readonly scheduled: ReadonlyMap<string, number>
   readonly attempts: ReadonlyMap<string, AttemptRecord>
 }
 
 export interface StepRecord {
   readonly activity: string
-  /** The event that was its own. */
+  /** Its event. */
   readonly event: string
-  /** Of a value; null where only the event counts. */
+  /** Text of a value; null if only the event counts. */
   readonly result: string
 }
 
@@ -63,9 +63,9 @@ export interface RunChange {
   readonly completed?: StepRecord & { readonly activityId: string }
   readonly scheduled?: { readonly activityId: string; readonly activity: string; readonly at: number }
   readonly attempt?: AttemptRecord & { readonly activityId: string; readonly error: string | null }
-  /** A signal that was taken. */
+  /** The consumed signal. */
   readonly signal?: number
-  /** Ends the turn of the owner. */
+  /** Ends the owner's turn. */
   readonly turn?:
     | { readonly status: 'completed'; readonly result: string }
     | { readonly status: 'failed'; readonly error: string }
@@ -75,29 +75,29 @@ export interface RunChange {
 
 export interface SignalRecord {
   readonly id: number
-  /** Of a value; null where it came without one. */
+  /** Text of a value; null without one. */
   readonly payload: string | null
 }
 
 /**
- * Keeps runs of workflows. One run is run by one owner at a time: `claim` gives it to one until `leaseUntil`, and whatever
- * that one writes afterwards is refused with `RUN_WORKFLOW_LOST` once another process has it, or it was cancelled.
+ * Stores workflow runs. A run has one owner at a time: `claim` assigns it until `leaseUntil`. After another process
+ * has claimed it, or it was cancelled, later writes of the owner fail with `RUN_WORKFLOW_LOST`.
  */
 export interface WorkflowStore {
-  /** A transaction is open, so that nothing here would be kept before it ends. */
+  /** True if a transaction is open, so that nothing is stored before it ends. */
   readonly inTransaction: boolean
-  /** Begins a run as pending. Returns false, and changes nothing, where there is one of that id. */
+  /** Creates a pending run. Returns false, without a change, if the id exists. */
   create(run: NewRun, now: number): boolean
   find(runId: string): RunRecord | null
-  /** null where there is none, it has ended, or another process has it; `again` takes one that failed as well. */
+  /** null if it does not exist, has ended, or belongs to another process; `again` also claims a failed one. */
   claim(runId: string, lease: Lease, again?: boolean): ClaimedRun | null
   history(runId: string): RunHistory
   record(runId: string, owner: string, change: RunChange, now: number): void
-  /** The oldest of that key that was not taken. */
+  /** The oldest unconsumed signal of that key. */
   signal(runId: string, key: string): SignalRecord | null
-  /** Runs that could go on, without those that belong to another one. */
+  /** Runs that can continue, without child runs. */
   due(now: number): readonly string[]
-  /** When the next run goes on by itself. */
+  /** Time at which the next run resumes. */
   nextWake(): number | null
 }
 

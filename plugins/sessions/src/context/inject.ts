@@ -15,8 +15,9 @@ export interface Injected {
 }
 
 /**
- * The envelope's text for a prompt: at most 4 bytes per token of `maxTokens` or of its own budget, if smaller. A longer
- * text is cut 64 bytes before that, at a character boundary, with a note. Empty for an expired or stale envelope.
+ * The envelope's text for a prompt: at most 4 bytes per token of `maxTokens` or of the envelope's budget, if smaller. A
+ * longer text is cut 64 bytes before that, at a character boundary, with a note. Empty for an expired or stale
+ * envelope.
  */
 export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
   if (isOver(envelope, now)) return { text: '', dropped: 0 }

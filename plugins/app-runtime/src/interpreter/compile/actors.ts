@@ -18,7 +18,9 @@ interface Stateful {
   readonly fields: readonly HirStateField[]
 }
 
-/** Compiles an actor or an agent. Its fields are variables of its handlers, read before and written after each of them. */
+/**
+ * Compiles an actor or an agent. Its fields are variables of its handlers, loaded before and stored after each call.
+ */
 export function compileActor(machine: Machine, names: ProgramNames, actor: HirActor | HirAgent): ActorDefinition {
   const { name, handlers, state_fields: fields = [] } = actor
   const params = 'params' in actor ? (actor.params ?? []) : []
@@ -64,14 +66,14 @@ function unitOf(name: string, params: readonly HirParam[], at: number): Function
   return { name, params: params.map(param => param.name), at, defaults: [], size: 0, run: () => null }
 }
 
-/** Which variables closures share is known at the end, and then told from the beginning. */
+/** Captured variables are known only at the end, and used from the start of a second pass. */
 function compileTwice(machine: Machine, names: ProgramNames, compile: (body: BodyCompiler) => void): void {
   const cells = new Set<object>()
   compile(new BodyCompiler(machine, names, FORMS, cells))
   if (cells.size > 0) compile(new BodyCompiler(machine, names, FORMS, cells))
 }
 
-/** The fields of a new instance; each may name those before it, and what `spawn` was given. */
+/** Initial fields of an instance; each may refer to earlier ones and to the arguments of `spawn`. */
 function beginner(
   machine: Machine,
   names: ProgramNames,
@@ -102,7 +104,7 @@ function beginner(
   }
 }
 
-/** A parameter of the handler hides what has its name. */
+/** A parameter of the handler shadows a field of its name. */
 function withFields(
   body: BodyCompiler,
   { params, fields }: Stateful,

@@ -12,7 +12,7 @@ interface Assignment {
   readonly span: HirSpan
 }
 
-/** Values are immutable: `xs[0] = 1` gives the variable `xs` another list; other references keep the old one. */
+/** Values are immutable: `xs[0] = 1` assigns a new list to `xs`; other references keep the old one. */
 export function compileAssign(body: BodyCompiler, { target, value, span }: Assignment): Eval {
   const [run, jumps] = body.observed(() => body.statement(value))
   const write = writer(body, target, span.start)

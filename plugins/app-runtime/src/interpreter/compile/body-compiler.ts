@@ -5,24 +5,24 @@ import type { Value } from '../value.ts'
 import type { ProgramNames } from './program-names.ts'
 import { Cell, FunctionScope, type Local } from './scope.ts'
 
-/** How each form of the language is compiled. */
+/** Compilers of the language forms. */
 export interface Forms {
-  /** A statement's value may be {@link JUMP}; `isDiscarded` says that the value is unused. */
+  /** A statement's value may be {@link JUMP}; `isDiscarded` means that the value is unused. */
   expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
-  /** Statements one after the other; the value is that of the last one where it is an expression. */
+  /** A sequence of statements with the value of the last one, if it is an expression. */
   sequence(body: BodyCompiler, statements: HirBlock): Eval
 }
 
-/** Compiles the body of one function, each node once, into closures over the slots of its frame. */
+/** Compiles one function body into closures over the slots of its frame, each node once. */
 export class BodyCompiler {
   readonly machine: Machine
   readonly names: ProgramNames
   readonly scope: FunctionScope
-  /** Nodes of the stretch that is being compiled: it is charged when the stretch is entered. */
+  /** Nodes of the current basic block: they are charged on entry. */
   weight = 0
-  /** Whether what was compiled may return {@link JUMP}. */
+  /** True if the compiled code may return {@link JUMP}. */
   jumps = false
-  /** Whether what was compiled may throw {@link JUMP}, out of the middle of an expression. */
+  /** True if the compiled code may throw {@link JUMP} from inside an expression. */
   throwsJump = false
   readonly forms: Forms
   readonly #cells: Set<object>
@@ -41,14 +41,14 @@ export class BodyCompiler {
     this.#cells = cells
   }
 
-  /** For a closure inside of this body. */
+  /** For a closure in this body. */
   inner(): BodyCompiler {
     return new BodyCompiler(this.machine, this.names, this.forms, this.#cells, this.scope)
   }
 
   /**
-   * Compiles what is only sometimes evaluated: its steps are counted when that happens. `at` is the place to tell when they
-   * are too many.
+   * Compiles conditional code: its steps are charged when it runs. `at` is the position for a
+   * step-limit error.
    */
   stretch(compile: () => Eval, at = -1): Eval {
     const before = this.weight
@@ -63,7 +63,7 @@ export class BodyCompiler {
     }
   }
 
-  /** Compiles and returns whether only that may return {@link JUMP}. */
+  /** Compiles; returns true if this part may return {@link JUMP}. */
   observed(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
     const before = this.jumps
     this.jumps = false
@@ -73,7 +73,7 @@ export class BodyCompiler {
     return [run, jumps]
   }
 
-  /** Turns a {@link JUMP} that is thrown in what is compiled into one that is returned: for bodies of loops and functions. */
+  /** Converts a thrown {@link JUMP} to a returned one: for bodies of loops and functions. */
   caught(compile: () => Eval): Eval {
     const before = this.throwsJump
     this.throwsJump = false
@@ -92,7 +92,7 @@ export class BodyCompiler {
     }
   }
 
-  /** For operands: never returns {@link JUMP}, but throws it. */
+  /** For operands: throws {@link JUMP}, never returns it. */
   value(expression: HirExpression): Eval {
     const before = this.jumps
     this.jumps = false
@@ -108,13 +108,13 @@ export class BodyCompiler {
     }
   }
 
-  /** For what stands where a statement may: may return {@link JUMP}. */
+  /** For statement positions: may return {@link JUMP}. */
   statement(expression: HirExpression, isDiscarded = false): Eval {
     this.weight++
     return this.forms.expression(this, expression, isDiscarded)
   }
 
-  /** A block with a nested scope. */
+  /** A block with its own scope. */
   block(statements: HirBlock): Eval {
     this.scope.enter()
     const run = this.stretch(() => this.forms.sequence(this, statements))
@@ -155,7 +155,7 @@ export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Valu
   }
 }
 
-/** Throws when it is reached; the code around it runs. */
+/** Throws only when executed; the surrounding code runs. */
 export function unsupported(what: string, at: number): Eval {
   return () => fail('RUN_UNSUPPORTED', `${what} cannot be run here`, at)
 }

@@ -49,7 +49,7 @@ export function compileCall(
 
 type Called = Pick<Callable, 'name' | 'params'>
 
-/** Arguments with names, in the order of the parameters of a value that is called. */
+/** Named arguments, in the parameter order of a called value. */
 function inOrder(called: Called, args: readonly HirArgument[], values: readonly Value[], at: number): Value[] {
   const ordered = placedByName(called, args, values, at)
   for (let index = 0; index < ordered.length; index++) {
@@ -59,7 +59,7 @@ function inOrder(called: Called, args: readonly HirArgument[], values: readonly 
   return ordered as Value[]
 }
 
-/** The same, with undefined for what is left out before the last one. */
+/** The same, with undefined for omitted ones before the last. */
 function placedByName(
   { name, params }: Called,
   args: readonly HirArgument[],
@@ -76,7 +76,7 @@ function placedByName(
   return ordered
 }
 
-/** `options` are those of `with`: they are evaluated first, and are there when the function begins. */
+/** `options` come from `with`: they are evaluated first, and set when the function starts. */
 export function callOfUnit(
   body: BodyCompiler,
   unit: FunctionUnit,
@@ -160,7 +160,7 @@ function callOfNative(body: BodyCompiler, name: string, host: Native, args: read
   }
 }
 
-/** Says where it happened, if the host did not know. */
+/** Adds the position if the host did not know it. */
 export function placed<A>(at: number, run: () => A): A {
   try {
     return run()
@@ -193,7 +193,10 @@ export function compileMethodCall(
   }
 }
 
-/** Arguments with names, in the order of the handler's parameters. The first of `send` is the name of the handler. */
+/**
+ * Named arguments, in the parameter order of the handler. The first argument of `send` is the name of the
+ * handler.
+ */
 function ofHandler(
   { type, params }: ActorHandle,
   method: string,
@@ -206,7 +209,7 @@ function ofHandler(
     name: `${type}.${event}`,
     params: params.get(typeof event === 'string' ? event : '') ?? []
   })
-  // A message is written down, which takes all that is before the last argument; a handler that is asked fills what is left out.
+  // A stored message needs all arguments up to the last one; a direct call fills in omitted ones.
   if (method === 'send') return [first, ...inOrder(takes(first), args.slice(1), rest, at)]
   return placedByName(takes(method), args, given, at) as Value[]
 }

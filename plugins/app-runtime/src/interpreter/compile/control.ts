@@ -10,7 +10,7 @@ import type { BodyCompiler } from './body-compiler.ts'
 import { compileLoop, compileWhile } from './loops.ts'
 import { compilePattern } from './patterns.ts'
 
-/** Statements one after the other; the value is that of the last one where it is an expression. */
+/** A sequence of statements with the value of the last one, if it is an expression. */
 export function sequence(body: BodyCompiler, statements: HirBlock): Eval {
   const last = statements.at(-1)
   const parts = statements.map(statement => {
@@ -75,7 +75,7 @@ function compileStatement(body: BodyCompiler, statement: HirStatement, isDiscard
 }
 
 function compileLet(body: BodyCompiler, { pattern, value, mutable, span }: LetStatement): Eval {
-  // A question mark behind the whole value need not be thrown.
+  // A `?` on the whole value need not throw.
   const [run, jumps] = body.observed(() => body.statement(value))
   const bind = compilePattern(body, pattern, mutable)
   return frame => {
@@ -132,7 +132,7 @@ export function compileMatch(
   }
 }
 
-/** `?`: what is in Ok or Some, or a return of the Error or None. */
+/** `?`: unwraps Ok or Some, or returns the Error or None. */
 export function compileTry(body: BodyCompiler, target: HirExpression, at: number): Eval {
   const run = body.value(target)
   const { machine } = body

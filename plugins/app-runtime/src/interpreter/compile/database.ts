@@ -23,7 +23,7 @@ import { typeName } from '../type-name.ts'
 import { error, isList, isRecord, Json, ok, type RecordValue, Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 
-/** Steps that a statement counts as, and one more for each row that it gives. */
+/** Steps charged per statement; each returned row adds one. */
 const STATEMENT_STEPS = 20
 
 export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTableOp): Eval {
@@ -33,7 +33,7 @@ export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTab
   return asTaken(body, operation, told(shape, span.start, compileForm(body, shape, operation)))
 }
 
-/** As Ok and Error, where the program takes it for a Result. */
+/** As Ok and Error, if the program uses it as a Result. */
 function asTaken(body: BodyCompiler, operation: object, run: Eval): Eval {
   if (!body.names.tables.results.results.has(operation)) return run
   return frame => {
@@ -65,7 +65,7 @@ function compileForm(body: BodyCompiler, shape: TableShape, operation: HirDbTabl
 
 type MethodCall = Extract<HirExpression, { readonly MethodCall: unknown }>['MethodCall']
 
-/** Whether a call is `db.query(sql, parameters)`. */
+/** True if a call is `db.query(sql, parameters)`. */
 export function isRawQuery(body: BodyCompiler, call: MethodCall): boolean {
   return isRawCall(call) && body.scope.lookup('db') === undefined
 }
@@ -84,7 +84,7 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
   return asTaken(body, call, told(null, at, run))
 }
 
-/** The value of a variable that holds what an operation gave as a Result. */
+/** The value of a variable that holds an operation's Result. */
 export function unwrapped(read: Eval, at: number): Eval {
   return frame => {
     const value = read(frame)
@@ -113,14 +113,14 @@ function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operati
 
 type Entry = readonly [name: string, value: HirExpression]
 
-/** Columns of a row that is written out: as an object, a struct or named arguments; null for any other expression. */
+/** Columns of a row literal: an object, a struct or named arguments; null for other expressions. */
 function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
   const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
   if (named.length > 0) return named
   const record = args[0]?.value
   if (record === undefined) return null
   if ('ObjectLit' in record) return record.ObjectLit[0]
-  // A struct of another name has separate defaults.
+  // A struct of another name has its own defaults.
   return 'StructLit' in record && record.StructLit.name === table ? record.StructLit.fields : null
 }
 
@@ -146,7 +146,7 @@ function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
   }
 }
 
-/** Without a record in between: the way of inserts in loops. */
+/** Without an intermediate record: the fast path for inserts in loops. */
 function compileInsertOf(
   body: BodyCompiler,
   shape: TableShape,
@@ -156,7 +156,7 @@ function compileInsertOf(
   const withId = entries.some(([name]) => name === '_id')
   const columns = withId ? [shape.id, ...shape.columns] : shape.columns
   const left = withId ? [null, ...fallbacks] : fallbacks
-  // In the order in which they are written, each to the place of its column.
+  // Evaluated in source order, each into the position of its column.
   const given = entries.map(([name, value]) => ({
     place: columns.findIndex(column => column.name === name),
     value: body.value(value)
@@ -197,7 +197,7 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
     machine.charge(STATEMENT_STEPS)
     const row = shape.encode(shape.id, id(frame))
     const values = recordOf(shape, change(frame))
-    // The row id never changes, and may be in a record that was read.
+    // The row id never changes, and may be in a record read before.
     const columns = columnsOf(shape, values).filter(column => column !== shape.id)
     if (columns.length === 0) return null
     const key = columns.map(({ name }) => name).join()
@@ -225,7 +225,7 @@ function databaseOf(machine: Machine, at = -1): ProgramDatabase {
   )
 }
 
-/** Says where it happened, and what was expected of a value. */
+/** Adds the position and the expected type of a value. */
 function told(shape: TableShape | null, at: number, run: Eval): Eval {
   return frame => {
     try {

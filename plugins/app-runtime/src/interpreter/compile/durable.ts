@@ -7,7 +7,7 @@ import { type BodyCompiler, unsupported } from './body-compiler.ts'
 import { callOfUnit } from './calls.ts'
 import { type FunctionUnit, returnedBy } from './functions.ts'
 
-/** An activity is a function; called by a workflow, on whatever way, it is a step of its run. */
+/** An activity is a function; if a workflow calls it, directly or indirectly, it is a step of its run. */
 export function makeActivity(
   machine: Machine,
   unit: FunctionUnit,
@@ -28,7 +28,7 @@ export function makeActivity(
   }
 }
 
-/** A workflow that is called is a run that its caller waits for. */
+/** A called workflow is a run that its caller waits for. */
 export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body }: HirProcess, steps: StepNames): void {
   const { run, params } = unit
   machine.workflows?.define({
@@ -45,7 +45,7 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
   }
 }
 
-/** For what may give something else each time: in the text of a workflow it is refused. */
+/** For non-deterministic code: refused in a workflow body. */
 export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: number, run: Eval): Eval {
   return frame => {
     machine.workflow?.refuse(what, at)
@@ -53,7 +53,7 @@ export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: 
   }
 }
 
-/** `f(a) with { … }`: where several stand behind each other, the inner one has the last word. */
+/** `f(a) with { … }`: of several, the inner one wins. */
 export function compileWith(
   body: BodyCompiler,
   [operand, options, { start: at }]: readonly [HirExpression, HirExpression, HirSpan]
@@ -88,10 +88,10 @@ function calledUnit(body: BodyCompiler, expression: HirExpression): FunctionUnit
   return unit?.takesOptions === true ? unit : null
 }
 
-/** How a block was left that is kept: marked with what no program can write. */
+/** Marks how a recorded block was left, with a tag that no program can create. */
 const LEFT = 'left by '
 
-/** `side_effect { … }`: in a workflow a step, anywhere else a block. */
+/** `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
 export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: number): Eval {
   const { machine } = body
   const assigned = assignedOutside(statements)
@@ -119,7 +119,7 @@ export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: 
   }
 }
 
-/** A variable that statements assign to and do not declare themselves; null where there is none. */
+/** A variable that statements assign but do not declare; null if there is none. */
 function assignedOutside(statements: HirBlock): string | null {
   const declared = new Set<string>()
   const targets: string[] = []
@@ -142,7 +142,7 @@ function rootName(target: HirExpression): string {
 
 export type StepNames = ReadonlySet<string>
 
-/** Steps in a text. */
+/** Steps in a program text. */
 function countSteps(body: HirBlock, names: StepNames): number {
   let count = 0
   walk(body, (key, value) => {

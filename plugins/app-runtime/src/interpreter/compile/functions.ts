@@ -6,13 +6,13 @@ import { Callable, type Value } from '../value.ts'
 import { type BodyCompiler, bindLocal } from './body-compiler.ts'
 import type { Cell } from './scope.ts'
 
-/** A function that can be called: its parameters are the first slots of its frame. */
+/** A callable function: its parameters are the first slots of its frame. */
 export interface FunctionUnit {
   readonly name: string
   readonly params: readonly string[]
-  /** Byte of the source. */
+  /** Byte offset in the source. */
   readonly at: number
-  /** Whether `with` may stand behind its calls. */
+  /** True if its calls may have options after `with`. */
   readonly takesOptions?: true
   /** Default of a parameter; null for a required one. */
   defaults: readonly (Eval | null)[]
@@ -20,7 +20,7 @@ export interface FunctionUnit {
   run: Eval
 }
 
-/** Compiles parameters and a body into a unit. `conditions` hold before and after it. */
+/** Compiles parameters and a body into a unit. `conditions` are checked before and after it. */
 export function compileFunction(
   body: BodyCompiler,
   unit: FunctionUnit,
@@ -96,7 +96,7 @@ export function returnedBy(machine: Machine, { name }: FunctionUnit, at: number)
   return fail('RUN_UNSUPPORTED', `${machine.jump} leaves ${name}, which is not the loop around it`, at)
 }
 
-/** Compares as plainly as it can: there may be no room left on the stack. */
+/** Compares with as few calls as possible: the stack may be full. */
 export function isStackOverflow(thrown: unknown): boolean {
   return thrown instanceof RangeError && thrown.message === 'Maximum call stack size exceeded'
 }
@@ -106,7 +106,7 @@ function traced(thrown: unknown, name: string, at: number): unknown {
     thrown.addCall(name, at)
     return thrown
   }
-  // The stack of the interpreter itself, by an expression that is nested deep in each call.
+  // Overflow of the interpreter's own stack, by deeply nested expressions in each call.
   if (isStackOverflow(thrown)) {
     return new Failure('RUN_STACK_LIMIT', 'calls and what they calculate are nested too deep', at)
   }
@@ -142,7 +142,7 @@ function fillDefault(unit: FunctionUnit, frame: Frame, index: number, at: number
   frame[index] = value(frame)
 }
 
-/** Calls a function from outside of the program; undefined stands for what is left to its default. */
+/** Calls a function from outside the program; undefined means the default. */
 export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Value | undefined)[]): Value {
   const frame: Frame = new Array(unit.size)
   for (const index of unit.params.keys()) {
@@ -160,7 +160,7 @@ type LambdaParts = readonly [
   span: { readonly start: number }
 ]
 
-/** A closure: what it takes from outside is copied when it is made; variables that change are shared cells. */
+/** A closure: captured values are copied when it is created; captured mutable variables are shared cells. */
 export function compileLambda(body: BodyCompiler, [params, , expression, span]: LambdaParts): Eval {
   const inner = body.inner()
   const unit: FunctionUnit = {

@@ -27,7 +27,7 @@ export function compileLoop(body: BodyCompiler, { body: statements, span }: Omit
 function repeated(body: BodyCompiler, test: (frame: Frame) => boolean, statements: HirBlock, at: number): Eval {
   const { machine } = body
   const before = body.weight
-  // The condition was counted already, and is evaluated with each turn: so it is counted twice, once for the last look.
+  // The condition is charged per iteration, and once more for the last check.
   body.weight = 2
   body.scope.enter()
   const [run, jumps] = body.observed(() => body.caught(() => body.forms.sequence(body, statements)))
@@ -47,7 +47,7 @@ function repeated(body: BodyCompiler, test: (frame: Frame) => boolean, statement
   }
 }
 
-/** `for`: the list of what its body gave; turns that were left with `continue` or `break` give nothing. */
+/** `for`: the list of its body's values; iterations left by `continue` or `break` add none. */
 export function compileFor(
   body: BodyCompiler,
   [binding, iterable, repeats, span]: readonly [string, HirExpression, HirExpression, HirSpan],
@@ -116,7 +116,7 @@ function turn(
   }
 }
 
-/** Elements of a list, characters of a text, pairs of a record. */
+/** Iterates over elements of a list, characters of a text, or pairs of a record. */
 export function elements(value: Value, at: number): Iterable<Value> {
   if (isList(value) || typeof value === 'string') return value
   if (isRecord(value)) return Array.from(value, ([key, each]) => new Tuple([key, each]))

@@ -43,7 +43,7 @@ function fieldsOf(record: ReadonlyMap<string, Value>): string {
   return names.length === 0 ? ': it is empty' : `: it has ${names.slice(0, 10).join(', ')}`
 }
 
-/** Position in a list of `length`; what is negative counts from the end. Throws `RUN_INDEX`. */
+/** Index into a list of `length`; negative ones count from the end. Throws `RUN_INDEX`. */
 export function positionOf(length: number, index: Value, at: number): number {
   if (typeof index !== 'number') return fail('RUN_TYPE', `a position is an int, found ${typeName(index)}`, at)
   const position = index < 0 ? length + index : index
@@ -91,7 +91,7 @@ export function compileRecord(body: BodyCompiler, entries: readonly Entry[], at:
   }
 }
 
-/** A constructor of the program with named fields, or a record with the defaults of its type. */
+/** A constructor with named fields, or a record with the defaults of its type. */
 export function compileStruct(
   body: BodyCompiler,
   { name, fields, span }: { readonly name: string; readonly fields: readonly Entry[]; readonly span: HirSpan }

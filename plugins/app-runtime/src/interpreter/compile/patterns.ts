@@ -7,10 +7,10 @@ import { Float, Tagged, Tuple, type Value } from '../value.ts'
 import { type BodyCompiler, bindLocal } from './body-compiler.ts'
 import type { Local } from './scope.ts'
 
-/** Binds the names of a pattern; false where the pattern does not take the value. */
+/** Binds the names of a pattern; false if it does not match. */
 export type Bind = (frame: Frame, value: Value) => boolean
 
-/** `shared` holds the variables that the first of several alternatives declared: the others bind the same ones. */
+/** `shared` holds the variables of the first alternative: the others bind the same ones. */
 export function compilePattern(
   body: BodyCompiler,
   pattern: HirPattern,
@@ -52,7 +52,7 @@ export function compilePattern(
   )
 }
 
-/** A constructor without arguments takes values of it with any. */
+/** A constructor pattern without arguments matches any arguments. */
 function constructorPattern(tag: string, args: readonly Bind[]): Bind {
   const [only] = args
   if (only === undefined) {

@@ -34,7 +34,7 @@ interface Declared {
   readonly body: HirBlock
 }
 
-/** Compiles all functions of a program; its constants are evaluated in their order by `begin`. */
+/** Compiles all functions of a program; `begin` evaluates its constants in order. */
 export class ProgramCompiler implements ProgramNames {
   readonly #program: Program
   readonly #machine: Machine
@@ -63,12 +63,12 @@ export class ProgramCompiler implements ProgramNames {
     return this.#tests.get(name)?.unit
   }
 
-  /** By method and path: `GET /tasks`. What it takes is {@link routeParameters}. */
+  /** By method and path: `GET /tasks`. Its parameters are those of {@link routeParameters}. */
   route(contract: string): FunctionUnit | undefined {
     return this.#routes.get(contract)?.unit
   }
 
-  /** An expression that stands outside of functions. */
+  /** An expression outside functions. */
   expression(expression: HirExpression): () => Value {
     const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
     const run = body.stretch(() => body.value(expression))
@@ -188,7 +188,7 @@ export class ProgramCompiler implements ProgramNames {
     const declared = [...body.scope.locals()]
     const locals = declared.map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
     const name = declared[0]?.name ?? '_'
-    // Compiled when all names are declared.
+    // Compiled after all names are declared.
     let run: Eval | null = null
     this.#begin.push(() => {
       const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
@@ -199,7 +199,7 @@ export class ProgramCompiler implements ProgramNames {
     })
   }
 
-  /** A constant with `spawn` is always the same instance. */
+  /** A constant with `spawn` always refers to the same instance. */
   #named(constant: string, run: Eval, size: number): Value {
     const { actors } = this.#machine
     if (actors !== null) actors.naming = { constant, count: 0 }
@@ -248,7 +248,7 @@ export class ProgramCompiler implements ProgramNames {
       compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
     }
     once()
-    // Which variables closures share is known at the end, and then told from the beginning.
+    // Captured variables are known only at the end, and used from the start of a second pass.
     if (cells.size > 0) once()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
     if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)

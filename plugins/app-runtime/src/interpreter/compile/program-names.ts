@@ -10,24 +10,24 @@ import type { FunctionUnit } from './functions.ts'
 export interface ProgramNames {
   readonly tables: ProgramTables
   function(name: string): FunctionUnit | undefined
-  /** Actor for `spawn`; null when there is none of that name. */
+  /** Actor for `spawn`; null if there is none of that name. */
   actorParams(name: string): readonly HirParam[] | null
-  /** Names of the fields of a constructor; null where there is none of that name. */
+  /** Field names of a constructor; null if there is none of that name. */
   constructorNames(name: string): readonly string[] | null
-  /** Of the members of a struct. */
+  /** Defaults of struct members. */
   defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
-  /** Fields of a type that may hold nothing. */
+  /** Optional fields of a type. */
   optionsOf(type: string): readonly string[]
-  /** A function of the language or of the host, by name or path. */
+  /** A builtin or host function, by name or path. */
   native(path: string): Native | undefined
-  /** Declared, but not runnable here: `the actor Counter`. */
+  /** Declared but not runnable here: `the actor Counter`. */
   elsewhere(name: string): string | undefined
   /** The value of a name. */
   read(name: string, at: number): Eval
-  /** A function or namespace of the host as a value; null where a path does not lead there. */
+  /** A host function or namespace as a value; null for an unknown path. */
   hostValue(body: BodyCompiler, path: string, at: number): Eval | null
-  /** An expression that stands outside of functions. */
+  /** An expression outside functions. */
   expression(expression: HirExpression): () => Value
-  /** Whether paths that begin with this name lead to the host. */
+  /** True if paths with this first name lead to the host. */
   isHost(body: BodyCompiler, root: string): boolean
 }

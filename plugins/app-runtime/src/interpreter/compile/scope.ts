@@ -2,23 +2,23 @@
 export interface Local {
   readonly name: string
   readonly slot: number
-  /** Whether the slot holds a cell, since a closure shares a variable that changes. */
+  /** True if the slot holds a cell, since a closure captures a mutable variable. */
   readonly isCell: boolean
   readonly isMutable: boolean
-  /** Its declaration, to find it again when the function is compiled once more. */
+  /** Its declaration, to identify it in the second pass. */
   readonly declaration: object
 }
 
-/** The names of a function or a closure, and the slots of its frame. */
+/** Scopes of a function or a closure, and the slots of its frame. */
 export class FunctionScope {
   readonly parent: FunctionScope | null
-  /** Variables of outer functions, with the slot here that they are copied to. */
+  /** Captured variables, with their slots here. */
   readonly captures: { readonly from: Local; readonly to: Local }[] = []
   size = 0
   readonly #cells: Set<object>
   readonly #blocks: Map<string, Local>[] = [new Map()]
 
-  /** `cells` holds the declarations of variables that change and are shared; what is missing in it is added. */
+  /** `cells` holds the declarations of captured mutable variables; missing ones are added. */
   constructor(parent: FunctionScope | null, cells: Set<object>) {
     this.parent = parent
     this.#cells = cells
@@ -63,7 +63,7 @@ export class FunctionScope {
   }
 }
 
-/** The content of a variable that closures share. */
+/** The content of a captured variable. */
 export class Cell {
   value: unknown
 

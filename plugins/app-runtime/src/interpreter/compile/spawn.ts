@@ -18,7 +18,7 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
     return () => fail('RUN_ARGUMENTS', `${name} ${why}`, at)
   }
   const values = args.map(({ value }) => body.value(value))
-  // An omitted argument in the middle gets its default when the instance begins.
+  // An omitted argument in the middle gets its default when the instance is created.
   const length = Math.max(-1, ...slots) + 1
   if (length > slots.length) return () => fail('RUN_ARGUMENTS', `${name} takes its first arguments in their order`, at)
   const { machine } = body

@@ -21,7 +21,7 @@ import { characterCount, TEXT_METHODS } from './text-methods.ts'
 type Table = Readonly<Record<string, Method<never>>>
 const NO_METHODS: Table = {}
 
-/** Calls a method by the type of the value. Throws `RUN_UNSUPPORTED` where that has no such method. */
+/** Calls a method, selected by the type of the value. Throws `RUN_UNSUPPORTED` for an unknown method. */
 export function callMethod(machine: Machine, self: Value, name: string, args: Value[], at: number): Value {
   if (self instanceof Opaque) {
     const run = Object.hasOwn(self.methods, name) ? self.methods[name] : undefined

@@ -8,7 +8,7 @@ import { type Method, type Methods, method } from './method.ts'
 
 type List = readonly Value[]
 
-/** Every method gives another list; none changes the one that it is called on. */
+/** Every method returns a new list; none changes its receiver. */
 export const LIST_METHODS: Methods<List> = {
   len: method(0, 0, list => list.length),
   length: method(0, 0, list => list.length),
@@ -57,7 +57,7 @@ function appended(list: List, args: readonly Value[], machine: Machine): Value {
   return [...copied(machine, list), args[0] as Value]
 }
 
-/** Counts the room and the time that a copy takes. */
+/** Charges the memory and the steps of a copy. */
 function copied(machine: Machine, list: List): List {
   machine.allocate(16 + 8 * list.length)
   machine.charge(list.length >> 6)

@@ -1,7 +1,7 @@
 import type { Machine } from '../machine.ts'
 import type { Value } from '../value.ts'
 
-/** A method of one type of values. */
+/** A method of one value type. */
 export interface Method<Self> {
   readonly least: number
   readonly most: number

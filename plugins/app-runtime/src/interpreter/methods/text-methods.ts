@@ -3,7 +3,7 @@ import { intArg, textArg } from '../native.ts'
 import { NONE, some } from '../value.ts'
 import { type Methods, method } from './method.ts'
 
-/** Positions and lengths count characters: a pair of surrogates is one. */
+/** Positions and lengths count characters: a surrogate pair is one. */
 export const TEXT_METHODS: Methods<string> = {
   len: method(0, 0, text => characterCount(text)),
   chars_count: method(0, 0, text => characterCount(text)),

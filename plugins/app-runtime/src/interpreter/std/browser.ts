@@ -6,7 +6,7 @@ import { intArg, type Native, native, textArg } from '../native.ts'
 import { typeName } from '../type-name.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** Pages of the web, for programs that were granted them. A page is named by the text that `open` gives. */
+/** Web pages, for programs with the capability. A page is identified by the text that `open` returns. */
 export const BROWSER: Readonly<Record<string, Native>> = {
   'Browser.open': asking(1, 2, (args, ask) =>
     ok(ask('open', { url: textArg(args, 0), headless: isHeadless(args) }) as string)
@@ -37,7 +37,7 @@ export const BROWSER: Readonly<Record<string, Native>> = {
 
 type Ask = (kind: string, question: object) => unknown
 
-/** One that asks the main thread, and gives an Error where the browser could not do it. */
+/** A function that asks the main thread; returns an Error if the browser fails. */
 function asking(
   least: number,
   most: number,
@@ -66,7 +66,7 @@ function asking(
   )
 }
 
-/** Of a page and, where there is one, an element of it. */
+/** Selects a page and, optionally, an element. */
 function targetOf(args: readonly Value[]): { readonly page: string; readonly target: string } {
   return { page: textArg(args, 0), target: args.length < 2 ? '' : textArg(args, 1) }
 }

@@ -38,7 +38,7 @@ const done =
     return ok(null)
   }
 
-/** Files, for programs that were granted them. Relative paths are relative to the current folder. */
+/** Files, for programs with the capability. Relative paths start at the current folder. */
 export const FILES: Readonly<Record<string, Native>> = {
   'std.fs.read': file(1, path => ok(readFileSync(path, 'utf8'))),
   'std.fs.write': file(2, done(writeFileSync)),

@@ -9,7 +9,7 @@ import { listArg, type Native, native, textArg } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, isList, Json, ok, type Value } from '../value.ts'
 
-/** A way to write data as text. Both functions throw an error whose message says what is wrong. */
+/** A text format for data. Both functions throw an error with the problem as its message. */
 export interface Format {
   readonly name: string
   parse(text: string): unknown
@@ -29,7 +29,7 @@ const TOML: Format = {
 
 const YAML: Format = {
   name: 'YAML',
-  // An alias may be repeated so often that a short text means a huge value; the library refuses those.
+  // Repeated aliases could expand a short text to a huge value; the library refuses those.
   parse: text => plain(parseYaml(text, { schema: 'core', maxAliasCount: 100 })),
   render: data => renderYaml(data)
 }
@@ -53,7 +53,7 @@ export const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['.csv', CSV]
 ])
 
-/** Texts in the formats that people exchange data in. */
+/** Common text formats for data. */
 export const FORMAT_FUNCTIONS: Readonly<Record<string, Native>> = {
   'std.csv.parse': native(1, 1, (args, machine) => {
     const text = textArg(args, 0)
@@ -83,7 +83,7 @@ function rendering({ name, render }: Format): Native {
   return native(1, 1, ([value = null], machine) => written(name, machine, () => render(toJson(value))))
 }
 
-/** `Ok` with what a text means, or the reason why it means nothing. */
+/** `Ok` with the parsed value, or the parse error. */
 export function read(name: string, parse: () => unknown): Value {
   try {
     return ok(new Json(parse()))
@@ -103,7 +103,7 @@ function written(name: string, machine: { allocate(bytes: number): void }, rende
   return ok(text)
 }
 
-/** Dates become the texts that they were, and maps with keys that are no texts, records. */
+/** Dates become texts again, and maps with other keys than texts become records. */
 function plain(data: unknown): unknown {
   if (data instanceof TomlDate) return data.toISOString()
   if (data instanceof Date) return data.toISOString()

@@ -6,7 +6,7 @@ import { type Native, native, textArg } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** Characters of an answer that say why it is refused. */
+/** Characters of an answer in an error message. */
 const MAX_REASON_LENGTH = 200
 
 const getText = native(1, 1, (args, machine) => ask(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
@@ -16,14 +16,14 @@ const postJson = native(
   2,
   (args, machine) => {
     const [, body = null] = args
-    // A text that is JSON already is sent as it is.
+    // A text that is already JSON is sent unchanged.
     const text = typeof body === 'string' && isJson(body) ? body : printJson(toJson(body))
     return ask(machine, { method: 'POST', url: textArg(args, 0), body: text, type: 'application/json' })
   },
   'net'
 )
 
-/** Requests to other servers, for programs that were granted them: the text of the answer, or why there is none. */
+/** Requests to other servers, for programs with the capability: the answer's text, or an Error. */
 export const REQUESTS: Readonly<Record<string, Native>> = {
   'std.http.get_text': getText,
   'std.http.post_json': postJson,

@@ -5,7 +5,7 @@ import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 import { FORMATS, type Format, read } from './formats.ts'
 
-/** Files whose extension says what they hold. */
+/** Files whose extension determines the format. */
 export const DATA_FILES: Readonly<Record<string, Native>> = {
   'std.io.open': native(
     1,

@@ -38,7 +38,7 @@ function parsed(text: string, use: (data: unknown) => Value): Value {
   return use(data)
 }
 
-/** Value at a path of names and positions, joined by points. */
+/** Value at a path of keys and indexes, joined by dots. */
 function at(args: readonly Value[], use: (found: unknown) => Value): Value {
   const path = textArg(args, 1)
   return parsed(textArg(args, 0), data => {

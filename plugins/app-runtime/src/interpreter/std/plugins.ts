@@ -28,20 +28,20 @@ export const PLUGINS: Readonly<Record<string, Native>> = {
     (args, machine) => ask(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
     'net'
   ),
-  // Another provider may be there at the next request.
+  // The provider may change between requests.
   'std.agentos.mutation_kind_for_tool': unrepeatable(1, 1, (args, machine) => {
     const tool = textArg(args, 0)
     try {
       return (machine.host.bridge?.ask('tools.mutation_kind', tool, machine.millisecondsLeft()) ?? 'unknown') as string
     } catch (cause) {
-      // Foreign programs receive no details about this process.
+      // Programs receive no details about this process.
       if (isSvcError(cause, 'RUN_UNSUPPORTED')) return 'unknown'
       throw cause
     }
   })
 }
 
-/** Failures that end the program, instead of being an Error that it may handle. */
+/** Failures that end the program instead of becoming an Error that it can handle. */
 const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
 
 function ask(machine: Machine, question: string, payload: unknown): Value {

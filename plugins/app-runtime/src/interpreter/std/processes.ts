@@ -7,10 +7,10 @@ import { intArg, listArg, type Native, native, textArg } from '../native.ts'
 import { error, NONE, ok, some, type Value } from '../value.ts'
 import { read } from './formats.ts'
 
-/** Output of a command that is kept. */
+/** Maximum captured output of a command. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
-/** Other programs and the environment, for programs that were granted them. */
+/** Processes and the environment, for programs with the capability. */
 export const PROCESSES: Readonly<Record<string, Native>> = {
   'std.process.run': native(2, 2, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
   'std.process.run_capture': native(2, 2, args => ran(args, 'pipe', captured), 'process'),
@@ -110,7 +110,7 @@ interface Ended {
 const captured = ({ exit, stdout, stderr }: Ended): Value =>
   ok(new Map<string, Value>(Object.entries({ exit, stdout, stderr })))
 
-/** Arguments: a command, what it is given, and where they are the folder and `NAME=value` of the environment. */
+/** Arguments: a command, its arguments, and optionally the folder and `NAME=value` pairs. */
 function ran(args: readonly Value[], output: 'inherit' | 'pipe', use: (ended: Ended) => Value): Value {
   const command = textArg(args, 0)
   const ended = spawnSync(command, textsOf(args, 1), {
