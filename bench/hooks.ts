@@ -1,14 +1,16 @@
 /**
- * Cost of hooks: calls of a trivial operation whose hooks no plugin taps, and one plugin taps.
+ * Cost of hooks: calls of a trivial operation whose hooks no plugin taps, and one plugin taps, over those of a build of the kernel
+ * that does not look for taps.
  *
- * Rounds alternate between the two. The median of each is printed with its range.
+ * Rounds alternate between the contestants. The median of each is printed with its range, in nanoseconds of CPU time.
  *
  *   node --import tsx --conditions=svc-source bench/hooks.ts [--json] [--rounds N] [--calls N]
  */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { operationEnded, operationStarting, requestFinished } from '@svc/contracts'
-import { openTestKernel } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, type Plugin, type PluginContext, t } from '@svc/plugin-sdk'
+import { build, type Plugin } from 'esbuild'
 import { figureOf, ratioOf } from './figures.ts'
 
 const { values } = parseArgs({
@@ -19,59 +21,67 @@ const { values } = parseArgs({
   }
 })
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)]
+const root = fileURLToPath(new URL('..', import.meta.url))
 
-const ping = defineOperation({ id: 'bench.ping', summary: 'x', input: t.object({}), output: t.object({}) })
-let context: PluginContext | undefined
-const answering = definePlugin({
-  name: 'bench',
-  operations: [ping],
-  activate(ctx) {
-    context = ctx
-    ctx.implement(ping, () => ({}))
+/** Looks of a call for its taps, in the sources of the kernel. */
+const LOOKS = ['unit.hooks?.operationStarting', 'this.unit.hooks?.operationEnded']
+
+const withoutLooks: Plugin = {
+  name: 'without looks',
+  setup({ onLoad }) {
+    onLoad({ filter: /core[\\/]operations\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      for (const look of LOOKS) if (!text.includes(look)) throw new Error(`${path} has no ${look}`)
+      const contents = LOOKS.toReversed().reduce((sum, look) => sum.replace(look, 'undefined as Run | undefined'), text)
+      return { contents, loader: 'ts' }
+    })
   }
-})
-const tapping = definePlugin({
-  name: 'tapping',
-  activate(ctx) {
-    ctx.on(operationStarting, () => {})
-    ctx.on(operationEnded, () => {})
+}
+
+type Contestant = typeof import('./hook-calls.ts')
+
+/** Bundles the kernel, so that both builds differ in the looks only. */
+async function bundle(folder: string, name: string, plugins: Plugin[]): Promise<Contestant> {
+  const outfile = join(folder, `${name}.mjs`)
+  await build({
+    entryPoints: [join(root, 'bench', 'hook-calls.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    conditions: ['svc-source'],
+    packages: 'bundle',
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);"
+    },
+    external: ['esbuild', 'fsevents'],
+    plugins,
+    logLevel: 'error'
+  })
+  return (await import(pathToFileURL(outfile).href)) as Contestant
+}
+
+const folder = mkdtempSync(join(root, 'node_modules', '.bench-hooks-'))
+try {
+  const usual = await bundle(folder, 'usual', [])
+  const blind = await bundle(folder, 'without-looks', [withoutLooks])
+  const samples = { without: [] as number[], untapped: [] as number[], tapped: [] as number[], look: [] as number[] }
+  for (let round = 0; round < rounds; round++) {
+    samples.without.push(await blind.measureCall(calls, false))
+    samples.untapped.push(await usual.measureCall(calls, false))
+    samples.tapped.push(await usual.measureCall(calls, true))
+    samples.look.push(await usual.measureLook(calls * 20))
   }
-})
-
-const call = { surface: 'http', principal: { id: 'bench', role: 'user', scopes: [] } } as const
-
-/** Measures nanoseconds per call. */
-async function measure(plugins: readonly Plugin[]): Promise<number> {
-  const { kernel, close } = await openTestKernel({ plugins })
-  for (let index = 0; index < calls / 5; index++) await kernel.invoke('bench.ping', {}, call)
-  const started = process.hrtime.bigint()
-  for (let index = 0; index < calls; index++) await kernel.invoke('bench.ping', {}, call)
-  const ns = Number(process.hrtime.bigint() - started) / calls
-  await close()
-  return ns
+  const results = {
+    without_looks_ns: figureOf(samples.without),
+    untapped_ns: figureOf(samples.untapped),
+    untapped_over_without: ratioOf(samples.untapped, samples.without),
+    tapped_ns: figureOf(samples.tapped),
+    tapped_over_untapped: ratioOf(samples.tapped, samples.untapped),
+    look_ns: figureOf(samples.look)
+  }
+  process.stdout.write(`${JSON.stringify({ results, rounds, calls }, null, values.json ? 0 : 2)}\n`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
 }
-
-/** Measures nanoseconds per check of a hook that no plugin taps. */
-async function look(): Promise<number> {
-  const { close } = await openTestKernel({ plugins: [answering] })
-  const started = process.hrtime.bigint()
-  let tapped = 0
-  for (let index = 0; index < calls * 10; index++) if (context?.isTapped(requestFinished)) tapped += 1
-  const ns = Number(process.hrtime.bigint() - started) / (calls * 10)
-  await close()
-  return tapped === 0 ? ns : Number.NaN
-}
-
-const samples = { untapped: [] as number[], tapped: [] as number[], look: [] as number[] }
-for (let round = 0; round < rounds; round++) {
-  samples.untapped.push(await measure([answering]))
-  samples.tapped.push(await measure([answering, tapping]))
-  samples.look.push(await look())
-}
-const results = {
-  untapped_ns: figureOf(samples.untapped),
-  tapped_ns: figureOf(samples.tapped),
-  tapped_over_untapped: ratioOf(samples.tapped, samples.untapped),
-  look_ns: figureOf(samples.look)
-}
-process.stdout.write(`${JSON.stringify({ results, rounds, calls }, null, values.json ? 0 : 2)}\n`)

@@ -25,7 +25,8 @@ export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
 type Args = readonly unknown[]
 type Report = (plugin: string, hookId: string, error: unknown) => void
-export type Run = (args: Args) => Promise<unknown>
+/** Returns the result of a waterfall or bail, or a promise of it if a tap returned a promise. Throws what a tap throws. */
+export type Run = (args: Args) => unknown
 
 /** Hooks of one generation. tapable cannot remove a tap, so a set is built once and dropped whole. */
 export class HookSet {
@@ -57,8 +58,26 @@ export class HookSet {
 
   /** Resolves to the waterfall's or bail's result. A hook without taps costs a map look-up. */
   trigger(id: string, args: Args): Promise<unknown> | undefined {
-    return this.#runs.get(id)?.(args)
+    const run = this.#runs.get(id)
+    if (run === undefined) return undefined
+    return new Promise(resolve => resolve(run(args)))
   }
+}
+
+/** Callback of a tap: a failure, or what the tap returned. */
+type Done = (failure: Failure | null, value?: unknown) => void
+
+/** An error of a tap. tapable takes an error that is falsy for success. */
+class Failure {
+  readonly error: unknown
+
+  constructor(error: unknown) {
+    this.error = error
+  }
+}
+
+interface AsyncHook {
+  callAsync(args: Args, done: Done): void
 }
 
 function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: Report): Run {
@@ -67,12 +86,11 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
   if (mode === 'waterfall') {
     const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
     for (const { name, run } of guarded) {
-      hook.tapPromise(name, async args => {
-        const value = await run(args)
-        return value === undefined ? args : [value, ...args.slice(1)]
+      hook.tapAsync(name, (args, done) => {
+        run(args, (failure, value) => (done as Done)(failure, value === undefined ? args : [value, ...args.slice(1)]))
       })
     }
-    return async args => (await hook.promise(args))[0]
+    return runner(hook as unknown as AsyncHook, args => (args as Args)[0])
   }
   const hook =
     mode === 'parallel'
@@ -80,31 +98,79 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
       : mode === 'bail'
         ? new AsyncSeriesBailHook<[Args], unknown>(['args'])
         : new AsyncSeriesHook<[Args]>(['args'])
-  for (const { name, run } of guarded) hook.tapPromise(name, run as (args: Args) => Promise<void>)
-  return async args => (await hook.promise(args)) as unknown
+  for (const { name, run } of guarded) hook.tapAsync(name, run as (args: Args, done: () => void) => void)
+  return runner(hook as unknown as AsyncHook, value => value)
 }
 
-function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args) => Promise<unknown> {
-  const filter = Object.entries(tap.options.filter ?? {})
-  const { id } = tap.hook
-  const ofCalls = id === operationStarting.id || id === operationEnded.id
-  return async args => {
-    // A tap that calls an operation would otherwise never end.
-    if (ofCalls && (args[0] as OperationStart).caller === tap.plugin) return undefined
-    if (!filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) return undefined
-    tap.unit.enter()
-    try {
-      return await tap.tap(...args)
-    } catch (error) {
-      // A refusal reaches the caller. Only other errors are reported.
-      const refusal = fatal && isSvcError(error) && error.status < 500
-      if (!refusal) report(tap.plugin, tap.hook.id, error)
-      if (fatal) throw error
-      return undefined
-    } finally {
-      tap.unit.exit()
+/** Runs a hook. Where all taps end at once, so does the run: it returns, or throws, without a promise. */
+function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
+  return args => {
+    let isOver = false
+    let failed: Failure | null = null
+    let result: unknown
+    let over: (() => void) | undefined
+    hook.callAsync(args, (failure, value) => {
+      isOver = true
+      failed = failure ?? null
+      result = value
+      over?.()
+    })
+    const outcome = (): unknown => {
+      if (failed !== null) throw (failed as Failure).error
+      return unwrap(result)
     }
+    if (isOver) return outcome()
+    return new Promise<void>(resolve => {
+      over = resolve
+    }).then(outcome)
   }
+}
+
+function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args, done: Done) => void {
+  const filter = Object.entries(tap.options.filter ?? {})
+  const { hook, plugin, unit } = tap
+  const ofCalls = hook.id === operationStarting.id || hook.id === operationEnded.id
+  const failure = (error: unknown): Failure | null => {
+    // A refusal reaches the caller. Only other errors are reported.
+    const refusal = fatal && isSvcError(error) && error.status < 500
+    if (!refusal) report(plugin, hook.id, error)
+    return fatal ? new Failure(error) : null
+  }
+  return (args, done) => {
+    // A tap that calls an operation would otherwise never end.
+    const isOwn = ofCalls && (args[0] as OperationStart).caller === plugin
+    if (isOwn || !filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) {
+      done(null)
+      return
+    }
+    unit.enter()
+    let value: unknown
+    let failed: Failure | null = null
+    try {
+      value = tap.tap(...args)
+      if (isThenable(value)) {
+        value.then(
+          late => {
+            unit.exit()
+            done(null, late)
+          },
+          (error: unknown) => {
+            unit.exit()
+            done(failure(error))
+          }
+        )
+        return
+      }
+    } catch (error) {
+      failed = failure(error)
+    }
+    unit.exit()
+    done(failed, value)
+  }
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 function pick(value: unknown, path: string): unknown {

@@ -20,7 +20,7 @@ import {
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
 import { kernelErrors } from './errors.ts'
-import type { HookSet, Run } from './hooks.ts'
+import { type HookSet, isThenable, type Run } from './hooks.ts'
 import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */
@@ -108,7 +108,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     }
     const starting = unit.hooks?.operationStarting
     if (starting === undefined) this.#proceed(checked, call)
-    else void this.#askTaps(starting, checked, call)
+    else this.#askTaps(starting, checked, call)
   }
 
   #proceed(input: unknown, call: CallState): void {
@@ -117,16 +117,33 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /** Taps of `kernel.operation-starting` may refuse a call, and take time of its deadline. */
-  async #askTaps(starting: Run, input: unknown, call: CallState): Promise<void> {
+  #askTaps(starting: Run, input: unknown, call: CallState): void {
     try {
-      const start: OperationStart = { ...this.#callFacts(call), input: copyPlain(input) }
-      await raceAbort(call.signal, starting([start]))
+      const answer = starting([{ ...this.#callFacts(call), input: copyPlain(input) } satisfies OperationStart])
+      if (isThenable(answer)) {
+        void this.#awaitTaps(answer, input, call)
+        return
+      }
     } catch (error) {
-      this.breaker.release()
-      this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
+      this.#refuseByTap(call, error)
       return
     }
     this.#proceed(input, call)
+  }
+
+  async #awaitTaps(answer: PromiseLike<unknown>, input: unknown, call: CallState): Promise<void> {
+    try {
+      await raceAbort(call.signal, answer)
+    } catch (error) {
+      this.#refuseByTap(call, error)
+      return
+    }
+    this.#proceed(input, call)
+  }
+
+  #refuseByTap(call: CallState, error: unknown): void {
+    this.breaker.release()
+    this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
   }
 
   #callFacts({ surface, principal, requestId, traceId }: CallState): Omit<OperationStart, 'input'> {
@@ -204,7 +221,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
           return structuredClone(output)
         }
       }
-      ended([end]).catch(() => {})
+      announce(ended, end)
     }
     this.unit.exit()
   }
@@ -327,6 +344,12 @@ const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
 /** Codes that say nothing about it: of the caller, or of another operation that the handler called. */
 const UNDECIDED = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
-function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+/** Errors of these taps are logged and skipped. */
+function announce(ended: Run, end: OperationEnd): void {
+  try {
+    const done = ended([end])
+    if (isThenable(done)) done.then(undefined, () => {})
+  } catch {
+    // Another plugin declares the hook as fatal.
+  }
 }

@@ -89,6 +89,19 @@ t.test('a tap that throws fails the hook, or is reported and skipped', async t =
   for (const { reports } of [strict, lenient]) t.match(reports, [['bad', 'x', { message: 'no' }]])
 })
 
+t.test('a tap that throws undefined, or rejects with it, fails the hook as well', async t => {
+  for (const mode of ['series', 'parallel', 'waterfall', 'bail'] as const) {
+    const sync = set(mode, [
+      tap('a', () => {
+        throw undefined
+      })
+    ])
+    t.same(await sync.run(1)?.then(null, error => [error]), [undefined], `${mode}, thrown`)
+    const late = set(mode, [tap('a', () => Promise.reject(undefined))])
+    t.same(await late.run(1)?.then(null, error => [error]), [undefined], `${mode}, rejected`)
+  }
+})
+
 t.test('what the hook’s owner declares counts, not what a tap was compiled against', async t => {
   const old = { mode: 'series', onError: 'skip' } as const
   const taps = [

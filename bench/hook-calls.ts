@@ -1,0 +1,55 @@
+import { operationEnded, operationStarting, requestFinished } from '@svc/contracts'
+import { openTestKernel } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type PluginContext, t } from '@svc/plugin-sdk'
+
+const ping = defineOperation({ id: 'bench.ping', summary: 'x', input: t.object({}), output: t.object({}) })
+const call = { surface: 'http', principal: { id: 'bench', role: 'user', scopes: [] } } as const
+
+/** Nanoseconds of CPU time, which other processes of the machine disturb less than the clock. */
+function cpuNs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) * 1_000
+}
+
+const tapping = definePlugin({
+  name: 'tapping',
+  activate(ctx) {
+    ctx.on(operationStarting, () => {})
+    ctx.on(operationEnded, () => {})
+  }
+})
+
+/** Resolves to nanoseconds of a call of an operation that does nothing. */
+export async function measureCall(calls: number, isTapped: boolean): Promise<number> {
+  const answering = definePlugin({
+    name: 'bench',
+    operations: [ping],
+    activate: ctx => ctx.implement(ping, () => ({}))
+  })
+  const { kernel, close } = await openTestKernel({ plugins: isTapped ? [answering, tapping] : [answering] })
+  for (let index = 0; index < calls / 2; index++) await kernel.invoke('bench.ping', {}, call)
+  const started = cpuNs()
+  for (let index = 0; index < calls; index++) await kernel.invoke('bench.ping', {}, call)
+  const ns = (cpuNs() - started) / calls
+  await close()
+  return ns
+}
+
+/** Resolves to nanoseconds of `isTapped` for a hook that no plugin taps. */
+export async function measureLook(looks: number): Promise<number> {
+  let context: PluginContext | undefined
+  const looking = definePlugin({
+    name: 'looking',
+    activate(ctx) {
+      context = ctx as PluginContext
+    }
+  })
+  const { close } = await openTestKernel({ plugins: [looking] })
+  let tapped = 0
+  for (let index = 0; index < looks / 2; index++) if (context?.isTapped(requestFinished)) tapped += 1
+  const started = cpuNs()
+  for (let index = 0; index < looks; index++) if (context?.isTapped(requestFinished)) tapped += 1
+  const ns = (cpuNs() - started) / looks
+  await close()
+  return tapped === 0 ? ns : Number.NaN
+}
