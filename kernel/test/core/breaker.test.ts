@@ -1,5 +1,8 @@
+import type { Invocation } from '@svc/contracts'
+import { openTestKernel, type UnitPolicy, World } from '@svc/kernel/testing'
+import { type Call, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Breaker } from '#core'
 
 const policy = { failures: 3, windowMs: 1000, halfOpenMs: 500 }
@@ -42,7 +45,7 @@ t.test('a failed probe keeps it open for another period', t => {
 
 t.test('zero failures switches it off', t => {
   const breaker = new Breaker({ ...policy, failures: 0 })
-  for (let fault = 0; fault < 100; fault++) breaker.fault()
+  for (let fault = 0; fault < 100; fault++) t.equal(breaker.fault(), false)
   t.equal(breaker.admit(), 0)
   t.end()
 })
@@ -153,4 +156,202 @@ t.test('for any history: it opens at the limit, and lets one call through in eac
     })
   )
   t.end()
+})
+
+const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
+
+const echo = defineOperation({
+  id: 'demo.echo',
+  summary: 'Echoes',
+  input: s.object({ text: s.string({ minLength: 1 }), times: s.integer({ default: 1, minimum: 1 }) }),
+  output: s.object({ text: s.string() }),
+  errors: { DEMO_SHOUT: { status: 418, message: 'It is too loud.' } },
+  effect: 'read'
+})
+
+/** A plugin whose one operation does what its input says. */
+async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
+  const inner = defineOperation({
+    id: 'inner.work',
+    summary: 'x',
+    input: s.object({ n: s.integer() }),
+    output: s.object({}),
+    timeoutMs: 0
+  })
+  const world = new World(t)
+    .put(
+      definePlugin({
+        name: 'inner',
+        operations: [inner],
+        activate: ctx => ctx.implement(inner, () => new Promise(() => {}))
+      }),
+      definePlugin({
+        name: 'demo',
+        operations: [echo],
+        activate(ctx) {
+          ctx.implement(echo, async ({ text }, call) => {
+            const fail: Record<string, () => unknown> = {
+              bug: () => Promise.reject(new Error('bug')),
+              wrong: () => ({ text: 42 }),
+              own: () => call.fail('DEMO_SHOUT'),
+              undeclared: () => (call as Call<any, any>).fail('DEMO_OTHER'),
+              nested: () => ctx.callById('inner.work', { n: 'x' }),
+              slow: () => ctx.callById('inner.work', { n: 1 }, { timeoutMs: 1 }),
+              unknown: () => ctx.callById('no.such', {}),
+              foreign: () => Promise.reject(new SvcError('OTHER_CODE', 'of another plugin', { plugin: 'other' }))
+            }
+            return ((await fail[text]?.()) as never) ?? { text }
+          })
+        }
+      })
+    )
+    .say({ demo: { policy: { breaker: { failures: 2, windowMs: 30_000, halfOpenMs: 10_000 }, ...policy } } })
+  await world.apply()
+  const unit = world.kernel.current.units.get('demo')!
+  const ask = (text: string): Promise<string> =>
+    world.call('demo.echo', { text }).then(
+      () => 'done',
+      (error: SvcError) => error.code
+    )
+  return { world, unit, ask, breaker: unit.operations.get('demo.echo')!.breaker }
+}
+
+t.test('which ends of a call are faults of its plugin', async t => {
+  for (const [text, code, isFault] of [
+    ['fine', 'done', false],
+    ['own', 'DEMO_SHOUT', false],
+    ['foreign', 'OTHER_CODE', false],
+    ['unknown', 'OPR_UNKNOWN', false],
+    ['nested', 'OPR_INPUT_INVALID', false],
+    ['', 'OPR_INPUT_INVALID', false],
+    ['bug', 'OPR_FAILED', true],
+    ['undeclared', 'OPR_FAILED', true],
+    ['wrong', 'OPR_OUTPUT_INVALID', true],
+    ['slow', 'OPR_TIMEOUT', true]
+  ] as const) {
+    const { ask, breaker } = await probe(t)
+    t.same([await ask(text), await ask(text)], [code, code], text)
+    t.equal(breaker.open, isFault, `${text} ${isFault ? 'opens' : 'does not open'} the breaker`)
+  }
+})
+
+t.test('an operation that is switched off says for how long, and a plugin that recovers is active again', async t => {
+  let now = 1_000_000
+  t.intercept(Date, 'now', { value: () => now })
+  const { world, unit, ask } = await probe(t)
+  await ask('bug')
+  t.equal(unit.state, 'active')
+  await ask('bug')
+  t.equal(unit.state, 'degraded')
+  t.same(unit.openBreakers(), ['demo.echo'])
+  now += 1_500
+  await t.rejects(world.call('demo.echo', { text: 'fine' }), {
+    code: 'OPR_UNAVAILABLE',
+    status: 503,
+    plugin: 'demo',
+    message: 'demo.echo is switched off for 9 s after repeated faults of plugin demo',
+    hint: 'svc plugins why demo',
+    data: { retryAfterMs: 8_500 }
+  })
+  now += 8_500
+  t.equal(await ask('fine'), 'done')
+  t.equal(unit.state, 'active')
+  t.same(unit.openBreakers(), [])
+})
+
+t.test(
+  'a declared error of a probe closes the breaker, and a call that says nothing leaves it to the next',
+  async t => {
+    let now = 1_000_000
+    t.intercept(Date, 'now', { value: () => now })
+    const { unit, ask, breaker } = await probe(t)
+    await ask('bug')
+    await ask('bug')
+    now += 10_000
+    t.equal(await ask('nested'), 'OPR_INPUT_INVALID')
+    t.ok(breaker.open)
+    t.equal(await ask('own'), 'DEMO_SHOUT', 'it is let through at once')
+    t.notOk(breaker.open)
+    t.equal(unit.state, 'active')
+  }
+)
+
+t.test('a breaker of zero failures never opens', async t => {
+  const { ask, unit } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
+  for (let fault = 0; fault < 8; fault++) t.equal(await ask('bug'), 'OPR_FAILED')
+  t.equal(unit.state, 'active')
+})
+
+t.test('every call is counted for its plugin, over all its instances', async t => {
+  const { world, unit, ask } = await probe(t)
+  for (const text of ['fine', 'own', 'fine', '']) await ask(text)
+  t.match(unit.stats, { calls: 4, failures: 2, totalMs: Number })
+  await world.kernel.change({ forced: ['demo'] })
+  await ask('fine')
+  t.match(world.kernel.records.get('demo')?.stats, { calls: 5, failures: 2 })
+  t.match(world.kernel.records.get('inner')?.stats, { calls: 0, failures: 0, totalMs: 0 })
+})
+
+t.test('faults are logged with what finds the call again; other errors are the caller’s', async t => {
+  const { world, ask } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
+  const logged: [string, boolean][] = []
+  for (const text of ['own', 'foreign', 'nested', 'unknown', 'bug', 'wrong', 'slow']) {
+    const before = world.lines.length
+    await ask(text)
+    const lines = world.lines.slice(before).filter(({ plugin, level }) => plugin === 'demo' && level === 'error')
+    logged.push([text, lines.length > 0])
+    for (const line of lines)
+      t.match(line.fields, {
+        operation: 'demo.echo',
+        surface: 'http',
+        request_id: /^[0-9a-f]{16}$/,
+        trace_id: /^[0-9a-f]{32}$/,
+        error: { code: /^OPR_/ }
+      })
+  }
+  t.same(logged, [
+    ['own', false],
+    ['foreign', false],
+    ['nested', false],
+    ['unknown', false],
+    ['bug', true],
+    ['wrong', true],
+    ['slow', true]
+  ])
+})
+
+const breaking = definePlugin({
+  name: 'demo',
+  operations: [echo],
+  activate: ctx =>
+    ctx.implement(echo, ({ text }) => {
+      if (text === 'bug') throw new Error('bug')
+      return { text }
+    })
+})
+
+t.test('a probe whose caller leaves is followed by another at once, also when its handler fails then', async t => {
+  let now = 1_000_000
+  t.intercept(Date, 'now', { value: () => now })
+  const handle = await openTestKernel({ plugins: [breaking] })
+  t.teardown(() => handle.close())
+  const ask = (call: Partial<Invocation> = {}): Promise<string> =>
+    handle.kernel.invoke('demo.echo', { text: 'bug' }, { ...caller, ...call }).then(
+      () => 'done',
+      (error: SvcError) => error.code
+    )
+  for (let fault = 0; fault < 5; fault++) t.equal(await ask(), 'OPR_FAILED')
+  t.equal(await ask(), 'OPR_UNAVAILABLE')
+  now += 10_000
+  // The handler throws at once; only then does the kernel look at the caller.
+  let looked = 0
+  const call: Invocation = {
+    ...caller,
+    get cancelled() {
+      looked += 1
+      return looked > 1
+    }
+  }
+  await t.rejects(handle.kernel.invoke('demo.echo', { text: 'bug' }, call), { code: 'OPR_CANCELLED' })
+  t.same(await handle.kernel.invoke('demo.echo', { text: 'fine' }, caller), { text: 'fine' }, 'the breaker lets it in')
 })

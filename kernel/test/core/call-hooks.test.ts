@@ -6,6 +6,7 @@ import {
   type PluginStateChange,
   pluginStateChanged
 } from '@svc/contracts'
+import { gate, World } from '@svc/kernel/testing'
 import {
   defineOperation,
   definePlugin,
@@ -94,8 +95,10 @@ t.test('a tap that breaks fails the call, is logged by name and shows nothing to
 })
 
 t.test('the deadline of a call counts the time of taps', async t => {
-  const kernel = await open(t, ctx => ctx.on(operationStarting, () => new Promise(() => {})))
+  const release = gate()
+  const kernel = await open(t, ctx => ctx.on(operationStarting, () => release.passed))
   await t.rejects(kernel.call(read, { text: 'a' }, { timeoutMs: 20 }), { code: 'OPR_TIMEOUT' })
+  release.open()
 })
 
 t.test('a tap hears how each call ended, refused ones included', async t => {
@@ -138,4 +141,194 @@ t.test('what a tap may do follows from the mode and the failure rule', t => {
   t.equal(hookKind({ mode: 'waterfall', onError: 'fail' }), 'change')
   t.equal(hookKind({ mode: 'bail', onError: 'skip' }), 'answer')
   t.end()
+})
+
+/** An operation whose handler counts, with a gate in front of it. */
+async function guarded(t: Test, activate: (ctx: PluginContext) => void, limits: { concurrency?: number } = {}) {
+  const work = defineOperation({
+    id: 'work.do',
+    summary: 'x',
+    input: s.object({ n: s.integer({ default: 1 }) }),
+    output: s.object({ big: s.array(s.integer()) }),
+    timeoutMs: 0,
+    ...limits
+  })
+  const seen = { ran: 0, works: true }
+  const world = new World(t)
+    .put(
+      definePlugin({
+        name: 'work',
+        operations: [work],
+        activate: ctx =>
+          ctx.implement(work, () => {
+            seen.ran += 1
+            if (!seen.works) throw new Error('it broke')
+            return { big: [1, 2, 3] }
+          })
+      }),
+      tapping(activate)
+    )
+    .say({ work: { policy: { breaker: { failures: 1, windowMs: 30_000, halfOpenMs: 10_000 } } } })
+  await world.apply()
+  return { world, seen, unit: world.kernel.current.units.get('work')! }
+}
+
+t.test('a caller that leaves while taps are asked ends the call, and its handler does not run', async t => {
+  const release = gate()
+  const asked = gate()
+  const { world, seen, unit } = await guarded(t, ctx =>
+    ctx.on(operationStarting, () => {
+      asked.open()
+      return release.passed
+    })
+  )
+  const controller = new AbortController()
+  const call = world.call('work.do', {}, { signal: controller.signal })
+  await asked.passed
+  t.equal(unit.inFlight, 1)
+  controller.abort()
+  await t.rejects(call, { code: 'OPR_CANCELLED' })
+  t.equal(unit.inFlight, 0)
+  release.open()
+  await new Promise(setImmediate)
+  t.equal(seen.ran, 0)
+})
+
+t.test('a refused call takes no slot', async t => {
+  let refuses = true
+  const { world, seen } = await guarded(
+    t,
+    ctx =>
+      ctx.on(operationStarting, () => {
+        if (refuses) throw new SvcError('DEMO_FROZEN', 'not now', { status: 423 })
+      }),
+    { concurrency: 1 }
+  )
+  for (let call = 0; call < 3; call++) await t.rejects(world.call('work.do'), { code: 'DEMO_FROZEN', status: 423 })
+  refuses = false
+  await world.call('work.do')
+  t.equal(seen.ran, 1)
+})
+
+t.test('a probe that a tap refuses is followed by another at once', async t => {
+  let now = 1_000_000
+  t.intercept(Date, 'now', { value: () => now })
+  let refuses = false
+  const { world, seen } = await guarded(t, ctx =>
+    ctx.on(operationStarting, () => {
+      if (refuses) throw new SvcError('DEMO_FROZEN', 'not now', { status: 423 })
+    })
+  )
+  seen.works = false
+  await t.rejects(world.call('work.do'), { code: 'OPR_FAILED' })
+  await t.rejects(world.call('work.do'), { code: 'OPR_UNAVAILABLE' })
+  seen.works = true
+  refuses = true
+  now += 10_000
+  await t.rejects(world.call('work.do'), { code: 'DEMO_FROZEN' })
+  refuses = false
+  t.same(await world.call('work.do'), { big: [1, 2, 3] })
+})
+
+t.test('a tap that breaks counts for no fault of the operation', async t => {
+  let breaks = true
+  const { world, unit } = await guarded(t, ctx =>
+    ctx.on(operationStarting, () => {
+      if (breaks) throw new Error('the guard fell asleep')
+    })
+  )
+  await t.rejects(world.call('work.do'), { code: 'OPR_FAILED', cause: { message: 'the guard fell asleep' } })
+  breaks = false
+  t.equal(unit.state, 'active')
+  t.same(await world.call('work.do'), { big: [1, 2, 3] })
+})
+
+t.test('each tap gets its own copy of an output, made when it is read', async t => {
+  const outputs: unknown[] = []
+  const { world } = await guarded(t, ctx => {
+    for (const which of ['first', 'second'])
+      ctx.on(operationEnded, end => {
+        const output = end.output as { big: number[] }
+        output.big.push(which === 'first' ? 8 : 9)
+        outputs.push(output)
+      })
+  })
+  t.same(await world.call('work.do'), { big: [1, 2, 3] }, 'the caller’s is as the handler returned it')
+  await new Promise(setImmediate)
+  t.same(outputs, [{ big: [1, 2, 3, 8] }, { big: [1, 2, 3, 9] }])
+})
+
+t.test('the end of a call has the caller, the status and the time, and a tap that breaks changes nothing', async t => {
+  const ends: OperationEnd[] = []
+  const { world, seen } = await guarded(t, ctx =>
+    ctx.on(operationEnded, end => {
+      ends.push(end)
+      throw new Error('the book is full')
+    })
+  )
+  await world.call('work.do', { n: 2 }, { requestId: 'r-1' })
+  seen.works = false
+  await t.rejects(world.call('work.do'), { code: 'OPR_FAILED' })
+  await t.rejects(world.call('work.do'), { code: 'OPR_UNAVAILABLE' })
+  await new Promise(setImmediate)
+  t.match(ends, [
+    { operation: 'work.do', plugin: 'work', surface: 'http', caller: null, requestId: 'r-1', error: null },
+    { error: { code: 'OPR_FAILED', status: 500, message: /see its log, trace/ } },
+    { error: { code: 'OPR_UNAVAILABLE', status: 503 } }
+  ])
+  t.ok(ends.every(({ durationMs }) => durationMs >= 0))
+  t.equal(world.lines.filter(({ message }) => message === 'a tap on kernel.operation-ended failed').length, 3)
+})
+
+t.test('the name of a caller is that of a plugin, and of no one else', async t => {
+  const callers: (string | null)[] = []
+  const { world } = await guarded(t, ctx => ctx.on(operationStarting, ({ caller }) => void callers.push(caller)))
+  let context: PluginContext | undefined
+  await world.put(definePlugin({ name: 'user', activate: ctx => void (context = ctx) })).apply()
+  await context?.callById('work.do', {})
+  await world.call('work.do')
+  await world.call('work.do', {}, { principal: { id: 'user', role: 'user', scopes: [] } })
+  await world.call('work.do', {}, { principal: { id: 'my plugin:user', role: 'user', scopes: [] } })
+  t.same(callers, ['user', null, null, null])
+})
+
+t.test('states that change within one turn are announced once, as they are at its end', async t => {
+  const changes: PluginStateChange[] = []
+  const world = new World(t).put(tapping(ctx => ctx.on(pluginStateChanged, change => void changes.push(change))))
+  await world.apply()
+  await new Promise(setImmediate)
+  t.same(changes, [{ plugin: 'guard', state: 'active', why: null }], 'the last of its own states')
+  await world
+    .put(
+      definePlugin({ name: 'good', activate() {} }),
+      definePlugin({
+        name: 'bad',
+        activate() {
+          throw new Error('no hands')
+        }
+      })
+    )
+    .apply()
+  await new Promise(setImmediate)
+  const of = (name: string) => changes.filter(({ plugin }) => plugin === name)
+  t.match(of('good').at(-1), { plugin: 'good', state: 'active', why: null })
+  t.match(of('bad').at(-1), { plugin: 'bad', state: 'failed', why: /no hands/ })
+  changes.length = 0
+  await world.remove('good').apply()
+  await new Promise(setImmediate)
+  t.same(of('good'), [], 'a plugin that is gone has no state to announce')
+})
+
+t.test('a tap on the states of plugins that breaks is logged', async t => {
+  const world = new World(t).put(
+    tapping(ctx =>
+      ctx.on(pluginStateChanged, () => {
+        throw new Error('deaf')
+      })
+    )
+  )
+  await world.apply()
+  await world.put(definePlugin({ name: 'late', activate() {} })).apply()
+  await world.until(() => world.lines.some(({ message }) => message === `a tap on ${pluginStateChanged.id} failed`))
+  t.equal(world.state('late'), 'active')
 })

@@ -1,8 +1,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Invocation } from '@svc/contracts'
 import { openTestKernel } from '@svc/kernel/testing'
-import { type Call, defineOperation, definePlugin, type Handler, SvcError, t as s } from '@svc/plugin-sdk'
-import fc from 'fast-check'
+import { type Call, defineOperation, definePlugin, type Handler, type SvcError, t as s } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
@@ -319,110 +318,6 @@ t.test('refused input does not count as a probe', async t => {
   await probe
   t.notOk(breaker.open)
 })
-
-type Step = { readonly kind: 'start' } | { readonly kind: 'answer' | 'throw' | 'leave'; readonly at: number }
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'start' }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('answer' as const, 'throw' as const, 'leave' as const),
-      at: fc.nat(9)
-    })
-  }
-)
-
-t.test(
-  'for any calls: so many run at once, the others in order, and each ends as its own handler or caller says',
-  async t => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { maxLength: 25 }),
-        fc.integer({ min: 1, max: 3 }),
-        async (steps, concurrency) => {
-          const begun: number[] = []
-          const ends = new Map<number, (works: boolean) => void>()
-          const operation = defineOperation({
-            ...definition,
-            input: s.object({ n: s.integer() }),
-            errors: { DEMO_NO: { message: 'no' } },
-            concurrency,
-            timeoutMs: 0
-          })
-          const handle = await openTestKernel({
-            plugins: [
-              definePlugin({
-                name: 'demo',
-                operations: [operation],
-                activate: ctx =>
-                  ctx.implement(operation, ({ n }) => {
-                    begun.push(n)
-                    return new Promise((resolve, reject) =>
-                      ends.set(n, works => {
-                        if (works) resolve({})
-                        else reject(new SvcError('DEMO_NO', 'no'))
-                      })
-                    )
-                  })
-              })
-            ]
-          })
-          const outcomes = new Map<number, string>()
-          const expected = new Map<number, string>()
-          const controllers: AbortController[] = []
-          let running: number[] = []
-          let waiting: number[] = []
-          const shift = (): void => {
-            while (running.length < concurrency && waiting.length > 0) running.push(waiting.shift() as number)
-          }
-          const order: number[] = []
-          for (const each of steps) {
-            if (each.kind === 'start') {
-              const n = controllers.length
-              const controller = new AbortController()
-              controllers.push(controller)
-              const call = { ...caller, signal: controller.signal }
-              handle.kernel.invoke('demo.work', { n }, call).then(
-                () => outcomes.set(n, 'done'),
-                (error: SvcError) => outcomes.set(n, error.code)
-              )
-              waiting.push(n)
-            } else if (each.kind === 'leave') {
-              const open = [...running, ...waiting].sort((a, b) => a - b)
-              const n = open[each.at % Math.max(open.length, 1)]
-              if (n === undefined) continue
-              controllers[n]!.abort()
-              expected.set(n, 'OPR_CANCELLED')
-              running = running.filter(other => other !== n)
-              waiting = waiting.filter(other => other !== n)
-            } else if (running.length > 0) {
-              const n = running[each.at % running.length]!
-              ends.get(n)?.(each.kind === 'answer')
-              expected.set(n, each.kind === 'answer' ? 'done' : 'DEMO_NO')
-              running = running.filter(other => other !== n)
-            }
-            shift()
-            for (const n of running) if (!order.includes(n)) order.push(n)
-            await turn()
-            if (begun.join() !== order.join()) return false
-            if (JSON.stringify([...outcomes].sort()) !== JSON.stringify([...expected].sort())) return false
-          }
-          const unit = handle.kernel.current.units.get('demo')!
-          if (unit.inFlight !== running.length + waiting.length) return false
-          for (const end of ends.values()) end(true)
-          for (const controller of controllers) controller.abort()
-          await turn()
-          if (unit.inFlight !== 0) return false
-          await handle.close()
-          return true
-        }
-      ),
-      { numRuns: 25 }
-    )
-    t.pass()
-  }
-)
 
 t.test('a handler may answer with a thenable, and one that breaks is a fault', async t => {
   const thenable = (then: PropertyDescriptor): object => Object.defineProperty({}, 'then', then)

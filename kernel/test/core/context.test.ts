@@ -369,3 +369,21 @@ t.test('a kept resource is released with its plugin, and shared between instance
   await world.kernel.close()
   t.same(events, ['open by 1', '1 has that of 1', '2 has that of 1', '3 has that of 1', 'closed by 3'])
 })
+
+t.test('of several commands each is declared and implemented by itself', async t => {
+  const commands = ['brew', 'pour'].map(command => ({ command, summary: 'x', input: s.object({}) }))
+  const ran: string[] = []
+  const world = new World(t).put(
+    definePlugin({
+      name: 'tea',
+      commands,
+      activate(ctx) {
+        for (const { command } of commands) ctx.command(command, () => void ran.push(command))
+      }
+    })
+  )
+  await world.apply()
+  t.same([...world.kernel.current.commands.keys()], ['brew', 'pour'])
+  await world.kernel.current.commands.get('pour')?.run({} as never, {} as never)
+  t.same(ran, ['pour'])
+})

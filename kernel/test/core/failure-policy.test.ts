@@ -1,5 +1,5 @@
 import { type Said, World } from '@svc/kernel/testing'
-import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
+import { defineOperation, definePlugin, type Plugin, SvcError, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 
 const who = defineOperation({ id: 'demo.who', summary: 'x', input: s.object({}), output: s.object({ n: s.integer() }) })
@@ -318,4 +318,50 @@ t.test('the reason of a refused change is taken back by the next change that goe
   t.match(world.why('demo'), /last change refused/, 'a change that does not concern it says nothing of it')
   await world.apply()
   t.equal(world.why('demo'), null)
+})
+
+t.test('abort concerns the start: later, a new plugin that fails is left out', async t => {
+  const world = new World(t)
+  await world.apply()
+  const { plugin } = moody()
+  const abort: Said = { policy: { onBootFailure: 'abort' } }
+  t.match(await world.put(plugin).say({ demo: abort }).apply(), { applied: true, add: [] })
+  t.equal(world.state('demo'), 'failed')
+  await t.rejects(new World(t).put(plugin).say({ demo: abort }).apply(), { message: /not today/ })
+})
+
+t.test('a plugin that fails for another reason is logged with it', async t => {
+  const reasons = ['no room', 'no hands', 'no hands']
+  const plugin = definePlugin({
+    name: 'demo',
+    activate() {
+      throw new SvcError('DEMO_FAILED', reasons.shift() as string, { plugin: 'demo' })
+    }
+  })
+  const world = await open(t, plugin)
+  await world.kernel.change({ retry: ['demo'] })
+  await world.kernel.change({ retry: ['demo'] })
+  const told = world.lines.filter(({ plugin }) => plugin === 'demo').map(({ level, message }) => `${level} ${message}`)
+  t.same(told, ['error no room', 'error no hands', 'info failed again'])
+})
+
+t.test('a conflict is the fault of the plugin that the change is about, whatever their order', async t => {
+  const make = (name: string, also: boolean): Plugin =>
+    definePlugin({
+      name,
+      operations: also ? [who] : [],
+      activate(ctx) {
+        if (also) ctx.implement(who, () => ({ n: 1 }))
+      }
+    })
+  for (const [holder, taker] of [
+    ['a', 'z'],
+    ['z', 'a']
+  ] as const) {
+    const world = new World(t).put(make(holder, true), make(taker, false))
+    await world.apply()
+    await t.rejects(world.put(make(taker, true)).apply(), { code: 'KRN_CONFLICT' })
+    t.match(world.why(taker), /last change refused: conflict on operation demo\.who/)
+    t.equal(world.why(holder), null)
+  }
 })

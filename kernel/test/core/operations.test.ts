@@ -1,8 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Invocation } from '@svc/contracts'
-import { openTestKernel, type UnitPolicy, World } from '@svc/kernel/testing'
-import { type Call, defined, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
+import { openTestKernel, World } from '@svc/kernel/testing'
+import { defined, defineOperation, definePlugin, SvcError, t as s } from '@svc/plugin-sdk'
 import { testPlugin } from '@svc/plugin-sdk/testing'
-import t, { type Test } from 'tap'
+import fc from 'fast-check'
+import t from 'tap'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
 
@@ -277,157 +279,6 @@ t.test('the trace id of the caller is kept, and one is made when it has none', a
   }
 })
 
-/** A plugin whose one operation does what its input says. */
-async function probe(t: Test, policy: Partial<UnitPolicy> = {}) {
-  const inner = defineOperation({
-    id: 'inner.work',
-    summary: 'x',
-    input: s.object({ n: s.integer() }),
-    output: s.object({}),
-    timeoutMs: 0
-  })
-  const world = new World(t)
-    .put(
-      definePlugin({
-        name: 'inner',
-        operations: [inner],
-        activate: ctx => ctx.implement(inner, () => new Promise(() => {}))
-      }),
-      definePlugin({
-        name: 'demo',
-        operations: [echo],
-        activate(ctx) {
-          ctx.implement(echo, async ({ text }, call) => {
-            const fail: Record<string, () => unknown> = {
-              bug: () => Promise.reject(new Error('bug')),
-              wrong: () => ({ text: 42 }),
-              own: () => call.fail('DEMO_SHOUT'),
-              undeclared: () => (call as Call<any, any>).fail('DEMO_OTHER'),
-              nested: () => ctx.callById('inner.work', { n: 'x' }),
-              slow: () => ctx.callById('inner.work', { n: 1 }, { timeoutMs: 1 }),
-              unknown: () => ctx.callById('no.such', {}),
-              foreign: () => Promise.reject(new SvcError('OTHER_CODE', 'of another plugin', { plugin: 'other' }))
-            }
-            return ((await fail[text]?.()) as never) ?? { text }
-          })
-        }
-      })
-    )
-    .say({ demo: { policy: { breaker: { failures: 2, windowMs: 30_000, halfOpenMs: 10_000 }, ...policy } } })
-  await world.apply()
-  const unit = world.kernel.current.units.get('demo')!
-  const ask = (text: string): Promise<string> =>
-    world.call('demo.echo', { text }).then(
-      () => 'done',
-      (error: SvcError) => error.code
-    )
-  return { world, unit, ask, breaker: unit.operations.get('demo.echo')!.breaker }
-}
-
-t.test('which ends of a call are faults of its plugin', async t => {
-  for (const [text, code, isFault] of [
-    ['fine', 'done', false],
-    ['own', 'DEMO_SHOUT', false],
-    ['foreign', 'OTHER_CODE', false],
-    ['unknown', 'OPR_UNKNOWN', false],
-    ['nested', 'OPR_INPUT_INVALID', false],
-    ['', 'OPR_INPUT_INVALID', false],
-    ['bug', 'OPR_FAILED', true],
-    ['undeclared', 'OPR_FAILED', true],
-    ['wrong', 'OPR_OUTPUT_INVALID', true],
-    ['slow', 'OPR_TIMEOUT', true]
-  ] as const) {
-    const { ask, breaker } = await probe(t)
-    t.same([await ask(text), await ask(text)], [code, code], text)
-    t.equal(breaker.open, isFault, `${text} ${isFault ? 'opens' : 'does not open'} the breaker`)
-  }
-})
-
-t.test('an operation that is switched off says for how long, and a plugin that recovers is active again', async t => {
-  let now = 1_000_000
-  t.intercept(Date, 'now', { value: () => now })
-  const { world, unit, ask } = await probe(t)
-  await ask('bug')
-  t.equal(unit.state, 'active')
-  await ask('bug')
-  t.equal(unit.state, 'degraded')
-  t.same(unit.openBreakers(), ['demo.echo'])
-  now += 1_500
-  await t.rejects(world.call('demo.echo', { text: 'fine' }), {
-    code: 'OPR_UNAVAILABLE',
-    status: 503,
-    plugin: 'demo',
-    message: 'demo.echo is switched off for 9 s after repeated faults of plugin demo',
-    hint: 'svc plugins why demo',
-    data: { retryAfterMs: 8_500 }
-  })
-  now += 8_500
-  t.equal(await ask('fine'), 'done')
-  t.equal(unit.state, 'active')
-  t.same(unit.openBreakers(), [])
-})
-
-t.test(
-  'a declared error of a probe closes the breaker, and a call that says nothing leaves it to the next',
-  async t => {
-    let now = 1_000_000
-    t.intercept(Date, 'now', { value: () => now })
-    const { unit, ask, breaker } = await probe(t)
-    await ask('bug')
-    await ask('bug')
-    now += 10_000
-    t.equal(await ask('nested'), 'OPR_INPUT_INVALID')
-    t.ok(breaker.open)
-    t.equal(await ask('own'), 'DEMO_SHOUT', 'it is let through at once')
-    t.notOk(breaker.open)
-    t.equal(unit.state, 'active')
-  }
-)
-
-t.test('a breaker of zero failures never opens', async t => {
-  const { ask, unit } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
-  for (let fault = 0; fault < 8; fault++) t.equal(await ask('bug'), 'OPR_FAILED')
-  t.equal(unit.state, 'active')
-})
-
-t.test('every call is counted for its plugin, over all its instances', async t => {
-  const { world, unit, ask } = await probe(t)
-  for (const text of ['fine', 'own', 'fine', '']) await ask(text)
-  t.match(unit.stats, { calls: 4, failures: 2, totalMs: Number })
-  await world.kernel.change({ forced: ['demo'] })
-  await ask('fine')
-  t.match(world.kernel.records.get('demo')?.stats, { calls: 5, failures: 2 })
-  t.match(world.kernel.records.get('inner')?.stats, { calls: 0, failures: 0, totalMs: 0 })
-})
-
-t.test('faults are logged with what finds the call again; other errors are the caller’s', async t => {
-  const { world, ask } = await probe(t, { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } })
-  const logged: [string, boolean][] = []
-  for (const text of ['own', 'foreign', 'nested', 'unknown', 'bug', 'wrong', 'slow']) {
-    const before = world.lines.length
-    await ask(text)
-    const lines = world.lines.slice(before).filter(({ plugin, level }) => plugin === 'demo' && level === 'error')
-    logged.push([text, lines.length > 0])
-    for (const line of lines)
-      t.match(line.fields, {
-        operation: 'demo.echo',
-        surface: 'http',
-        request_id: /^[0-9a-f]{16}$/,
-        trace_id: /^[0-9a-f]{32}$/,
-        error: { code: /^OPR_/ }
-      })
-  }
-  t.same(logged, [
-    ['own', false],
-    ['foreign', false],
-    ['nested', false],
-    ['unknown', false],
-    ['bug', true],
-    ['wrong', true],
-    ['slow', true]
-  ])
-})
-
 t.test('an error that its operation declares has the status and the text of the declaration', async t => {
   const declared = defineOperation({
     id: 'demo.fails',
@@ -488,3 +339,119 @@ t.test('scopes: a star and no demand let everyone in, and what lacks is named wi
   await t.rejects(ask('read'), { message: 'demo.guarded needs the scope write, which someone lacks' })
   await t.rejects(ask(), { message: 'demo.guarded needs the scope read, write, which someone lacks' })
 })
+
+t.test('an operation that coerces and one that does not keep their own rules, in any order of calls', async t => {
+  const handle = await openTestKernel({ plugins: [demo] })
+  t.teardown(() => handle.close())
+  for (const coerce of [true, false, true, false]) {
+    const call = handle.kernel.invoke('demo.echo', { text: 'a', times: '2' }, { ...caller, coerce })
+    if (coerce) t.same(await call, { text: 'aa' })
+    else await t.rejects(call, { code: 'OPR_INPUT_INVALID', message: /times must be integer/ })
+  }
+})
+
+type Step = { readonly kind: 'start' } | { readonly kind: 'answer' | 'throw' | 'leave'; readonly at: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'start' }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('answer' as const, 'throw' as const, 'leave' as const),
+      at: fc.nat(9)
+    })
+  }
+)
+
+t.test(
+  'for any calls: so many run at once, the others in order, and each ends as its own handler or caller says',
+  async t => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 25 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (steps, concurrency) => {
+          const begun: number[] = []
+          const ends = new Map<number, (works: boolean) => void>()
+          const operation = defineOperation({
+            id: 'demo.work',
+            summary: 'x',
+            output: s.object({}),
+            input: s.object({ n: s.integer() }),
+            errors: { DEMO_NO: { message: 'no' } },
+            concurrency,
+            timeoutMs: 0
+          })
+          const handle = await openTestKernel({
+            plugins: [
+              definePlugin({
+                name: 'demo',
+                operations: [operation],
+                activate: ctx =>
+                  ctx.implement(operation, ({ n }) => {
+                    begun.push(n)
+                    return new Promise((resolve, reject) =>
+                      ends.set(n, works => {
+                        if (works) resolve({})
+                        else reject(new SvcError('DEMO_NO', 'no'))
+                      })
+                    )
+                  })
+              })
+            ]
+          })
+          const outcomes = new Map<number, string>()
+          const expected = new Map<number, string>()
+          const controllers: AbortController[] = []
+          let running: number[] = []
+          let waiting: number[] = []
+          const shift = (): void => {
+            while (running.length < concurrency && waiting.length > 0) running.push(waiting.shift() as number)
+          }
+          const order: number[] = []
+          for (const each of steps) {
+            if (each.kind === 'start') {
+              const n = controllers.length
+              const controller = new AbortController()
+              controllers.push(controller)
+              const call = { ...caller, signal: controller.signal }
+              handle.kernel.invoke('demo.work', { n }, call).then(
+                () => outcomes.set(n, 'done'),
+                (error: SvcError) => outcomes.set(n, error.code)
+              )
+              waiting.push(n)
+            } else if (each.kind === 'leave') {
+              const open = [...running, ...waiting].sort((a, b) => a - b)
+              const n = open[each.at % Math.max(open.length, 1)]
+              if (n === undefined) continue
+              controllers[n]!.abort()
+              expected.set(n, 'OPR_CANCELLED')
+              running = running.filter(other => other !== n)
+              waiting = waiting.filter(other => other !== n)
+            } else if (running.length > 0) {
+              const n = running[each.at % running.length]!
+              ends.get(n)?.(each.kind === 'answer')
+              expected.set(n, each.kind === 'answer' ? 'done' : 'DEMO_NO')
+              running = running.filter(other => other !== n)
+            }
+            shift()
+            for (const n of running) if (!order.includes(n)) order.push(n)
+            await turn()
+            if (begun.join() !== order.join()) return false
+            if (JSON.stringify([...outcomes].sort()) !== JSON.stringify([...expected].sort())) return false
+          }
+          const unit = handle.kernel.current.units.get('demo')!
+          if (unit.inFlight !== running.length + waiting.length) return false
+          for (const end of ends.values()) end(true)
+          for (const controller of controllers) controller.abort()
+          await turn()
+          if (unit.inFlight !== 0) return false
+          await handle.close()
+          return true
+        }
+      ),
+      { numRuns: 25 }
+    )
+    t.pass()
+  }
+)
