@@ -51,13 +51,14 @@ export interface CliExposure {
 }
 
 /**
- * `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table, and `note` a text field
+ * `text`: an output field printed as it is. `markdown`: an output field printed without the marks of Markdown. `rows` and `columns`: an array field printed as a table, and `note` a text field
  * printed below it, unless it is empty. `fields`: output fields printed as a table of names and values; a dot leads into an object.
  * `answer`: an output field printed in place of the whole output, with `--json` too.
  */
 export interface CliView {
   readonly answer?: string
   readonly text?: string
+  readonly markdown?: string
   readonly rows?: string
   readonly columns?: readonly string[]
   readonly fields?: readonly string[]

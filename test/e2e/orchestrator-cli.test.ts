@@ -30,6 +30,9 @@ t.test('commands reach the running server', async t => {
 
   const { session_id } = await run('plan', 'new', 'Add the login page; write a test for the login page')
   t.match((await channel.call('svc_plan_status', { session_id })).data, { latest_version: 1 })
+  const draft = await runSvc(folder, ['plan', 'draft', 'Add `src/page.ts`; write a test for it'])
+  t.match(draft.stdout, /^Plan\n[\s\S]*\nSteps\n\n1\. /)
+  t.notMatch(draft.stdout, /^#|`/m, 'no marks of Markdown')
   t.match(await run('plan', 'replan', session_id, 'Support passwords of any length'), { replan_version: 2 })
   const { task_ids } = await run('plan', 'execute', session_id)
   t.equal(await status(task_ids[0]), 'BlockedOnApproval', 'its first step waits for a person')

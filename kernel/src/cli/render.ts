@@ -7,6 +7,7 @@ import type { Terminal } from './terminal.ts'
 export function renderResult(output: unknown, view: CliView | undefined, terminal: Terminal): string {
   const fields = (output ?? {}) as Readonly<Record<string, unknown>>
   if (view?.text !== undefined) return String(fields[view.text] ?? '')
+  if (view?.markdown !== undefined) return renderMarkdown(String(fields[view.markdown] ?? ''), terminal)
   if (view?.rows !== undefined) {
     const rows = (fields[view.rows] ?? []) as Record<string, unknown>[]
     const table = renderTable(rows, view.columns ?? Object.keys(rows[0] ?? {}), terminal)
@@ -18,6 +19,11 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
     return renderTable(rows, ['field', 'value'], terminal)
   }
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2)
+}
+
+/** Markdown as plain text: a heading is bold and loses its hash signs. Lists stay as they are. */
+function renderMarkdown(text: string, terminal: Terminal): string {
+  return withoutMarkdown(text).replace(/^#{1,6} +(.+)$/gm, (_, heading: string) => terminal.paint('bold', heading))
 }
 
 function valueAt(output: unknown, path: string): unknown {

@@ -13,6 +13,15 @@ t.test('a result is shown by the view of its operation, and without one as it is
   t.equal(renderResult('plain', undefined, paper()), 'plain')
 })
 
+t.test('a Markdown field is shown without its marks', t => {
+  const output = {
+    plan_md: '# Plan\n\n1. Change `src/a.ts`, and **test** it\n   - files: `#a.ts`\n\n## Open questions\n'
+  }
+  const shown = 'Plan\n\n1. Change src/a.ts, and test it\n   - files: #a.ts\n\nOpen questions\n'
+  t.equal(renderResult(output, { markdown: 'plan_md' }, paper()), shown)
+  t.end()
+})
+
 t.test('an error shows place, message, code and hint, and says nothing twice', async t => {
   const at = { file: 'svc.toml', line: 3, column: 1 }
   t.equal(

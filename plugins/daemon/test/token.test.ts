@@ -36,6 +36,25 @@ t.test('over TCP a peer without the token calls the open methods only', async t 
   t.match(await peer.ask(request('test.echo', { text: 'x' })), { result: { text: 'x' } })
 })
 
+t.test('over TCP a method without the token answers under its open name only', async t => {
+  const submit = defineOperation({
+    id: 'tasks.submit',
+    summary: 'Submit a task',
+    input: schema.object({}),
+    output: schema.object({ ok: schema.boolean() }),
+    expose: { rpc: { aliases: ['orch.submit_task'] } }
+  })
+  const tasks = definePlugin({
+    name: 'tasks',
+    operations: [submit],
+    activate: ctx => ctx.implement(submit, () => ({ ok: true }))
+  })
+  const { connect } = await startDaemon(t, {}, [tasks])
+  const peer = await connect(null)
+  t.match(await peer.ask(request('orch.submit_task')), { result: { ok: true } })
+  t.match(await peer.ask(request('tasks.submit')), UNAUTHORIZED)
+})
+
 t.test('each daemon has its own token, which a reload keeps', async t => {
   const [first, second] = [await startDaemon(t), await startDaemon(t)]
   t.match(first.state.token, /^[\w-]{43}$/)

@@ -42,12 +42,12 @@ export const planNew = defineOperation({
     versions,
     plan_md: t.string(),
     written_to_disk: t.boolean(),
-    text: t.string({ description: 'The plan, and how it is executed, for a person.' })
+    text: t.string({ description: 'The plan, and how it is executed, as Markdown.' })
   }),
   errors: { ORC_NO_DATABASE, PLN_ADEQUACY, PLN_FILE_REFUSED },
   effect: 'write',
   timeoutMs: DRAFT_TIMEOUT_MS,
-  expose: { rpc: true, cli: { command: 'plan new', args: ['goal'], view: { text: 'text' } } }
+  expose: { rpc: true, cli: { command: 'plan new', args: ['goal'], view: { markdown: 'text' } } }
 })
 
 export const planReplan = defineOperation({
@@ -75,7 +75,7 @@ export const planReplan = defineOperation({
   expose: {
     mcp: { name: 'svc_replan', title: 'Replan', result: 'tool-result', meta: 'qgate', lane: 'ai' },
     rpc: true,
-    cli: { command: 'plan replan', args: ['session_id', 'delta_hint'], view: { text: 'plan_md' } }
+    cli: { command: 'plan replan', args: ['session_id', 'delta_hint'], view: { markdown: 'plan_md' } }
   }
 })
 

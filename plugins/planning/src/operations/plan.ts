@@ -127,6 +127,6 @@ export const plan = defineOperation({
   timeoutMs: PLAN_TIMEOUT_MS,
   expose: {
     mcp: { name: 'svc_plan', title: 'Plan a goal', result: 'tool-result', meta: 'qgate', lane: 'ai' },
-    cli: { command: 'plan draft', args: ['goal'], view: { text: 'plan_md' } }
+    cli: { command: 'plan draft', args: ['goal'], view: { markdown: 'plan_md' } }
   }
 })

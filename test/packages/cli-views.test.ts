@@ -1,0 +1,25 @@
+import type { CliView, JsonSchema } from '@svc/plugin-sdk'
+import t from 'tap'
+import { ownManifests } from '../../tools/docs.ts'
+
+const views = (await ownManifests())
+  .flatMap(({ operations }) => operations)
+  .flatMap(({ id, output, expose }) => (expose.cli?.view === undefined ? [] : [{ id, output, view: expose.cli.view }]))
+
+t.test('every view shows fields that the output of its operation has', t => {
+  t.ok(views.length > 50, `${views.length} views`)
+  for (const { id, output, view } of views) {
+    const properties = Object.keys((output.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
+    const { text, markdown, rows, note, answer }: CliView = view
+    for (const field of [text, markdown, rows, note, answer])
+      if (field !== undefined && output.additionalProperties !== true)
+        t.ok(properties.includes(field), `${id}: ${field}`)
+  }
+  t.end()
+})
+
+t.test('no view prints Markdown as it is', t => {
+  for (const { id, view } of views)
+    for (const field of [view.text, view.note, view.answer]) t.notMatch(field ?? '', /_md$|markdown/, id)
+  t.end()
+})
