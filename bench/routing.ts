@@ -83,7 +83,7 @@ function world(agents: number, queued: number, settings: RoutingSettings): Route
       now: () => 0
     },
     groups: new AffinityGroups(groups),
-    settings,
+    settings: () => settings,
     random: Math.random,
     newAgent: {}
   })

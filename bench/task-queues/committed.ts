@@ -49,7 +49,7 @@ export async function openCommitted(
     now: Date.now,
     bus: new EventBus({ now: Date.now, report: error => line(String(error)) }),
     log: { debug() {}, info() {}, warn: line, error: line },
-    lineage: () => ({ enabled: true, campaignId: null })
+    settings: () => ({ commit_timeout_ms: 10_000, commit_queue_limit: 20_000, lineage_off: false })
   })
   await persistence.start(state)
   const { committer } = persistence

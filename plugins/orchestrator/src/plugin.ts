@@ -16,12 +16,12 @@ import {
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
-import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage, type PluginContext, ref } from '@svc/plugin-sdk'
 import { EventLog } from './events/log.ts'
 import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
-import { type HostServices, HUB_VERSION, Hub } from './service/hub.ts'
+import { closeHub, HUB_VERSION, type Hub, openHub, takeOver, tickHub, type UnitServices } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
 import { checkSettings, replaceSettings, settings } from './settings.ts'
 
@@ -68,7 +68,7 @@ export default definePlugin({
     ctx.follow(routingTerms, items => {
       terms = items
     })
-    const services: HostServices = {
+    const services: UnitServices = {
       settings: current,
       store: store ?? null,
       log,
@@ -101,12 +101,11 @@ export default definePlugin({
           )
     const joined = await joinHub(ctx, kernel.repositoryId, outlet, services, options)
     const { hub, core } = joined
-    const takeOver = (): void => {
-      outlet.log = eventLog
-      if (core !== null) hub.takeOver(joined.services, core)
-    }
     if (core === null) outlet.log ??= eventLog
-    ctx.onServe('take over the state', takeOver)
+    ctx.onServe('take over the state', () => {
+      outlet.log = eventLog
+      if (core !== null) takeOver(hub, joined.services, core)
+    })
 
     const serves = (): boolean => hub.services === joined.services
     const announce = (event: AgentEvent): void => {
@@ -119,7 +118,7 @@ export default definePlugin({
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
       if (!serves()) return
-      ticking ??= hub.tick().finally(() => {
+      ticking ??= tickHub(hub).finally(() => {
         ticking = null
       })
     }, TICK_MS)
@@ -150,29 +149,31 @@ export default definePlugin({
 /** `core` takes over at the flip; null if the hub was opened for this unit. */
 interface Joined {
   readonly hub: Hub
-  readonly services: HostServices
+  readonly services: UnitServices
   readonly core: Core | null
 }
 
 /**
- * The hub of the unit before, where there is one that keeps its state in the same place; else a new one: with the database where it
- * can be used, without it otherwise, which is better than not at all, and is said.
+ * Returns the hub of the unit before, if it keeps its state in the same place; else a new one. A database that cannot be used is
+ * logged, and the state is then kept in memory.
  */
 async function joinHub(
   ctx: PluginContext,
   repositoryId: string,
   outlet: EventOutlet,
-  services: HostServices,
+  services: UnitServices,
   options: CoreOptions
 ): Promise<Joined> {
-  const join = async (place: string, used: HostServices, because?: string): Promise<Joined> => {
+  const join = async (place: string, used: UnitServices, because?: string): Promise<Joined> => {
     let isOwn = false
     const open = (): Promise<Hub> => {
       isOwn = true
       const onLost = (): void => void (outlet.seatsLost += 1)
-      return Hub.open({ repositoryId, bus: outlet.bus, services: used, because, onLost }, hub => makeCore(hub, options))
+      return openHub({ repositoryId, bus: outlet.bus, services: used, because, onLost }, held =>
+        makeCore(held, options)
+      )
     }
-    const hub = await ctx.keep(`state ${HUB_VERSION} ${place}`, open, kept => kept.close())
+    const hub = await ctx.keep(`state ${HUB_VERSION} ${place}`, open, closeHub)
     return { hub, services: used, core: isOwn ? null : await makeCore(hub, options) }
   }
   const { store, log } = services
@@ -180,7 +181,7 @@ async function joinHub(
   try {
     return await join(`${outlet.seatsLost} ${store.location}`, services)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     log.error('the database cannot be used: tasks are kept in memory, and end with the process', { reason })
     return join('memory', { ...services, store: null }, reason)
   }

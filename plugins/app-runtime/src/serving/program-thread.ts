@@ -8,7 +8,6 @@ import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
 import { type Answer, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
-import { openHostServices } from './host-services.ts'
 import {
   type Answers,
   type Calls,
@@ -19,6 +18,7 @@ import {
   STATE,
   type ToThread
 } from './messages.ts'
+import { openProgramHost } from './program-host.ts'
 
 /** Faster calls may share an answer message with others. */
 const QUICK_MICROSECONDS = 500
@@ -69,7 +69,7 @@ class LoadedProgram {
       else port.postMessage(message)
     }
     const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
-    const services = openHostServices(load, { report, onEffect, slot: () => this.#slot })
+    const services = openProgramHost(load, { report, onEffect, slot: () => this.#slot })
     const interpreter = new Interpreter(program, services.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })

@@ -2,7 +2,8 @@ import { setImmediate as turnEnds } from 'node:timers/promises'
 import { type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
 import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
-import { type LineageOptions, lineageRow } from '../events/lineage.ts'
+import { type LineageSettings, lineageRow } from '../events/lineage.ts'
+import type { Settings } from '../settings.ts'
 import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
 import { Answers } from './answers.ts'
 import type { CommitOptions, Committer } from './committer.ts'
@@ -12,6 +13,9 @@ import { recordStatements } from './records.ts'
 import { type SeatRow, type Seats, seatTurn } from './seats.ts'
 import type { StateStore } from './state-store.ts'
 import { UnfitRows } from './unfit-rows.ts'
+
+/** Settings of the section `[orchestrator]` that commits obey. */
+export type CommitSettings = LineageSettings & Pick<Settings, 'commit_timeout_ms' | 'commit_queue_limit'>
 
 export interface CommitterOptions {
   readonly store: StateStore
@@ -26,11 +30,8 @@ export interface CommitterOptions {
   readonly log: Logger
   /** Unix milliseconds. */
   readonly now: () => number
-  readonly lineage: () => LineageOptions
-  /** Milliseconds that callers wait. */
-  readonly waitMs: number
-  /** Changes that may wait before commands are refused. */
-  readonly maxPending: number
+  /** Read for each change. */
+  readonly settings: () => CommitSettings
   /** Called once when another process has taken the seat; nothing is written from then on. */
   readonly onLost: (error: SvcError) => void
 }
@@ -108,7 +109,7 @@ export class DatabaseCommitter implements Committer {
     this.#attempts = options.seat.committed
   }
 
-  commit(changes: Changes, { waitMs = this.#options.waitMs }: CommitOptions = {}): Promise<void> {
+  commit(changes: Changes, { waitMs = this.#options.settings().commit_timeout_ms }: CommitOptions = {}): Promise<void> {
     if (changes.isKept) return this.#take(changes, [], waitMs)
     this.#options.bus.publish(changes.events)
     return DONE
@@ -124,17 +125,17 @@ export class DatabaseCommitter implements Committer {
 
   /** A change with extra statements, which run before its records are written. */
   commitWith(changes: Changes, first: readonly SqlStatement[]): Promise<void> {
-    return this.#take(changes, first, this.#options.waitMs)
+    return this.#take(changes, first, this.#options.settings().commit_timeout_ms)
   }
 
   assertRoom(): void {
-    const { maxPending } = this.#options
+    const { commit_queue_limit } = this.#options.settings()
     if (this.#lost !== null) throw this.#lost
     if (this.#fileLost !== null) throw this.#notDurable('the file of the database is lost')
-    if (this.#waiting.length < maxPending) return
+    if (this.#waiting.length < commit_queue_limit) return
     throw orchestrationErrors.create(
       'ORC_QUEUE_FULL',
-      `Queue full: ${this.#waiting.length} changes wait for the database, and ${maxPending} may${because(this.#failure)}`,
+      `Queue full: ${this.#waiting.length} changes wait for the database, and ${commit_queue_limit} may${because(this.#failure)}`,
       { hint: 'try again later; svc db status says whether the database answers' }
     )
   }
@@ -234,7 +235,7 @@ export class DatabaseCommitter implements Committer {
   #rowsOf({ lineage, rows }: Changes): readonly TableRow[] {
     if (lineage.length === 0) return rows
     const { repositoryId, now } = this.#options
-    const settings = this.#options.lineage()
+    const settings = this.#options.settings()
     const at = now()
     const lineageRows = lineage.map(row => lineageRow(settings, repositoryId, at, row)).filter(row => row !== null)
     return [...lineageRows, ...rows]

@@ -1,10 +1,9 @@
 import { type Durability, ORCHESTRATOR_TABLES, orchestrationErrors } from '@svc/contracts'
 import type { Logger, SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
-import type { LineageOptions } from '../events/lineage.ts'
 import type { IdSource, Restorable } from '../state/ports.ts'
 import type { Committer } from './committer.ts'
-import { DatabaseCommitter } from './database-committer.ts'
+import { type CommitSettings, DatabaseCommitter } from './database-committer.ts'
 import { IdBlocks } from './ids.ts'
 import type { Persistence, Recovery } from './persistence.ts'
 import { joinRecoveries, recoverSeat } from './recovery.ts'
@@ -12,21 +11,14 @@ import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
 /** Between two looks for what processes left that are gone. */
 const LOOK_MS = 10_000
-/** Timeout of callers for the database, and the limit of waiting changes. */
-const WAIT_MS = 10_000
-const MAX_PENDING = 20_000
 /** Timeout of closing for a database that does not answer. */
 const CLOSE_MS = 5_000
 
 export interface DatabasePersistenceOptions extends SeatOptions {
   readonly bus: EventBus
   readonly log: Logger
-  /** Read for each change, since the settings may change. */
-  readonly lineage: () => LineageOptions
-  /** Timeout of callers in milliseconds; default 10,000. It and the next are read for each change. */
-  readonly waitMs?: number
-  /** Changes that may wait for the database before commands are refused; default 20,000. */
-  readonly maxPending?: number
+  /** Read for each change. */
+  readonly settings: () => CommitSettings
   /** Milliseconds between two looks for what processes left that are gone; default 10,000. */
   readonly lookMs?: number
   /** Milliseconds that closing waits for a database that does not answer; default 5,000. */
@@ -81,7 +73,7 @@ class DatabasePersistence implements Persistence {
 
   async start(state: Restorable): Promise<Recovery> {
     const options = this.#options
-    const { store, repositoryId, bus, log, now, lineage, onLost = () => {} } = options
+    const { store, repositoryId, bus, log, now, settings, onLost = () => {} } = options
     const own = await recoverSeat(store, repositoryId, this.#seat, state, false)
     this.#state = state
     this.#committer = new DatabaseCommitter({
@@ -94,13 +86,7 @@ class DatabasePersistence implements Persistence {
       bus,
       log,
       now,
-      lineage,
-      get waitMs() {
-        return options.waitMs ?? WAIT_MS
-      },
-      get maxPending() {
-        return options.maxPending ?? MAX_PENDING
-      },
+      settings,
       onLost
     })
     this.#report(own.recovery)

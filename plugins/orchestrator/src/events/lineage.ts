@@ -1,24 +1,21 @@
 import type { LineageRow } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { TableRow } from '../state/changes.ts'
 
 /** Characters of a goal that lineage shows. */
 const GOAL_PREVIEW = 240
 
-export interface LineageOptions {
-  /** Off: rows are not written. */
-  readonly enabled: boolean
-  /** Put into every payload where it is set. */
-  readonly campaignId: string | null
-}
+/** `campaign_id` goes into every payload where it is set. */
+export type LineageSettings = Pick<Settings, 'lineage_off' | 'campaign_id'>
 
 /** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null where lineage is off. */
 export function lineageRow(
-  { enabled, campaignId }: LineageOptions,
+  { lineage_off, campaign_id }: LineageSettings,
   repositoryId: string,
   at: number,
   row: LineageRow
 ): TableRow | null {
-  if (!enabled) return null
+  if (lineage_off) return null
   return {
     table: 'orchestration_lineage_events',
     values: {
@@ -30,22 +27,22 @@ export function lineageRow(
       workflow_id: row.workflow_id ?? null,
       plan_session_id: row.plan_session_id ?? null,
       plan_node_id: row.plan_node_id ?? null,
-      payload_json: payloadOf(row, campaignId),
+      payload_json: payloadOf(row, campaign_id),
       created_at_ms: at
     }
   }
 }
 
-function payloadOf({ payload = {} }: LineageRow, campaignId: string | null): string | null {
+function payloadOf({ payload = {} }: LineageRow, campaign: string | undefined): string | null {
   const { goal_preview } = payload
-  if (typeof goal_preview !== 'string' && campaignId === null) {
+  if (typeof goal_preview !== 'string' && campaign === undefined) {
     const json = JSON.stringify(payload)
     return json === '{}' ? null : json
   }
   return JSON.stringify({
     ...payload,
     ...(typeof goal_preview === 'string' ? { goal_preview: firstCharacters(goal_preview, GOAL_PREVIEW) } : {}),
-    ...(campaignId === null ? {} : { campaign_id: campaignId })
+    ...(campaign === undefined ? {} : { campaign_id: campaign })
   })
 }
 

@@ -1,4 +1,5 @@
 import type { FileAffinity } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import type { AgentLoad, MovableTask, Move, PlanRebalance, RebalanceWorld } from '../state/ports.ts'
 import { penaltyOf } from './fitness.ts'
 
@@ -20,13 +21,14 @@ interface Loaded {
  * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is paused or
  * would be no better off than the one that gives.
  */
-export function rebalancer(costPreference: 'performance' | 'economy'): PlanRebalance {
+export function rebalancer(settings: () => Pick<Settings, 'cost_preference'>): PlanRebalance {
   return world => {
+    const isEconomic = settings().cost_preference === 'economy'
     const mean = world.agents.reduce((sum, { weighted_load }) => sum + weighted_load, 0) / world.agents.length
     const loaded = world.agents.map((agent): Loaded => ({ agent, load: agent.weighted_load }))
     const over = loaded.filter(({ load }) => load > mean + TOLERANCE).sort((a, b) => b.load - a.load || byId(a, b))
     const under = loaded.filter(({ agent, load }) => load < mean && !agent.paused)
-    under.sort((a, b) => (costPreference === 'economy' ? byCost(a, b) : 0) || a.load - b.load || byId(a, b))
+    under.sort((a, b) => (isEconomic ? byCost(a, b) : 0) || a.load - b.load || byId(a, b))
     return over.flatMap(from => movesFrom(world, from, under))
   }
 }

@@ -22,7 +22,8 @@ import { type TaskTraits, traitsOf } from './task-traits.ts'
 export interface RouterDependencies {
   readonly world: RoutingWorld
   readonly groups: AffinityGroups
-  readonly settings: RoutingSettings
+  /** Read for each decision. */
+  readonly settings: () => RoutingSettings
   /** [0, 1); asked only where attention is on. */
   readonly random: Random
   /** Suitability of an agent for a task. */
@@ -65,8 +66,8 @@ interface Contributed {
 export class Router implements RouterPort, Transferable {
   readonly #deps: RouterDependencies
   #settings: RoutingSettings
-  #context: ScoreWorld
   readonly #skills = new SkillLedger()
+  #context: ScoreWorld
   readonly #agents = new Map<number, AgentEntry>()
   readonly #byName = new Map<string, AgentEntry[]>()
   readonly #classes = new Map<string, LoadHeap>()
@@ -78,14 +79,8 @@ export class Router implements RouterPort, Transferable {
 
   constructor(deps: RouterDependencies) {
     this.#deps = deps
-    this.#settings = deps.settings
-    this.#context = this.#contextOf(deps.settings)
-  }
-
-  /** From the next decision on. */
-  configure(settings: RoutingSettings): void {
-    this.#settings = settings
-    this.#context = this.#contextOf(settings)
+    this.#settings = deps.settings()
+    this.#context = this.#contextOf(this.#settings)
   }
 
   /** How agents have done. */
@@ -271,6 +266,11 @@ export class Router implements RouterPort, Transferable {
   /** Notes at the agents how they stand to the files of a task. */
   #begin(task: TaskToRoute): Route {
     this.#decision++
+    const settings = this.#deps.settings()
+    if (settings !== this.#settings) {
+      this.#settings = settings
+      this.#context = this.#contextOf(settings)
+    }
     this.#linked = []
     const { world, groups, mesh = NO_MESH, remoteNodes, terms: scorer } = this.#deps
     let first: string | null = null

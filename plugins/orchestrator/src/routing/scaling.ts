@@ -28,7 +28,8 @@ interface ScalerMemory {
 }
 
 export interface ScalerDependencies {
-  readonly settings: ScalingSettings
+  /** Read at each tick. */
+  readonly settings: () => ScalingSettings
   readonly pressure: () => HostPressure
   /** Eight hexadecimal digits, other ones each time. */
   readonly suffix: () => string
@@ -61,19 +62,12 @@ const RELIEF_PER_NODE = 0.15
  */
 export class Scaler implements ScalerPort, Transferable {
   readonly #deps: ScalerDependencies
-  #settings: ScalingSettings
   readonly #totals: number[] = []
   #lastGrowth = Number.NEGATIVE_INFINITY
   #lastUrgent = Number.NEGATIVE_INFINITY
 
   constructor(deps: ScalerDependencies) {
     this.#deps = deps
-    this.#settings = deps.settings
-  }
-
-  /** From the next tick on. */
-  configure(settings: ScalingSettings): void {
-    this.#settings = settings
   }
 
   get predictedLoad(): number {
@@ -84,7 +78,8 @@ export class Scaler implements ScalerPort, Transferable {
   }
 
   get effectiveThreshold(): number {
-    return this.#settings.scaling_threshold * PROFILES[this.#settings.scaling_profile].threshold
+    const { scaling_threshold, scaling_profile } = this.#deps.settings()
+    return scaling_threshold * PROFILES[scaling_profile].threshold
   }
 
   /** The totals of the last ticks, and when it last acted. */
@@ -102,9 +97,9 @@ export class Scaler implements ScalerPort, Transferable {
   tick(now: number, agents: readonly AgentLoad[], costCritical: boolean): ScalingDecision {
     const total = this.#total(agents)
     this.#totals.push(total)
-    const surplus = this.#totals.length - Math.max(this.#settings.scaling_lookback_ticks, 1)
+    const surplus = this.#totals.length - Math.max(this.#deps.settings().scaling_lookback_ticks, 1)
     if (surplus > 0) this.#totals.splice(0, surplus)
-    const isEnabled = this.#settings.scaling_enabled
+    const isEnabled = this.#deps.settings().scaling_enabled
     return {
       spawn: isEnabled && !costCritical ? this.#grow(now, agents, total) : [],
       retire: isEnabled ? this.#shrink(now, agents, costCritical) : [],
@@ -113,7 +108,8 @@ export class Scaler implements ScalerPort, Transferable {
   }
 
   #total(agents: readonly AgentLoad[]): number {
-    const { resource_weight, resource_cpu_multiplier, resource_mem_multiplier, resource_exponent } = this.#settings
+    const { resource_weight, resource_cpu_multiplier, resource_mem_multiplier, resource_exponent } =
+      this.#deps.settings()
     const { cpu, memory } = this.#deps.pressure()
     const pressure = cpu * resource_cpu_multiplier + memory * resource_mem_multiplier
     const sum = agents.reduce((load, { weighted_load }) => load + weighted_load, 0)
@@ -121,7 +117,7 @@ export class Scaler implements ScalerPort, Transferable {
   }
 
   #grow(now: number, agents: readonly AgentLoad[], total: number): readonly string[] {
-    const { max_agents, max_spawn_per_tick, scaling_cooldown_ms } = this.#settings
+    const { max_agents, max_spawn_per_tick, scaling_cooldown_ms } = this.#deps.settings()
     const allowed = Math.min(max_spawn_per_tick, max_agents - agents.length)
     if (allowed < 1 || now - this.#lastGrowth < scaling_cooldown_ms) return []
     const threshold = this.effectiveThreshold
@@ -137,7 +133,7 @@ export class Scaler implements ScalerPort, Transferable {
 
   /** Those that have been idle for longest, first. */
   #shrink(now: number, agents: readonly AgentLoad[], costCritical: boolean): readonly number[] {
-    const { idle_retirement_ms, min_agents, scaling_profile } = this.#settings
+    const { idle_retirement_ms, min_agents, scaling_profile } = this.#deps.settings()
     const patience = idle_retirement_ms * PROFILES[scaling_profile].retirement * (costCritical ? 0.5 : 1)
     const idle: { readonly id: number; readonly since: number }[] = []
     for (const { id, dynamic, idle_since_ms: since } of agents)
@@ -147,7 +143,7 @@ export class Scaler implements ScalerPort, Transferable {
   }
 
   #isUrgent(now: number, agents: readonly AgentLoad[]): boolean {
-    const { urgent_rebalance_threshold: threshold, scaling_cooldown_ms } = this.#settings
+    const { urgent_rebalance_threshold: threshold, scaling_cooldown_ms } = this.#deps.settings()
     if (threshold === 0 || agents.length < 2 || now - this.#lastUrgent < scaling_cooldown_ms) return false
     if (!agents.some(({ urgent }) => urgent > threshold)) return false
     this.#lastUrgent = now

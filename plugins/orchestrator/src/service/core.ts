@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { OrchestratorPolicy } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import type { Admission, OrchestratorPolicy, SubmitRequest } from '@svc/contracts'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { builtInGates } from '../gates/built-in.ts'
 import { CompletionGates } from '../gates/completion-gates.ts'
-import { admit } from '../policy/admission.ts'
+import { type AdmissionDependencies, admit } from '../policy/admission.ts'
 import { AttentionLedger } from '../policy/attention.ts'
 import { BudgetLedger } from '../policy/budgets.ts'
 import { ExecutionTimeLedger } from '../policy/execution-times.ts'
@@ -27,7 +27,7 @@ import { importVolatileState } from '../state/volatile-state.ts'
 import { World } from '../state/world.ts'
 import { CommandRunner } from './command-runner.ts'
 import { confineTo } from './confine.ts'
-import type { Hub } from './hub.ts'
+import type { HubContext } from './hub.ts'
 import { attentionService, budgetService, PendingEvents, trustService } from './ledgers.ts'
 import { isLogged } from './levelled-log.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
@@ -44,73 +44,122 @@ export interface CoreOptions {
   readonly random?: Random | undefined
 }
 
-/** The state, and everything that is made of settings and code. */
+/** The state, and everything that one version of the code makes for it. */
 export interface Core {
   readonly service: OrchestratorService
   readonly world: World
   readonly records: Records
   readonly runner: CommandRunner
-  /** After the settings were replaced. */
+  /** Called after the settings were replaced. */
   reconfigured(): void
   exportState(): StateSnapshot
   /** Imports another core's state. Returns the changes to persist. Throws on state it cannot import. */
   importState(snapshot: StateSnapshot): Changes
 }
 
-/** A core without a task, for a hub. */
-export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
-  const { settings, root, random = Math.random } = options
-  const { now, bus, readySignals, signals, log, repositoryId } = hub
-  const { durability, ids } = hub.persistence
+/** Makes a core without tasks. */
+export async function makeCore(hub: HubContext, options: CoreOptions): Promise<Core> {
+  const settings = () => options.settings
   const report = (what: string, error: unknown) =>
-    log.error(`${what}: ${error instanceof Error ? error.message : String(error)}`, {
-      ...(isSvcError(error) ? { code: error.code } : null)
-    })
-  const current = () => settings
+    hub.log.error(`${what}: ${errorMessage(error)}`, { ...(isSvcError(error) ? { code: error.code } : null) })
+  const ledgers = makeLedgers(hub, settings)
+  const gates = makeGates(hub, settings, options.root, ledgers.trust)
+  const state = await makeState(hub, options, { ledgers, gates, report })
+  const { world } = state
+  const records = new Records(world)
+  const runner = new CommandRunner({
+    world,
+    committer: () => hub.persistence.committer,
+    ids: hub.persistence.ids,
+    onEnded: end => hub.services.ended(end),
+    report
+  })
+  let policy = policyView(settings(), hub.persistence.durability.kind)
+  const service = makeService(hub, options, { ledgers, gates, report, world, runner, policy: () => policy })
+  const { budgets, attention, executionTimes } = ledgers
+  return {
+    service,
+    world,
+    records,
+    runner,
+    reconfigured() {
+      policy = policyView(settings(), hub.persistence.durability.kind)
+      hub.bus.emit({ type: 'attention_config_reloaded' })
+    },
+    ...transfer(world, records, { budgets, attention, executionTimes, scaler: state.scaler, router: state.router })
+  }
+}
+
+interface Ledgers {
+  readonly trust: TrustLedger
+  readonly budgets: BudgetLedger
+  readonly attention: AttentionLedger
+  readonly executionTimes: ExecutionTimeLedger
+  /** Events of the ledgers, until a command reports them. */
+  readonly pendingEvents: PendingEvents
+}
+
+type Report = (what: string, error: unknown) => void
+
+function makeLedgers({ now, repositoryId, store }: HubContext, settings: () => Settings): Ledgers {
   const pendingEvents = new PendingEvents()
-  const trust = new TrustLedger(current)
-  const budgets = new BudgetLedger(current, now)
-  const attention = new AttentionLedger(current, now, pendingEvents.add)
-  const executionTimes = new ExecutionTimeLedger({ settings: current, now, repositoryId, database: () => hub.store })
+  return {
+    trust: new TrustLedger(settings),
+    budgets: new BudgetLedger(settings, now),
+    attention: new AttentionLedger(settings, now, pendingEvents.add),
+    executionTimes: new ExecutionTimeLedger({ settings, now, repositoryId, database: () => store }),
+    pendingEvents
+  }
+}
+
+function makeGates(hub: HubContext, settings: () => Settings, root: string, trust: TrustLedger): CompletionGates {
   const builtIn = builtInGates({
-    settings: current,
+    settings,
     root,
     envelope: async session => hub.services.envelope(session),
-    warn: message => log.warn(message)
+    warn: message => hub.log.warn(message)
   })
-  const gates = new CompletionGates({
-    settings: current,
+  return new CompletionGates({
+    settings,
     gates: () => hub.services.gates?.() ?? builtIn,
     rollup: agent => trust.rollup(agent)
   })
-  const groups = await groupsOf(settings, root)
-  const probe = probeHost({ ...advertisedOf(settings), ...options.gpu }, hostFacts())
-  const configured = settings.default_agent_capabilities ?? {}
+}
+
+interface State {
+  readonly world: World
+  readonly router: Router
+  readonly scaler: Scaler
+}
+
+async function makeState(
+  hub: HubContext,
+  { settings: current, root, gpu, random = Math.random }: CoreOptions,
+  { ledgers, gates, report }: { readonly ledgers: Ledgers; readonly gates: CompletionGates; readonly report: Report }
+): Promise<State> {
+  const { now, readySignals, signals } = hub
+  const { trust, budgets, attention } = ledgers
+  const settings = () => current
+  const groups = await groupsOf(current, root)
+  const probe = probeHost({ ...advertisedOf(current), ...gpu }, hostFacts())
+  const configured = current.default_agent_capabilities ?? {}
   const scaler = new Scaler({ settings, pressure: hostPressure, suffix: () => randomBytes(4).toString('hex') })
+  const terms = new ContributedTerms(() => hub.services.routingTerms?.() ?? NO_TERMS, now, report)
+  const newAgent = mergeCapabilities(configured, probe)
   let router: Router | undefined
   const world: World = new World({
-    settings: current,
+    settings,
     now,
-    ids,
+    ids: hub.persistence.ids,
     traceId: () => randomUUID({ disableEntropyCache: false }),
-    router: routing => {
-      router = new Router({
-        world: routing,
-        groups,
-        settings,
-        random,
-        newAgent: mergeCapabilities(configured, probe),
-        terms: new ContributedTerms(() => hub.services.routingTerms?.() ?? NO_TERMS, now, report)
-      })
-      return router
-    },
+    router: routing => (router = new Router({ world: routing, groups, settings, random, newAgent, terms })),
     scaler,
-    planRebalance: rebalancer(settings.cost_preference),
+    planRebalance: rebalancer(settings),
     trust,
     budgets,
     attention,
     judge: new Judge({
-      settings: current,
+      settings,
       trust,
       demand: () => ({ rejections: attention.state().rejected, concurrent: world.counts.BlockedOnApproval })
     }),
@@ -121,19 +170,27 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       stopped: (task, because) => signals.stopped(task, because)
     }
   })
-  const records = new Records(world)
-  const runner = new CommandRunner({
-    world,
-    committer: () => hub.persistence.committer,
-    ids,
-    onEnded: end => hub.services.ended(end),
-    report
-  })
-  let policy: OrchestratorPolicy = policyView(settings, durability.kind)
+  return { world, router: router as unknown as Router, scaler }
+}
+
+interface ServiceParts {
+  readonly ledgers: Ledgers
+  readonly gates: CompletionGates
+  readonly report: Report
+  readonly world: World
+  readonly runner: CommandRunner
+  readonly policy: () => OrchestratorPolicy
+}
+
+function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: ServiceParts): OrchestratorService {
+  const { ledgers, gates, report, world, runner, policy } = parts
+  const { repositoryId, bus, readySignals, signals, now } = hub
+  const { trust, budgets, attention, executionTimes, pendingEvents } = ledgers
   const assertAgent = (agent: number) => void world.agent(agent)
-  const service = new OrchestratorService({
+  const reportsCosts = () => policy().llm_cost_events
+  return new OrchestratorService({
     repositoryId,
-    durability,
+    durability: hub.persistence.durability,
     world,
     runner,
     gates,
@@ -141,39 +198,14 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     readySignals,
     signals,
     attention: attentionService(attention, pendingEvents, runner),
-    budgets: budgetService({
-      ledger: budgets,
-      runner,
-      assertAgent,
-      database: () => hub.store,
-      now,
-      reportsCosts: () => policy.llm_cost_events
-    }),
+    budgets: budgetService({ ledger: budgets, runner, assertAgent, database: () => hub.store, now, reportsCosts }),
     trust: trustService(trust, assertAgent, runner),
     executionTimes,
-    policy: () => policy,
+    policy,
     confine: confineTo(root),
     submitting: async submission => hub.services.submitting?.(submission),
     goal: async request => hub.services.goal?.(request),
-    admit: (request, surface) => {
-      try {
-        return admit(
-          {
-            attention,
-            judge: world.deps.judge,
-            qgatePolicy: () => qgatePolicy(settings.socrates_policy),
-            notify: pendingEvents.add
-          },
-          request,
-          surface
-        )
-      } finally {
-        runner.note('an admission', (_world, changes) => {
-          changes.events.push(...pendingEvents.drain())
-          if (settings.attention_enabled) changes.touch('attention', 'global')
-        })
-      }
-    },
+    admit: (request, surface) => admitted(parts, settings, request, surface),
     setMode: async (session, mode) => hub.services.setMode?.(session, mode),
     interrupted: (weight, changes) => {
       if (!settings.attention_enabled) return
@@ -183,40 +215,52 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     },
     placed: ({ id, agent, placement, rule }) => {
       if (!isLogged('debug', settings.log_level)) return
-      log.debug('a task has its place', { task_id: id, agent_id: agent, placement_reason: placement, rule })
+      hub.log.debug('a task has its place', { task_id: id, agent_id: agent, placement_reason: placement, rule })
     },
     outbox: () => hub.persistence.committer.status(),
     scalingProfile: () => settings.scaling_profile,
     report
   })
-  const transferables: Readonly<Record<string, Transferable>> = {
-    budgets,
+}
+
+/** Checks a request from outside, and reports the events of the checks. */
+function admitted(
+  { ledgers: { attention, pendingEvents }, world, runner }: ServiceParts,
+  settings: Settings,
+  request: SubmitRequest,
+  surface: string
+): Admission {
+  const dependencies: AdmissionDependencies = {
     attention,
-    executionTimes,
-    scaler,
-    ...(router === undefined ? null : { router: router as Router })
+    judge: world.deps.judge,
+    qgatePolicy: () => qgatePolicy(settings.socrates_policy),
+    notify: pendingEvents.add
   }
+  try {
+    return admit(dependencies, request, surface)
+  } finally {
+    runner.note('an admission', (_world, changes) => {
+      changes.events.push(...pendingEvents.drain())
+      if (settings.attention_enabled) changes.touch('attention', 'global')
+    })
+  }
+}
+
+/** The export of all state, and its import into another core. */
+function transfer(
+  world: World,
+  records: Records,
+  components: Readonly<Record<string, Transferable>>
+): Pick<Core, 'exportState' | 'importState'> {
+  const named = Object.entries(components)
   return {
-    service,
-    world,
-    records,
-    runner,
-    reconfigured() {
-      policy = policyView(settings, durability.kind)
-      bus.emit({ type: 'attention_config_reloaded' })
-    },
     exportState: () =>
-      snapshotState(
-        world,
-        records,
-        Object.fromEntries(Object.entries(transferables).map(([name, each]) => [name, each.exportState()]))
-      ),
+      snapshotState(world, records, Object.fromEntries(named.map(([name, each]) => [name, each.exportState()]))),
     importState(snapshot) {
       for (const [kind, key, json] of snapshot.records) records.restore(kind, key, json)
       const changes = records.takenOver()
       importVolatileState(world, snapshot.volatile)
-      for (const [name, each] of Object.entries(transferables))
-        if (name in snapshot.components) each.importState(snapshot.components[name])
+      for (const [name, each] of named) if (name in snapshot.components) each.importState(snapshot.components[name])
       return changes
     }
   }

@@ -8,7 +8,7 @@ import type {
   TaskEnd,
   TaskSubmission
 } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { openDatabasePersistence } from '../durable/database-persistence.ts'
 import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
 import { CurrentStore, type StateStore } from '../durable/state-store.ts'
@@ -22,16 +22,16 @@ import { ReadySignals } from './ready-signals.ts'
 import { TaskSignals } from './task-signals.ts'
 
 /**
- * Version of everything that crosses a reload: this class, its members, {@link Core} and `StateSnapshot`. Each change to them
- * increments it. Code of another version does not take the hub over; it reads the state from the database, as after a restart.
+ * Version of everything that crosses a reload: {@link Hub}, {@link Core} and `StateSnapshot`. Each change to them increments it.
+ * Code of another version does not take the hub over. It reads the state from the database, as after a restart.
  */
-export const HUB_VERSION = 3
+export const HUB_VERSION = 4
 
-/** Between two looks for what other processes left. */
+/** Milliseconds between two looks for the state of ended processes. */
 const LOOK_MS = 2_000
 
 /** Services that the serving unit passes to the orchestrator. */
-export interface HostServices {
+export interface UnitServices {
   /** Replaced in place where they change while running. */
   readonly settings: Settings
   /** Null: the state ends with the process. */
@@ -56,7 +56,7 @@ export interface HostServices {
 export interface HubOptions {
   readonly repositoryId: string
   readonly bus: EventBus
-  readonly services: HostServices
+  readonly services: UnitServices
   /** Why there is no database; default: none is attached. */
   readonly because?: string | undefined
   /** Unix milliseconds; default: the system's. */
@@ -65,137 +65,126 @@ export interface HubOptions {
   readonly onLost?: (() => void) | undefined
 }
 
-/**
- * State that outlives a reload of the plugin, and of the database's: the seat with its ids and the waiting changes, waiting workers,
- * signals of tasks in progress, and the core that serves.
- *
- * 1. It is opened with the first unit, whose core takes up what was kept.
- * 2. A further unit makes a separate, hidden core, which costs nothing when the change is abandoned.
- * 3. At the flip that core takes over, between two commands: it is given all records, and what no record keeps; from then on
- *    whatever becomes durable is read from it. Changes that wait are not touched, so that it does not matter whether the database
- *    answers.
- * 4. With the last unit it is closed.
- */
-export class Hub {
+/** The parts of a {@link Hub} that a core is made with. */
+export interface HubContext {
   readonly repositoryId: string
   readonly now: Clock
   readonly bus: EventBus
-  readonly readySignals = new ReadySignals()
-  readonly signals = new TaskSignals()
+  readonly readySignals: ReadySignals
+  readonly signals: TaskSignals
+  /** Of the unit that serves. */
+  services: UnitServices
   /** The database of the unit that serves. */
   readonly store: StateStore | null
+  /** The log of the unit that serves. */
   readonly log: Logger
-  #services: HostServices
-  #persistence: Persistence | null = null
-  #core: Core | null = null
+  readonly persistence: Persistence
+}
 
-  private constructor({ repositoryId, bus, services, now }: HubOptions) {
-    this.repositoryId = repositoryId
-    this.bus = bus
-    this.now = forwardClock(now)
-    this.#services = services
-    this.store = services.store === null ? null : new CurrentStore(() => this.#services.store as StateStore)
-    this.log = currentLog(() => this.#services.log)
-  }
+/**
+ * State that outlives a reload of the plugin and of the database: the seat with its ids, changes that wait, waiting workers, signals
+ * of tasks in progress, and the core that serves.
+ *
+ * 1. The first unit opens the hub. Its core restores the stored state.
+ * 2. A further unit makes a separate core. It costs nothing if the change is abandoned.
+ * 3. At the flip {@link takeOver} gives that core all state, between two commands. Changes that wait stay, so a database that does
+ *    not answer makes no difference.
+ * 4. The last unit closes the hub.
+ */
+export interface Hub extends HubContext {
+  core: Core
+}
 
-  /** Throws where the database cannot be used. */
-  static async open(options: HubOptions, makeCore: (hub: Hub) => Promise<Core>): Promise<Hub> {
-    const hub = new Hub(options)
-    const persistence = await hub.#openPersistence(options)
-    hub.#persistence = persistence
-    try {
-      hub.#core = await makeCore(hub)
-      await persistence.start(hub.#records())
-    } catch (error) {
-      await persistence.close()
-      throw error
-    }
+/** Throws if the database cannot be used. */
+export async function openHub(options: HubOptions, makeCore: (context: HubContext) => Promise<Core>): Promise<Hub> {
+  const context = await openContext(options)
+  const { persistence } = context
+  try {
+    const hub: Hub = Object.assign(context, { core: await makeCore(context) })
+    await persistence.start(restorableState(hub))
     return hub
+  } catch (error) {
+    await persistence.close()
+    throw error
   }
+}
 
-  /** Services of the unit that serves. */
-  get services(): HostServices {
-    return this.#services
-  }
-
-  get core(): Core {
-    return this.#core as Core
-  }
-
-  get persistence(): Persistence {
-    return this.#persistence as Persistence
-  }
-
-  /**
-   * From now on this core serves, with everything that the one before it had. Where it cannot take that up the one before stays,
-   * and the new unit provides its dependencies. Synchronous; throws nothing.
-   */
-  takeOver(services: HostServices, next: Core): void {
-    if (this.#services === services) return
-    this.#services = services
-    const before = this.core
-    try {
-      const changes = next.importState(before.exportState())
-      next.runner.notifyAfter(before.runner.notified)
-      this.#core = next
-      before.runner.handTo(next.runner)
-      next.runner.apply(changes, 'what was taken over')
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      this.log.error('the state cannot be taken over by the new code; the code before goes on until a restart', {
-        reason
-      })
-    }
-  }
-
-  /** The duties of a second, and a look for what other processes left. */
-  async tick(): Promise<void> {
-    await this.core.service.tick()
-    await this.persistence.tick()
-  }
-
-  async close(): Promise<void> {
-    const notified = this.core.runner.close()
-    this.signals.close('the orchestrator is closed')
-    this.readySignals.close()
-    await this.persistence.close()
-    await notified
-  }
-
-  /** The current state. */
-  #records(): Restorable {
-    return {
-      serialise: (kind, key) => this.core.records.serialise(kind, key),
-      restore: (kind, key, json) => this.core.records.restore(kind, key, json),
-      recovered: () => this.core.records.recovered()
-    }
-  }
-
-  async #openPersistence({ because, onLost }: HubOptions): Promise<Persistence> {
-    const { repositoryId, bus, log, now, store } = this
-    if (store === null) return openMemoryPersistence(bus, because ?? 'no database is attached')
-    const hub = this
-    return openDatabasePersistence({
-      store,
-      repositoryId,
-      bus,
-      log,
-      now,
-      lineage: () => {
-        const { lineage_off, campaign_id } = hub.#services.settings
-        return { enabled: !lineage_off, campaignId: campaign_id ?? null }
-      },
-      lookMs: LOOK_MS,
-      get waitMs() {
-        return hub.#services.settings.commit_timeout_ms
-      },
-      get maxPending() {
-        return hub.#services.settings.commit_queue_limit
-      },
-      onLost: error => {
-        log.error(`the seat of this process: ${error.message}`, { code: error.code })
-        onLost?.()
-      }
+/**
+ * Serves with another core, which takes all state of the one before. If it cannot, the core before goes on, with the services of
+ * the new unit. Synchronous; does not throw.
+ */
+export function takeOver(hub: Hub, services: UnitServices, next: Core): void {
+  if (hub.services === services) return
+  hub.services = services
+  const before = hub.core
+  try {
+    const changes = next.importState(before.exportState())
+    next.runner.notifyAfter(before.runner.notified)
+    hub.core = next
+    before.runner.handTo(next.runner)
+    next.runner.apply(changes, 'the state that was taken over')
+  } catch (error) {
+    hub.log.error('the state cannot be taken over by the new code; the code before goes on until a restart', {
+      reason: errorMessage(error)
     })
   }
+}
+
+/** Runs the duties of a second, and looks for the state of ended processes. */
+export async function tickHub(hub: Hub): Promise<void> {
+  await hub.core.service.tick()
+  await hub.persistence.tick()
+}
+
+export async function closeHub({ core, signals, readySignals, persistence }: Hub): Promise<void> {
+  const notified = core.runner.close()
+  signals.close('the orchestrator is closed')
+  readySignals.close()
+  await persistence.close()
+  await notified
+}
+
+/** The state of the core that serves when it is read. */
+function restorableState(hub: Hub): Restorable {
+  return {
+    serialise: (kind, key) => hub.core.records.serialise(kind, key),
+    restore: (kind, key, json) => hub.core.records.restore(kind, key, json),
+    recovered: () => hub.core.records.recovered()
+  }
+}
+
+async function openContext(options: HubOptions): Promise<HubContext> {
+  const { repositoryId, bus, services, now } = options
+  const held = {
+    repositoryId,
+    now: forwardClock(now),
+    bus,
+    readySignals: new ReadySignals(),
+    signals: new TaskSignals(),
+    services,
+    store: services.store === null ? null : new CurrentStore(() => held.services.store as StateStore),
+    log: currentLog(() => held.services.log)
+  } as Omit<HubContext, 'persistence'>
+  return Object.assign(held, { persistence: await openPersistence(held, options) })
+}
+
+async function openPersistence(
+  held: Omit<HubContext, 'persistence'>,
+  { because, onLost }: HubOptions
+): Promise<Persistence> {
+  const { repositoryId, bus, log, now, store } = held
+  if (store === null) return openMemoryPersistence(bus, because ?? 'no database is attached')
+  return openDatabasePersistence({
+    store,
+    repositoryId,
+    bus,
+    log,
+    now,
+    settings: () => held.services.settings,
+    lookMs: LOOK_MS,
+    onLost: error => {
+      log.error(`the seat of this process: ${error.message}`, { code: error.code })
+      onLost?.()
+    }
+  })
 }

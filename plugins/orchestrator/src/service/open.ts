@@ -5,10 +5,10 @@ import type { Clock } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 import { type CoreOptions, makeCore } from './core.ts'
 import { EventOutlet } from './event-outlet.ts'
-import { type HostServices, Hub } from './hub.ts'
+import { closeHub, openHub, tickHub, type UnitServices } from './hub.ts'
 import type { OrchestratorService } from './orchestrator-service.ts'
 
-export interface OpenOptions extends CoreOptions, HostServices {
+export interface OpenOptions extends CoreOptions, UnitServices {
   readonly repositoryId: string
   /** Why there is no database; default: none is attached. */
   readonly because?: string
@@ -34,16 +34,16 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
   const { bus } = outlet
   const { event_log } = settings
   outlet.log = event_log === undefined ? null : new EventLog({ file: resolve(root, event_log), log })
-  const hub = await Hub.open({ repositoryId, bus, services: options, because, now }, hub => makeCore(hub, options))
+  const hub = await openHub({ repositoryId, bus, services: options, because, now }, held => makeCore(held, options))
   const { service, world } = hub.core
   return {
     service,
     world,
     bus,
-    tick: () => hub.tick(),
+    tick: () => tickHub(hub),
     reconfigured: () => hub.core.reconfigured(),
     async close() {
-      await hub.close()
+      await closeHub(hub)
       await outlet.log?.close()
     }
   }

@@ -161,9 +161,7 @@ t.test('a state is taken up again as it was, and what was in progress is queued 
 
 t.test('rows and lineage are added with the change', async t => {
   const store = await openStore()
-  const { persistence, state } = await opened(store, {
-    lineage: () => ({ enabled: true, campaignId: 'spring' })
-  })
+  const { persistence, state } = await opened(store, { settings: { campaign_id: 'spring' } })
   const changes = state.submit(1)
   changes.lineage.push({ kind: 'task_submitted', task_id: 1, agent_id: 3, payload: { goal_preview: 'x'.repeat(300) } })
   changes.rows.push({ table: 'research_metrics', values: { session_id: 'a', metric_type: 'b', metric_value: 1.5 } })

@@ -8,6 +8,7 @@ import t from 'tap'
 import '../../../database/test/built-worker.ts'
 import { applyBaseline } from '../../../database/src/baseline/apply.ts'
 import { openFile } from '../../../database/src/store/local-store.ts'
+import type { CommitSettings } from '../../src/durable/database-committer.ts'
 import { type DatabasePersistenceOptions, openDatabasePersistence } from '../../src/durable/database-persistence.ts'
 import type { Persistence, Recovery } from '../../src/durable/persistence.ts'
 import { EventBus } from '../../src/events/bus.ts'
@@ -35,9 +36,11 @@ export interface Opened {
   readonly lines: string[]
 }
 
+type Opening = Partial<Omit<DatabasePersistenceOptions, 'settings'>> & { readonly settings?: Partial<CommitSettings> }
+
 export async function opened(
   store: DatabaseStore,
-  options: Partial<DatabasePersistenceOptions> = {},
+  { settings, ...options }: Opening = {},
   state = new SmallState()
 ): Promise<Opened> {
   const lines: string[] = []
@@ -52,8 +55,8 @@ export async function opened(
     now: Date.now,
     bus,
     log,
-    lineage: () => ({ enabled: true, campaignId: null }),
-    ...options
+    ...options,
+    settings: () => ({ commit_timeout_ms: 10_000, commit_queue_limit: 20_000, lineage_off: false, ...settings })
   })
   const recovery = await persistence.start(state)
   return { persistence, state, recovery, events, lines }

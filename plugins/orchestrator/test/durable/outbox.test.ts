@@ -140,7 +140,7 @@ t.test('a database that goes away and comes back has everything, in order', asyn
 
 t.test('a caller that waits for too long is notified, and the change is made when possible', async t => {
   const store = faulty(await openStore())
-  const { persistence, state, events } = await opened(store, { waitMs: 30 })
+  const { persistence, state, events } = await opened(store, { settings: { commit_timeout_ms: 30 } })
   const { committer } = persistence
   store.away = true
   const impatient = committer.commit(state.submit(1), { waitMs: 1 })
@@ -166,7 +166,7 @@ t.test('a caller that waits for too long is notified, and the change is made whe
 
 t.test('while too many changes wait, commands are refused before they run', async t => {
   const store = faulty(await openStore())
-  const { persistence, state } = await opened(store, { maxPending: 3 })
+  const { persistence, state } = await opened(store, { settings: { commit_queue_limit: 3 } })
   const { committer } = persistence
   committer.assertRoom()
   store.away = true
@@ -218,7 +218,7 @@ const needsDisk = { skip: disk === null ? 'a disk cannot be mounted here' : fals
 t.test('a full disk is said to be one, and nothing is lost of what waited for room', needsDisk, async t => {
   const folder = disk ?? ''
   const store = await openStore(join(folder, 'store.db'))
-  const { persistence, state } = await opened(store, { waitMs: 50 })
+  const { persistence, state } = await opened(store, { settings: { commit_timeout_ms: 50 } })
   await persistence.committer.commit(state.submit(1), { waitMs: 30_000 })
   const filler = join(folder, 'filler')
   const { bavail, bsize } = statfsSync(folder)

@@ -17,7 +17,7 @@ const persistence = await openDatabasePersistence({
   now: Date.now,
   bus: new EventBus({ now: Date.now, report: error => say(String(error)) }),
   log,
-  lineage: () => ({ enabled: false, campaignId: null })
+  settings: () => ({ commit_timeout_ms: 10_000, commit_queue_limit: 20_000, lineage_off: true })
 })
 await persistence.start(state)
 say('seat')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { rebalancer } from '../../src/routing/rebalance.ts'
 import type { AgentLoad, MovableTask, RebalanceWorld } from '../../src/state/ports.ts'
 
-const plan = rebalancer('performance')
+const plan = rebalancer(() => ({ cost_preference: 'performance' }))
 
 function load(id: number, weighted_load: number, over: Partial<AgentLoad> = {}): AgentLoad {
   return { id, dynamic: false, paused: false, weighted_load, queued: 0, urgent: 0, idle_since_ms: null, ...over }
@@ -69,7 +69,7 @@ t.test('with economy, those take first whose models cost least', async t => {
   const agents = [load(1, 20), load(2, 0), load(3, 1, { model_cost: 2 }), load(4, 3, { model_cost: 1 })]
   const tasks = [movable(1, 1), movable(2, 1), movable(3, 1)]
   const targets = (preference: 'economy' | 'performance') =>
-    rebalancer(preference)(world(agents, tasks)).map(({ to }) => to)
+    rebalancer(() => ({ cost_preference: preference }))(world(agents, tasks)).map(({ to }) => to)
   t.same(targets('performance'), [2, 3, 4])
   t.same(targets('economy'), [4, 3, 2])
 })
@@ -87,7 +87,7 @@ t.test('moves bring loads closer together, and none is moved twice', async t => 
           for (const weight of weights) tasks.push(movable(next++, index, { weight }))
           return load(index, base + weights.reduce((a, b) => a + b, 0))
         })
-        const moves = rebalancer(preference)(world(agents, tasks))
+        const moves = rebalancer(() => ({ cost_preference: preference }))(world(agents, tasks))
         const after = agents.map(({ weighted_load }) => weighted_load)
         for (const { task, from, to } of moves) {
           const { agent, weight } = tasks[task - 1]!

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { agent, DEFAULTS, openRouter, task } from './world.ts'
+import { agent, openRouter, task } from './world.ts'
 
 t.test('a requested agent has the task, or is created', async t => {
   const { router } = openRouter()
@@ -55,7 +55,7 @@ t.test('a file of no group goes to the least loaded agent, or to one for anythin
   const strict = openRouter({ settings: { fallback_to_single_agent: false } })
   strict.router.agentAdded(agent(1))
   t.match(strict.router.route(task(['c/1'])), { name: 'general', rule: 'spawn_general', dynamic: true })
-  strict.router.configure({ ...DEFAULTS, fallback_to_single_agent: true })
+  strict.settings.fallback_to_single_agent = true
   t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings are obeyed at once')
 })
 

@@ -31,7 +31,7 @@ interface Options {
 function open({ settings, cpu = 0, memory = 0, gpuNodes = 0 }: Options = {}): Scaler {
   let suffix = 0
   return new Scaler({
-    settings: { ...DEFAULTS, ...settings },
+    settings: () => ({ ...DEFAULTS, ...settings }),
     pressure: () => ({ cpu, memory }),
     suffix: () => String(suffix++).padStart(8, '0'),
     remoteGpuNodes: () => gpuNodes
@@ -167,8 +167,9 @@ t.test('many urgent tasks of one agent request a rebalance, now and then, where 
 })
 
 t.test('settings are obeyed from the next look on', async t => {
-  const scaler = open()
-  scaler.configure({ ...DEFAULTS, scaling_threshold: 100 })
+  const settings: { scaling_threshold?: number } = {}
+  const scaler = open({ settings })
+  settings.scaling_threshold = 100
   t.same(scaler.tick(0, agents(50), false).spawn, [])
 })
 

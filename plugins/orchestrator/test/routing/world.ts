@@ -66,7 +66,11 @@ export class World {
 export interface Opened {
   readonly world: World
   readonly router: Router
+  /** Read for each decision. */
+  readonly settings: Mutable<RoutingSettings>
 }
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
 export function openRouter(
   options: {
@@ -79,16 +83,17 @@ export function openRouter(
   } = {}
 ): Opened {
   const world = options.world ?? new World()
+  const settings = { ...DEFAULTS, ...options.settings }
   const router = new Router({
     world,
     groups: new AffinityGroups(GROUPS),
-    settings: { ...DEFAULTS, ...options.settings },
+    settings: () => settings,
     random: options.random ?? (() => 0.99),
     newAgent: options.newAgent ?? {},
     ...(options.mesh === undefined ? {} : { mesh: options.mesh }),
     remoteNodes: () => options.nodes ?? []
   })
-  return { world, router }
+  return { world, router, settings }
 }
 
 export function agent(id: number, over: Partial<RoutableAgent> = {}): RoutableAgent {

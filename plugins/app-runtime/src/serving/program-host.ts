@@ -9,7 +9,7 @@ import { type FromThread, type Load, PROGRESS } from './messages.ts'
 /** Maximum log lines in flight; a program that prints faster waits. */
 const MAX_UNWRITTEN = 1000
 
-export interface HostServices {
+export interface ProgramHost {
   readonly host: Host
   readonly database: ProgramDatabase | null
   readonly inTransaction: InTransaction
@@ -23,8 +23,8 @@ export interface ThreadCallbacks {
   slot(): number
 }
 
-/** Host services of a served program. */
-export function openHostServices(load: Load, { report, onEffect, slot }: ThreadCallbacks): HostServices {
+/** Opens the host, the database and the transactions of a served program. */
+export function openProgramHost(load: Load, { report, onEffect, slot }: ThreadCallbacks): ProgramHost {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
