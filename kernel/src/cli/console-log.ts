@@ -1,6 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import type { KernelLogger } from '../core/logger.ts'
-import { MaskedSecrets } from '../core/masked-secrets.ts'
+import { MaskedSecrets } from '../host/masked-secrets.ts'
 
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
 const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }

@@ -1,14 +1,20 @@
 import type { LogLines } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import type { MaskedSecrets } from './masked-secrets.ts'
+
+/** Secrets that must not appear in a line. */
+export interface KnownSecrets {
+  add(secret: string): void
+  /** Masks a secret that an operation was called with, until enough others came after it. */
+  addPassing(secret: string): void
+  mask(text: string): string
+}
 
 export interface KernelLogger extends Logger {
   /** Returns a logger whose lines carry the plugin's name. */
   forPlugin(name: string): Logger
   setLevel(level: string): void
   flush(): void
-  /** Secrets that must not appear in a line. */
-  readonly secrets: MaskedSecrets
+  readonly secrets: KnownSecrets
   /** The written lines. Absent for the log of a single command. */
   readonly lines?: LogLines
 }

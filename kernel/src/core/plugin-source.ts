@@ -1,4 +1,4 @@
-import { type Disposer, describePlugin, type Plugin, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+import type { Disposer, Plugin, PluginManifest, SvcError } from '@svc/plugin-sdk'
 
 /** Events of one instance of a plugin's code. */
 export interface InstanceHooks {
@@ -41,26 +41,4 @@ export interface PluginSource {
   /** Reads and builds the code as it is on disk now; runs nothing but the plugin's module body. */
   prepare(): Promise<PreparedCode>
   close(): Promise<void>
-}
-
-/** A plugin that lives in the host's own code: tests and embedders. */
-export function inlineSource(plugin: Plugin, version = '0.0.0', location = process.cwd()): PluginSource {
-  const manifest = describePlugin(plugin, version)
-  const code: PreparedCode = {
-    manifest,
-    fingerprint: `inline:${version}`,
-    inputs: [],
-    bundle: Promise.resolve(null),
-    instantiate: () => ({ plugin, adopt: open => open() })
-  }
-  return {
-    name: plugin.name,
-    location,
-    version,
-    manifest,
-    problem: null,
-    lapsed: null,
-    prepare: async () => code,
-    close: async () => {}
-  }
 }

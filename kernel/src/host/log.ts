@@ -1,8 +1,8 @@
 import { defined, isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
 import type { KernelLogger } from '../core/logger.ts'
-import { MaskedSecrets } from '../core/masked-secrets.ts'
 import { LogFeed } from './log-feed.ts'
+import { MaskedSecrets } from './masked-secrets.ts'
 import { prettyLine } from './pretty-line.ts'
 
 export interface LogOptions {

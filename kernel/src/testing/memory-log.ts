@@ -1,5 +1,5 @@
 import type { KernelLogger } from '../core/logger.ts'
-import { MaskedSecrets } from '../core/masked-secrets.ts'
+import { MaskedSecrets } from '../host/masked-secrets.ts'
 
 export interface LogLine {
   readonly plugin: string | null

@@ -1,3 +1,5 @@
+import type { KnownSecrets } from '../core/logger.ts'
+
 /** A shorter secret is part of too many other words to be masked in them. */
 const MIN_SECRET_LENGTH = 6
 /** Secrets of inputs that are remembered; those of settings are remembered for ever. */
@@ -5,7 +7,7 @@ const MAX_PASSING_SECRETS = 256
 const MASK = '***'
 
 /** Secrets that this process knows, so that they are masked in logs. */
-export class MaskedSecrets {
+export class MaskedSecrets implements KnownSecrets {
   readonly #secrets = new Set<string>()
   /** Secrets of inputs, oldest first. */
   readonly #passing = new Set<string>()
@@ -17,7 +19,6 @@ export class MaskedSecrets {
     this.#compile()
   }
 
-  /** Masks a secret that an operation was called with, until enough others came after it. */
   addPassing(secret: string): void {
     if (secret.length < MIN_SECRET_LENGTH || this.#secrets.has(secret)) return
     const isNew = !this.#passing.delete(secret)
