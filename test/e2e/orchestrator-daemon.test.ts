@@ -13,7 +13,7 @@ const ONLY = ['database', 'orchestrator-tools', 'daemon']
 
 type Dialect = 'native' | 'rpc2'
 
-/** One line out, one line back, in either dialect. */
+/** Sends one line and reads one line, in either dialect. */
 interface Wire {
   write(text: string): void
   next(): Promise<any>
@@ -41,7 +41,7 @@ interface Refusal {
   readonly message: string
 }
 
-/** Calls of one connection, one at a time, in one dialect. */
+/** Sequential calls over one connection, in one dialect. */
 class Caller {
   readonly #wire: Wire
   readonly #dialect: Dialect
@@ -88,7 +88,7 @@ const DONE = {
   declared_non_placeholder: true
 }
 
-/** Everything that the protocol knows, as one client would do it. */
+/** Every method of the protocol, as one client would use them. */
 async function session(t: Test, call: Caller, name: string): Promise<void> {
   const { repository_id, ...pong } = await call.ok('orch.ping')
   t.same(pong, { ok: true, protocol: 'svc.orchestrator_daemon/v1' })
@@ -160,7 +160,7 @@ async function session(t: Test, call: Caller, name: string): Promise<void> {
   t.match(await call.refused('orch.retire_agent', { agent_id: 999_999 }), { code: 'ORC_AGENT_NOT_FOUND' })
 }
 
-/** Lines that come at once are answered in their order. */
+/** Lines of one write are answered in order. */
 async function pipelined(t: Test, wire: Wire): Promise<void> {
   const ids = Array.from({ length: 20 }, (_, index) => `p${index}`)
   wire.write(ids.map(id => `${frame('native', id, 'orch.submit_task', { description: id })}\n \t\n`).join(''))
@@ -239,7 +239,7 @@ t.test('a whole session over standard streams, in both dialects on one connectio
   t.same(await ended, [0, null])
 })
 
-t.test('what was acknowledged before the daemon was killed is there when it is started again', async t => {
+t.test('acknowledged changes are present after the daemon was killed and started again', async t => {
   const folder = project(t, '127.0.0.1:0')
   const first = await started(folder)
   const settled = new Caller(...pair(await dial(t, first)))
@@ -248,7 +248,7 @@ t.test('what was acknowledged before the daemon was killed is there when it is s
   const failed = (await settled.ok('orch.submit_task', { description: 'failed before' })).task_id
   await settled.ok('orch.fail_task', { task_id: failed, reason: 'so it was' })
 
-  // Many at once, so that the end comes while some are being written, some are answered, and some have not been read.
+  // Many concurrent calls, so that at the kill some are being written, some are answered, and some are unread.
   const acknowledged: number[] = []
   await Promise.all(
     Array.from({ length: 8 }, async (_, client) => {
@@ -264,7 +264,7 @@ t.test('what was acknowledged before the daemon was killed is there when it is s
   t.ok(acknowledged.length >= 100)
   t.equal(new Set(acknowledged).size, acknowledged.length)
 
-  // It may be that the system is still taking the process away: the next one waits for that.
+  // The system may still be removing the process; the next one waits for that.
   const second = await started(folder)
   t.equal(daemonPresence(first), 'dead')
   t.not(second.pid, first.pid)

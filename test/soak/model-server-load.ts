@@ -1,4 +1,4 @@
-/** A mix of requests to a model server, and what each of them must come to. */
+/** A mix of requests to a model server, with the expected result of each. */
 
 export interface Answer {
   readonly status: number
@@ -22,7 +22,7 @@ interface Question {
 const THINGS = ['books', 'songs', 'orders of a shop', 'players', 'invoices', 'trees in a park', 'rooms', 'ships']
 const FIELDS = ['a name', 'a name and a price', 'a title, a year and a status', 'an owner and a size']
 
-/** Short and long, greedy and not: prompts that share beginnings, so that caches of prefixes are put to use. */
+/** Short and long prompts, greedy and sampled, with common prefixes, so that the prefix cache is used. */
 const QUESTIONS: readonly Question[] = THINGS.flatMap((thing, at) =>
   FIELDS.map((fields, field) => ({
     prompt: `${at % 3 === 0 ? 'Please make it short. '.repeat(1 + 8 * (at % 2)) : ''}a table of ${thing} with ${fields}`,
@@ -34,7 +34,7 @@ const QUESTIONS: readonly Question[] = THINGS.flatMap((thing, at) =>
 
 const MODEL = 'vox-tiny'
 
-/** Answers to every question when it is asked without others at the same time. */
+/** Answer to every question without concurrent requests. */
 export class Expected {
   readonly #texts: readonly string[]
 
@@ -82,7 +82,7 @@ function whole(kind: string, question: Question, text: string, ask: Ask): Task {
   }
 }
 
-/** A client that goes away after some pieces; what it got must be the beginning of the right answer. */
+/** A client that disconnects after some pieces; those must be a prefix of the right answer. */
 function leaving(question: Question, text: string, pieces: number): Task {
   return {
     kind: 'client that leaves',
@@ -195,7 +195,7 @@ async function* deltas(response: Response): AsyncGenerator<string, void> {
   throw new Error('the stream ended without [DONE]')
 }
 
-/** Numbers from 0 to 1, the same for the same start: mulberry32. */
+/** Seeded random numbers in [0, 1): mulberry32. */
 function sequence(start: number): () => number {
   let state = start
   return () => {

@@ -16,7 +16,7 @@ export interface AnswerPart {
 export interface ModelHooks {
   /** Returns the request as taps changed it. Throws what a tap throws. */
   request<R extends ModelRequest>(request: R): Promise<R>
-  /** Whether taps may change an answer, so that parts of it are held back. */
+  /** True if taps may change an answer, so that parts of it are buffered. */
   readonly holdsAnswers: boolean
   /**
    * Yields the parts of an answer (`text`, `thinking`, `tool-call` with a complete call, `done`) as taps changed them. Text that
@@ -44,7 +44,7 @@ export function modelHooks(ctx: Context): ModelHooks {
       const { model, messages, prompt, tools, context, template } = request
       const asked: ModelRequest = defined({ model, messages, prompt, tools, context, template })
       const changed = (await ctx.trigger(modelRequest, asked)) ?? asked
-      // A field that a tap left out is left out of the request.
+      // A field that a tap removed is removed from the request.
       const fields: Pick<ModelRequest, (typeof CHANGEABLE)[number]> = changed
       return { ...request, ...Object.fromEntries(CHANGEABLE.map(field => [field, fields[field]])) }
     },

@@ -17,7 +17,7 @@ import { refuseSecondServer } from './refuse-second-server.ts'
  */
 export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
   const watch = input.watch as boolean | undefined
-  // It may become a protocol's; whatever a plugin prints is for standard error, like the log.
+  // Standard output may belong to a protocol, so output of plugins goes to standard error, like the log.
   reservedStdout()
   return interruptible(async signal => {
     const named = input.only === undefined ? undefined : namesOf(String(input.only))
@@ -58,7 +58,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
   })
 }
 
-/** Adds the plugin that opens the listeners which the chosen plugins ask for. Without it they would serve nothing. */
+/** Adds the plugin that opens the listeners of the chosen plugins. Without it they would serve nothing. */
 async function includeListeners(project: Project): Promise<void> {
   const { units } = project.kernel.current
   const askers = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))

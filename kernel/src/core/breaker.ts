@@ -15,7 +15,7 @@ export class Breaker {
   readonly #now: () => number
   #faults: number[] = []
   #openedAt: number | undefined
-  /** When the call that tries for the others was let through. */
+  /** Time at which the probe was let through. */
   #probedAt: number | undefined
 
   constructor(policy: BreakerPolicy, now: () => number = Date.now) {

@@ -21,7 +21,9 @@ export interface ChangeRequest extends Wanted {
   readonly clearFailures?: readonly string[]
   /** Plugins to retry; their failures still count. */
   readonly retry?: readonly string[]
-  /** Plugins whose failure refuses the change, as that of a running one does. Others are left out, by their policy. */
+  /**
+   * Plugins whose failure refuses the change, like the failure of a running one. Others are left out, by their policy.
+   */
   readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
 }
@@ -29,7 +31,7 @@ export interface ChangeRequest extends Wanted {
 /** The parts of the kernel that a change uses. */
 export interface ChangeHost extends ShadowHost {
   readonly failures: FailurePolicy
-  /** Makes a shadow serve, or, without one, takes note of what is wanted now. Synchronous. */
+  /** Makes a shadow serve; without one, only records the desired state. Synchronous. */
   flip(shadow: Shadow | undefined, desired: Desired): void
 }
 
@@ -39,12 +41,12 @@ export interface ChangeHost extends ShadowHost {
  * 2. plans, and builds in the shadow; a plugin that does not run and fails is left out, and the rest planned again;
  * 3. applies live settings to plugins that stay;
  * 4. flips.
- * Whatever throws on the way takes back all of it.
+ * Any exception rolls back the whole change.
  */
 export class Change {
   readonly #request: ChangeRequest
   readonly #host: ChangeHost
-  /** Retried although they failed before. */
+  /** Retried in spite of their failures. */
   readonly #retry: Set<string>
   readonly #clearFailures: Set<string>
   readonly #mustSucceed: ReadonlySet<string>
@@ -75,14 +77,14 @@ export class Change {
       return report
     } catch (error) {
       await this.#discardBegun()
-      // Before the first generation there is nothing to go back to: what was found stays listed.
+      // Before the first generation there is no state to return to: discovered plugins stay listed.
       if (this.#host.current().id > 0 || dryRun === true) adoption.undo()
       if (dryRun !== true) failures.refused(error, [...(this.#plan?.add ?? []), ...(this.#plan?.replace ?? [])])
       throw error
     }
   }
 
-  /** Throws what cannot be read where it matters; other plugins are left out. */
+  /** Throws for required plugins that cannot be read; others are left out. */
   async #readCode(): Promise<ReadonlyMap<string, unknown>> {
     const { inventory, failures } = this.#host
     const problems = await inventory.prepareCode(new Set(this.#request.stale), this.#retry)
@@ -126,7 +128,7 @@ export class Change {
         if (left === undefined) throw error
         this.#retry.delete(left)
         this.#clearFailures.delete(left)
-        // Others may hold what it provides.
+        // Other units may hold its services.
         if (this.#begun.has(left)) await this.#discardBegun()
       }
     }
@@ -140,7 +142,7 @@ export class Change {
     try {
       for (const name of this.#request.live ?? []) {
         const unit = current.units.get(name)
-        // One that is away gets its settings when it is back.
+        // An isolated unit that is restarting gets its settings afterwards.
         if (unit === undefined || !plan.keep.includes(name) || !SERVING.has(unit.state)) continue
         undo.push(await this.#applySettings(unit, services))
       }
@@ -162,7 +164,7 @@ export class Change {
       throw kernelErrors.create('KRN_SETTINGS_REFUSED', `${unit.name} does not take its new settings: ${text}`, {
         plugin: unit.name,
         cause: error,
-        hint: 'it goes on with those that it has'
+        hint: 'it keeps its old settings'
       })
     }
   }

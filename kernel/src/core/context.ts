@@ -46,7 +46,7 @@ export interface ContextHost {
   invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
   isTapped(hookId: string): boolean
-  /** Runs an opener whose timers, servers and sockets are not the unit's own: they may outlive it. */
+  /** Runs an opener whose timers, servers and sockets do not belong to the unit: they may outlive it. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
 }
 

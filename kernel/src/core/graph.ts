@@ -12,15 +12,15 @@ export interface Graph {
 export interface Blocked {
   readonly code: 'KRN_WAITING' | 'KRN_CYCLE' | 'KRN_CONFLICT'
   readonly reason: string
-  /** Service that is missing, when one is. */
+  /** The missing service, if any. */
   readonly token?: string
 }
 
-/** Plugins that exist and cannot be activated. */
+/** Existing plugins that cannot be activated. */
 export interface Absent {
   /** Switched off. */
   readonly off: readonly Node[]
-  /** Wanted, but failed or without valid settings or code. */
+  /** Enabled, but failed or without valid settings or code. */
   readonly broken: readonly Node[]
 }
 
@@ -29,8 +29,8 @@ type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'af
 /**
  * Orders plugins so that each comes after the providers of what it requires.
  *
- * `builtin` are the tokens that the kernel provides itself. Of `absent` the one is named in the reason that provides what
- * is missing.
+ * `builtin` are the tokens that the kernel provides itself. If one of `absent` provides a missing service, the reason
+ * names it.
  */
 export function resolveGraph(
   nodes: readonly Node[],
@@ -167,7 +167,7 @@ function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>):
   for (const edge of cycle) blocked.set(edge.from, { code: 'KRN_CYCLE', reason })
 }
 
-/** Leaves out optional and `after` edges that would close a circle. */
+/** Drops optional and `after` edges that would close a cycle. */
 function withoutSoftCycles(edges: readonly GraphEdge[]): GraphEdge[] {
   const hard = edges.filter(edge => edge.kind === 'requires')
   const kept = [...hard]

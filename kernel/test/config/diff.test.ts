@@ -12,7 +12,7 @@ function compare(test: TestLike, before: string, after: string, plugins = [web])
   return { ...diffConfig(from, to), rebuilt: fingerprints[0] !== fingerprints[1] }
 }
 
-t.test('a file that says the same in other words changes nothing', async t => {
+t.test('an equivalent file changes nothing', async t => {
   const { kernel, plugins, rebuilt } = compare(
     t,
     '[plugins.web]\nport = 1\ntls.verify = false\n',
@@ -23,7 +23,7 @@ t.test('a file that says the same in other words changes nothing', async t => {
   t.equal(rebuilt, false)
 })
 
-t.test('changes are sorted by what they cost', async t => {
+t.test('changes are sorted by their cost', async t => {
   const { plugins, rebuilt } = compare(
     t,
     '',
@@ -71,7 +71,7 @@ t.test('the order of keys does not matter', async t => {
   )
 })
 
-t.test('a plugin that was not there before is no difference', async t => {
+t.test('a new plugin is no difference', async t => {
   const here = project(t)
   t.equal(diffConfig(here.resolve([]), here.resolve([web])).plugins.size, 0)
   t.equal(diffConfig(here.resolve([web]), here.resolve([])).plugins.size, 0)

@@ -297,7 +297,7 @@ t.test('states that change within one turn are announced once, as they are at it
   const world = new World(t).put(tapping(ctx => ctx.on(pluginStateChanged, change => void changes.push(change))))
   await world.apply()
   await new Promise(setImmediate)
-  t.same(changes, [{ plugin: 'guard', state: 'active', why: null }], 'the last of its own states')
+  t.same(changes, [{ plugin: 'guard', state: 'active', why: null }], 'the last of the plugin states')
   await world
     .put(
       definePlugin({ name: 'good', activate() {} }),
@@ -316,7 +316,7 @@ t.test('states that change within one turn are announced once, as they are at it
   changes.length = 0
   await world.remove('good').apply()
   await new Promise(setImmediate)
-  t.same(of('good'), [], 'a plugin that is gone has no state to announce')
+  t.same(of('good'), [], 'a removed plugin has no state to announce')
 })
 
 t.test('a tap on the states of plugins that breaks is logged', async t => {

@@ -4,7 +4,7 @@ import { defineOperation, definePlugin, type Plugin, SvcError, t as s, service }
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 
-/* What happens between the activation of the last plugin and the flip: surfaces prepare, commit, or take everything back. */
+/* Tests of the phase between the last activation and the flip: surfaces prepare, commit, or roll back. */
 
 const nothing: PreparedSurface = { commit: () => {}, abort: () => {} }
 
@@ -94,7 +94,7 @@ t.test('an error with a code that names no plugin is of the surface', async t =>
   })
 })
 
-t.test('what goes wrong while a change is undone is told with it, all of it', async t => {
+t.test('all errors during a rollback are reported with the change', async t => {
   let refuses = false
   const stuck = (name: string): Plugin =>
     surface(name, () => ({

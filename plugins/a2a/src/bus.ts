@@ -24,7 +24,7 @@ const URGENT = [...URGENT_TYPES]
 
 type AgentsOfOrchestrator = Pick<Orchestrator, 'agent' | 'agents' | 'emit' | 'attention'>
 
-/** The planes behind one door: it knows the agents, and which plane a route means. */
+/** Facade of the message planes: knows the agents, and maps routes to planes. */
 export class PlaneBus implements A2aBus {
   readonly #local: LocalBus
   readonly #durable: DurableInbox | null
@@ -230,7 +230,7 @@ function sentMessage(message: PlaneMessage, plane: string, { id, uuid, timestamp
   }
 }
 
-/** Where a message stands among those of both planes. */
+/** Sort key of a message across both planes. */
 interface Place {
   readonly plane: 'local' | 'db'
   readonly id: number

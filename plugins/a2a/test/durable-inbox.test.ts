@@ -11,7 +11,7 @@ import { freshFile, LEASE_MS, note, openConsumers, openStore } from './open-inbo
 
 const all = { limit: 256 }
 
-t.test('what was acknowledged to its sender is there after the sender was killed', async t => {
+t.test('an acknowledged message is stored even if the sender is killed', async t => {
   const file = freshFile(t)
   const child = spawn(process.execPath, [...CHILD_ARGUMENTS, join(import.meta.dirname, 'sender-child.ts'), file], {
     stdio: ['ignore', 'pipe', 'inherit']
@@ -32,12 +32,12 @@ t.test('what was acknowledged to its sender is there after the sender was killed
   t.same(
     messages.map(({ payload, correlation_id }) => [payload, correlation_id]),
     messages.map((_, at) => [String(at), `c${at}`]),
-    'in the order in which they were sent, once each, whole'
+    'complete, in send order, without duplicates'
   )
   for (const [at, uuid] of sent) t.equal(messages[Number(at)]?.uuid, uuid)
 })
 
-t.test('a message is held until it is acknowledged, and goes to another consumer when the lease ran out', async t => {
+t.test('a message is leased until its acknowledgement, and goes to another consumer after the lease', async t => {
   const { consumers, clock, stores } = await openConsumers(t, 'a', 'b')
   const [a, b] = consumers as [DurableInbox, DurableInbox]
   const { id, uuid } = await a.send(note())
@@ -65,7 +65,7 @@ t.test('a message is held until it is acknowledged, and goes to another consumer
       priority: 1
     }
   ])
-  t.notOk(await b.ack(3, id), 'it is not of another agent')
+  t.notOk(await b.ack(3, id), 'other agents do not receive it')
   t.ok(await b.ack(2, uuid))
   t.notOk(await b.ack(2, id), 'once')
   t.match(await row(), [{ acknowledged: 1, claim_owner: null, claim_until_ms: null, processed_at_ms: clock.now }])
@@ -73,7 +73,7 @@ t.test('a message is held until it is acknowledged, and goes to another consumer
   t.same(await a.claim(2, all), [], 'it is not delivered again')
 })
 
-t.test('two consumers that read at once never hold one message, and together they hold all', async t => {
+t.test('concurrent consumers never share a message, and together receive all', async t => {
   const { consumers } = await openConsumers(t, 'a', 'b')
   for (let at = 0; at < 30; at += 1) await consumers[0]?.send(note({ payload: String(at) }))
   const claims = await Promise.all(
@@ -90,7 +90,7 @@ t.test('two consumers that read at once never hold one message, and together the
   t.equal(owner.size, 30)
 })
 
-t.test('consumers never get what another holds, and only an acknowledgement ends a message', async t => {
+t.test('consumers never receive leased messages, and only an acknowledgement removes a message', async t => {
   const { consumers, clock, stores } = await openConsumers(t, 'a', 'b', 'c')
   const step = fc.oneof(
     fc.record({ do: fc.constant('send' as const), rank: fc.nat(3) }),
@@ -128,7 +128,7 @@ t.test('consumers never get what another holds, and only an acknowledgement ends
   )
 })
 
-t.test('a key that its sender chose is one message from every process; equal texts are not', async t => {
+t.test('messages with the same key are one message in all processes; equal texts are separate messages', async t => {
   const { consumers } = await openConsumers(t, 'a', 'b')
   const [a, b] = consumers as [DurableInbox, DurableInbox]
   const [first, again] = await Promise.all([a.send(note({ key: 'k' })), b.send(note({ key: 'k' }))])
@@ -141,7 +141,7 @@ t.test('a key that its sender chose is one message from every process; equal tex
   t.equal((await a.unread(2, [])).all, 4)
 })
 
-t.test('higher priorities come first, older ones within one, and pages go back in time', async t => {
+t.test('messages are sorted by priority, then age, and pages go back in time', async t => {
   const { consumers } = await openConsumers(t, 'a')
   const [a] = consumers as [DurableInbox]
   for (const rank of [0, 1, 3, 1, 5]) await a.send(note({ rank, payload: String(rank) }))
@@ -158,27 +158,24 @@ t.test('higher priorities come first, older ones within one, and pages go back i
   ])
 })
 
-t.test(
-  'acknowledged messages go when their time is over, others stay, and so do those of other repositories',
-  async t => {
-    const { consumers, clock, stores } = await openConsumers(t, 'a')
-    const [a] = consumers as [DurableInbox]
-    const other = new DurableInbox(stores[0] as never, 'other', { consumer: 'a', leaseMs: 1, retentionDays: 30 })
-    await other.send(note())
-    t.same(await a.claim(2, all), [])
-    await a.ack(2, (await a.send(note())).id)
-    await a.send(note())
-    clock.now += 31 * 86_400_000
-    await a.ack(2, (await a.send(note())).id)
-    t.same(
-      (await a.history(0, 100)).map(({ id, acknowledged }) => [id, acknowledged]),
-      [
-        [3, false],
-        [4, true]
-      ]
-    )
-  }
-)
+t.test('expired acknowledged messages are deleted; others and those of other repositories stay', async t => {
+  const { consumers, clock, stores } = await openConsumers(t, 'a')
+  const [a] = consumers as [DurableInbox]
+  const other = new DurableInbox(stores[0] as never, 'other', { consumer: 'a', leaseMs: 1, retentionDays: 30 })
+  await other.send(note())
+  t.same(await a.claim(2, all), [])
+  await a.ack(2, (await a.send(note())).id)
+  await a.send(note())
+  clock.now += 31 * 86_400_000
+  await a.ack(2, (await a.send(note())).id)
+  t.same(
+    (await a.history(0, 100)).map(({ id, acknowledged }) => [id, acknowledged]),
+    [
+      [3, false],
+      [4, true]
+    ]
+  )
+})
 
 t.test('the details of a clarification are stored next to it', async t => {
   const { consumers, stores } = await openConsumers(t, 'a')

@@ -20,7 +20,7 @@ for (const api of ['ollama', 'openai'] as const) {
     const told = events.flatMap(({ kind }) => (kind.type === 'token_streamed' ? [kind.text] : [])).join('')
     t.match(told, /inspect is done.*verify is done.*"outcome":"complete"/)
     for (const { prompt } of model.asked) t.match(prompt, /Write a greeting for Ada/)
-    t.match(model.asked.at(-1)?.prompt, /act is done/, 'what was found goes along')
+    t.match(model.asked.at(-1)?.prompt, /act is done/, 'findings are passed on')
     t.ok(model.asked.every(({ path }) => path === (api === 'ollama' ? '/api/generate' : '/v1/chat/completions')))
     t.match(tasks.budgets.of(view.agent_id), { tokens_used: 90, cost_usd: 0 })
     const types = events.map(({ kind }) => kind.type)
@@ -32,7 +32,7 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test('an unreadable decision is requested once more, and then fails the task', async t => {
+t.test('an unreadable decision is requested again, and then fails the task', async t => {
   const once = await modelScript(t, {
     say: ({ phase, count }) => (phase === 'decide' && count === 1 ? { text: 'It is done, I think.' } : undefined)
   })
@@ -59,7 +59,7 @@ t.test('a model that cannot judge leaves the task in doubt, and one that gives u
   t.match((await unable.until(await unable.submit(), 'Failed')).status, { reason: 'the model gave up: no pen' })
 })
 
-t.test('no model may say what only a person can', async t => {
+t.test('a model cannot give an approval of a person', async t => {
   const model = await modelScript(t, {
     say: ({ phase }) =>
       phase === 'decide' ? { text: JSON.stringify({ ...DONE, checks_passed: ['human_review_approved'] }) } : undefined
@@ -69,10 +69,10 @@ t.test('no model may say what only a person can', async t => {
   const { status, approval_tier } = await until(await submit({ files }), 'Doubted', 'Completed')
   t.equal(approval_tier, 'Review')
   t.match(status, { kind: 'Doubted', reason: /Review.* Handed in: The greeting was written/ })
-  t.equal(model.asked.length, 6, 'it is not done again for that')
+  t.equal(model.asked.length, 6, 'it is not repeated for that')
 })
 
-t.test('cancelling a task ends the stream in its middle', async t => {
+t.test('cancelling a task ends the stream', async t => {
   const model = await modelScript(t, {
     say: () => response => {
       const row = JSON.stringify({ model: 'toy', response: 'on and on ', done: false })
@@ -88,14 +88,14 @@ t.test('cancelling a task ends the stream in its middle', async t => {
   t.equal(tasks.task(task)?.status.kind, 'Cancelled')
   await eventually(
     () => (tasks.budgets.of(1).tokens_used > 0 ? true : null),
-    () => 'a charge for what was streamed'
+    () => 'a charge for the streamed part'
   )
   t.notOk(told().includes('task_failed'))
   const next = await submit()
   await until(next, 'InProgress')
 })
 
-t.test('a budget that is spent in the middle ends the work with that reason', async t => {
+t.test('a budget that runs out ends the work with that reason', async t => {
   const model = await modelScript(t, {
     say: ({ phase }) => (phase === 'decide' ? undefined : { text: 'x', completion_tokens: 1_000_000 })
   })
@@ -108,7 +108,7 @@ t.test('a budget that is spent in the middle ends the work with that reason', as
   t.ok(tasks.budgets.of(agent_id).cost_usd > 2)
 })
 
-t.test('a busy server is waited for, a broken answer is asked again, and a silent one is given up', async t => {
+t.test('a busy server is awaited, an invalid answer is requested again, and a silent server times out', async t => {
   const model = await modelScript(t, {
     say: ({ phase, count }) => {
       if (phase === 'inspect' && count === 1)
@@ -173,7 +173,7 @@ t.test('a task waits for a server that comes later', async t => {
   t.match((await never.until(await never.submit(), 'Failed')).status, { reason: /no model server answers/ })
 })
 
-t.test('what a researcher hands in is data', async t => {
+t.test('the text of a researcher is data', async t => {
   const model = await modelScript(t)
   const { submit, until, tasks } = await openFleet(t, { url: model.url, orchestrator: { max_debug_iterations: 0 } })
   const task = await submit({ hints: { execution_role: 'researcher' } })

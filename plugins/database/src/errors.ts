@@ -1,10 +1,10 @@
 import { errorTable } from '@svc/plugin-sdk'
 
 export const pluginErrors = errorTable({
-  DBP_BACKUP_INVALID: { message: 'A file is no copy that can be restored.', status: 422 },
+  DBP_BACKUP_INVALID: { message: 'A file is not a copy that can be restored.', status: 422 },
   DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
-  DBP_CODEX_REFUSED: { message: 'A change refers to something that is not there, or is there already.', status: 400 },
-  DBP_CODEX_UNKNOWN: { message: 'There is nothing of that name or number in the database.', status: 404 },
+  DBP_CODEX_REFUSED: { message: 'A change refers to a missing object, or creates an existing one.', status: 400 },
+  DBP_CODEX_UNKNOWN: { message: 'The database has no object of that name or number.', status: 404 },
   DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of that name.', status: 404 },
   DBP_REMOTE_INCOMPLETE: {
     message: 'The settings name half of a remote database: a URL without a token, or a token without a URL.',
@@ -15,5 +15,5 @@ export const pluginErrors = errorTable({
     status: 409
   },
   DBP_SCHEMA_NEWER: { message: 'A database was made by a later version of the program.', status: 409 },
-  DBP_URL_INVALID: { message: 'A setting that names a remote database is no address of one.', status: 400 }
+  DBP_URL_INVALID: { message: 'A setting for a remote database is not a valid URL.', status: 400 }
 })

@@ -9,7 +9,7 @@ import { restore } from './restore.ts'
 
 const { DBS_BACKUP_FAILED, DBS_BUSY, DBS_FULL, DBS_NO_BINDING, DBS_UNSUPPORTED } = databaseErrors.specs
 const { DBP_BACKUP_INVALID } = pluginErrors.specs
-/** A large database takes long to copy. */
+/** Generous: copying a large database takes long. */
 const COPY_TIMEOUT_MS = 3_600_000
 
 const capabilities = t.object({

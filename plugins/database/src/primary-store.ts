@@ -129,7 +129,7 @@ export class PrimaryStore implements PrimaryDatabase {
       done = resolve
     })
     this.#opening = gate.then(() => this.#open())
-    // Each caller gets the failure; without a caller it is no unhandled rejection.
+    // Each caller gets the failure; without a caller, it must not become an unhandled rejection.
     this.#opening.catch(() => {})
     try {
       await (await opened?.catch(() => null))?.close()

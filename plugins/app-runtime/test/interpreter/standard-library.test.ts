@@ -18,7 +18,7 @@ t.test('csv is read as rows or as records, and written with the quotes that it n
   t.match(shown(`std.csv.parse("a,\\"b")`), /^Error\(no CSV: /)
 })
 
-t.test('toml and yaml are read and written, and say what is wrong', async t => {
+t.test('toml and yaml are read and written, with clear errors', async t => {
   t.equal(
     shown(
       'std.toml.parse("a = 1\\n[b]\\nc = [\\"x\\"]").unwrap().get_object("b").unwrap().get_array("c").unwrap().at(0).unwrap()'
@@ -42,7 +42,7 @@ t.test('a short yaml text that means a huge value is refused', async t => {
   t.match(shown(`std.yaml.parse(${JSON.stringify(rows.join('\n'))})`), /^Error\(no YAML: /)
 })
 
-t.test('ints of JSON keep all their digits, and go out in the form that values have everywhere', async t => {
+t.test('ints of JSON keep all their digits, and are written in the wire form', async t => {
   t.equal(shown('std.json.parse("[9223372036854775807]").unwrap().at(0).unwrap()'), '9223372036854775807')
   t.equal(
     shown('std.json.stringify([9223372036854775807, 1.5, 2dec, Some(1), None])'),
@@ -52,7 +52,7 @@ t.test('ints of JSON keep all their digits, and go out in the form that values h
   t.equal(shown('std.json.stringify(fn() 1)'), 'RUN_TYPE')
 })
 
-t.test('files are listed with what is known of them, found by patterns, and read as bytes', async t => {
+t.test('files are listed with their attributes, found by patterns, and read as bytes', async t => {
   const folder = t.testdir({ 'b.txt': 'bytes', a: { 'c.txt': '' } })
   symlinkSync(join(folder, 'b.txt'), join(folder, 'link'))
   symlinkSync(join(folder, 'nowhere'), join(folder, 'lost'))

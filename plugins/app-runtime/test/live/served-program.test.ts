@@ -17,7 +17,7 @@ async function next({ events }: EventClient): Promise<unknown> {
   return done === true ? null : JSON.parse(value.data)
 }
 
-t.test('a served program announces its changes, and its tables follow what is saved', async t => {
+t.test('a served program announces its changes, and its tables follow saved programs', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const save = (source: string): void => writeFileSync(join(folder, 'app.vox'), source)
   const { app, get, post, line } = await serveApp(t, SOURCE, { 'app-runtime.watch': true }, folder)
@@ -43,7 +43,7 @@ t.test('a served program announces its changes, and its tables follow what is sa
   save(SOURCE.replace('body: Option[str]', 'stars: int = 3').replace(', body: Some("b")', ''))
   const refusal = await line(/was not reloaded/)
   t.match(refusal, /Note\.body is dropped, with what 2 rows hold \[loses data\]/)
-  t.match((await get('/api/query/notes')).body, [{ body: 'b' }, { body: 'b' }], 'the program from before goes on')
+  t.match((await get('/api/query/notes')).body, [{ body: 'b' }, { body: 'b' }], 'the previous program continues')
   await post('/api/mutation/add', { title: 'three' })
   t.match(await next(again), { id: 3, row_id: 3 }, 'and so do its streams')
   again.close()

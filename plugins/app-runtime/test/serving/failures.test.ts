@@ -43,7 +43,7 @@ const SETTINGS = {
   'http.request_timeout_ms': 60_000
 }
 
-/** For what is waited for until a limit of time. */
+/** Time limit for conditions that a test waits for. */
 const SHORT = { 'app-runtime.time_limit_ms': 1_000, 'http.request_timeout_ms': 1_000 }
 
 interface Raw {
@@ -52,7 +52,7 @@ interface Raw {
   readonly body: string
 }
 
-/** Sends bytes as they are, and reads one answer. */
+/** Sends raw bytes, and reads one answer. */
 async function sendRaw(port: number, bytes: string, hasBody = true): Promise<Raw> {
   const socket = connect(port, '127.0.0.1')
   try {
@@ -100,7 +100,7 @@ interface Expected {
   readonly hint?: string | RegExp
 }
 
-/** All errors have one form, whichever layer answers. */
+/** All layers answer errors in one form. */
 function isOneForm(t: Test, name: string, answer: Raw, { status, code, allow, hint }: Expected): void {
   t.equal(answer.status, status, name)
   t.match(answer.headers.get('content-type'), /^application\/json/, name)
@@ -211,7 +211,7 @@ t.test('the request id of a client is in the error and in the lines of the log',
   t.match(await app.line(/"request_id":"from-the-client"/), /RUN_DIVISION_BY_ZERO/)
 })
 
-t.test('so is what takes longer than it may', async t => {
+t.test('so is a call beyond its time limit', async t => {
   const short = await serveApp(t as never, SOURCE, { ...SETTINGS, ...SHORT })
   const at = Number(new URL(short.app).port)
   const head = `${request('GET', '/api/query/add', {}, '', at).trimEnd()}\r\ncontent-`
@@ -224,7 +224,7 @@ t.test('so is what takes longer than it may', async t => {
   t.match(endless.body, /1 s \(app-runtime\.time_limit_ms\)/, 'the limit and its setting are named')
 })
 
-t.test('what is right is taken with any name of JSON, and without one', async t => {
+t.test('a valid body is accepted with any JSON content type, and without one', async t => {
   const body = '{"a":4,"b":2}'
   for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/merge-patch+json']) {
     const { status } = await sendRaw(port, request('POST', '/api/divide', { 'content-type': type }, body))
@@ -234,7 +234,7 @@ t.test('what is right is taken with any name of JSON, and without one', async t 
   const without = `POST /api/divide HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n${length}\r\n\r\n${body}`
   t.equal((await sendRaw(port, without)).status, 200)
   const raw = request('PUT', '/raw', { 'content-type': 'text/csv' }, 'a,b')
-  t.equal((await sendRaw(port, raw)).body, '"a,b"', 'a route that reads the request itself takes anything')
+  t.equal((await sendRaw(port, raw)).body, '"a,b"', 'a route that reads the raw request accepts any body')
 })
 
 t.test('a head has no body, and the same status', async t => {
@@ -244,7 +244,7 @@ t.test('a head has no body, and the same status', async t => {
   t.equal(body, '')
 })
 
-t.test('calls beyond what can wait are refused at once, and told when to come again', async t => {
+t.test('calls beyond the queue limit are refused at once, with a retry time', async t => {
   const busy = await serveApp(t as never, SOURCE, {
     ...SETTINGS,
     'app-runtime.threads': 1,
@@ -273,7 +273,7 @@ t.test('calls beyond what can wait are refused at once, and told when to come ag
       const timeout = setTimeout(resolve, 500, null)
       timer.signal.addEventListener('abort', () => clearTimeout(timeout))
     })
-    // Those that find room wait with the crowd.
+    // Accepted retries wait with the other calls.
     const answer = await Promise.race([readAnswer(probe).catch(() => null), waited])
     timer.abort()
     probe.destroy()

@@ -35,13 +35,15 @@ const DIST = join(import.meta.dirname, '..', '..', 'dist')
 const THREAD_CONNECTION = join(import.meta.dirname, '..', '..', '..', 'database', 'dist', 'thread-connection.cjs')
 const CALLS = 64
 
-/** Ints that the test shares with the thread: where a commit is to stop, and whether it has. */
+/** Ints shared with the thread: where a commit must stop, and whether it has. */
 const STOP_AT = 0
 const HAS_STOPPED = 1
 const BEFORE = 1
 const AFTER = 2
 
-/** A module for `ThreadAccess` whose commits stop before or after they are done, as a thread does that is killed there. */
+/**
+ * A module for `ThreadAccess` whose commits stop before or after they are done, like in a thread that is killed there.
+ */
 const STOPPING = `
 const { connect } = require(${JSON.stringify(THREAD_CONNECTION)})
 exports.connect = ({ place, control }, ...rest) => {
@@ -68,14 +70,14 @@ interface Answered {
 }
 
 interface World {
-  /** All of the thread that runs the program now. */
+  /** Number of calls of the thread that runs the program. */
   readonly threads: readonly LoadingThread[]
   readonly control: Int32Array
   call(name: string, input: object): Promise<Answered>
   /** Keys in the table, in order. */
   keys(): unknown[]
   inState(state: number): number
-  /** Ends the thread as a crash does. */
+  /** Ends the thread like a crash. */
   kill(): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 
-/** A thread that does nothing but prepare statements, each another one, and says when it has begun. */
+/** A thread that only prepares statements, each a different one, and reports its start. */
 const THREAD = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { NativeGuard } = require(workerData.contracts)
@@ -15,7 +15,7 @@ parentPort.postMessage('begun')
 for (let n = 0; ; n++) connection.rows('SELECT ' + n + ' AS n, ? AS given', [n])
 `
 
-/** Ends a hundred of them at all points, which has ended the whole process in every third try. */
+/** Ends a hundred of them at random points; without protection, every third try crashed the process. */
 const PROCESS = `
 import { buildSync } from 'esbuild'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ rmSync(folder, { recursive: true })
 console.log('all were ended')
 `
 
-/** Runs a module in a child process, within the folder of the plugin. `output` is all that it writes. */
+/** Runs a module in a child process, within the folder of the plugin. `output` is its complete output. */
 async function runProcess(module: string): Promise<{ code: number | null; signal: string | null; output: string }> {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
   const argv = [...CHILD_ARGUMENTS, '--input-type=module', '-e', module]
@@ -54,11 +54,11 @@ async function runProcess(module: string): Promise<{ code: number | null; signal
   return { code, signal, output }
 }
 
-t.test('a thread is ended at any point of what it does with a database, and nothing else with it', async t => {
+t.test('a thread can be ended at any point of its database work, without affecting the process', async t => {
   t.same(await runProcess(PROCESS), { code: 0, signal: null, output: 'all were ended\n' })
 })
 
-/** A thread within native code that ends in some hours, and a process that ends it twice and then is over. */
+/** A thread inside a native call of some hours, and a process that ends it twice and then exits. */
 const ENDLESS = `
 const { workerData, parentPort } = require('node:worker_threads')
 Atomics.store(new Int32Array(workerData.nativeGuard), 0, 1)
@@ -76,12 +76,12 @@ await worker.end(100)
 console.log('over')
 `
 
-t.test('a thread whose call of a database does not end blocks neither others nor the end of the process', async t => {
+t.test('a thread with an endless database call blocks neither other threads nor the exit of the process', async t => {
   const { signal, output } = await runProcess(LEAVING)
   t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
 })
 
-t.test('a thread that has ended by itself within a call is over at once', async t => {
+t.test('a thread that ended itself during a call is reported at once', async t => {
   const { ProgramWorker } = await import('../../src/threads/program-worker.ts')
   const script = `
 const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)

@@ -4,19 +4,19 @@ import { requiresSomething } from './fitness.ts'
 import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
 import { type ShardPhase, shardPhaseOf } from './skill-ledger.ts'
 
-/** Traits of a task that its score depends on. */
+/** Traits of a task that affect its score. */
 export interface TaskTraits {
-  /** Null where it asks for nothing that an agent could lack. */
+  /** Null without requirements that an agent could lack. */
   readonly requirements: CapabilityHints | null
   /** Labels that an agent should have. */
   readonly labels: readonly string[]
   readonly phase: ShardPhase | null
-  /** Whether it trains a model: it asks for a `workload=` or a `pool=`. */
+  /** True for a training task, with a `workload=` or a `pool=`. */
   readonly isTraining: boolean
-  /** Whether the mesh's terms for labels are counted. */
+  /** True if the mesh's label terms count. */
   readonly hasRemoteNodes: boolean
   readonly hasWorkflow: boolean
-  /** Whether some term gives every agent a score, so that all of them are looked at. */
+  /** True if some term gives every agent a score, so that all of them are examined. */
   readonly everyAgentScores: boolean
 }
 

@@ -25,7 +25,7 @@ const judge = (signals: Partial<InterruptionSignals>, scene: Partial<Interruptio
   return [rule, decision]
 }
 
-t.test('rule 1: without a budget everybody may interrupt', async t => {
+t.test('rule 1: without a budget every question may interrupt', async t => {
   t.strictSame(judge({ high_risk: true, confidence: 0 }, { enabled: false }), [1, 'InterruptNow'])
 })
 
@@ -40,28 +40,28 @@ t.test('rule 3: after the last turn the agent continues by itself', async t => {
   t.strictSame(judge({ turn: 2, max_turns: 3 }), [9, 'InterruptNow'])
 })
 
-t.test('rule 4: with nothing left little gain is forgone', async t => {
+t.test('rule 4: without budget, a question of little gain is dropped', async t => {
   t.strictSame(judge({ gain_bits: 0.36 }, { ratio: 1 }), [4, 'ProceedAutonomously'])
   t.not(judge({ gain_bits: 0.37 }, { ratio: 1 })[0], 4)
   t.strictSame(judge({ gain_bits: 0.42 }, { ratio: 1, focus: 'Deep' }), [4, 'ProceedAutonomously'])
 })
 
-t.test('rule 5: with nothing left a risk needs a person', async t => {
+t.test('rule 5: without budget, a risk needs a person', async t => {
   t.strictSame(judge({ high_risk: true }, { ratio: 1 }), [5, 'RequireHuman'])
 })
 
-t.test('rule 6: little gain joins a session that is open', async t => {
+t.test('rule 6: a question of little gain joins an open session', async t => {
   t.strictSame(judge({ open_session: true, gain_bits: 0.149 }), [6, 'BatchWithExisting'])
   t.not(judge({ open_session: true, gain_bits: 0.151 })[0], 6)
   t.strictSame(judge({ open_session: true, gain_bits: 0.159, channel: 'plan' }), [6, 'BatchWithExisting'])
 })
 
-t.test('rule 7: little gain waits behind what waits already', async t => {
+t.test('rule 7: a question of little gain waits after the waiting ones', async t => {
   t.strictSame(judge({ backlog: 1, gain_bits: 0.109 }), [7, 'DeferUntilCheckpoint'])
   t.not(judge({ backlog: 1, gain_bits: 0.11 })[0], 7)
 })
 
-t.test('rule 8: what gains too little for its cost waits', async t => {
+t.test('rule 8: a question with a cost above its gain waits', async t => {
   // 0.11 + 0.08 * 0.5 = 0.15
   t.strictSame(judge({ gain_bits: 0.149, user_cost: 1 }), [8, 'DeferUntilCheckpoint'])
   t.strictSame(judge({ gain_bits: 0.151, user_cost: 1 }), [9, 'InterruptNow'])
@@ -86,7 +86,7 @@ t.test('formulas', async t => {
 t.test('calibration comes first', async t => {
   const tuned = { ...calibration, a2a_gain: 0.2, backlog_penalty: 0.05, trust_adjustment_scale: 0.5 }
   t.match(calibrate(tuned, { ...question, channel: 'a2a', backlog: 2, trust: 0.8 }), { gain_bits: 0.4, trust: 0.4 })
-  t.match(calibrate(tuned, { ...question, backlog: 100 }), { gain_bits: 0 }, 'never less than nothing')
+  t.match(calibrate(tuned, { ...question, backlog: 100 }), { gain_bits: 0 }, 'never below zero')
 })
 
 t.test('signals of a submitted task', async t => {

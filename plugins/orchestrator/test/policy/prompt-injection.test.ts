@@ -78,15 +78,15 @@ const INNOCENT: readonly string[] = [
   '👩‍💻 Add an emoji to the banner'
 ]
 
-t.test('orders that are not the text’s to give are found', async t => {
+t.test('injected instructions are detected', async t => {
   for (const [marker, text] of HOSTILE) t.equal(findInjection(canonicalText(text))?.marker ?? null, marker, text)
 })
 
-t.test('mentions, code and ordinary tasks pass', async t => {
+t.test('quotations, code and ordinary tasks pass', async t => {
   for (const text of INNOCENT) t.equal(findInjection(canonicalText(text)), null, text)
 })
 
-t.test('an order is found behind, before and between innocent texts', async () => {
+t.test('an injection is found before, after and between harmless texts', async () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...HOSTILE.filter(([, text]) => !text.startsWith('```') && !text.startsWith('He said'))),
