@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatTool, LoadedModel } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import type { AnswerReading } from './answer/answer-reader.ts'
 import { thinkingMarks } from './answer/thinking-reader.ts'
 import { forcedCall, type ToolFormat, toolFormat } from './answer/tool-format.ts'
@@ -121,8 +122,7 @@ async function renderPrompt(
   const conversation = {
     messages,
     ...(tools === undefined ? {} : { tools: tools.functions }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(template === undefined ? {} : { template })
+    ...defined({ thinking, template })
   }
   if (context.length === 0) return { text: await renderConversation(model, conversation, limit), tokens: [] }
   const strange = context.find(token => token >= model.info.vocabularySize)

@@ -1,5 +1,5 @@
 import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
 import { Ending, stopped } from './ending.ts'
 import { errors } from './errors.ts'
@@ -99,11 +99,9 @@ export class Completions {
         tokens,
         maxTokens: asked === 'rest' ? room : Math.min(asked, room),
         sampling: { ...request.sampling, temperature: request.sampling.temperature ?? limits.temperature },
-        ...(stop === undefined ? {} : { stop }),
-        ...(logprobs === undefined ? {} : { logprobs }),
+        ...defined({ stop, logprobs }),
         ...(constraint === undefined ? {} : { constraint: constraint.value }),
-        ...(adapter === undefined ? {} : { adapter }),
-        ...(client === undefined ? {} : { client })
+        ...defined({ adapter, client })
       })
       const iterator = startedWith(await events.next(), events, signal)
       return { promptTokens: tokens, finish: () => ending.end('finish'), [Symbol.asyncIterator]: () => iterator }

@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatTool, ChatToolCall, LoadedModel } from '@svc/contracts'
-import { errorMessage, isSvcError } from '@svc/plugin-sdk'
+import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { errors } from './errors.ts'
 import { refuseHopelessLength } from './prompt.ts'
 import { neutraliseSpecialTokens } from './special-tokens.ts'
@@ -43,7 +43,7 @@ export async function renderConversation(
     const shown = messages.map(message => harmlessMessage(message, harmless))
     const options = {
       ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
-      ...(thinking === undefined ? {} : { thinking })
+      ...defined({ thinking })
     }
     if (template === undefined) return model.renderChat(shown, options)
     return await model.renderTemplate(template, shown, options)

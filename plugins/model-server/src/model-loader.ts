@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { InferenceEngine, LoadedModel, NamedAdapter } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import { defined, type PluginContext } from '@svc/plugin-sdk'
 import { ConfiguredAdapters } from './configured-adapters.ts'
 import { durationMs } from './duration.ts'
 import { errors } from './errors.ts'
@@ -219,8 +219,7 @@ export class ModelLoader implements ServedWeights {
         runDirectory: directory,
         slots,
         ...(device === undefined ? {} : { device: device === 'best' ? 'auto' : device }),
-        ...(quantization === undefined ? {} : { quantization }),
-        ...(context === undefined ? {} : { maxContext: context }),
+        ...defined({ quantization, maxContext: context }),
         onProgress: this.#progressReporter()
       })
       try {

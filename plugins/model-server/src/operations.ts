@@ -1,5 +1,5 @@
 import type { ModelHooks } from '@svc/contracts'
-import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { defined, defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { type ChatRequest, startChat } from './chat-answer.ts'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
@@ -133,7 +133,7 @@ export function generateText(
         intent: {
           messages: [...system, { role: 'user', content: input.prompt }],
           thinkingField: 'prompt',
-          ...(constraint === undefined ? {} : { constraint })
+          ...defined({ constraint })
         },
         options: {
           ...adapterOf(variant),

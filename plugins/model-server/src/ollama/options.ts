@@ -1,5 +1,5 @@
 import type { SamplingOptions } from '@svc/contracts'
-import { t } from '@svc/plugin-sdk'
+import { defined, t } from '@svc/plugin-sdk'
 import { type BodyProblem, bodyReader, invalid, withoutNulls } from '../body-reader.ts'
 import type { CompletionRequest } from '../completions.ts'
 import { only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
@@ -54,15 +54,12 @@ export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'c
   const fields = readFields(withoutNulls(raw))
   const { temperature, top_p, top_k, min_p, typical_p, seed, repeat_penalty, repeat_last_n } = fields
   const sampling: SamplingOptions = {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(top_p === undefined ? {} : { topP: top_p }),
+    ...defined({ temperature, topP: top_p }),
     ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
-    ...(min_p === undefined ? {} : { minP: min_p }),
-    ...(typical_p === undefined ? {} : { typicalP: typical_p }),
+    ...defined({ minP: min_p, typicalP: typical_p }),
     // A negative seed means a random seed for every request.
     ...(seed === undefined || seed < 0 ? {} : { seed }),
-    ...(repeat_penalty === undefined ? {} : { repeatPenalty: repeat_penalty }),
-    ...(repeat_last_n === undefined ? {} : { repeatLastN: repeat_last_n }),
+    ...defined({ repeatPenalty: repeat_penalty, repeatLastN: repeat_last_n }),
     ...(fields.presence_penalty === undefined ? {} : { presencePenalty: fields.presence_penalty }),
     ...(fields.frequency_penalty === undefined ? {} : { frequencyPenalty: fields.frequency_penalty })
   }

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '@svc/contracts'
-import { type Infer, t } from '@svc/plugin-sdk'
+import { defined, type Infer, t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { ChatRequest } from '../chat-answer.ts'
 import type { ChatIntent } from '../chat-plan.ts'
@@ -123,7 +123,7 @@ export function readChatRequest(raw: unknown, grammars: Grammars): OllamaRequest
   const intent: ChatIntent = {
     messages,
     ...thinkingOf(body),
-    ...(constraint === undefined ? {} : { constraint }),
+    ...defined({ constraint }),
     ...(functions.length === 0
       ? {}
       : { tools: { functions, forced: [], several: true, strict: strictNames(body.tools ?? []) } })

@@ -1,5 +1,5 @@
 import type { LoadedModel } from '@svc/contracts'
-import { t } from '@svc/plugin-sdk'
+import { defined, t } from '@svc/plugin-sdk'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyReader } from '../body-reader.ts'
 import { type ChatAnswer, startChat, startText } from '../chat-answer.ts'
@@ -106,7 +106,7 @@ async function start(
   const text: TextPrompt =
     question.kind === 'raw' ? { prompt: question.text } : { prompt: question.prefix, suffix: question.suffix }
   const prompt = promptOf(model, name, await taps.prompt(model, text))
-  const request = { ...options, ...asker, prompt, ...(constraint === undefined ? {} : { constraint }) }
+  const request = { ...options, ...asker, prompt, ...defined({ constraint }) }
   return startText(served, completions, request, signal, taps)
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { ChatRequest } from '../chat-answer.ts'
 import type { FieldConstraint } from '../completions.ts'
@@ -39,14 +40,13 @@ export function readChatRequest(raw: unknown, grammars: Grammars): OpenAiChatReq
   const intent = {
     messages: chatMessages(body.messages),
     ...thinkingOf(body),
-    ...(tools === undefined ? {} : { tools }),
-    ...(constraint === undefined ? {} : { constraint })
+    ...defined({ tools, constraint })
   }
   const choice = (index: number): ChatRequest => ({
     intent,
     options: {
       sampling: samplingOf(body, index),
-      ...(maxTokens === undefined ? {} : { maxTokens }),
+      ...defined({ maxTokens }),
       ...(stop === undefined ? {} : { stop: [stop].flat() }),
       ...(body.logprobs === true ? { logprobs: body.top_logprobs ?? 0 } : {})
     }

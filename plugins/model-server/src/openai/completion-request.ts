@@ -1,4 +1,4 @@
-import { t } from '@svc/plugin-sdk'
+import { defined, t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { CompletionRequest, FieldConstraint } from '../completions.ts'
 import type { Grammars } from '../grammars.ts'
@@ -99,7 +99,7 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
       ...(stop === undefined ? {} : { stop: [stop].flat() }),
       // The answers are ranked by their log probabilities.
       ...(logprobs === undefined && bestOf === n ? {} : { logprobs: logprobs ?? 0 }),
-      ...(constraint === undefined ? {} : { constraint })
+      ...defined({ constraint })
     })
   }
 }

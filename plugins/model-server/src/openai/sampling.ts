@@ -1,5 +1,5 @@
 import type { SamplingOptions } from '@svc/contracts'
-import { type Infer, t } from '@svc/plugin-sdk'
+import { defined, type Infer, t } from '@svc/plugin-sdk'
 import { invalid } from '../body-reader.ts'
 
 const MAX_STOP_STRINGS = 4
@@ -33,13 +33,14 @@ export type SamplingFields = Infer<typeof samplingBody>
 export function samplingOf(body: SamplingFields, choice = 0): SamplingOptions {
   const { temperature, top_p, top_k, min_p, typical_p, presence_penalty, frequency_penalty, seed } = body
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(top_p === undefined ? {} : { topP: top_p }),
+    ...defined({ temperature, topP: top_p }),
     ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
-    ...(min_p === undefined ? {} : { minP: min_p }),
-    ...(typical_p === undefined ? {} : { typicalP: typical_p }),
-    ...(presence_penalty === undefined ? {} : { presencePenalty: presence_penalty }),
-    ...(frequency_penalty === undefined ? {} : { frequencyPenalty: frequency_penalty }),
+    ...defined({
+      minP: min_p,
+      typicalP: typical_p,
+      presencePenalty: presence_penalty,
+      frequencyPenalty: frequency_penalty
+    }),
     ...(body.repetition_penalty === undefined ? {} : { repeatPenalty: body.repetition_penalty }),
     ...(seed === undefined ? {} : { seed: seed + choice }),
     ...(body.logit_bias === undefined ? {} : { logitBias: logitBiasOf(body.logit_bias) })
