@@ -1,5 +1,5 @@
 import { type GenerationView, type HttpHandlerRoute, httpHandlers, httpRoutes, routeKey } from '@svc/contracts'
-import type { HttpExposure, JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import { defined, type HttpExposure, type JsonSchema, type OperationDescriptor } from '@svc/plugin-sdk'
 import { SchemaBook } from './openapi-schemas.ts'
 
 type Json = Record<string, unknown>
@@ -89,7 +89,7 @@ function describeOperation(
       const required = input.required?.includes(name) ?? false
       const { description } = schema
       const shape = schema.type === 'object' ? { content: { 'application/json': { schema } } } : { schema }
-      parameters.push({ name, in: 'query', required, ...(description === undefined ? {} : { description }), ...shape })
+      parameters.push({ name, in: 'query', required, ...defined({ description }), ...shape })
     }
   }
   const body = fromQuery ? null : bodySchema(descriptor, names, book)
