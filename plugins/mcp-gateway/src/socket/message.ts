@@ -1,4 +1,4 @@
-import { errorMessage, parseStrictJson } from '@svc/plugin-sdk'
+import { defined, errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { isObject, type ToolCallBody, toolCallOf } from '../json-body.ts'
 
 /** Id of a message, which its answer carries. */
@@ -58,11 +58,11 @@ export function serverMessage(
   error?: string
 ): string {
   return JSON.stringify({
-    ...(id === undefined ? {} : { id }),
+    ...defined({ id }),
     type,
     success,
     is_error: !success,
     data,
-    ...(error === undefined ? {} : { error })
+    ...defined({ error })
   })
 }
