@@ -1,6 +1,6 @@
 import type { Client, ResultSet, Transaction } from '@libsql/client/http'
 import { databaseErrors, type SqlResult } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { defined, isSvcError } from '@svc/plugin-sdk'
 import { readValue } from '../sql/engine-values.ts'
 import { rewriteParameters } from '../sql/parameters.ts'
 import type { Connection } from '../store/connection.ts'
@@ -68,7 +68,7 @@ export class RemoteConnection implements Connection {
     } catch (error) {
       const failure = this.#failure(error, true)
       const { statementIndex } = error as { statementIndex?: number }
-      throw this.#error({ ...failure, ...(statementIndex === undefined ? {} : { statement: statementIndex }) })
+      throw this.#error({ ...failure, ...defined({ statement: statementIndex }) })
     }
   }
 

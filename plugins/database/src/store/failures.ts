@@ -1,5 +1,5 @@
 import { databaseErrors } from '@svc/contracts'
-import type { SvcError } from '@svc/plugin-sdk'
+import { defined, type SvcError } from '@svc/plugin-sdk'
 import { placeIn } from '../sql/scan.ts'
 import type { BoundStatement, Failure } from '../worker/protocol.ts'
 
@@ -57,8 +57,7 @@ export function storeError(failure: Failure, location: string, statement?: Bound
   const where = place === undefined ? '' : ` (line ${place.line}, column ${place.column} of the statement)`
   const hint = HINTS[code]
   return databaseErrors.create(code, `${location}: ${message}${where}`, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(place === undefined ? {} : { at: place }),
+    ...defined({ hint, at: place }),
     data: {
       sqlite: failure.code,
       ...(code === 'DBS_CONSTRAINT' ? constraint(failure) : {}),

@@ -261,7 +261,7 @@ function withStatement(error: unknown, statements: readonly AdmittedStatement[])
   const statement = data.statement === undefined ? undefined : statements[data.statement]
   if (statement === undefined) return error
   const at = data.offset === undefined ? error.at : placeIn(statement.sql, data.offset)
-  return amended(error, { data: { ...data, sql: statement.sql }, ...(at === undefined ? {} : { at }) })
+  return amended(error, { data: { ...data, sql: statement.sql }, ...defined({ at }) })
 }
 
 function withPlaceInScript(error: unknown, script: string, parts: ReturnType<typeof splitScript>): unknown {

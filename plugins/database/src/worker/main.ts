@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { defined } from '@svc/plugin-sdk'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
@@ -38,7 +39,7 @@ if (port !== null) {
       return {
         id,
         ok: false,
-        failure: { ...service.failureOf(error), ...(statement === undefined ? {} : { statement }) }
+        failure: { ...service.failureOf(error), ...defined({ statement }) }
       }
     }
   }
