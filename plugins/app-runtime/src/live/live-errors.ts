@@ -12,7 +12,7 @@ export function errorFacts(error: unknown): { error: string; code: string; detai
   return {
     error: message,
     code,
-    ...(data === undefined ? {} : { details: data }),
+    ...defined({ details: data }),
     ...defined({ hint })
   }
 }
