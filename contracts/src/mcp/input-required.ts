@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@svc/plugin-sdk'
+import { defined, type JsonSchema } from '@svc/plugin-sdk'
 import type { McpContent } from './content.ts'
 
 /**
@@ -53,7 +53,7 @@ export function mcpInputRequired(
   inputRequests: Readonly<Record<string, McpInputRequest>>,
   state?: unknown
 ): McpInputRequired {
-  return { resultType: 'input_required', inputRequests, ...(state === undefined ? {} : { state }) }
+  return { resultType: 'input_required', inputRequests, ...defined({ state }) }
 }
 
 /** A form for the user. `requestedSchema` is an object schema whose properties are primitive. */
