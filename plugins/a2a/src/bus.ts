@@ -136,7 +136,7 @@ export class PlaneBus implements A2aBus {
     return { messages: await more(order.flatMap(({ plane, id }) => found[plane].get(id) ?? [])), ...head }
   }
 
-  /** Fills what is left of the limit with messages of contributed planes. A plane that fails is skipped. */
+  /** Fills the rest of the limit with messages of contributed planes. A plane that fails is skipped. */
   async #withContributed(
     agent: number,
     found: readonly A2aMessage[],

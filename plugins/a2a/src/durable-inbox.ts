@@ -18,7 +18,9 @@ export interface DurableMessage {
   readonly thread_id?: string | undefined
   readonly correlation_id?: string | undefined
   readonly tenant_id?: string | undefined
-  /** Only where the caller chose it: a second message of that sender to that receiver with it is the first one. */
+  /**
+   * Idempotency key, if the caller chose one: a repeated message of this sender to this receiver returns the first one.
+   */
   readonly key?: string | undefined
   readonly clarification?: Clarification | undefined
 }
@@ -46,8 +48,8 @@ const CLAIMABLE = `m.receiver_agent = :receiver AND m.repository_id = :repositor
   AND (m.claim_owner IS NULL OR m.claim_owner = :consumer OR coalesce(m.claim_until_ms, 0) <= :now)`
 
 /**
- * Messages as rows: there until they are acknowledged, whatever happens to processes. Who reads a message holds it for the time
- * of its lease, in which no other consumer gets it; an unacknowledged one is then delivered again, to the next reader.
+ * Messages as rows: there until they are acknowledged, whatever happens to processes. Reading leases a message: no
+ * other consumer gets it during the lease. After that, an unacknowledged message is delivered to the next reader.
  */
 export class DurableInbox {
   readonly #store: DatabaseStore
@@ -139,7 +141,7 @@ export class DurableInbox {
     })
   }
 
-  /** Whether the agent has a message of that number or uuid that is not acknowledged. */
+  /** True if the agent has an unacknowledged message of that number or uuid. */
   async has(agent: number, message: number | string): Promise<boolean> {
     const { rows } = await this.#store.query(
       `SELECT 1 FROM a2a_messages WHERE ${nameOf(message)} AND receiver_agent = ? AND repository_id = ? AND acknowledged = 0`,

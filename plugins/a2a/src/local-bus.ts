@@ -35,14 +35,14 @@ export interface Delivered {
   readonly inboxes: number
   /** Messages that full inboxes lost for it. */
   readonly dropped: number
-  /** Whether its key was known: then this is the message that had it first, and it was not delivered again. */
+  /** True for a known key: this is the first message with it, and it was not delivered again. */
   readonly repeated: boolean
 }
 
 /**
- * Messages inside of this process, and no longer than it lives. Each receiver has an inbox of at most 100, of which the oldest
- * are dropped, and counted, when it is full. It is read by priority, and within one priority in the order in which its messages
- * were sent. A message that was not taken within its time to live expires.
+ * Messages inside of this process, and no longer than it lives. Each receiver has an inbox of at most 100 messages; a
+ * full one drops and counts the oldest. It is read by priority, and within one priority in the order in which its
+ * messages were sent. A message that was not taken within its time to live expires.
  */
 export class LocalBus {
   readonly #inboxes = new Map<number, Inbox>()
@@ -106,7 +106,7 @@ export class LocalBus {
     const inbox = this.#inboxes.get(agent)
     if (inbox !== undefined) inbox.held = inbox.held.filter(({ message }) => message.id !== id)
     const entry = this.#history.find(({ message }) => message.id === id)
-    // A broadcast is acknowledged by each of its receivers, so that no one of them speaks for it.
+    // Each receiver acknowledges a broadcast separately.
     if (entry !== undefined && entry.message.receiver === agent) entry.acknowledged = true
     return true
   }

@@ -7,8 +7,8 @@ const PAGE = 256
 const LOOK_EVERY_MS = 500
 
 /**
- * Gives every message from now on to `emit` until the signal is aborted, local ones and broadcasts in the order of the bus, and
- * durable ones, also of other processes, in the order of their numbers. Nothing is claimed by it.
+ * Passes every new message to `emit` until the signal is aborted. Local messages and broadcasts are in bus order;
+ * durable ones, also from other processes, are in number order. Nothing is claimed by it.
  */
 export async function streamMessages(
   bus: Pick<A2aBus, 'subscribe'>,

@@ -1,6 +1,6 @@
 import { type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 
-/** Whether a caller has shown that it speaks for an agent. */
+/** True if a caller has proved that it acts for an agent. */
 export interface Binding {
   readonly sender_identity_binding: 'verified' | 'unbound'
   /** Advice; absent where it is verified. */
@@ -8,7 +8,7 @@ export interface Binding {
 }
 
 /**
- * Only its session may speak for an agent that is bound to one; any caller may for others. Throws
+ * Only the bound session may act for a bound agent; any caller may act for others. Throws
  * `ORC_SESSION_MISMATCH` for another session, and for none where one is required.
  */
 export function checkBinding(agent: AgentView, session: string | undefined, field: string): Binding {

@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 10_000
 const REBALANCE_MS = 1_000
 
 export interface FleetParts extends RunParts {
-  /** Whether the settings have a fleet. */
+  /** True if the settings configure a fleet. */
   readonly enabled: () => boolean
   /** Fallback for a task that no processor takes. */
   readonly fallback: TaskProcessor
@@ -90,7 +90,7 @@ export class Fleet implements AgentFleet {
     }
   }
 
-  /** Whether an agent is idle while tasks of another wait. */
+  /** True if an agent is idle while tasks of another one wait. */
   #isUneven(): boolean {
     const agents = this.#parts.orchestrator.agents()
     const isIdle = agents.some(({ paused, queued, current_task }) => !paused && queued === 0 && current_task === null)

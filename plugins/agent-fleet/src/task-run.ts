@@ -4,13 +4,13 @@ import { LinkedSignal } from './abortable.ts'
 import { fleetErrors } from './errors.ts'
 import { Work } from './work.ts'
 
-/** Thrown when another worker was faster, or a change is on its way already: nothing is left to be done. */
+/** Thrown if another worker was faster, or a change is already in progress: no work is left. */
 const SETTLED = new Set(['ORC_TRANSITION', 'ORC_TASK_NOT_FOUND', 'ORC_NOT_DURABLE', 'ORC_CLOSED'])
 
 export interface RunParts {
   readonly orchestrator: Orchestrator
   readonly log: Logger
-  /** Milliseconds for a task that says nothing itself. */
+  /** Time limit in milliseconds for a task without its own. */
   readonly timeoutMs: () => number
 }
 

@@ -12,7 +12,7 @@ export interface WorkerParts extends RunParts {
 /** Takes up the tasks of one agent, one after the other. */
 export class Worker {
   readonly agent: number
-  /** Resolves when it has stopped, and the orchestrator knows what becomes of what it had. */
+  /** Resolves when it has stopped, and the orchestrator has its open tasks. */
   readonly ended: Promise<void>
   readonly #parts: WorkerParts
   readonly #controller = new AbortController()
@@ -37,7 +37,7 @@ export class Worker {
     this.#run?.stop(because)
   }
 
-  /** Those whose work is no longer there give back what they have. */
+  /** Workers without a source of tasks return their tasks. */
   keepOnly(processors: readonly TaskProcessor[]): void {
     const run = this.#run
     if (run !== null && !processors.includes(run.processor)) run.stop(`${run.processor.name} was replaced or removed`)

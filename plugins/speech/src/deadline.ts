@@ -17,8 +17,8 @@ export function timeout(outcome: Exclude<Outcome, 'ok'>, deadlineMs: number): Er
 }
 
 /**
- * Runs something under the recogniser's deadline and what is left of the whole: whichever ends first gives the name. The
- * signal that the work gets is aborted with `SPC_TIMEOUT`, or with the reason of the caller's.
+ * Runs a function under the recogniser's deadline and the rest of the total one; the error names the one that passed.
+ * The signal that the work gets is aborted with `SPC_TIMEOUT`, or with the reason of the caller's.
  */
 export async function withinDeadlines<A>(
   tunables: Tunables,

@@ -1,4 +1,4 @@
-/** A language that a caller names, in lower case; null for what cannot be one, which is as good as none. */
+/** The caller's language in lower case; null for an invalid one, which counts as missing. */
 export function languageHint(text: unknown): string | null {
   if (typeof text !== 'string') return null
   const hint = text.trim().toLowerCase()

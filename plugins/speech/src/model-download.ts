@@ -28,7 +28,7 @@ export interface DownloadOptions {
 /** A file that the hub does not have, so that another place may be tried. */
 class NotThere extends Error {}
 
-/** Fetches models from a hub that speaks as Hugging Face does. */
+/** Fetches models from a hub with Hugging Face's API. */
 export class ModelDownload {
   readonly #options: DownloadOptions
 
@@ -36,7 +36,7 @@ export class ModelDownload {
     this.#options = options
   }
 
-  /** Fetches what is not there yet. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, and the signal's reason. */
+  /** Fetches missing files. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, and the signal's reason. */
   async fetch(
     named: string | undefined,
     signal: AbortSignal,
@@ -53,7 +53,7 @@ export class ModelDownload {
       const folder = join(this.#options.modelsDirectory, name)
       try {
         let bytes = 0
-        // The graphs first: a repository without them is not the one that is looked for.
+        // The graphs first: a repository without them is the wrong one.
         for (const [at, file] of [...GRAPHS, ...NEEDED].entries()) {
           progress(at, files.length, file)
           bytes += await this.#file(name, file, folder, signal)

@@ -5,7 +5,7 @@ const TASK =
 /** Maximum relative difference in length; a longer or shorter text is an answer, not a correction. */
 const LENGTH_RATIO = 1.5
 
-/** Has a language model correct what a recogniser misheard. */
+/** Corrects misheard words with a language model. */
 export class Proofreader {
   readonly #client: () => InferenceClient
   readonly #maxTokens: number

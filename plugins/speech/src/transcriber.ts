@@ -39,7 +39,7 @@ export interface TranscriberParts {
   readonly proofreader: Proofreader | null
 }
 
-/** Makes text of recordings: finds the model, has it listen, refines what it heard. */
+/** Transcribes recordings: finds the model, runs it, refines its text. */
 export class Transcriber implements SpeechRecogniser {
   readonly #parts: TranscriberParts
 

@@ -23,7 +23,7 @@ import { DECIDE, PHASES, type PhasePlan } from './phases.ts'
 import { ToolDesk } from './tool-desk.ts'
 import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'
 
-/** Of what an earlier phase found, a later one is shown that many characters. */
+/** Maximum characters of earlier findings in a later phase. */
 const NOTE_CHARACTERS = 4_000
 const OBSERVED_CHARACTERS = 300
 const MIN_WAIT_MS = 250
@@ -53,7 +53,7 @@ interface Bench {
   readonly notes: readonly Note[]
 }
 
-/** Has a model work on tasks, phase by phase, and hands in what it can show of it. */
+/** Lets a model work on tasks, phase by phase, and submits the result with its evidence. */
 export class AiProcessor implements TaskProcessor {
   readonly name = 'ai'
   readonly rank = 0
@@ -148,7 +148,7 @@ export class AiProcessor implements TaskProcessor {
     }
   }
 
-  /** The model's last word in a phase, after what it wanted to know from tools. */
+  /** The model's final answer in a phase, after its tool calls. */
   async #work(plan: PhasePlan, bench: Bench, signal: AbortSignal): Promise<string> {
     const { lane, desk } = bench
     const { tool_rounds, offered_tools } = this.#parts.settings()

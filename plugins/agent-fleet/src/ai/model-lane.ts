@@ -52,7 +52,7 @@ export class ModelLane {
   readonly #parts: LaneParts
   readonly #task: TaskView
   readonly #work: TaskWork
-  /** Whether the server has said that it does not take this. */
+  /** True if the server has refused this feature. */
   #refusesTools = false
   #refusesFormat = false
   /** Characters of a message that the model's context has room for, as far as is known. */
@@ -64,12 +64,12 @@ export class ModelLane {
     this.#work = work
   }
 
-  /** Whether it is worth offering tools. A single ChatML text has no words for them. */
+  /** True if tools should be offered. A single ChatML text has no words for them. */
   get takesTools(): boolean {
     return !this.#refusesTools && !this.#parts.orchestrator.policy.chatml_strict
   }
 
-  /** Throws what the client does after the last try, the reason of `signal`, and `ORC_BUDGET_EXCEEDED`. */
+  /** Throws the client's error after the last retry, the reason of `signal`, and `ORC_BUDGET_EXCEEDED`. */
   async ask(question: Question, signal: AbortSignal): Promise<Answer> {
     for (let left = TRIES - 1; ; left -= 1) {
       this.#assertBudget()

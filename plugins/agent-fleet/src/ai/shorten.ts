@@ -4,7 +4,9 @@ const MARK = '\n[…]\n'
 /** Shorter messages are not worth cutting. */
 export const MIN_CUT = 400
 
-/** Messages of at most that many characters each. Cut is the middle: rules begin a prompt, and what is asked ends it. */
+/**
+ * Messages of at most that many characters each. Cuts the middle: a prompt starts with rules and ends with the request.
+ */
 export function shorten(messages: readonly ChatMessage[], most: number): readonly ChatMessage[] {
   return messages.map(message => {
     const { content } = message

@@ -40,7 +40,7 @@ export class ToolDesk {
   readonly #actions: ReadonlySet<string>
   readonly #words: ReadonlySet<string>
   readonly #hints: ReadonlySet<string>
-  /** Whether the agent calls tools without end. */
+  /** True if the agent exceeds the limit of tool calls. */
   #suspect = false
 
   constructor(toolset: McpToolset, orchestrator: Orchestrator, task: TaskView) {
@@ -125,7 +125,7 @@ export class ToolDesk {
     return { traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01` }
   }
 
-  /** An agent holds no scopes, so that what is for administrators is not there for it. */
+  /** An agent has no scopes, so administrators' tools are hidden from it. */
   #principal(kind: 'read' | 'write'): McpPrincipal {
     const mayWrite = kind === 'write' && this.#actions.has('write')
     return { id: `agent:${agentLabel(this.#task.agent_id)}`, role: mayWrite ? 'agent' : 'read', scopes: [] }

@@ -25,7 +25,7 @@ export const verdictSchema = {
 
 let validate: ValidateFunction | undefined
 
-/** The verdict in a text, also one with words or a fence around it; otherwise what is wrong with it. */
+/** Extracts the verdict from a text, also with words or a fence around it; otherwise returns the error. */
 export function readVerdict(text: string): Verdict | { readonly problem: string } {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')]
   if (from === -1 || to < from) return { problem: 'there is no JSON object in it' }

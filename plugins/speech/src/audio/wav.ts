@@ -21,8 +21,8 @@ interface Format {
 }
 
 /**
- * Reads a RIFF WAVE file: PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64. Channels are averaged. A file that was cut
- * off, or whose length was never filled in because it was written to a pipe, is read up to its end.
+ * Reads a RIFF WAVE file: PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64. Channels are averaged. A truncated file,
+ * or one with an unset length because it was written to a pipe, is read up to its end.
  *
  * `name` is for messages. Throws `SPC_AUDIO_INVALID`, and `SPC_AUDIO_UNSUPPORTED` for other codings.
  */
@@ -73,7 +73,7 @@ function mixed(body: Buffer, { kind, channels, bits }: Format, name: string): Fl
     let sum = 0
     for (let channel = 0; channel < channels; channel++) sum += read(body, (at * channels + channel) * size)
     const mean = sum / channels
-    // A float may be anything: what is no number is silence, and what is beyond the range is its end.
+    // NaN becomes silence, and values outside the range are clamped.
     samples[at] = Number.isNaN(mean) ? 0 : Math.max(-1, Math.min(1, mean))
   }
   return samples

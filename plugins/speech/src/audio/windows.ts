@@ -1,13 +1,13 @@
 import type { Stretch } from './voice-activity.ts'
 
 export interface Window extends Stretch {
-  /** Whether it begins with what ends the window before it. */
+  /** True if it overlaps the previous window. */
   readonly overlaps: boolean
 }
 
 /**
- * Cuts what is spoken into windows of `size` samples at most. Stretches that fit into one window together stay together; one
- * that is longer than a window is cut with an overlap, so that a word on the edge is whole in one of the two.
+ * Cuts speech into windows of at most `size` samples. Consecutive segments share a window if they fit. A longer segment
+ * is cut with an overlap, so that a word at the edge is complete in one window.
  */
 export function windowsOf(stretches: readonly Stretch[], size: number, overlap: number): readonly Window[] {
   const windows: Window[] = []
@@ -27,7 +27,7 @@ export function windowsOf(stretches: readonly Stretch[], size: number, overlap: 
 /** Words that two windows may have in common, at most: more than anybody says in the longest overlap. */
 const COMMON_WORDS = 16
 
-/** Appends the text of the next window; of overlapping ones, words that end the one and begin the other come once. */
+/** Appends the text of the next window; words in the overlap appear once. */
 export function joined(text: string, next: string, overlaps: boolean): string {
   if (text === '' || next === '') return text + next
   const [before, after] = [text.split(/\s+/), next.split(/\s+/)]

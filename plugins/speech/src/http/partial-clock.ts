@@ -4,8 +4,8 @@ import type { Tunables } from '../tunables.ts'
 const ENOUGH_MS = 1_000
 
 /**
- * Says when a partial text is due: when nothing came for a while, or too long came something, but not before there is enough
- * to recognise and not soon behind the one before.
+ * Decides when a partial text is due: after a pause, or after long continuous input. There must be enough audio, and a
+ * minimum time since the previous text.
  */
 export class PartialClock {
   readonly #tunables: Tunables

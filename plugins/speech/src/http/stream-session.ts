@@ -23,8 +23,8 @@ export interface StreamParts {
 }
 
 /**
- * Recordings over a websocket, one after the other: PCM comes in, partial texts go out during speech, and the final one
- * when the client commits.
+ * Sequential recordings over a websocket. The client sends PCM and receives partial texts during speech, and the final
+ * text after its commit.
  */
 export class StreamSession {
   readonly #parts: StreamParts
@@ -154,7 +154,7 @@ export class StreamSession {
       socket.send(JSON.stringify({ type, correlation_id: correlationId, ...fields }))
   }
 
-  /** A client that neither speaks nor answers has gone without a word. */
+  /** A client that neither sends nor answers pings is dead. */
   #beat(): void {
     const { socket, tunables } = this.#parts
     if (performance.now() - this.#lastSign > tunables.capture_timeout_ms) socket.terminate()

@@ -61,7 +61,7 @@ export interface UploadOptions {
 }
 
 /**
- * Writes the recording of a multipart body to a file: the first part named `audio` or `file` that is not empty.
+ * Writes the recording of a multipart body to a file: the first non-empty part named `audio` or `file`.
  *
  * Throws `UploadError`, `SPC_TIMEOUT` and the signal's reason; then no file is left.
  */
@@ -194,7 +194,7 @@ class Parts {
   }
 }
 
-/** Makes the folder, and rids it of what a process that was killed left behind. */
+/** Creates the folder, and removes leftovers of a killed process. */
 async function prepare(folder: string): Promise<void> {
   try {
     makeFolder(folder)

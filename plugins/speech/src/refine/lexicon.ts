@@ -16,7 +16,7 @@ const MAX_PHRASES = 256
 /** The lexicon in a file; read again when the file has changed. */
 export class LexiconFile {
   readonly path: string
-  /** Whether the settings name it: then it must be there. */
+  /** True if the settings name it: then it must exist. */
   readonly #named: boolean
   readonly #warn: (message: string) => void
   #read: { readonly mark: string; readonly lexicon: Lexicon } = { mark: '', lexicon: EMPTY_LEXICON }
@@ -27,7 +27,7 @@ export class LexiconFile {
     this.#warn = warn
   }
 
-  /** One that cannot be read is warned of once, and what was read before it goes on to count. */
+  /** An unreadable file causes one warning, and its last valid content stays in use. */
   async current(): Promise<Lexicon> {
     const found = await stat(this.path).catch(() => null)
     if (found === null && !this.#named) return EMPTY_LEXICON

@@ -9,7 +9,7 @@ export interface Correction {
 export class Replacements {
   readonly #byFirst = new Map<string, { readonly words: readonly string[]; readonly to: string }[]>()
 
-  /** `pairs` are what may be heard and what was meant; the first of two for the same words counts. */
+  /** `pairs` map heard words to intended ones; the first pair for the same words counts. */
   constructor(pairs: Iterable<readonly [heard: string, meant: string]>) {
     for (const [heard, meant] of pairs) {
       const words = heard.toLowerCase().split(/\s+/).filter(Boolean)
@@ -17,7 +17,7 @@ export class Replacements {
       if (first === undefined) continue
       const known = this.#byFirst.get(first) ?? []
       if (known.some(each => each.words.join(' ') === words.join(' '))) continue
-      // Of those that begin alike the longest is tried first.
+      // Longer phrases with the same start are tried first.
       this.#byFirst.set(
         first,
         [...known, { words, to: meant }].sort((a, b) => b.words.length - a.words.length)

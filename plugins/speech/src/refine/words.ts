@@ -19,7 +19,7 @@ export function textOf(words: readonly Word[]): string {
   return words.map(({ before, core, after }) => before + core + after).join(' ')
 }
 
-/** Whether a word is code, a path, a flag or a number, which no rule may touch. */
+/** True for code, paths, flags and numbers, which no rule may change. */
 export function isProtected({ core }: Word): boolean {
   return /--|[/\\.]|::|\p{N}/u.test(core)
 }

@@ -25,7 +25,7 @@ export interface Decoded {
   readonly noSpeechProbability: number
 }
 
-/** Says what is in a recording, token by token. */
+/** Decodes a recording, token by token. */
 export async function decode(
   sessions: Sessions,
   config: ModelConfig,
@@ -34,7 +34,7 @@ export async function decode(
 ): Promise<Decoded> {
   const { prompt, temperature, seed, noSpeech, bias, check } = options
   const random = randomNumbers(seed)
-  // As the original: what is said takes half of the positions at most, so that repetitions come to an end.
+  // As in the original, the text uses at most half of the positions, so that repetitions end.
   const limit = Math.min(config.positions - prompt.length, Math.floor(config.positions / 2))
   const said: number[] = []
   let sum = 0

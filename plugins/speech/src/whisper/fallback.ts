@@ -8,7 +8,7 @@ export const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1] as const
 export interface Thresholds {
   /** Bytes of a text for one byte of its compressed form; what repeats itself has more. */
   readonly compressionRatio: number
-  /** Mean logarithm of a token's probability; what is guessed has less. */
+  /** Minimum mean log probability of the tokens; guesses are below it. */
   readonly averageLogProbability: number
   readonly noSpeech: number
 }
@@ -20,7 +20,7 @@ export interface Reading extends Decoded {
   readonly temperature: number
 }
 
-/** Whether there is no speech: the model says so, and has no confident text. */
+/** True without speech: the model predicts none, and its text is not confident. */
 export function isSilence(reading: Decoded, thresholds: Thresholds): boolean {
   return (
     reading.noSpeechProbability > thresholds.noSpeech &&
@@ -28,7 +28,7 @@ export function isSilence(reading: Decoded, thresholds: Thresholds): boolean {
   )
 }
 
-/** Whether another temperature is worth trying. */
+/** True if another temperature should be tried. */
 export function isDoubtful(reading: Reading, thresholds: Thresholds): boolean {
   if (isSilence(reading, thresholds)) return false
   return (
