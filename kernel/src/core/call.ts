@@ -235,3 +235,7 @@ function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger
 function limit(milliseconds: number | undefined): number {
   return milliseconds !== undefined && milliseconds > 0 ? milliseconds : Infinity
 }
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}

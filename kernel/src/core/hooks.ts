@@ -1,6 +1,7 @@
 import { kernelHooks, type OperationStart, operationEnded, operationStarting } from '@svc/contracts'
 import { type Hook, isSvcError, type PluginManifest, type Tap, type TapOptions } from '@svc/plugin-sdk'
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
+import { isThenable } from './call.ts'
 
 export interface RegisteredTap {
   readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>
@@ -167,10 +168,6 @@ function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args, done
     unit.exit()
     done(failed, value)
   }
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 function pick(value: unknown, path: string): unknown {

@@ -18,9 +18,9 @@ import {
   type Validator
 } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
-import { type CallOwner, CallState, type Contest } from './call.ts'
+import { type CallOwner, CallState, type Contest, isThenable } from './call.ts'
 import { kernelErrors } from './errors.ts'
-import { type HookSet, isThenable, type Run } from './hooks.ts'
+import type { HookSet, Run } from './hooks.ts'
 import { Slots } from './slots.ts'
 
 /** The part of the owning unit that an operation uses. */

@@ -52,7 +52,7 @@ async function bundleEntry(name: EntryName): Promise<ChildEntry> {
     external: ['esbuild'],
     alias: { '@svc/plugin-sdk/check': fileURLToPath(import.meta.resolve('@svc/plugin-sdk/check/carried')) },
     banner: {
-      js: "import { createRequire as __require } from 'node:module'; const require = __require(import.meta.url);"
+      js: "import { createRequire as svcRequire } from 'node:module'; const require = svcRequire(import.meta.url);"
     },
     logLevel: 'error'
   })
