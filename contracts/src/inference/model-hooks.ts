@@ -10,8 +10,8 @@ export interface AnswerPart {
 }
 
 /**
- * Triggers the hooks of one request to a model and of its answers. Each request passes here once in a process: in the model
- * server for its clients, in the inference client for what it asks of any server.
+ * Triggers the hooks of one request to a model and of its answers. Each request passes here once in a process: in the
+ * model server for its clients, in the inference client for its own requests.
  */
 export interface ModelHooks {
   /** Returns the request as taps changed it. Throws what a tap throws. */

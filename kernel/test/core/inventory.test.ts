@@ -4,7 +4,7 @@ import { defined, defineOperation, definePlugin, type Plugin, SvcError, t as s, 
 import fc from 'fast-check'
 import t from 'tap'
 
-/* Which plugins the kernel knows, which of them it activates, and what it says of the others. */
+/* Tests of the inventory: known plugins, activated ones, and the reports about the others. */
 
 const who = (name: string) =>
   defineOperation({ id: `${name}.who`, summary: 'x', input: s.object({}), output: s.object({ by: s.string() }) })
@@ -33,7 +33,7 @@ function counted(plugin: Plugin, version = '1.0.0') {
   return { source: counting, counts }
 }
 
-/** A folder that should hold a plugin and does not. */
+/** A plugin folder without a plugin. */
 function broken(name: string, message: string, lapsed: Plugin | null = null): PluginSource {
   const problem = new SvcError('LDR_PACKAGE_INVALID', message, { plugin: name })
   return {
@@ -156,7 +156,7 @@ t.test('a dry run neither logs nor lists code that cannot be read', async t => {
   t.notOk(world.kernel.records.has('demo'))
 })
 
-t.test('a dry run that fails leaves no word of it', async t => {
+t.test('a failed dry run leaves no trace', async t => {
   const world = new World(t).put(lively('demo'))
   await world.apply()
   world.putSource({
@@ -202,7 +202,7 @@ t.test('a refused change closes no source, and neither does a dry run', async t 
   t.equal(world.kernel.records.get('demo')?.source, good.source)
 })
 
-t.test('a source that fails to close disturbs nothing', async t => {
+t.test('a source that fails to close does not fail the change', async t => {
   const source = { ...inlineSource(lively('demo')), close: () => Promise.reject(new Error('busy')) }
   const world = new World(t).putSource(source)
   await world.apply()

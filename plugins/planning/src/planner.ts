@@ -222,8 +222,8 @@ export class Planner {
 }
 
 /**
- * The steps of a version without a model: what is completed stays so, the rest is to be done again, a failed step with a word on
- * why it failed, and what is added comes before a last step that verifies.
+ * The steps of a new version without a model. Completed steps stay, the others are repeated, and a failed step gets its
+ * error as a note. Added steps come before a last step that verifies.
  */
 export function revise(
   old: readonly PlanNode[],

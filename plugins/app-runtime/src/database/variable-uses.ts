@@ -36,7 +36,7 @@ function bindsAnew(statement: unknown, name: string): boolean {
   )
 }
 
-/** Whether a form has a variable of that name for all that is in it. */
+/** True if a form declares a variable of that name for its content. */
 function hides(node: object, name: string): boolean {
   if ('Lambda' in node)
     return (node as { readonly Lambda: Forms['Lambda'] }).Lambda[0].some(param => param.name === name)

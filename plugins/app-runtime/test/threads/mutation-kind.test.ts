@@ -11,7 +11,7 @@ const look = operation('demo.look', 'read', true)
 const save = operation('demo.save', 'write', { name: 'svc_demo_save' })
 const burn = operation('demo.burn', 'destructive', false)
 
-t.test('the kind of a tool is what its operation, or the tool itself, declares', async t => {
+t.test('the kind of a tool is declared by its operation or by the tool', async t => {
   let port: KernelPort | undefined
   const demo = definePlugin({
     name: 'demo',
@@ -39,7 +39,7 @@ t.test('the kind of a tool is what its operation, or the tool itself, declares',
   t.same(['demo_burn', 'nothing', ''].map(kindOf), ['unknown', 'unknown', 'unknown'])
 })
 
-t.test('tools of plugins that are switched on count, though they do not run here', t => {
+t.test('tools of enabled plugins count, even if they do not run here', t => {
   const states: Readonly<Record<string, string>> = { on: 'resolved', off: 'disabled' }
   const admin = {
     plugins: () => Object.entries(states).map(([name, state]) => ({ name, state })),

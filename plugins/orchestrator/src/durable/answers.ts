@@ -2,8 +2,8 @@
 const MANY = 32
 
 /**
- * Answers to callers of finished transactions, in their order. They are given at the end of the turn of the event
- * loop, when the next transaction is under way: what callers do upon an answer is done while the database is at work.
+ * Answers to callers of finished transactions, in their order. Answers are sent at the end of the event loop turn, when
+ * the next transaction is running: callers work while the database works.
  *
  * Callers who are answered together mostly come back together. If all did, the database and they would wait for each other by
  * turns; so where few others wait, some are answered before, such that transactions take about as many each.

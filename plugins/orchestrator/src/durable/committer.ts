@@ -18,8 +18,8 @@ export interface Committer extends CommitPort {
    */
   commit(changes: Changes, options?: CommitOptions): Promise<void>
   /**
-   * Takes a change that a restart undoes anyway: it goes with the next transaction, or has its own within 20 ms, and its events
-   * go out after that. Resolves when all earlier changes of the same records are durable, mostly at once.
+   * Accepts a change that a restart undoes anyway. It joins the next transaction, or gets its own within 20 ms; its
+   * events are emitted afterwards. Resolves when all earlier changes of the same records are durable, mostly at once.
    */
   commitAhead(changes: Changes): Promise<void>
   /** Throws `ORC_QUEUE_FULL` while too many changes wait. */

@@ -45,12 +45,12 @@ interface Block {
 }
 
 /**
- * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the last is
- * gone, and the more at once the faster they go and the more commands wait for one. Small blocks leave small gaps where a process
- * works concurrently.
+ * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the
+ * last one is used. It is larger the faster ids are used and the more commands wait. Small blocks leave small gaps
+ * where a process works concurrently.
  */
 export class IdBlocks implements IdSource {
-  /** Takes that many from the counter. Throws what the database throws. */
+  /** Takes that many from the counter. Throws the errors of the database. */
   readonly #take: (what: Numbered, count: number) => Promise<IdRange>
   readonly #now: () => number
   readonly #blocks: Record<Numbered, Block>
@@ -99,7 +99,7 @@ export class IdBlocks implements IdSource {
       for (const range of ranges[what] ?? []) this.#add(this.#blocks[what], range)
   }
 
-  /** JSON of {@link IdRanges}: what is left. */
+  /** JSON of {@link IdRanges}: the unused ids. */
   serialise(): string {
     return JSON.stringify({ task: this.#blocks.task.ranges, agent: this.#blocks.agent.ranges })
   }

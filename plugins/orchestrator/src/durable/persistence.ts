@@ -11,7 +11,7 @@ import { MemoryCommitter } from './memory-committer.ts'
  * 1. It is opened: from then on there are ids.
  * 2. `start` gives the state what was kept, and what processes left that are gone; from then on `committer` takes changes.
  * 3. `tick`, now and then, gives it what processes left that ended since.
- * 4. `close` waits for what is under way, and leaves everything in order for the next process.
+ * 4. `close` waits for running transactions, and leaves a consistent state for the next process.
  */
 export interface Persistence {
   readonly durability: Durability

@@ -20,8 +20,8 @@ export interface StoredRecord {
 }
 
 /**
- * Statements that make the records of a seat what the state says they are: one for each kind that something is set of, and one
- * for each that has lost something. Values go in as parts of one JSON text, which the database takes apart once.
+ * Statements that bring the records of a seat to the current state: one for each kind with changed records, and one for
+ * each kind with deleted ones. Values go in as parts of one JSON text, which the database takes apart once.
  */
 export function recordStatements(
   source: RecordSource,

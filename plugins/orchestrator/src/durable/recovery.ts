@@ -6,8 +6,8 @@ import type { SeatRow } from './seats.ts'
 import type { StateStore } from './state-store.ts'
 
 /**
- * Gives the state every record of a seat, and lets it put right what the end of the process left undone. Records are read first
- * and given in one go, so that no command runs between them.
+ * Loads every record of a seat into the state, and repairs what the end of the process left incomplete. Records are
+ * read first and given in one go, so that no command runs between them.
  *
  * `changes` is what that changed; where `takeOver`, also every record that was given, to be written under another seat.
  */

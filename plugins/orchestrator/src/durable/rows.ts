@@ -10,8 +10,8 @@ export interface RowStatement {
 }
 
 /**
- * Statements that add rows to tables, in their order within each table: one for all with the same columns, save for those that
- * `alone` reports.
+ * Statements that insert rows, in order within each table: one for all rows with the same columns, except those for
+ * which `alone` returns true.
  */
 export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) => boolean): RowStatement[] {
   const groups: Group[] = []

@@ -180,8 +180,8 @@ export class Seats {
   }
 
   /**
-   * A process of this host is looked for; of one elsewhere, and of a unit of this process that did not end in order, nothing is
-   * known but its lease.
+   * A process of this host is looked up. For a process of another host, or an unclosed unit of this process, only the
+   * lease is known.
    */
   isAbandoned({ owner, host, pid, start, leaseUntilMs }: SeatRow): boolean {
     if (owner === null || host === null || pid === null) return true

@@ -5,8 +5,8 @@ import { REJECTED_ROW, setRecords } from './records.ts'
 import { malformed, type RowStatement, rowStatements } from './rows.ts'
 
 /**
- * Adds rows to tables, and holds up nothing where one does not fit: rows of a statement that failed are tried one by one, and the
- * one that still fails is kept as a separate record.
+ * Inserts rows; a row that does not fit does not block the others. Rows of a failed statement are tried one by one, and
+ * a row that still fails is kept as a separate record.
  */
 export class UnfitRows {
   readonly #log: Logger

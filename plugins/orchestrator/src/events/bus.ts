@@ -73,8 +73,8 @@ export class EventBus {
   }
 
   /**
-   * Events from now on, for a reader that takes its time: at most `buffer` wait for it, and then the oldest are dropped and
-   * counted. Ends with the reader's loop, and when `signal` is aborted, after what waits was read.
+   * New events for a slow reader: at most `buffer` wait for it; beyond that, the oldest are dropped and counted. Ends
+   * with the reader's loop, and when `signal` is aborted, after what waits was read.
    */
   read(signal: AbortSignal, buffer = BUFFERED): AsyncGenerator<ReadEvent, void, undefined> {
     const reader: Reader = { waiting: [], dropped: 0, wake: () => {} }

@@ -25,8 +25,8 @@ export interface EventLogOptions {
  * A file of events, one JSON object a line, in their order. Several processes may add to one file. Who writes an event never
  * waits, and a file that cannot be written is reported once and tried again.
  *
- * Before each piece it is made sure that the file still has its name: one that was renamed or deleted, as by a rotation of
- * logs, is closed, and a new one created; a truncated one continues from its beginning.
+ * Each write first checks the file's name. If the file was renamed or deleted, as by log rotation, it is closed and a
+ * new one created; a truncated one continues from its beginning.
  */
 export class EventLog {
   readonly #options: EventLogOptions

@@ -22,7 +22,7 @@ export interface TestRun {
   readonly ok: boolean
   /** Why it is not. */
   readonly why: string
-  /** The end of what it wrote. */
+  /** The end of its output. */
   readonly output: string
 }
 

@@ -8,7 +8,7 @@ const SPECULATIVE =
 const PROCEDURAL =
   /^(?:(?:i|we|it|this|the (?:task|change|agent)|also|then|next|first|second|finally|please|now|and)\b[\s,]*)*(?:have |has |had |was |were |been |be |is |are )*(?:add|adjust|allow|appl|build|built|bump|call|chang|check|clean|complet|configur|convert|creat|delet|document|drop|edit|ensur|extend|extract|fix|handl|implement|improv|includ|instal|introduc|mov|next|pass|port|ran\b|re-?ran|read\b|refactor|remov|renam|replac|resolv|rewrit|rewrote|run\b|see\b|set\b|simplif|split|test|tidied|tr(?:y|ied)|updat|upgrad|us(?:e|ed|ing)\b|validat|verif|will\b|wir|wr(?:ite|ote|itten))/i
 
-/** Whether a text states facts: one of its sentences is long enough, does not hedge, and does not just tell what was done. */
+/** True if a text states facts: one of its sentences is long enough, does not hedge, and is no mere activity report. */
 export function statesFacts(text: string): boolean {
   for (const part of text.split(/[.!?\n]+/)) {
     const sentence = part.trim().slice(0, 1_000)

@@ -49,7 +49,7 @@ export function declaredRefs(attestation: Attestation | null): readonly string[]
 }
 
 /**
- * Holds what is cited against the session's envelope, without regard to case. `envelope` is its text, see {@link envelopeText};
+ * Compares citations with the session's envelope, ignoring case. `envelope` is its text, see {@link envelopeText};
  * null where there is none, and then nothing that is cited is in it.
  */
 export function groundingOf(qgate: QgateContext, attestation: Attestation | null, envelope: string | null): Grounding {

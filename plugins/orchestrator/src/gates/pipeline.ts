@@ -34,8 +34,9 @@ export interface BoundGate extends Pick<CompletionGate, 'name' | 'counter' | 'he
 }
 
 /**
- * Asks the gates in order. The first that fails requeues the task while its counter is below its limit; at the limit it refuses, or
- * lets the task pass and the next gate is asked. A gate that throws refuses. Returns one record for each gate that was asked.
+ * Asks the gates in order. The first failing gate requeues the task while its counter is below its limit. At the limit
+ * it refuses the task, or passes it to the next gate. A gate that throws refuses. Returns one record for each gate that
+ * was asked.
  */
 export function runGates(
   gates: readonly BoundGate[],

@@ -17,7 +17,7 @@ export interface Inspection {
   readonly brokenLinks: readonly BrokenLink[]
 }
 
-/** Reads files of the repository, one after the other. Never reads what is outside of it, whatever paths and links say. */
+/** Reads files of the repository, one after the other. Never reads outside it, for any path or link. */
 export async function inspectFiles(
   root: string,
   paths: readonly string[],

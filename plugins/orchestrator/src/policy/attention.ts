@@ -142,7 +142,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     }
   }
 
-  /** Less than 0, and what is no number, is 0. */
+  /** Negative values and NaN become 0. */
   debit(milliseconds: number, why: AttentionEventKind, options: { readonly frequency?: boolean } = {}): void {
     const now = this.#now()
     const cost = milliseconds > 0 && Number.isFinite(milliseconds) ? milliseconds : 0

@@ -1,4 +1,4 @@
-/** `value` within [low, high]; `low` for what is no number. */
+/** `value` clamped to [low, high]; `low` for NaN. */
 export function clamp(value: number, low: number, high: number): number {
   return value > low ? (value < high ? value : high) : low
 }

@@ -69,7 +69,7 @@ function roleMarker(text: string): Injection | null {
   return isAnswered ? injection('role_marker', human[0]) : null
 }
 
-/** Words between the verb of an order and what it is about. */
+/** Words between the verb of an instruction and its object. */
 const ORDER_REACH = 9
 
 const DISMISSALS = new Set(['ignore', 'disregard', 'forget', 'override', 'bypass', 'discard'])

@@ -41,9 +41,9 @@ interface Account {
 /**
  * How far each agent is trusted, from how its tasks ended.
  *
- * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. Tiers are climbed one
- * at a time, when the score has reached the tier's floor and enough outcomes are known; one is lost after three outcomes in a row
- * that left the score below its floor. Only an operator makes an agent System.
+ * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. An agent
+ * rises one tier at a time, when its score reaches the tier's floor and enough outcomes are known. It falls one tier
+ * after three outcomes in a row with a score below the floor. Only an operator makes an agent System.
  */
 export class TrustLedger implements TrustPort {
   readonly #settings: () => TrustSettings

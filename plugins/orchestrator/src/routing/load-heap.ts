@@ -26,8 +26,8 @@ function precedes(a: AgentEntry, b: AgentEntry): boolean {
 }
 
 /**
- * Agents that are equally fit for every task, the least loaded one first: a binary heap in which each agent knows its place, so
- * that a change of its load costs O(log n).
+ * Binary heap of agents with equal fitness, least loaded first. Each agent stores its index, so a load change costs
+ * O(log n).
  */
 export class LoadHeap {
   readonly #items: AgentEntry[] = []

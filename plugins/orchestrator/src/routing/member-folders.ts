@@ -11,7 +11,7 @@ const MAX_MEMBERS = 2_000
 
 /**
  * Folders below `root` that hold the file `manifest` and match one of the globs, as paths with forward slashes, in their order.
- * A glob that begins with `!` takes away what it matches. Folders that begin with a dot are left out, links are not followed.
+ * A glob that begins with `!` excludes its matches. Folders that begin with a dot are left out, links are not followed.
  */
 export async function memberFolders(root: string, globs: readonly string[], manifest: string): Promise<string[]> {
   const found = new Set<string>()

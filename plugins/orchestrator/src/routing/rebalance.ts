@@ -16,10 +16,10 @@ interface Loaded {
 }
 
 /**
- * Moves queued tasks from agents whose load is more than 2 above the mean to those below the mean: one for each pair, of the
- * lowest priority there is, if only its agent holds files that it writes. The most loaded agents give first, and the least
- * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is paused or
- * would be no better off than the one that gives.
+ * Moves queued tasks from agents with a load more than 2 above the mean to agents below the mean. One task moves per
+ * pair: one of the lowest priority, whose files no other agent holds. The most loaded agents give first, and the least
+ * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is
+ * paused or would be no better off than the one that gives.
  */
 export function rebalancer(settings: () => Pick<Settings, 'cost_preference'>): PlanRebalance {
   return world => {

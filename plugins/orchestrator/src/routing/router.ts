@@ -59,9 +59,9 @@ interface Contributed {
  *    everybody has.
  * 4. Without any, an agent for the group, the least loaded one, or an agent for anything, as the settings say.
  *
- * One agent is better than another if it lacks nothing and the other does; then if it is not paused and the other is; then by its
- * score; then by its age. Without hints, agents with equal capabilities differ only by their loads:
- * of each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
+ * Ranks agents by complete capabilities, then unpaused before paused, then by score, then by age. Without hints, agents
+ * with equal capabilities differ only by their loads: of each such class only the least loaded one is looked at. A
+ * decision costs O(files + classes), a change of load O(log agents).
  */
 export class Router implements RouterPort, Transferable {
   readonly #deps: RouterDependencies

@@ -178,7 +178,7 @@ function reputationScore(
 }
 
 /**
- * An upper confidence bound: what is little known is tried for what it may turn out to be. With an exponentially weighted score
+ * An upper confidence bound: agents with few outcomes are tried more often. With an exponentially weighted score
  * the variance is taken as that of a fair coin over the outcomes seen, 0.25 / (n + 1).
  */
 function attentionScore({ id }: Candidate, { settings, world }: ScoreWorld, terms: Term[] | undefined): number {

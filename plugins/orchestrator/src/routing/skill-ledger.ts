@@ -26,7 +26,7 @@ interface Record {
   lastConflict: number | null
 }
 
-/** How agents have done at what they did, as far as this process has seen it. */
+/** Outcomes of agents by skill, as seen by this process. */
 export class SkillLedger implements Transferable {
   readonly #agents = new Map<number, Record>()
 

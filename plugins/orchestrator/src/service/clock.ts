@@ -1,8 +1,8 @@
 import type { Clock } from '../state/ports.ts'
 
 /**
- * The system's time, but for when that is set back: then it goes on from where it was, as fast as the system's, until the system
- * has caught up. So nothing happens before what happened earlier, and what is due after a while is due. Unix milliseconds.
+ * The system time, but monotonic: after a step back it continues from its last value at normal speed until the system
+ * catches up. So timestamps never decrease, and timers stay correct. Unix milliseconds.
  */
 export function forwardClock(system: Clock = Date.now): Clock {
   let last = 0

@@ -4,7 +4,7 @@ import { Changes } from '../state/changes.ts'
 import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 
-/** Checks, changes the state, and notes what it changed. */
+/** Checks, changes the state, and records the changes. */
 export type Command<A> = (world: World, changes: Changes) => A
 
 export interface RunnerDependencies {
@@ -25,7 +25,7 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
 
 /**
- * Runs commands: each changes the state at once and as a whole, and is answered when what it changed is durable. One whose state
+ * Runs commands. Each changes the state atomically, and is answered when its changes are durable. One whose state
  * was handed to another runs what still comes, from callers that waited for something else meanwhile, on that one.
  */
 export class CommandRunner {
@@ -39,7 +39,7 @@ export class CommandRunner {
     this.#deps = deps
   }
 
-  /** Rejects with what the command throws, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
+  /** Rejects with the command's error, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
   run<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.run(command)
     return this.#run(command, false)

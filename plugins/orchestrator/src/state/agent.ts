@@ -46,7 +46,7 @@ export class Agent {
   parent: number | null = null
   completed = 0
   doubted = 0
-  /** Sum of the weights of what is queued and in progress, in fiftieths. */
+  /** Sum of the weights of queued and running tasks, in fiftieths. */
   load = 0
   /** How often tasks of the agent that are still there were handed over; tasks that never were are left out. */
   readonly handoffs = new Map<number, number>()
@@ -142,7 +142,7 @@ export class Agent {
     return JSON.stringify(record)
   }
 
-  /** Throws what is wrong with a text that is no record. */
+  /** Throws an error with the problem of an invalid record. */
   static restore(json: string, now: number): Agent {
     const record = JSON.parse(json) as AgentRecord
     if (!Number.isSafeInteger(record.id) || typeof record.name !== 'string')

@@ -50,7 +50,7 @@ export class OwnedFiles {
     return true
   }
 
-  /** Whether an agent may write a file, by what it owns. */
+  /** True if an agent may write a file, by its ownership. */
   isInScope(path: string, agent: number): boolean {
     const files = this.#files.get(agent)
     if (files === undefined || files.size === 0 || files.has(path)) return true

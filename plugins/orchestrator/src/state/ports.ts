@@ -190,7 +190,7 @@ export interface BudgetPort extends Ledger {
   signal(agent: number): BudgetSignal
   /** Keys of the records that changed. */
   record(cost: CostRecord): { readonly signal: BudgetSignal; readonly keys: readonly string[] }
-  /** A task was completed: what was spent since the last counts from zero. Keys of the records that changed. */
+  /** A task was completed: the cost counter restarts at zero. Keys of the records that changed. */
   completed(agent: number): readonly string[]
   forget(agent: number): void
 }
@@ -255,8 +255,8 @@ export type GateOutcome =
 
 export interface GatePort {
   /**
-   * Looks up what the gates will ask for. Null at once where they need nothing of the kind. Called by the service, outside of
-   * any command.
+   * Prefetches the data that the gates need. Null at once where they need nothing of the kind. Called by the service,
+   * outside of any command.
    */
   gather(task: TaskView, attestation: Attestation | undefined): Promise<GateEvidence> | null
   run(input: GateInput): GateOutcome
@@ -279,11 +279,13 @@ export interface CommitPort {
 
 /** The aggregate, for the writer of its records. */
 export interface Restorable extends RecordSource {
-  /** In any order, before `recovered` and before any command. Throws what is wrong with a record that cannot be read. */
+  /**
+   * In any order, before `recovered` and before any command. Throws an error with the problem of an unreadable record.
+   */
   restore(kind: RecordKind, key: string, json: string): void
   /**
    * After the last record of a seat: tasks that were in progress are queued again, once each; locks of missing tasks are
-   * released. What that changed is in the result, to be committed.
+   * released. The result contains the changes to commit.
    */
   recovered(): Changes
 }

@@ -10,8 +10,8 @@ import { countOf, countUp, extraFields, restoreTask, serialiseTask, type Task } 
 import type { Totals, World } from './world.ts'
 
 /**
- * The state as records, and back. What was kept may come while the state is at work already: from a process that ended, whose
- * tasks without an agent now.
+ * The state as records, and back. Records may also arrive while the state is in use: from an ended process, whose tasks
+ * now have no agent.
  */
 export class Records implements Restorable {
   readonly #world: World

@@ -46,7 +46,7 @@ export type RubricScores = Readonly<Record<keyof typeof RUBRIC_WEIGHTS | 'total'
 
 export interface AdequacyReport {
   readonly per_task: readonly TaskAssessment[]
-  /** Mean of what the tasks lack in confidence, [0, 1]; 1 for a plan without tasks. */
+  /** Mean of the tasks' missing confidence, [0, 1]; 1 for a plan without tasks. */
   readonly aggregate_unresolved_risk: number
   readonly critical_count: number
   /** At most 8. */
@@ -76,7 +76,7 @@ export function targetTasks(estimate: number, depth: PlanDepth = 'standard', fat
   return fatigued ? Math.max(FATIGUED_TASKS, target * 2) : target
 }
 
-/** Whether a plan is detailed enough for its goal, and what it lacks. */
+/** Rates whether a plan is detailed enough for its goal, with the missing parts. */
 export function assessPlan(question: AdequacyQuestion): AdequacyReport {
   const { goal, tasks, depth, fatigued = false, previous } = question
   const hint = complexityHint(question.routerComplexity ?? null, question.scopeFiles ?? 0)

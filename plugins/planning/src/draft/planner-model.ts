@@ -71,7 +71,7 @@ export interface AskedPlan {
   readonly completionTokens: number
 }
 
-/** Asks for a plan, and once more where the reply is none. Throws what the model throws. */
+/** Asks for a plan, and once more where the reply is none. Throws the errors of the model. */
 export async function askForPlan(
   model: PlannerModel,
   request: Omit<ModelRequest, 'format'>,

@@ -36,7 +36,7 @@ export function draftMessages({ goal, scopeFiles, maxTasks, depth, answererProfi
   ]
 }
 
-/** Asks for a better plan than `tasks`, by what the scoring found. */
+/** Requests a better plan than `tasks`, with the findings of the scoring. */
 export function refineMessages(brief: DraftBrief, tasks: readonly PlanTask[], report: AdequacyReport): ChatMessage[] {
   const { adequacy, per_task, suggested_clarifying_questions: questions } = report
   const flagged = per_task.filter(({ reason_codes }) => reason_codes.length > 0)

@@ -105,7 +105,7 @@ export class PlanExecution {
     })
   }
 
-  /** Submits what can run of a running plan; its turn must be held. */
+  /** Submits the ready steps of a running plan; the caller must hold its lock. */
   async advance(session: PlanSession): Promise<readonly Submitted[]> {
     const { store } = this.#parts
     if (session.status !== 'running' || this.#closed) return []
@@ -166,7 +166,7 @@ export class PlanExecution {
     }
   }
 
-  /** Resolves when what has begun has ended; nothing begins any more. */
+  /** Stops starting steps; resolves when the running ones have ended. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#turns.idle()

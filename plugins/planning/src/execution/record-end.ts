@@ -2,8 +2,8 @@ import type { DatabaseTransaction, TaskEnd } from '@svc/contracts'
 import type { ExecutionPolicy, NodeStatus } from '../store/plan-rows.ts'
 
 /**
- * Keeps how the task of a step ended, and returns the status that the step has by that: null where it changes nothing, since it
- * was reported before, or since the step is completed or superseded.
+ * Records the outcome of a step's task, and returns the resulting status of the step. null without a change: it was
+ * reported before, or the step is completed or superseded.
  */
 export async function recordEnd(
   tx: DatabaseTransaction,

@@ -37,8 +37,8 @@ type Queries = Pick<DatabaseStore, 'query'>
 type Row = Record<string, SqlValue>
 
 /**
- * Plans in the primary database. Changes of a node's status say from which status they start, so that of two processes that see
- * the same plan only one takes a step.
+ * Plans in the primary database. Status changes of a node name the expected old status, so that only one of two
+ * processes claims a step.
  */
 export class PlanStore {
   readonly #database: DatabaseStore
@@ -68,8 +68,8 @@ export class PlanStore {
   }
 
   /**
-   * A further version: what the one before had not finished is superseded. Resolves to false where the session has another
-   * version by now.
+   * Adds a version; unfinished steps of the previous one are superseded. Resolves to false where the session has
+   * another version by now.
    */
   async addVersion(
     session: PlanSession,

@@ -12,8 +12,8 @@ export interface Lexed {
 }
 
 /**
- * Separates code from comments and strings. It does not parse: where a language has forms that it does not know, for example regular
- * expressions with a quote in them, a string ends with its line at the latest. Linear in the text.
+ * Separates code from comments and strings. It does not parse. For unknown forms, for example regular expressions with
+ * a quote, a string ends with its line at the latest. Linear in the text.
  */
 export function lex(text: string, language: Language): Lexed {
   const comments: Comment[] = []
