@@ -1,15 +1,9 @@
 import type { FocusDepth, InterruptionChannel, InterruptionOutcome, InterruptionSignals } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
 import { clamp } from './numbers.ts'
 
 /** The setting `interruption_calibration`: bits, bits for each question that waits, and a factor. */
-export interface InterruptionCalibration {
-  readonly task_submit_gain: number
-  readonly inline_assist_gain: number
-  readonly a2a_gain: number
-  readonly plan_gain: number
-  readonly backlog_penalty: number
-  readonly trust_adjustment_scale: number
-}
+export type InterruptionCalibration = Settings['interruption_calibration']
 
 /** How much attention is left, and whom one would interrupt. */
 export interface InterruptionScene {

@@ -271,7 +271,7 @@ export class Router implements RouterPort, Transferable {
       this.#settings = settings
       this.#context = this.#contextOf(settings)
     }
-    this.#linked = []
+    if (this.#linked.length > 0) this.#linked = []
     const { world, groups, mesh = NO_MESH, remoteNodes, terms: scorer } = this.#deps
     let first: string | null = null
     let last: string | null = null
