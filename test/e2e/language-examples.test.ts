@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { build } from '../../plugins/compiler/test/web/building.ts'
 import { runSvc } from './run-svc.ts'
-import { makeProject, SVC_BIN } from './served-project.ts'
+import { makeProject, serve, writeFiles } from './served-project.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples', 'language')
 const files = Object.fromEntries(
@@ -54,15 +51,23 @@ t.test('examples with a main run to their end', async t => {
 })
 
 t.test('the others are served, and say what they offer', async t => {
-  for (const name of served) {
-    const folder = makeProject(t, { [name]: sourceOf(name) })
-    const { url, stop } = await serve(t, folder, name)
+  const folder = makeProject(t, { ...files, 'svc.toml': settingsFor(served[0] as string) })
+  const app = await serve(t, folder, ['--only', 'app-runtime,http,mcp'])
+  const url = /app listens on (http:\/\/[^\s"]+)/.exec(await app.line(/app listens on/))?.[1] as string
+  for (const [index, name] of served.entries()) {
+    if (index > 0) {
+      // In one step: a file that is truncated first would be applied late.
+      writeFiles(folder, { 'next.toml': settingsFor(name) })
+      renameSync(join(folder, 'next.toml'), join(folder, 'svc.toml'))
+      await app.line(new RegExp(`"msg":"generation ${index + 1}"`))
+    }
     const told = await (await fetch(`${url}/openapi.json`)).text()
     const client = await (await fetch(`${url}/api/client.ts`)).text()
-    const { code, err } = await build(join(folder, name), join(folder, 'web'))
+    const output = join(folder, `web-${index}`)
+    const { code, err } = await build(join(folder, name), output)
     t.equal(code, 0, err)
     const { openapi, paths } = JSON.parse(told) as Description
-    const built = ['openapi.json', 'vox-client.ts'].map(file => join(folder, 'web', file))
+    const built = ['openapi.json', 'vox-client.ts'].map(file => join(output, file))
     // A build writes nothing about a program without an API.
     if (Object.keys(paths).length === 0) t.same(built.filter(existsSync), [], name)
     else t.strictSame([told, client], built.map(readText), `${name}: a build and the program that runs say the same`)
@@ -80,9 +85,14 @@ t.test('the others are served, and say what they offer', async t => {
       const schema = { $ref: `https://svc.invalid/openapi#/${place}/content/application~1json/schema` }
       t.ok(ajv.validate(schema, answer), `${name} ${path}: ${ajv.errorsText()}`)
     }
-    t.equal(await stop(), 0)
   }
+  t.equal(await app.stop(), 0)
 })
+
+/** Each program has a database of its own: their tables have the same names. */
+function settingsFor(name: string): string {
+  return `[plugins.app-runtime]\nport = 0\nprogram = "${name}"\ndatabase = "${name}.db"\n`
+}
 
 interface Description {
   readonly openapi: string
@@ -91,38 +101,4 @@ interface Description {
 
 function readText(path: string): string {
   return readFileSync(path, 'utf8')
-}
-
-interface Served {
-  readonly url: string
-  stop(): Promise<number | string>
-}
-
-async function serve(t: Test, folder: string, name: string): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    [SVC_BIN, 'run', name, '--json', '--port', '0', '--set', 'plugins.http.port=0'],
-    { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } }
-  )
-  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  let url = ''
-  const lines: string[] = []
-  for await (const line of createInterface({ input: child.stderr })) {
-    lines.push(line)
-    url = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? url
-    if (/"msg":"generation 1"/.test(line)) break
-  }
-  child.stderr.resume()
-  if (url === '') throw new Error(`${name} was not served:\n${lines.join('\n')}`)
-  return {
-    url,
-    stop() {
-      child.kill('SIGTERM')
-      return ended
-    }
-  }
 }
