@@ -3,40 +3,41 @@ import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
 import type { LoadingThread } from './loading-thread.ts'
 
-/** Delay before a saved file is read, in milliseconds: some editors write in several steps. */
+/** Milliseconds after which a file is read that was just written: some write it in several steps. */
 const SETTLE_MS = 4
-/**
- * Delay of the second read: the watcher reports no event within 50 ms of the last one. An empty file is usually being
- * written, so it is accepted only then.
- */
+/** Delay of the second read: the watcher reports no event within 50 ms of the last one. */
 const ONCE_MORE_MS = 75
+/** An empty file is most often one that is being written. It counts only when it has not changed for this time. */
+const EMPTIED_FILE_MS = 2_000
 
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
-  /** Starts loading it; null without a listener. */
+  /** Which loads it already; null where none was there to do so. */
   readonly thread: LoadingThread | null
 }
 
 type Listener = (text: string) => Promise<void>
 
 /**
- * Watches the file of a program. It outlives a reload of the plugin, so that no change is missed. The last
- * listener receives one text at a time: of several saved meanwhile, only the last.
+ * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. Who began last to
+ * listen, and reports one text at a time: of several saved in the meantime, only the last.
  */
 export class ProgramWatch {
   readonly path: string
-  /** Compiled for the next server. */
+  /** Compiled already, for the next server. */
   saved: SavedProgram | null = null
-  /** True if a program of this file was served since the watch began. */
+  /** Whether a program of this file has been served since it is watched. */
   isServed = false
   readonly #watcher: FSWatcher
   readonly #listeners: Listener[] = []
   #timer: NodeJS.Timeout | null = null
   #text: string | null = null
   #isForgotten = false
+  #isClosed = false
+  #reads = 0
   #isTelling = false
-  /** Saved while another text is handled. */
+  /** Saved while another text is dealt with. */
   #next: string | null = null
 
   constructor(path: string) {
@@ -47,7 +48,7 @@ export class ProgramWatch {
     this.#watcher.on('error', () => undefined)
   }
 
-  /** `text` is the served one: other texts are reported. Returns a function that ends the watch. */
+  /** `text` is the served one: other texts are reported. Returns a function that stops it. */
   listen(text: string, listener: Listener): () => void {
     this.#text = text
     this.#listeners.push(listener)
@@ -56,12 +57,13 @@ export class ProgramWatch {
     }
   }
 
-  /** Reports an unchanged text again at the next save: the cause of its error may be gone. */
+  /** Has what was saved told again when it is saved once more as it is: it may be right by then. */
   forget(): void {
     this.#isForgotten = true
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#listeners.length = 0
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#watcher.close()
@@ -70,28 +72,30 @@ export class ProgramWatch {
   #soon(): void {
     if (this.#isForgotten) this.#text = null
     this.#isForgotten = false
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => {
-        this.#timer = null
-        void this.#read(true)
-      }, ONCE_MORE_MS)
-      void this.#read(false)
-    }, SETTLE_MS)
+    this.#readIn(SETTLE_MS, null)
   }
 
-  async #read(isSettled: boolean): Promise<void> {
-    let text: string
-    try {
-      const bytes = await readFile(this.path)
-      // A save during the read leaves a part of the text; the settled read follows.
-      if (!isSettled && (await stat(this.path)).size !== bytes.length) return
-      text = bytes.toString('utf8')
-    } catch {
-      // The file was removed, perhaps temporarily; the served program continues.
-      return
+  /** `seen`: the version of the file that the last read met. */
+  #readIn(milliseconds: number, seen: string | null): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      void this.#read(seen)
+    }, milliseconds)
+  }
+
+  /** Reads until two reads meet the same version of the file: the next save may have truncated it before its event. */
+  async #read(seen: string | null): Promise<void> {
+    const number = ++this.#reads
+    const read = await readVersion(this.path)
+    // A later read has the newer text.
+    if (number !== this.#reads) return
+    const isEmpty = read.text?.trim() === ''
+    // An event during the read has its own.
+    if (!this.#isClosed && this.#timer === null && seen !== read.version) {
+      this.#readIn(isEmpty ? EMPTIED_FILE_MS : ONCE_MORE_MS, read.version)
     }
-    if (text.trim() !== '' || isSettled) await this.#tell(text)
+    if (read.text !== null && (!isEmpty || seen === read.version)) await this.#tell(read.text)
   }
 
   async #tell(text: string): Promise<void> {
@@ -114,4 +118,21 @@ export class ProgramWatch {
     this.#next = null
     return next
   }
+}
+
+/** `text` is null for a file that was taken away, perhaps to be put back, and for one that was saved during the read. */
+async function readVersion(path: string): Promise<{ readonly text: string | null; readonly version: string }> {
+  try {
+    const before = await versionOf(path)
+    const text = await readFile(path, 'utf8')
+    const version = await versionOf(path)
+    return { text: before === version ? text : null, version }
+  } catch {
+    return { text: null, version: 'absent' }
+  }
+}
+
+async function versionOf(path: string): Promise<string> {
+  const { ino, size, mtimeNs } = await stat(path, { bigint: true })
+  return `${ino} ${size} ${mtimeNs}`
 }
