@@ -99,7 +99,13 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
       : mode === 'bail'
         ? new AsyncSeriesBailHook<[Args], unknown>(['args'])
         : new AsyncSeriesHook<[Args]>(['args'])
-  for (const { name, run } of guarded) hook.tapAsync(name, run as (args: Args, done: () => void) => void)
+  for (const { name, run } of guarded) {
+    hook.tapAsync(name, (args, then) => {
+      const done = then as Done
+      // A failure at once would keep tapable from calling the parallel taps after it.
+      run(args, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
+    })
+  }
   return runner(hook as unknown as AsyncHook, value => value)
 }
 

@@ -1,0 +1,190 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Hook, SvcError } from '@svc/plugin-sdk'
+import fc from 'fast-check'
+import t from 'tap'
+import { HookSet, type OwnedTap } from '#core'
+
+/** How a tap of a case behaves. */
+interface Behaviour {
+  readonly order: number
+  /** `late`: after a turn of the event loop; `promised`: as a promise that is settled already. */
+  readonly when: 'now' | 'promised' | 'late'
+  readonly does: 'nothing' | 'returns' | 'breaks' | 'refuses' | 'throws undefined'
+  /** The tap wants only this topic; null: every topic. */
+  readonly topic: 'a' | 'b' | null
+}
+
+/** First argument of the hook of a case. */
+interface Payload {
+  readonly topic: 'a' | 'b'
+  /** Taps that returned this payload, in order. */
+  readonly by: readonly number[]
+}
+
+interface Case {
+  readonly mode: Hook['mode']
+  readonly onError: Hook['onError']
+  readonly topic: 'a' | 'b'
+  readonly taps: readonly Behaviour[]
+}
+
+/** What a trigger did. */
+interface Outcome {
+  /** Numbers of the taps that were called, in order. */
+  readonly called: readonly number[]
+  /** Result of the trigger, or null when it failed. */
+  readonly result: { readonly value: unknown } | null
+  /** Number of the tap whose failure the trigger passed on. */
+  readonly failedBy: number | null
+  /** Numbers of the taps whose failure was reported. */
+  readonly reported: readonly number[]
+}
+
+const behaviours: fc.Arbitrary<Behaviour> = fc.record({
+  order: fc.integer({ min: -1, max: 1 }),
+  when: fc.constantFrom('now', 'promised', 'late'),
+  does: fc.constantFrom('nothing', 'nothing', 'returns', 'returns', 'breaks', 'refuses', 'throws undefined'),
+  topic: fc.constantFrom(null, null, 'a', 'b')
+})
+
+const casesOf = (...modes: Hook['mode'][]): fc.Arbitrary<Case> =>
+  fc.record({
+    mode: fc.constantFrom(...modes),
+    onError: fc.constantFrom('fail', 'skip'),
+    topic: fc.constantFrom('a', 'b'),
+    taps: fc.array(behaviours, { minLength: 1, maxLength: 6 })
+  })
+
+/** The error of tap `index`, so that a failure names its tap. */
+function failureOf({ does }: Behaviour, index: number): unknown {
+  if (does === 'throws undefined') return undefined
+  const message = `tap ${index}`
+  return does === 'refuses' ? new SvcError('X_REFUSED', message, { status: 403 }) : new Error(message)
+}
+
+const fails = ({ does }: Behaviour): boolean => does !== 'nothing' && does !== 'returns'
+
+/** Returns another payload; it changes the topic, so that later filters meet it. */
+function answerOf(payload: Payload, index: number): Payload {
+  return { topic: index % 2 === 0 ? 'b' : 'a', by: [...payload.by, index] }
+}
+
+/** Runs a case on the real hooks. `unit` counts the taps in flight. */
+async function runCase({ mode, onError, topic, taps }: Case): Promise<Outcome & { readonly inFlight: number }> {
+  const called: number[] = []
+  const reported: number[] = []
+  const unit = { inFlight: 0, enter: () => void unit.inFlight++, exit: () => void unit.inFlight-- }
+  const errors = taps.map(failureOf)
+  const act = (index: number, payload: Payload): Payload | undefined => {
+    const behaviour = taps[index] as Behaviour
+    if (fails(behaviour)) throw errors[index]
+    return behaviour.does === 'returns' ? answerOf(payload, index) : undefined
+  }
+  const owned = taps.map((behaviour, index): OwnedTap => {
+    const run = (payload: Payload): unknown => {
+      called.push(index)
+      if (behaviour.when === 'now') return act(index, payload)
+      return (async () => {
+        if (behaviour.when === 'late') await turn()
+        return act(index, payload)
+      })()
+    }
+    const filter = behaviour.topic === null ? {} : { filter: { topic: behaviour.topic } }
+    return {
+      hook: { id: 'x', mode, onError },
+      plugin: `${index}`,
+      tap: run as never,
+      options: { order: behaviour.order, ...filter },
+      unit
+    }
+  })
+  const hooks = new HookSet(owned, new Map(), plugin => void reported.push(Number(plugin)))
+  let outcome: Pick<Outcome, 'result' | 'failedBy'>
+  try {
+    outcome = { result: { value: await hooks.trigger('x', [{ topic, by: [] }]) }, failedBy: null }
+  } catch (error) {
+    // Which tap threw undefined is known from the order of the calls alone.
+    const at = error === undefined ? called.findLast(index => taps[index]?.does === 'throws undefined') : undefined
+    outcome = { result: null, failedBy: at ?? errors.indexOf(error) }
+  }
+  // Taps that ran beside the one that failed.
+  await turn()
+  await turn()
+  return { called, reported, ...outcome, inFlight: unit.inFlight }
+}
+
+/** What the documentation of hooks promises for taps that run one after the other. */
+function expectedOf({ mode, onError, topic, taps }: Case): Outcome {
+  const called: number[] = []
+  const reported: number[] = []
+  let payload: Payload = { topic, by: [] }
+  const ordered = taps.map((_, index) => index).toSorted((a, b) => (taps[a]?.order ?? 0) - (taps[b]?.order ?? 0))
+  for (const index of ordered) {
+    const behaviour = taps[index] as Behaviour
+    if (behaviour.topic !== null && behaviour.topic !== payload.topic) continue
+    called.push(index)
+    if (fails(behaviour)) {
+      const isRefusal = behaviour.does === 'refuses'
+      if (onError === 'skip' || !isRefusal) reported.push(index)
+      if (onError === 'fail') return { called, reported, result: null, failedBy: index }
+    } else if (behaviour.does === 'returns' && mode === 'bail')
+      return { called, reported, result: { value: answerOf(payload, index) }, failedBy: null }
+    else if (behaviour.does === 'returns' && mode === 'waterfall') payload = answerOf(payload, index)
+  }
+  return { called, reported, result: { value: mode === 'waterfall' ? payload : undefined }, failedBy: null }
+}
+
+t.test('taps that run one after the other do as documented, however each of them ends', async t => {
+  await fc.assert(
+    fc.asyncProperty(casesOf('series', 'bail', 'waterfall'), async given => {
+      const { inFlight, ...outcome } = await runCase(given)
+      t.strictSame(outcome, expectedOf(given))
+      t.equal(inFlight, 0)
+    }),
+    { numRuns: 300 }
+  )
+})
+
+t.test('all parallel taps are called, also when one fails at once', async t => {
+  await fc.assert(
+    fc.asyncProperty(casesOf('parallel'), async given => {
+      const { inFlight, called, reported, result, failedBy } = await runCase(given)
+      const wanted = given.taps.flatMap(({ topic }, index) => (topic === null || topic === given.topic ? [index] : []))
+      t.same(new Set(called), new Set(wanted))
+      const failing = wanted.filter(index => fails(given.taps[index] as Behaviour))
+      if (given.onError === 'fail' && failing.length > 0) {
+        t.equal(result, null)
+        t.ok(failing.includes(failedBy as number))
+      } else t.same(result, { value: undefined })
+      const isReported = (index: number): boolean => given.onError === 'skip' || given.taps[index]?.does !== 'refuses'
+      t.same(new Set(reported), new Set(failing.filter(isReported)))
+      t.equal(inFlight, 0)
+    }),
+    { numRuns: 300 }
+  )
+})
+
+t.test('a failure that is thrown at once rejects the trigger, and is not thrown by it', async t => {
+  const run = (): never => {
+    throw new Error('at once')
+  }
+  const unit = { enter: () => {}, exit: () => {} }
+  for (const mode of ['series', 'parallel', 'waterfall', 'bail'] as const) {
+    const owned: OwnedTap = { hook: { id: 'x', mode, onError: 'fail' }, plugin: 'p', tap: run, options: {}, unit }
+    const hooks = new HookSet([owned], new Map(), () => {})
+    await t.rejects(hooks.trigger('x', [{}]) as Promise<unknown>, { message: 'at once' }, mode)
+  }
+})
+
+t.test('a promise of another library is awaited as well, and its rejection fails the trigger', async t => {
+  const unit = { enter: () => {}, exit: () => {} }
+  const tapOf = (then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => void): HookSet => {
+    const tap = (() => ({ then })) as never
+    const owned: OwnedTap = { hook: { id: 'x', mode: 'bail', onError: 'fail' }, plugin: 'p', tap, options: {}, unit }
+    return new HookSet([owned], new Map(), () => {})
+  }
+  t.equal(await tapOf(resolve => resolve('now')).trigger('x', [{}]), 'now')
+  t.equal(await tapOf(resolve => setImmediate(resolve, 'late')).trigger('x', [{}]), 'late')
+  const refused = tapOf((_, reject) => setImmediate(reject, new Error('late'))).trigger('x', [{}])
+  await t.rejects(refused as Promise<unknown>, { message: 'late' })
+})
