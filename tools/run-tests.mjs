@@ -1,5 +1,6 @@
 // Runs the tests: each named file in its own process, or all files, a few of a folder per process.
-// A process of the runner needs about a second before its first test, and there are some 500 files.
+// A process of the runner needs about a second before its first test, and there are some 500 files. A file that asserts what its
+// process has loaded is named `*.alone.test.ts`, and shares it with no other.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -21,6 +22,17 @@ function* testFolders(folder) {
       yield* testFolders(join(folder, entry.name))
 }
 
+/** Splits the files of a folder into those of one process each. */
+function groupsOf(files, size) {
+  const alone = files.filter(file => file.endsWith('.alone.test.ts'))
+  const together = files.filter(file => !alone.includes(file))
+  const count = Math.ceil(together.length / size)
+  return [
+    ...alone.map(file => [file]),
+    ...Array.from({ length: count }, (_, at) => together.slice(at * size, (at + 1) * size))
+  ]
+}
+
 /** Writes a file for each process to run, and returns their paths. The longest tests, those of whole systems, come first. */
 function writeGroups() {
   rmSync(groups, { recursive: true, force: true })
@@ -29,10 +41,10 @@ function writeGroups() {
   for (const top of ['test', 'plugins', 'kernel', 'config', 'contracts', 'plugin-sdk']) {
     const size = top === 'test' ? MAX_SYSTEM_FILES_PER_PROCESS : MAX_FILES_PER_PROCESS
     for (const { folder, files } of testFolders(join(root, top)))
-      for (let at = 0; at < files.length; at += size) {
+      for (const group of groupsOf(files, size)) {
         const name = relative(root, folder).replaceAll(/\W+/g, '-')
         const path = join(groups, `${String(written.length + 1).padStart(3, '0')}-${name}.test.mjs`)
-        const paths = files.slice(at, at + size).map(file => relative(root, join(folder, file)))
+        const paths = group.map(file => relative(root, join(folder, file)))
         writeFileSync(
           path,
           `import { runFiles } from '../../test/run-files.mjs'\n\nawait runFiles(${JSON.stringify(paths, null, 2)})\n`

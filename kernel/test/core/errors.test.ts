@@ -177,7 +177,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
   },
   KRN_SETTINGS_REFUSED: {
     message: 'demo does not take its new settings: too many',
-    hint: 'it goes on with those that it has',
+    hint: 'it keeps its old settings',
     plugin: 'demo',
     async provoke(t) {
       const refuse = (): never => {

@@ -79,7 +79,7 @@ t.test(
       code: 'KRN_SETTINGS_REFUSED',
       message: 'b does not take its new settings: too many',
       plugin: 'b',
-      hint: 'it goes on with those that it has',
+      hint: 'it keeps its old settings',
       cause: { message: 'too many' }
     })
     t.same(seen, ['a1 1 to 2', 'a2 1 to 2', 'b1 1 to 2', 'refuses 2', 'b1 2 to 1', 'a2 2 to 1', 'a1 2 to 1'])
