@@ -89,7 +89,7 @@ t.test('the others are served, and say what they offer', async t => {
   t.equal(await app.stop(), 0)
 })
 
-/** Each program has a database of its own: their tables have the same names. */
+/** Each program has a separate database: their tables have the same names. */
 function settingsFor(name: string): string {
   return `[plugins.app-runtime]\nport = 0\nprogram = "${name}"\ndatabase = "${name}.db"\n`
 }

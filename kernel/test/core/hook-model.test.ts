@@ -28,7 +28,7 @@ interface Case {
   readonly taps: readonly Behaviour[]
 }
 
-/** What a trigger did. */
+/** Result of a trigger, and the taps that took part. */
 interface Outcome {
   /** Numbers of the taps that were called, in order. */
   readonly called: readonly number[]
@@ -103,17 +103,17 @@ async function runCase({ mode, onError, topic, taps }: Case): Promise<Outcome & 
   try {
     outcome = { result: { value: await hooks.trigger('x', [{ topic, by: [] }]) }, failedBy: null }
   } catch (error) {
-    // Which tap threw undefined is known from the order of the calls alone.
+    // Which tap threw undefined is known from the order of the calls.
     const at = error === undefined ? called.findLast(index => taps[index]?.does === 'throws undefined') : undefined
     outcome = { result: null, failedBy: at ?? errors.indexOf(error) }
   }
-  // Taps that ran beside the one that failed.
+  // Taps that ran next to the one that failed.
   await turn()
   await turn()
   return { called, reported, ...outcome, inFlight: unit.inFlight }
 }
 
-/** What the documentation of hooks promises for taps that run one after the other. */
+/** The documented behaviour of taps that run one after the other. */
 function expectedOf({ mode, onError, topic, taps }: Case): Outcome {
   const called: number[] = []
   const reported: number[] = []
