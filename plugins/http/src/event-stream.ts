@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { OperationEntry } from '@svc/contracts'
 import { errorReply } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -21,8 +20,7 @@ export async function streamEvents(
   response: ServerResponse,
   exchange: Exchange,
   heartbeat: Heartbeat,
-  entry: OperationEntry,
-  input: unknown
+  run: () => Promise<unknown>
 ): Promise<void> {
   const stream = new EventStream(response, exchange)
   exchange.onEvent = event => stream.write('event', event)
@@ -31,8 +29,7 @@ export async function streamEvents(
   // Validation and authorisation report within this tick; from the next one on, the client sees the stream.
   const opening = setImmediate(() => stream.open())
   try {
-    const output = await entry.invoke(input, exchange)
-    stream.write('result', output ?? null)
+    stream.write('result', (await run()) ?? null)
   } catch (error) {
     if (!stream.opened) throw error
     stream.write('error', JSON.parse(errorReply(error, exchange.requestId, 'envelope').body))

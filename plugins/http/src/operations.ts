@@ -86,16 +86,22 @@ class Answer implements Deferred {
 
   #invoke(input: unknown): void {
     const exchange = this.#exchange
-    const { entry } = exchange.operation as OperationRoute
+    const { entry, answer } = exchange.operation as OperationRoute
     if (entry.descriptor.events === undefined || !wantsEvents(exchange.request.headers.accept)) {
       entry.start(input, exchange, this)
       return
     }
-    streamEvents(exchange.response, exchange, this.#options.heartbeat, entry, input).then(
+    const run = async (): Promise<unknown> => answered(await entry.invoke(input, exchange), answer)
+    streamEvents(exchange.response, exchange, this.#options.heartbeat, run).then(
       () => exchange.answered(),
       error => this.reject(error)
     )
   }
+}
+
+/** Returns the part of a result that the body holds: the result, or the field that the exposure names. */
+function answered(result: unknown, field: string | undefined): unknown {
+  return field === undefined ? result : (result as Readonly<Record<string, unknown>>)[field]
 }
 
 function writeResult(exchange: Exchange, result: unknown): void {
@@ -107,7 +113,7 @@ function writeResult(exchange: Exchange, result: unknown): void {
     response.writeHead(204, { 'x-request-id': requestId }).end()
     return
   }
-  const output = answer === undefined ? result : (result as Readonly<Record<string, unknown>>)[answer]
+  const output = answered(result, answer)
   const text = output === undefined ? 'null' : JSON.stringify(output)
   const length = Buffer.byteLength(text)
   response.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, 'x-request-id': requestId })

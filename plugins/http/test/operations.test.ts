@@ -16,6 +16,7 @@ const parcel = defineOperation({
   summary: 'Answers with one field of its output',
   input: t.object({}),
   output: t.object({ ok: t.boolean(), message: t.string() }),
+  events: t.string(),
   expose: { http: { method: 'POST', path: '/v1/parcels', answer: 'message' } }
 })
 
@@ -59,6 +60,9 @@ tap.test('operations over HTTP', async tap => {
   tap.test('the body is one field of the output where the exposure names one', async tap => {
     const response = await send('POST', '/v1/parcels', {})
     tap.same([response.status, await response.json()], [200, 'on its way'])
+    const headers = { accept: 'text/event-stream', 'content-type': 'application/json' }
+    const stream = await fetch(world.url('/v1/parcels'), { method: 'POST', headers, body: '{}' })
+    tap.match(await stream.text(), /event: result\ndata: "on its way"\n/)
     const { paths } = (await get('/openapi.json')) as { paths: Record<string, any> }
     const { schema } = paths['/v1/parcels'].post.responses[200].content['application/json']
     tap.same(schema, { type: 'string' })

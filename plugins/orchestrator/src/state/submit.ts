@@ -13,7 +13,7 @@ import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
 import { PRIORITY_OF } from './limits.ts'
 import type { Judgement, RoutingRule } from './ports.ts'
 import { BLOCKED_ON_APPROVAL, QUEUED } from './status.ts'
-import { type Task, USUAL_TASK } from './task.ts'
+import { DEFAULT_TASK, type Task } from './task.ts'
 import { inlineHints } from './task-hints.ts'
 import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
 import type { World } from './world.ts'
@@ -88,9 +88,9 @@ export function submit(
     changes.touch('group_agent', target.group)
   }
   const [blocker] = open
-  const dependsOn = request.depends_on ?? USUAL_TASK.dependsOn
+  const dependsOn = request.depends_on ?? DEFAULT_TASK.dependsOn
   const task: Task = {
-    ...USUAL_TASK,
+    ...DEFAULT_TASK,
     id: deps.ids.task(),
     description,
     status: isParked ? BLOCKED_ON_APPROVAL : blocker === undefined ? QUEUED : { kind: 'Blocked', on: blocker },

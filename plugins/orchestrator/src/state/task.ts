@@ -25,7 +25,7 @@ interface CoreField<A> {
   /** Index, where the record keeps an array under that key. */
   readonly at?: number
   /** Value that the record leaves out; it must never change. */
-  readonly usual?: A
+  readonly default?: A
   readonly '~type'?: A
 }
 
@@ -44,18 +44,18 @@ const CORE = {
   startedAt: core<number>('t', { at: 1 }),
   endedAt: core<number>('t', { at: 2 }),
   traceId: core<string>('trace'),
-  priority: core<Priority>('p', { usual: 'Normal' }),
-  files: core<readonly FileAffinity[]>('f', { usual: Object.freeze([]) }),
+  priority: core<Priority>('p', { default: 'Normal' }),
+  files: core<readonly FileAffinity[]>('f', { default: Object.freeze([]) }),
   /** Tasks that it was submitted behind. */
-  dependsOn: core<readonly number[]>('w', { usual: Object.freeze([]) }),
-  complexity: core<number>('c', { usual: 5 }),
-  category: core<TaskCategory>('k', { usual: 'General' }),
-  role: core<ExecutionRole>('r', { usual: 'planner' }),
-  placement: core<PlacementReason>('place', { usual: 'local_queue_default' }),
-  rule: core<RoutingRule>('rule', { usual: 'least_loaded' }),
-  tier: core<ApprovalTier>('tier', { usual: 'AutoApprove' }),
-  attentionWeight: core<number>('att', { usual: 0 }),
-  test: core<TestDecision>('test', { usual: 'Unknown' })
+  dependsOn: core<readonly number[]>('w', { default: Object.freeze([]) }),
+  complexity: core<number>('c', { default: 5 }),
+  category: core<TaskCategory>('k', { default: 'General' }),
+  role: core<ExecutionRole>('r', { default: 'planner' }),
+  placement: core<PlacementReason>('place', { default: 'local_queue_default' }),
+  rule: core<RoutingRule>('rule', { default: 'least_loaded' }),
+  tier: core<ApprovalTier>('tier', { default: 'AutoApprove' }),
+  attentionWeight: core<number>('att', { default: 0 }),
+  test: core<TestDecision>('test', { default: 'Unknown' })
 }
 
 type Core = { -readonly [P in keyof typeof CORE]: (typeof CORE)[P] extends CoreField<infer A> ? A : never }
@@ -84,15 +84,15 @@ const HIDDEN: ReadonlySet<string> = new Set(hiddenTaskFields)
 const SHOWN = (Object.keys(taskFields) as (keyof TaskFields)[]).filter(key => !HIDDEN.has(key))
 
 /**
- * A task with the usual values; a new one is a copy with others. Its fields begin as objects, since V8 changes the shape of every
+ * A task with the default values; a new one is a copy with others. Its fields begin as objects, since V8 changes the shape of every
  * copy of a field that begins as 0.
  */
-export const USUAL_TASK: Readonly<Task> = usualTask()
+export const DEFAULT_TASK: Readonly<Task> = defaultTask()
 
-function usualTask(): Task {
+function defaultTask(): Task {
   const own = { startedAt: 0, endedAt: 0, waiting: 0, slot: -1, extra: null, reasons: null }
   const task = Object.fromEntries([...Object.keys(CORE), ...Object.keys(own)].map(key => [key, {}]))
-  for (const [property, { usual = null }] of FIELDS) task[property] = usual as object
+  for (const [property, { default: initial = null }] of FIELDS) task[property] = initial as object
   return Object.assign(task, own) as unknown as Task
 }
 
@@ -163,10 +163,10 @@ interface ExtraRecord {
 
 export function serialiseTask(task: Task): string {
   const record: Record<string, unknown> & ExtraRecord = {}
-  for (const [property, { record: key, at, usual }] of FIELDS) {
+  for (const [property, { record: key, at, default: initial }] of FIELDS) {
     const value = property === 'status' ? packedStatus(task.status) : task[property]
     if (at !== undefined) ((record[key] ??= []) as unknown[])[at] = value
-    else if (!isUsual(value, usual)) record[key] = value
+    else if (!isDefault(value, initial)) record[key] = value
   }
   if (task.extra !== null) record.x = task.extra
   const reasons = task.reasons === null ? null : reasonsRecord(task.reasons, task.rule)
@@ -174,8 +174,8 @@ export function serialiseTask(task: Task): string {
   return JSON.stringify(record)
 }
 
-function isUsual(value: unknown, usual: unknown): boolean {
-  return value === usual || (Array.isArray(usual) && (value as readonly unknown[]).length === 0)
+function isDefault(value: unknown, initial: unknown): boolean {
+  return value === initial || (Array.isArray(initial) && (value as readonly unknown[]).length === 0)
 }
 
 function packedStatus(status: TaskStatus): TaskStatus | TaskStatus['kind'] {
@@ -194,10 +194,10 @@ export function restoreTask(json: string, shared: { status(read: TaskStatus): Ta
     !(status?.kind in transitions)
   )
     throw new TypeError('it is no record of a task')
-  const task: Record<string, unknown> & Task = { ...USUAL_TASK }
-  for (const [property, { record: key, at, usual }] of FIELDS) {
+  const task: Record<string, unknown> & Task = { ...DEFAULT_TASK }
+  for (const [property, { record: key, at, default: initial }] of FIELDS) {
     const value = at === undefined ? record[key] : (record[key] as readonly unknown[])[at]
-    Object.assign(task, { [property]: value ?? usual })
+    Object.assign(task, { [property]: value ?? initial })
   }
   task.status = shared.status(status)
   task.extra = record.x ?? null
