@@ -1,9 +1,8 @@
+import type { GenerateEvent, LoadedModel, LoadOptions, SecretReference } from '@svc/contracts'
+import { type ConformanceSuite, inferenceEngineSuite, secretsResolverSuite } from '@svc/contracts/conformance'
 import { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { ToyEngine } from '../../plugins/model-server/test/toy-engine.ts'
-import { type ConformanceSuite, inferenceEngineSuite, secretsResolverSuite } from '../src/conformance/index.ts'
-import type { GenerateEvent, LoadedModel, LoadOptions } from '../src/inference/engine.ts'
-import type { SecretReference } from '../src/secrets/resolver.ts'
 
 /** Names of the cases that an implementation fails. */
 async function failures(suite: ConformanceSuite): Promise<string[]> {

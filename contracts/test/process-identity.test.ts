@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { ownIdentity, presenceOf } from '@svc/contracts'
 import t from 'tap'
-import { ownIdentity, presenceOf } from '../src/process/identity.ts'
 
 const needsProc = { skip: existsSync('/proc/self') ? false : 'there is no /proc here' }
 

@@ -1,4 +1,3 @@
-import t from 'tap'
 import {
   defineOperation,
   definePlugin,
@@ -12,7 +11,8 @@ import {
   SvcError,
   t as s,
   service
-} from '../src/index.ts'
+} from '@svc/plugin-sdk'
+import t from 'tap'
 
 t.test('an operation that says little is taken to change something, within a minute, on no surface', async t => {
   const operation = defineOperation({ id: 'demo.act', summary: 'Act', input: s.object({}), output: s.object({}) })

@@ -1,7 +1,7 @@
 import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import t from 'tap'
-import { makeFolder } from '../src/node/folders.ts'
 
 t.test('a folder is made with those above it, and one that is there is left as it is', t => {
   const root = t.testdir({ there: { 'note.txt': 'kept' } })

@@ -1,7 +1,7 @@
+import { defineOperation, definePlugin, type StandardJsonSchema, t as s, toJsonSchema } from '@svc/plugin-sdk'
+import { testPlugin } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { z } from 'zod'
-import { defineOperation, definePlugin, type StandardJsonSchema, t as s, toJsonSchema } from '../src/index.ts'
-import { testPlugin } from '../src/testing/index.ts'
 
 t.test('a schema is plain JSON Schema', async t => {
   const schema = s.object(

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { defineOperation, definePlugin, hook, type Plugin, ref, t as s, service } from '@svc/plugin-sdk'
+import { assertNoLeaks, fake, loadPlugin, reloadSoak, testKernel, testPlugin } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { defineOperation, definePlugin, hook, type Plugin, ref, t as s, service } from '../src/index.ts'
-import { assertNoLeaks, fake, loadPlugin, reloadSoak, testKernel, testPlugin } from '../src/testing/index.ts'
 
 interface Clock {
   now(): number

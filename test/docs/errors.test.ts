@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { EXIT } from '@svc/kernel/cli'
 import t from 'tap'
-import { EXIT } from '../../kernel/src/cli/exit-codes.ts'
 import { definedCodes, packages, ROOT, sourcesOf } from './error-codes.ts'
 
 interface DocumentedCode {

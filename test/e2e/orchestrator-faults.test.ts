@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { Orchestrator } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { planStatus } from '../../plugins/planning/src/operations/plan-sessions.ts'
 import { CHILD_ARGUMENTS } from '../child-arguments.ts'
 import { DONE, type Fact } from './orchestrator-faults/story.ts'
 import { openWhole } from './orchestrator-faults/whole.ts'
@@ -149,8 +148,10 @@ async function examine(file: string, lines: readonly string[]): Promise<readonly
   for (const id of expected.tasks.keys()) check(service.task(id) !== null, `T-${id} is gone`)
   for (const [id, name] of expected.agents) check(service.agent(id)?.name === name, `A-${id} is gone`)
   for (const path of expected.owners) check(service.fileOwner(path) !== null, `${path} has no owner`)
-  for (const [session_id, goal] of expected.plans)
-    check((await first.kernel.call(planStatus, { session_id })).goal === goal, `plan ${session_id} is gone`)
+  for (const [session_id, goal] of expected.plans) {
+    const plan = (await first.kernel.callById('ai.plan.status', { session_id })) as { readonly goal: string }
+    check(plan.goal === goal, `plan ${session_id} is gone`)
+  }
   const sql = "SELECT task_id FROM orchestration_lineage_events WHERE kind = 'task_submitted' ORDER BY id"
   const submitted = (await first.store.query(sql)).rows.map(([id]) => Number(id))
   const ids = service.tasks().map(({ id }) => id)

@@ -6,10 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { AgentEvent } from '@svc/contracts'
 import t from 'tap'
-import { openFile } from '../../plugins/database/src/store/local-store.ts'
 import { CHILD_ARGUMENTS } from '../child-arguments.ts'
 import { DONE } from './orchestrator-faults/story.ts'
-import { openWhole } from './orchestrator-faults/whole.ts'
+import { openDatabase, openWhole } from './orchestrator-faults/whole.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-live-faults-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -82,7 +81,7 @@ t.test(
     service.subscribe(event => void events.push(event))
     await service.submit({ description: 'Before', files: [], agent_name: 'one' })
 
-    const other = await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' })
+    const other = await openDatabase(file, { busy_timeout_ms: 10_000 })
     let release = (): void => {}
     const locked = new Promise<void>(resolve => {
       release = resolve
@@ -91,7 +90,7 @@ t.test(
     const holding = new Promise<void>(resolve => {
       holds = resolve
     })
-    const lock = other.transaction(async tx => {
+    const lock = other.store.transaction(async tx => {
       await tx.execute('CREATE TABLE IF NOT EXISTS held (x)')
       holds()
       await locked
@@ -113,7 +112,7 @@ t.test(
     const waits = submit(4)
     release()
     await lock
-    await other.close()
+    await other.kernel.close()
     await waits
     await until(() => service.status().outbox.pending === 0)
     t.equal(service.status().outbox.failing, null)

@@ -81,3 +81,16 @@ t.test('a face of a folder has few run-time names, and sources import files inst
   )
   t.same(users, [])
 })
+
+t.test('tests import public entries, never the sources of a package', async t => {
+  const own = ['config/test', 'contracts/test', 'kernel/test', 'plugin-sdk/test', 'test'].flatMap(filesIn)
+  const inside = own.flatMap(file =>
+    importsOf(file)
+      .filter(specifier => specifier.startsWith('.'))
+      .map(specifier => normalize(join(dirname(file), specifier)))
+      // Plugins of the fixtures are part of the tests.
+      .filter(target => target.split('/').includes('src') && !target.includes('/fixtures/'))
+      .map(target => `${file}: ${target}`)
+  )
+  t.same(inside, [])
+})

@@ -1,8 +1,8 @@
 import { callDaemon, readDaemonState } from '@svc/contracts'
+import daemon from '@svc/plugin-daemon'
 import { defineOperation, definePlugin, describePlugin, type Plugin, type RpcExposure, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
-import daemon from '../../plugins/daemon/src/plugin.ts'
 
 const notes = (rpc: RpcExposure, name = 'notes'): Plugin => {
   const add = defineOperation({

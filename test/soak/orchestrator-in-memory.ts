@@ -1,7 +1,7 @@
 import { type Orchestrator, orchestrator as orchestratorToken } from '@svc/contracts'
+import orchestratorPlugin from '@svc/plugin-orchestrator'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
-import orchestratorPlugin from '../../plugins/orchestrator/src/plugin.ts'
 import { SETTINGS } from '../e2e/orchestrator-faults/whole.ts'
 
 /** The real orchestrator without a database. */

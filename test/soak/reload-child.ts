@@ -1,22 +1,14 @@
 // Reloads one plugin of a served project again and again, and prints what the heap holds. Run with --expose-gc.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readCatalog } from '../../kernel/src/host/catalog.ts'
-import { openProject } from '../../kernel/src/host/open-project.ts'
+import { openInProcess } from '@svc/kernel/testing'
 
 const [folder = '', source = '', count = '1000'] = process.argv.slice(2)
 const reloads = Number(count)
 const warm = Math.floor(reloads / 4)
 
-const catalog = await readCatalog({
-  cwd: folder,
-  env: {},
-  preferSource: true,
-  // As under --watch: a new process for each manifest would take most of the time.
-  spares: 1,
-  set: ['plugins.http.port=0', 'kernel.plugin_directories=["plugins"]']
-})
-const project = await openProject({ catalog, only: ['http', 'soak'], watch: false, logLevel: 'error' })
+const set = ['plugins.http.port=0', 'kernel.plugin_directories=["plugins"]']
+const project = await openInProcess({ root: folder, only: ['http', 'soak'], set })
 const text = Buffer.from(source, 'base64').toString()
 const file = join(folder, 'plugins', 'soak', 'src', 'plugin.ts')
 
@@ -28,7 +20,7 @@ function heap(): number {
 let start = 0
 for (let reload = 1; reload <= reloads; reload++) {
   writeFileSync(file, text.replaceAll('REVISION', String(reload)))
-  await project.admin.apply({ reload: ['soak'] })
+  await project.reload('soak')
   const answer = await project.kernel.invoke(
     'soak.revision',
     {},
@@ -44,7 +36,6 @@ await settled()
 const perReload = (heap() - start) / (reloads - warm)
 const resources = process.getActiveResourcesInfo()
 await project.close()
-await catalog.close()
 process.stdout.write(`${JSON.stringify({ reloads, perReload, resources: resources.length })}\n`)
 
 /** Old units are disposed while reloads go on; waits for the last of them. */

@@ -9,6 +9,8 @@ import { type PlainText, plainTextOf, withoutMarkdown } from './plain-text.ts'
 import { errorJson, renderError } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
+export { EXIT }
+
 /** Parses, runs, prints; resolves to the exit code. Help, completion and version load no plugin's code. */
 export async function main(argv: readonly string[]): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {

@@ -19,6 +19,7 @@ export type { InstanceHooks, PluginSource, PreparedCode } from '../core/plugin-s
 export { inlineSource } from '../host/inline-source.ts'
 export { MaskedSecrets } from '../host/masked-secrets.ts'
 export { type Files, temporaryFolder, writeFiles } from './files.ts'
+export { type InProcessProject, type InProcessProjectOptions, openInProcess } from './in-process-project.ts'
 export { loadTestPlugin, type TestPlugin } from './plugin.ts'
 export { openTestProject, type TestProject } from './project.ts'
 export { gate, POLICY, type Said, type TestScope, World } from './world.ts'

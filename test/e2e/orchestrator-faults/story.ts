@@ -1,6 +1,5 @@
 import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
 import type { TestKernel } from '@svc/plugin-sdk/testing'
-import { planExecute, planNew } from '../../../plugins/planning/src/operations/plan-sessions.ts'
 
 /** Known state at a moment: written before a command (`asked`) and after its acknowledgement (`told`). */
 export type Fact =
@@ -19,6 +18,12 @@ export const DONE = {
   completion_summary: 'The part is there, and was looked at by a person',
   checks_passed: ['human_review_approved'],
   declared_non_placeholder: true
+}
+
+/** Fields of the answers of `ai.plan.new` and `ai.plan.execute`. */
+interface Planned {
+  readonly session_id: string
+  readonly task_ids: readonly number[]
 }
 
 /** Everything that can be done with tasks, one command after the other and then several at once. */
@@ -88,10 +93,11 @@ export async function story(kernel: TestKernel, service: Orchestrator, witness: 
   await to(fourth, 'Cancelled', () => service.cancel(fourth))
 
   const goal = 'Add the login page; write a test for the login page'
-  const { session_id } = await kernel.call(planNew, { goal })
+  const plan = (id: string, input: object) => kernel.callById(`ai.plan.${id}`, input) as Promise<Planned>
+  const { session_id } = await plan('new', { goal })
   witness.told({ plan: session_id, goal })
   witness.asked({ submits: 1 })
-  const [step = 0] = (await kernel.call(planExecute, { session_id })).task_ids
+  const [step = 0] = (await plan('execute', { session_id })).task_ids
   witness.told({ task: step, status: 'Queued' })
   // Its end lets the second step in, whenever that is.
   await complete(step)

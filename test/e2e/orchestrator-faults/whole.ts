@@ -2,9 +2,9 @@ import { type DatabaseStore, databaseStore, type Orchestrator, orchestrator as o
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import '../../../plugins/database/test/built-worker.ts'
-import database from '../../../plugins/database/src/plugin.ts'
-import orchestratorPlugin from '../../../plugins/orchestrator/src/plugin.ts'
-import planning from '../../../plugins/planning/src/plugin.ts'
+import database from '@svc/plugin-database'
+import orchestratorPlugin from '@svc/plugin-orchestrator'
+import planning from '@svc/plugin-planning'
 
 export interface Whole {
   readonly kernel: TestKernel
@@ -57,6 +57,18 @@ export async function openWhole(path: string, options: WholeOptions = {}): Promi
       return held.current
     }
   }
+}
+
+/** Only the database, as another process opens it. */
+export async function openDatabase(path: string, settings: object = {}): Promise<Pick<Whole, 'kernel' | 'store'>> {
+  let store: DatabaseStore | undefined
+  const keep = (given: DatabaseStore): DatabaseStore => {
+    store = given
+    return given
+  }
+  const kernel = await testKernel([wrapped(keep)], { settings: { database: { path, ...settings } } })
+  if (store === undefined) throw new Error('nothing provides the database')
+  return { kernel, store }
 }
 
 /** The database plugin, whose store goes through `wrap` before anybody has it. */
