@@ -169,8 +169,14 @@ export class Project {
       this.#emptiedAt = undefined
       return false
     }
+    const files = emptied.join(', ')
+    if (this.#emptiedAt === undefined) this.log.debug(`${files}: empty or missing; read again before it is applied`)
     this.#emptiedAt ??= performance.now()
-    if (performance.now() - this.#emptiedAt >= EMPTIED_FILE_MS) return false
+    const emptyMs = performance.now() - this.#emptiedAt
+    if (emptyMs >= EMPTIED_FILE_MS) {
+      this.log.warn(`${files}: empty or missing for ${Math.round(emptyMs)} ms; its settings no longer apply`)
+      return false
+    }
     clearTimeout(this.#rereading)
     this.#rereading = setTimeout(() => void this.reconfigure(), REREAD_MS)
     return true
