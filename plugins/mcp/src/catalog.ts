@@ -1,4 +1,4 @@
-import { UriTemplate } from '@modelcontextprotocol/server'
+import type { UriTemplate } from '@modelcontextprotocol/server'
 import {
   type Contribution,
   type GenerationView,
@@ -14,7 +14,8 @@ import {
 import { mcpErrors } from './errors.ts'
 import { operationTool } from './operation-tool.ts'
 import type { Guarded } from './principal.ts'
-import { rawTool } from './raw-tool.ts'
+import type { rawTool } from './raw-tool.ts'
+import type { compileTemplate } from './template.ts'
 import type { ToolEntry } from './tool.ts'
 
 export interface ResourceEntry extends Guarded {
@@ -45,9 +46,25 @@ export interface Catalog {
   readonly prompts: ReadonlyMap<string, PromptEntry>
 }
 
-/** Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. */
-export function buildCatalog(generation: GenerationView): Catalog {
-  const tools = collectTools(generation)
+/** Compile what plugins contribute in terms of MCP. They need the SDK. */
+export interface Compilers {
+  readonly rawTool: typeof rawTool
+  readonly compileTemplate: typeof compileTemplate
+}
+
+/** Loads the compilers, or nothing for a generation that contributes only operations, plain resources and prompts. */
+export async function loadCompilers(generation: GenerationView): Promise<Compilers | undefined> {
+  if (generation.items(mcpTools).length + generation.items(mcpResourceTemplates).length === 0) return undefined
+  const [{ rawTool }, { compileTemplate }] = await Promise.all([import('./raw-tool.ts'), import('./template.ts')])
+  return { rawTool, compileTemplate }
+}
+
+/**
+ * Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. `compilers`: what
+ * {@link loadCompilers} returned for the generation.
+ */
+export function buildCatalog(generation: GenerationView, compilers?: Compilers): Catalog {
+  const tools = collectTools(generation, compilers)
   return {
     tools,
     aliases: collectAliases(tools),
@@ -56,7 +73,7 @@ export function buildCatalog(generation: GenerationView): Catalog {
     ),
     templates: sorted(generation.items(mcpResourceTemplates), item => item.uriTemplate).map(each => ({
       ...guarded(each),
-      uriTemplate: compileTemplate(each)
+      uriTemplate: loaded(compilers).compileTemplate(each)
     })),
     prompts: new Map(
       sorted(generation.items(mcpPrompts), item => item.name).map(each => [each.item.name, guarded(each)])
@@ -97,7 +114,12 @@ function textOf(listing: ToolEntry['listing']): string {
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/
 
-function collectTools(generation: GenerationView): ReadonlyMap<string, ToolEntry> {
+function loaded(compilers: Compilers | undefined): Compilers {
+  if (compilers === undefined) throw new Error('the compilers of the catalog are not loaded')
+  return compilers
+}
+
+function collectTools(generation: GenerationView, compilers?: Compilers): ReadonlyMap<string, ToolEntry> {
   const tools = new Map<string, ToolEntry>()
   const add = (tool: ToolEntry): void => {
     const other = tools.get(tool.name)
@@ -106,7 +128,7 @@ function collectTools(generation: GenerationView): ReadonlyMap<string, ToolEntry
     tools.set(tool.name, tool)
   }
   for (const entry of generation.operations.values()) if (entry.descriptor.expose.mcp) add(operationTool(entry))
-  for (const contribution of generation.items(mcpTools)) add(rawTool(contribution))
+  for (const contribution of generation.items(mcpTools)) add(loaded(compilers).rawTool(contribution))
   return new Map([...tools].sort(([a], [b]) => compare(a, b)))
 }
 
@@ -141,22 +163,6 @@ function assertName(name: string, { unit }: ToolEntry): void {
     `${unit.name} offers a tool named "${name}"; MCP allows 1 to 128 of A-Za-z0-9_.-`,
     { hint: 'set expose.mcp.name of the operation, or rename the tool' }
   )
-}
-
-function compileTemplate({ item, unit }: Contribution<McpResourceTemplate>): UriTemplate {
-  try {
-    return new UriTemplate(item.uriTemplate)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw mcpErrors.create(
-      'MCP_TEMPLATE_INVALID',
-      `${unit.name} offers the resource template ${item.uriTemplate}: ${reason}`,
-      {
-        plugin: unit.name,
-        cause
-      }
-    )
-  }
 }
 
 /** Reads change nothing, so every role sees resources and prompts. */

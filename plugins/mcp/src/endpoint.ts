@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpHttpEndpoint, McpPrincipal, UnitView } from '@svc/contracts'
-import type { HttpFace } from './http-face.ts'
+import type { HttpEntry } from './http-entry.ts'
 
 /** Streamable HTTP for surfaces of other plugins; their exchanges also count as this plugin's work. */
 export class Endpoint implements McpHttpEndpoint {
-  readonly #face: HttpFace
+  readonly #entry: HttpEntry
   /** This plugin's unit, once it serves. */
   unit: Pick<UnitView, 'enter' | 'exit'> | undefined
 
-  constructor(face: HttpFace) {
-    this.#face = face
+  constructor(entry: HttpEntry) {
+    this.#entry = entry
   }
 
   handle(
@@ -21,10 +21,10 @@ export class Endpoint implements McpHttpEndpoint {
     const { unit } = this
     unit?.enter()
     response.once('close', () => unit?.exit())
-    return this.#face.handle(request, response, principal, maxBodyBytes)
+    return this.#entry.handle(request, response, principal, maxBodyBytes)
   }
 
   endStreams(): void {
-    this.#face.endStreams()
+    this.#entry.endStreams()
   }
 }

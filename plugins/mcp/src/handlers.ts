@@ -17,10 +17,11 @@ import {
 import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { type Catalog, type PromptEntry, type ResourceEntry, type TemplateEntry, toolOf } from './catalog.ts'
-import { isInputRequired, type MintState } from './input-required.ts'
+import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
 import { errorFacts, type ToolEntry } from './tool.ts'
+import { isInputRequired } from './tool-call.ts'
 import { unknownTool } from './unknown-tool.ts'
 
 /** Context of a server's answers. */

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import type { McpHub } from './hub.ts'
+import { endSessionStreams, type McpHub } from './hub.ts'
 import { type JsonBody, readJsonBody } from './json-body.ts'
 import { authInfoOf } from './principal.ts'
 import type { ServingUnit } from './serving.ts'
@@ -35,6 +35,7 @@ export class HttpFace {
   readonly #newListens: () => ReturnType<typeof createMcpHandler>
   readonly #unit: ServingUnit
   readonly #log: Logger
+  readonly #hub: McpHub
 
   constructor(hub: McpHub, unit: ServingUnit, settings: HttpSettings, log: Logger) {
     const factory = unit.oneShot.bind(unit)
@@ -50,6 +51,7 @@ export class HttpFace {
     this.#serve = toNodeHandler({ fetch: (request, given) => this.#dispatch(request, given ?? {}) }, { onerror })
     this.#maxBodyBytes = settings.max_body_bytes
     this.#log = log
+    this.#hub = hub
     unit.notify(this.#listens.notify)
   }
 
@@ -83,16 +85,12 @@ export class HttpFace {
     await this.#serve(req as never, res as never, parsed)
   }
 
-  sweep(): void {
-    this.#sessions.sweep()
-  }
-
   /**
    * Ends the notification streams: this unit will send nothing more. Clients reconnect to its successor.
    */
   retire(): void {
     void this.#listens.close()
-    this.#sessions.endStreams()
+    endSessionStreams(this.#hub)
   }
 
   /** Like {@link HttpFace.retire}, but this unit goes on: clients reconnect to it. */
@@ -101,7 +99,7 @@ export class HttpFace {
     this.#listens = this.#newListens()
     this.#unit.notify(this.#listens.notify)
     void ended.close()
-    this.#sessions.endStreams()
+    endSessionStreams(this.#hub)
   }
 
   /** Aborts everything that is still running. */

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import {
-  createRequestStateCodec,
-  type McpRequestContext,
-  type McpServer,
-  type RequestStateCodec,
-  type Server,
-  type WebStandardStreamableHTTPServerTransport
+import type {
+  McpRequestContext,
+  McpServer,
+  Server,
+  WebStandardStreamableHTTPServerTransport
 } from '@modelcontextprotocol/server'
 import type { McpChange, McpPrincipal } from '@svc/contracts'
 import type { CatalogFingerprint } from './catalog.ts'
-import type { SealedState } from './input-required.ts'
 
 /** A long-lived server: a stdio connection, or a 2025 session over HTTP. */
 export interface LiveServer {
@@ -42,7 +39,8 @@ export interface HttpSession {
  * so that no code of an old unit answers.
  */
 export interface McpHub {
-  readonly codec: RequestStateCodec<SealedState>
+  /** Signs request states, so that every unit can verify them. */
+  readonly stateKey: Uint8Array
   readonly live: Set<LiveServer>
   readonly sessions: Map<string, HttpSession>
   /** Callbacks of other plugins for possible changes of the tool list. */
@@ -55,23 +53,40 @@ export interface McpHub {
 
 export interface HubOwner {
   /** Adds a long-lived server, until either side closes it. */
-  lasting(context: McpRequestContext, principal: McpPrincipal): McpServer
+  lasting(context: McpRequestContext, principal: McpPrincipal): Promise<McpServer>
   /** Another unit takes over: releases waiting notification streams. */
   retire(): void
 }
 
-/** Maximum time between two rounds of one call. */
-const STATE_TTL_SECONDS = 600
-
 export function openHub(): McpHub {
   return {
-    codec: createRequestStateCodec<SealedState>({ key: randomBytes(32), ttlSeconds: STATE_TTL_SECONDS }),
+    stateKey: randomBytes(32),
     live: new Set(),
     sessions: new Map(),
     toolListeners: new Set(),
     announced: null,
     owner: null
   }
+}
+
+/** Drops sessions without an exchange since a time; milliseconds since the epoch. */
+export function dropIdleSessions(hub: McpHub, oldest: number): void {
+  for (const session of hub.sessions.values())
+    if (session.open === 0 && session.lastUsed < oldest) void session.live.server.close()
+}
+
+/** Ends the notification streams of the sessions; their clients reconnect to the serving unit. */
+export function endSessionStreams(hub: McpHub): void {
+  for (const session of hub.sessions.values()) {
+    session.transport.closeStandaloneSSEStream()
+    stopListening(session)
+  }
+}
+
+/** Keeps the notifications for the client until it opens another stream. */
+export function stopListening(session: HttpSession): void {
+  session.stream = null
+  session.live.listening = false
 }
 
 /** Ends every session and connection. Resolves when all of them are closed. */

@@ -11,10 +11,6 @@ export interface SealedState {
 
 export type MintState = (sealed: SealedState) => Promise<string>
 
-export function isInputRequired(outcome: unknown): outcome is McpInputRequired {
-  return (outcome as { resultType?: unknown } | null)?.resultType === 'input_required'
-}
-
 /** The wire form: the state is signed and bound to its request and its principal. */
 export async function sealInputRequired(
   required: McpInputRequired,

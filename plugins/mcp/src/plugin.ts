@@ -14,14 +14,13 @@ import {
   surfaces
 } from '@svc/contracts'
 import { definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
-import { buildCatalog } from './catalog.ts'
+import { buildCatalog, loadCompilers } from './catalog.ts'
 import { Endpoint } from './endpoint.ts'
-import { HttpFace } from './http-face.ts'
+import { HttpEntry } from './http-entry.ts'
 import { closeHub, type HubOwner, openHub } from './hub.ts'
 import { OWNER, READER } from './principal.ts'
 import { mcpRoutes } from './routes.ts'
 import { ServingUnit } from './serving.ts'
-import { serveTerminal } from './stdio.ts'
 import { CatalogToolset } from './toolset.ts'
 
 const config = t.object({
@@ -63,18 +62,19 @@ export default definePlugin({
   ],
   async activate(ctx, { port, fleet }) {
     const settings = ctx.config as Infer<typeof config>
-    const hub = await ctx.keep('hub 2', openHub, closeHub)
+    const hub = await ctx.keep('hub 3', openHub, closeHub)
     const unit = new ServingUnit(hub, port, ctx.log)
-    const http = new HttpFace(hub, unit, settings, ctx.log)
+    const http = new HttpEntry(hub, unit, settings, ctx.log)
     const endpoint = new Endpoint(http)
     const owner: HubOwner = {
-      lasting: (context, principal) => unit.lasting(context, principal).mcp,
+      lasting: async (context, principal) => (await unit.lasting(context, principal)).mcp,
       retire: () => http.retire()
     }
 
     ctx.contribute(surfaces, {
-      prepare(next) {
-        const catalog = buildCatalog(next)
+      async prepare(next) {
+        const catalog = buildCatalog(next, await loadCompilers(next))
+        await unit.prepare()
         const own = next.units.get(ctx.name)
         return {
           commit() {
@@ -101,6 +101,7 @@ export default definePlugin({
       const principal = input['read-only'] === true ? READER : OWNER
       // The owner may assign work, and has agents for it while the client is connected.
       if (principal === OWNER) startFleet(fleet)
+      const { serveTerminal } = await import('./stdio.ts')
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
     })
 

@@ -3,10 +3,9 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import type { Contribution, McpTool, UnitView } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
-import { isInputRequired } from './input-required.ts'
 import { nameUnknown } from './name-unknown.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
-import type { ToolCall } from './tool-call.ts'
+import { isInputRequired, type ToolCall } from './tool-call.ts'
 
 /** Compiled schemas of one unit. Dropped with the unit, since the compiler caches every schema. */
 interface Compiled {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpCaller, HttpRoutes } from '@svc/contracts'
-import type { HttpFace } from './http-face.ts'
+import type { HttpEntry } from './http-entry.ts'
 
 /** The used part of a Fastify scope. */
 interface Scope {
@@ -22,7 +22,7 @@ interface RawReply {
 const METHODS = ['GET', 'POST', 'DELETE'] as const
 
 /** The one path of Streamable HTTP. The SDK reads the body and writes the answer itself. */
-export function mcpRoutes(path: string, face: HttpFace): HttpRoutes {
+export function mcpRoutes(path: string, entry: HttpEntry): HttpRoutes {
   return {
     routes: METHODS.map(method => ({ method, path, summary: 'Model Context Protocol (Streamable HTTP)' })),
     register(app) {
@@ -34,7 +34,7 @@ export function mcpRoutes(path: string, face: HttpFace): HttpRoutes {
         url: path,
         handler(request, reply) {
           reply.hijack()
-          void face.handle(request.raw, reply.raw, request.caller.principal)
+          void entry.handle(request.raw, reply.raw, request.caller.principal)
         }
       })
     }

@@ -1,18 +1,10 @@
-import { type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
+import type { McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { KernelPort, McpChange, McpPrincipal } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { type Catalog, type CatalogFingerprint, fingerprint } from './catalog.ts'
-import { bindHandlers } from './handlers.ts'
 import type { LiveServer, McpHub } from './hub.ts'
 import { principalOf } from './principal.ts'
-
-const CAPABILITIES = {
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {}
-}
+import type { ServerFactory } from './protocol-server.ts'
 
 /** Sends to HTTP subscribers the notifications that {@link ServingUnit.announce} sends to live servers. */
 export interface Notifier {
@@ -29,6 +21,9 @@ export class ServingUnit {
   readonly #log: Logger
   #catalog: Catalog | null = null
   #notifier: Notifier | null = null
+  /** Present once a client has connected. */
+  #servers: ServerFactory | undefined
+  #loading: Promise<ServerFactory> | undefined
 
   constructor(hub: McpHub, port: KernelPort, log: Logger) {
     this.#hub = hub
@@ -41,24 +36,34 @@ export class ServingUnit {
     this.#notifier = notifier
   }
 
+  /** Loads the SDK for servers of an earlier unit. Without one, the first client loads it. */
+  async prepare(): Promise<void> {
+    if (this.#hub.live.size > 0) await this.#load()
+  }
+
   /** From now on, this unit answers, including on servers created by an old unit. Runs inside the flip. */
   adopt(catalog: Catalog): void {
     this.#catalog = catalog
-    for (const live of this.#hub.live) this.#bind(live)
+    if (this.#servers !== undefined) this.#bindAll(this.#servers)
+    // A client connected after the preparation.
+    else if (this.#hub.live.size > 0)
+      this.#load().then(
+        servers => this.#bindAll(servers),
+        (error: unknown) => this.#log.error('MCP clients keep the handlers of the old unit', { error })
+      )
   }
 
   /** A server for one request. */
-  oneShot(context: McpRequestContext, principal = principalOf(context.authInfo)): McpServer {
-    const mcp = this.#make()
-    this.#bind(newLive(mcp, context, principal))
-    return mcp
+  async oneShot(context: McpRequestContext, principal = principalOf(context.authInfo)): Promise<McpServer> {
+    return (await this.#load()).make(context, principal).mcp
   }
 
   /** A long-lived server, until either side closes it. */
-  lasting(context: McpRequestContext, principal = principalOf(context.authInfo)): { mcp: McpServer; live: LiveServer } {
-    const mcp = this.#make()
-    const live = newLive(mcp, context, principal)
-    this.#bind(live)
+  async lasting(
+    context: McpRequestContext,
+    principal = principalOf(context.authInfo)
+  ): Promise<{ mcp: McpServer; live: LiveServer }> {
+    const { mcp, live } = (await this.#load()).make(context, principal)
     this.#hub.live.add(live)
     const { live: all } = this.#hub
     const onclose = mcp.server.onclose
@@ -94,7 +99,7 @@ export class ServingUnit {
   identify(live: LiveServer, principal: McpPrincipal): void {
     if (live.principal === principal) return
     live.principal = principal
-    this.#bind(live)
+    this.#servers?.bind(live)
   }
 
   /** Starts notifications for a client, beginning with missed ones. */
@@ -111,15 +116,21 @@ export class ServingUnit {
     else send(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notice', { error }))
   }
 
-  #make(): McpServer {
-    const mcp = new CatalogServer(() => this.#current(), this.#port.version, this.#banner(), this.#hub.codec.verify)
-    mcp.server.onerror = error => this.#log.debug('MCP exchange failed', { error })
-    return mcp
+  #load(): Promise<ServerFactory> {
+    return (this.#loading ??= import('./protocol-server.ts').then(({ ServerFactory }) => {
+      this.#servers = new ServerFactory({
+        stateKey: this.#hub.stateKey,
+        version: this.#port.version,
+        catalog: () => this.#current(),
+        banner: () => this.#banner(),
+        onError: error => this.#log.debug('MCP exchange failed', { error })
+      })
+      return this.#servers
+    }))
   }
 
-  #bind({ server, principal, subscriptions }: LiveServer): void {
-    const mint = this.#hub.codec.mint
-    bindHandlers(server, { catalog: () => this.#current(), principal, subscriptions, mint })
+  #bindAll(servers: ServerFactory): void {
+    for (const live of this.#hub.live) servers.bind(live)
   }
 
   /** The current catalog. */
@@ -138,10 +149,6 @@ export class ServingUnit {
   }
 }
 
-function newLive({ server }: McpServer, { era }: McpRequestContext, principal: McpPrincipal): LiveServer {
-  return { server, principal, era, subscriptions: new Set(), listening: true, missed: new Map() }
-}
-
 function concerns({ era, subscriptions }: LiveServer, change: McpChange): boolean {
   // With the 2026 protocol, the SDK tracks subscriptions.
   return change.kind !== 'resource' || era === 'modern' || subscriptions.has(change.uri)
@@ -152,19 +159,4 @@ async function send({ server }: LiveServer, change: McpChange): Promise<void> {
   if (change.kind === 'prompts') return server.sendPromptListChanged()
   if (change.kind === 'resources') return server.sendResourceListChanged()
   return server.sendResourceUpdated({ uri: change.uri })
-}
-
-/** The SDK checks `Mcp-Param-*` headers against its own registry; ours is the catalog. */
-class CatalogServer extends McpServer {
-  readonly #catalog: () => Catalog
-
-  constructor(catalog: () => Catalog, version: string, instructions: string, verify: McpHub['codec']['verify']) {
-    super({ name: 'svc-mcp', title: 'svc', version }, { instructions, requestState: { verify } })
-    this.#catalog = catalog
-    this.server.registerCapabilities(CAPABILITIES)
-  }
-
-  override toolInputSchemaJson(name: string): Record<string, unknown> | undefined {
-    return this.#catalog().tools.get(name)?.listing.inputSchema
-  }
 }

@@ -4,7 +4,7 @@ import {
   type McpHandlerRequestOptions,
   WebStandardStreamableHTTPServerTransport
 } from '@modelcontextprotocol/server'
-import type { HttpSession, McpHub } from './hub.ts'
+import { type HttpSession, type McpHub, stopListening } from './hub.ts'
 import { principalOf } from './principal.ts'
 import { whenBodyEnds } from './response-end.ts'
 import type { ServingUnit } from './serving.ts'
@@ -46,27 +46,11 @@ export class HttpSessions {
     return this.#exchange(session, request, options)
   }
 
-  /** Drops sessions that were idle for too long. */
-  sweep(): void {
-    const oldest = Date.now() - this.#limits.session_idle_ms
-    for (const session of this.#hub.sessions.values()) {
-      if (session.open === 0 && session.lastUsed < oldest) void session.live.server.close()
-    }
-  }
-
-  /** Ends the notification streams; their clients reconnect to the serving unit. */
-  endStreams(): void {
-    for (const session of this.#hub.sessions.values()) {
-      session.transport.closeStandaloneSSEStream()
-      stopListening(session)
-    }
-  }
-
   async #begin(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
     if (!this.#makeRoom()) return refuse(503, -32_000, `Too many sessions: ${this.#hub.sessions.size} are in use`)
     const { sessions } = this.#hub
     const principal = principalOf(options.authInfo)
-    const { mcp, live } = this.#unit.lasting({ era: 'legacy', requestInfo: request }, principal)
+    const { mcp, live } = await this.#unit.lasting({ era: 'legacy', requestInfo: request }, principal)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: id => {
@@ -117,11 +101,6 @@ export class HttpSessions {
     void idle.live.server.close()
     return true
   }
-}
-
-function stopListening(session: HttpSession): void {
-  session.stream = null
-  session.live.listening = false
 }
 
 function refuse(status: number, code: number, message: string): Response {

@@ -8,3 +8,8 @@ export interface ToolCall extends McpCall {
   /** Requests input from the client, in wire form. Rejects if there is no client to ask. */
   seal(required: McpInputRequired): Promise<InputRequiredResult>
 }
+
+/** Whether a handler asks its client for input instead of answering. */
+export function isInputRequired(outcome: unknown): outcome is McpInputRequired {
+  return (outcome as { resultType?: unknown } | null)?.resultType === 'input_required'
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { McpPrincipal } from '@svc/contracts'
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
+import type { HttpFace, HttpSettings } from './http-face.ts'
+import { dropIdleSessions, endSessionStreams, type McpHub } from './hub.ts'
+import type { ServingUnit } from './serving.ts'
+
+/** JSON-RPC: internal error. */
+const INTERNAL_ERROR = -32_603
+
+/** Streamable HTTP. Loads the SDK at the first request, since it costs much of a start. */
+export class HttpEntry {
+  readonly #hub: McpHub
+  readonly #unit: ServingUnit
+  readonly #settings: HttpSettings
+  readonly #log: Logger
+  #loading: Promise<HttpFace> | undefined
+  #face: HttpFace | undefined
+  /** The state that a face made later begins in. */
+  #retired = false
+  #closed = false
+
+  constructor(hub: McpHub, unit: ServingUnit, settings: HttpSettings, log: Logger) {
+    this.#hub = hub
+    this.#unit = unit
+    this.#settings = settings
+    this.#log = log
+  }
+
+  /** Answers one request; never rejects. */
+  async handle(
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: McpPrincipal,
+    maxBodyBytes?: number
+  ): Promise<void> {
+    let face: HttpFace
+    try {
+      face = this.#face ?? (await (this.#loading ??= this.#load()))
+    } catch (error) {
+      this.#log.error('the MCP SDK cannot be loaded', { error })
+      const message = `the MCP SDK cannot be loaded: ${errorMessage(error)}`
+      res.writeHead(500, { 'content-type': 'application/json', connection: 'close' })
+      res.end(JSON.stringify({ jsonrpc: '2.0', error: { code: INTERNAL_ERROR, message }, id: null }))
+      return
+    }
+    await face.handle(req, res, principal, maxBodyBytes)
+  }
+
+  /** Drops sessions that were idle for too long. */
+  sweep(): void {
+    dropIdleSessions(this.#hub, Date.now() - this.#settings.session_idle_ms)
+  }
+
+  /** Ends the notification streams: this unit will send nothing more. Clients reconnect to its successor. */
+  retire(): void {
+    this.#retired = true
+    if (this.#face === undefined) endSessionStreams(this.#hub)
+    else this.#face.retire()
+  }
+
+  /** Like {@link HttpEntry.retire}, but this unit goes on: clients reconnect to it. */
+  endStreams(): void {
+    this.#retired = false
+    if (this.#face === undefined) endSessionStreams(this.#hub)
+    else this.#face.endStreams()
+  }
+
+  /** Aborts everything that is still running. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#face?.close()
+  }
+
+  async #load(): Promise<HttpFace> {
+    const { HttpFace } = await import('./http-face.ts')
+    const face = new HttpFace(this.#hub, this.#unit, this.#settings, this.#log)
+    this.#face = face
+    if (this.#retired) face.retire()
+    if (this.#closed) await face.close()
+    return face
+  }
+}
