@@ -1,5 +1,5 @@
 import type { Infer, JsonSchema } from '@svc/plugin-sdk'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 import { errors } from './errors.ts'
 
 /** Problem of a body: its path, what was expected there and what was found. */
@@ -19,17 +19,17 @@ export function bodyReader<S extends JsonSchema>(
   schema: S,
   phrase: (problem: BodyProblem) => string = problemMessage
 ): (body: unknown) => Infer<S> {
-  let validate: ValidateFunction | undefined
+  const check = schemaCheck(schema)
   return body => {
     if (body === undefined) throw invalid('missing request body')
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw invalid(`the request body must be a JSON object, got ${describe(body)}`)
     }
     const value = withoutNulls(body)
-    validate ??= ajv.compile(schema)
-    if (validate(value)) return value as Infer<S>
+    const checked = check(value)
+    if (checked.ok) return checked.value
     // The last error is the outermost. For a union it names all branches.
-    const problem = toProblem(validate.errors?.at(-1) as ErrorObject)
+    const problem = toProblem(checked.errors.at(-1) as SchemaError)
     throw invalid(phrase(problem), fieldName(problem.path))
   }
 }
@@ -51,9 +51,7 @@ export function withoutNulls(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
 }
 
-const ajv = new Ajv2020({ meta: false, validateSchema: false, strict: false, verbose: true })
-
-function toProblem(error: ErrorObject): BodyProblem {
+function toProblem(error: SchemaError): BodyProblem {
   const path = error.instancePath
     .split('/')
     .slice(1)

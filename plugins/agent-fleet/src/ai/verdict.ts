@@ -1,6 +1,6 @@
 import type { Attestation } from '@svc/contracts'
 import { type Infer, t, toJsonSchema } from '@svc/plugin-sdk'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { schemaCheck } from '@svc/plugin-sdk/check'
 
 const texts = (description: string) => t.array(t.string(), { default: [], description })
 
@@ -23,7 +23,7 @@ export const verdictSchema = {
   additionalProperties: false
 }
 
-let validate: ValidateFunction | undefined
+const check = schemaCheck(() => toJsonSchema(verdict), { defaults: true })
 
 /** Extracts the verdict from a text, also with words or a fence around it; otherwise returns the error. */
 export function readVerdict(text: string): Verdict | { readonly problem: string } {
@@ -35,11 +35,9 @@ export function readVerdict(text: string): Verdict | { readonly problem: string 
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) }
   }
-  validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false, useDefaults: true }).compile(
-    toJsonSchema(verdict)
-  )
-  if (validate(value)) return value as Verdict
-  const [problem] = validate.errors ?? []
+  const checked = check(value)
+  if (checked.ok) return checked.value as Verdict
+  const [problem] = checked.errors
   return { problem: `${problem?.instancePath.slice(1) || 'it'} ${problem?.message}` }
 }
 

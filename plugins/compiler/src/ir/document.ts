@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type IrDocument, irDocumentSchema } from '@svc/contracts'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { schemaCheck } from '@svc/plugin-sdk/check'
 import manifest from '../../package.json' with { type: 'json' }
 import { knownTypes } from '../check/types/hir-type.ts'
 import { compilerErrors } from '../errors.ts'
@@ -9,7 +9,7 @@ import type { Module } from '../syntax/ast.ts'
 import { webIrOf } from '../web-ir/build-web-ir.ts'
 import { printJson } from './print-json.ts'
 
-let validate: ValidateFunction<IrDocument> | undefined
+const check = schemaCheck(irDocumentSchema)
 
 /**
  * The IR document of a module without errors. `source` is hashed as UTF-8. `generatedAt` is the only part that differs
@@ -26,9 +26,9 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
     },
     module: { ...hir, web_ir: webIrOf(module, hir) }
   }
-  validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false }).compile(irDocumentSchema)
-  if (validate(document)) return document
-  const [problem] = validate.errors ?? []
+  const checked = check(document)
+  if (checked.ok) return document as unknown as IrDocument
+  const [problem] = checked.errors
   const at = problem?.instancePath || '(root)'
   throw compilerErrors.create('CMP_IR_INVALID', `the IR document breaks its contract at ${at}: ${problem?.message}`, {
     hint: 'nothing was printed; please report the file as an error of the compiler',

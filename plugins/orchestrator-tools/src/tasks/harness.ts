@@ -1,8 +1,8 @@
 import { orchestrationErrors } from '@svc/contracts'
 import schema from '@svc/contracts/orchestration/agent-harness.v1.schema.json' with { type: 'json' }
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 
-let validate: ValidateFunction | undefined
+const check = schemaCheck(schema)
 
 /** Throws `ORC_HARNESS_INVALID`, naming the field, for a text that is no agent harness of version 1. */
 export function checkHarness(json: string): void {
@@ -12,12 +12,11 @@ export function checkHarness(json: string): void {
   } catch (cause) {
     throw invalid(`it is not JSON: ${(cause as Error).message}`)
   }
-  // Compiled at the first use: few tasks have a harness.
-  validate ??= new Ajv2020({ strict: false }).compile(schema)
-  if (!validate(value)) throw invalid(problem(validate.errors?.[0]))
+  const checked = check(value)
+  if (!checked.ok) throw invalid(problem(checked.errors[0]))
 }
 
-function problem(error: ErrorObject | undefined): string {
+function problem(error: SchemaError | undefined): string {
   if (error === undefined) return 'it is not valid'
   const { instancePath, keyword, message, params } = error
   const at = instancePath.slice(1).replaceAll('/', '.') || 'it'
