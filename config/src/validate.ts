@@ -54,7 +54,16 @@ function checkOf(schema: JsonSchema): ReturnType<typeof schemaCheck> {
   return check
 }
 
-const PLAIN = new Set(['type', 'properties', 'additionalProperties', 'required', 'title', 'description', '$schema'])
+const PLAIN = new Set([
+  'type',
+  'properties',
+  'additionalProperties',
+  'required',
+  'default',
+  'title',
+  'description',
+  '$schema'
+])
 
 /**
  * Returns the defaults of an empty table without loading ajv. Undefined for a schema that is more than a list of
@@ -69,10 +78,13 @@ function defaultsOf(schema: JsonSchema): Table | undefined {
   for (const [key, property] of Object.entries(properties)) {
     if ('default' in property) {
       const { default: fallback } = property
+      const isEmpty = isTable(fallback) && Object.keys(fallback).length === 0
       // Inside these, further defaults could apply.
-      const deep = Array.isArray(fallback) ? fallback.some(isObject) : isTable(fallback) && !isEmptyRecord(property)
-      if (deep) return undefined
-      values[key] = structuredClone(fallback)
+      const isDeep = Array.isArray(fallback) ? fallback.some(isObject) : isTable(fallback) && !isEmpty
+      if (isDeep) return undefined
+      const value = isEmpty && property.properties !== undefined ? defaultsOf(property) : structuredClone(fallback)
+      if (value === undefined) return undefined
+      values[key] = value
     } else if (required.has(key)) {
       const inner = isTable(property.properties) && property.type === 'object' ? defaultsOf(property) : undefined
       if (inner === undefined) return undefined
@@ -84,10 +96,6 @@ function defaultsOf(schema: JsonSchema): Table | undefined {
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
-}
-
-function isEmptyRecord({ default: fallback, properties }: JsonSchema): boolean {
-  return Object.keys(fallback as object).length === 0 && properties === undefined
 }
 
 /** Adds required tables that no layer has, so that the defaults inside apply. */

@@ -254,7 +254,9 @@ t.test('without a setting the defaults are those that ajv would fill in', async 
     fc.constant(schema.optional(schema.string())),
     fc.constant(schema.array(schema.string(), { default: ['x'] }))
   )
-  const inner = fc.dictionary(fc.constantFrom('a', 'b', 'c'), scalar).map(properties => schema.object(properties))
+  const inner = fc
+    .tuple(fc.dictionary(fc.constantFrom('a', 'b', 'c'), scalar), fc.constantFrom({}, { default: {} }))
+    .map(([properties, options]) => schema.object(properties, options))
   const outer = fc.dictionary(fc.constantFrom('d', 'e', 'f'), fc.oneof(scalar, inner)).map(it => schema.object(it))
   fc.assert(
     fc.property(outer, declared => {
