@@ -33,15 +33,16 @@ export function explainSetting(sections: readonly Settled[], key: string): Setti
   throw configErrors.create('CFG_SETTING_UNKNOWN', `there is no setting "${key}"`, { hint, at: { path: key } })
 }
 
-function namesOf({ tables, owner }: Settled, { path }: Declared): readonly string[] {
-  return [
-    ...new Set(
-      [...tables]
-        .reverse()
-        .concat([[owner]])
-        .map(base => keyText([...base, ...path]))
-    )
-  ]
+const names = new WeakMap<Declared, readonly string[]>()
+
+/** The keys of a setting, the documented one first. */
+function namesOf({ tables, owner }: Settled, setting: Declared): readonly string[] {
+  const known = names.get(setting)
+  if (known !== undefined) return known
+  const bases = [...[...tables].reverse(), [owner]]
+  const made = [...new Set(bases.map(base => keyText([...base, ...setting.path])))]
+  names.set(setting, made)
+  return made
 }
 
 function explain(section: Settled, setting: Declared): SettingExplanation {

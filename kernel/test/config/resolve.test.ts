@@ -255,8 +255,8 @@ t.test('without a setting the defaults are those that ajv would fill in', async 
     fc.constant(schema.array(schema.string(), { default: ['x'] }))
   )
   const inner = fc
-    .tuple(fc.dictionary(fc.constantFrom('a', 'b', 'c'), scalar), fc.constantFrom({}, { default: {} }))
-    .map(([properties, options]) => schema.object(properties, options))
+    .tuple(fc.dictionary(fc.constantFrom('a', 'b', 'c'), scalar), fc.boolean())
+    .map(([properties, isOptional]) => ({ ...schema.object(properties), ...(isOptional ? { default: {} } : {}) }))
   const outer = fc.dictionary(fc.constantFrom('d', 'e', 'f'), fc.oneof(scalar, inner)).map(it => schema.object(it))
   fc.assert(
     fc.property(outer, declared => {

@@ -59,7 +59,9 @@ export function makeAjv({ coerce, defaults, all }: AjvOptions): Ajv {
     verbose: true,
     useDefaults: defaults,
     ownProperties: true,
-    coerceTypes: coerce ? 'array' : false
+    coerceTypes: coerce ? 'array' : false,
+    // Its pass over the generated code costs a third of a compilation. V8 removes the same dead code.
+    code: { optimize: false }
   })
   const { addFormats } = loaded
   let formats = false

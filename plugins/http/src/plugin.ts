@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   type FinishedRequest,
   httpServer,
@@ -8,15 +9,13 @@ import {
   surfaces
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { AccessLog } from './access-log.ts'
 import { docsRoutes } from './builtin/docs.ts'
 import { beat, type Heartbeat, newHeartbeat } from './event-stream.ts'
 import { isLoopback } from './guard.ts'
 import { drain, openServer } from './listener.ts'
 import { operationServer } from './operations.ts'
-import { collectProcessMetrics } from './process-metrics.ts'
-import { exposeRequestCounts } from './request-exposition.ts'
 import { newRequestCounts } from './request-metrics.ts'
 import { settings } from './settings.ts'
 import { HttpSurface } from './surface.ts'
@@ -42,10 +41,13 @@ export default definePlugin({
         hint: 'set token in [plugins.http], or bind 127.0.0.1'
       })
     }
-    const registry = new Registry()
-    ctx.effect('process metrics', collectProcessMetrics(registry))
+    const loop = monitorEventLoopDelay({ resolution: 20 })
+    loop.enable()
+    ctx.effect('event loop delay', () => void loop.disable())
     const counts = await ctx.keep('request counts', newRequestCounts, () => {})
-    exposeRequestCounts(registry, counts)
+    let registry: Promise<Registry> | undefined
+    const openRegistry = (): Promise<Registry> =>
+      (registry ??= import('./metrics-registry.ts').then(module => module.metricsRegistry(loop, counts)))
     // Streams outlive a reload of this plugin; the next timer keeps them open.
     const heartbeat: Heartbeat = await ctx.keep('event streams', newHeartbeat, () => {})
     const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
@@ -66,7 +68,7 @@ export default definePlugin({
       access: new AccessLog({ settings: config, log, sink }),
       operations,
       docs: await docsRoutes(PAGE),
-      registry,
+      registry: openRegistry,
       admin,
       counts,
       async hold(key) {

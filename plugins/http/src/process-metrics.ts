@@ -1,13 +1,11 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { IntervalHistogram } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * Metrics that Prometheus dashboards expect of a Node process, under the names of prom-client. prom-client's own
- * collection cannot be stopped; this one ends with the returned function, so that a reload leaves no timer behind.
+ * Registers metrics that Prometheus dashboards expect of a Node process, under the names of prom-client. prom-client's own
+ * collection cannot be stopped, so that a reload would leave a timer behind. `loop` is enabled and disabled by its owner.
  */
-export function collectProcessMetrics(registry: Registry): () => void {
-  const loop = monitorEventLoopDelay({ resolution: 20 })
-  loop.enable()
+export function collectProcessMetrics(registry: Registry, loop: IntervalHistogram): void {
   const started = Date.now() / 1000 - process.uptime()
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -52,7 +50,6 @@ export function collectProcessMetrics(registry: Registry): () => void {
     labelNames: ['version'],
     registers: [registry]
   }).set({ version: process.version }, 1)
-  return () => loop.disable()
 }
 
 /** Without samples, the histogram returns NaN. */

@@ -37,7 +37,8 @@ export interface SurfaceParts {
   readonly access: AccessLog
   readonly operations: Route['serve']
   readonly docs: readonly BuiltIn[]
-  readonly registry: Registry
+  /** Loads the metrics library at the first call. */
+  registry(): Promise<Registry>
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   readonly counts: RequestCounts
   /** Notifies the taps of a finished request; null without taps. */

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import send from '@fastify/send'
+import type { send as Send } from '@fastify/send'
 import type { HttpExchange, HttpFallback, HttpHandlerRoute } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
@@ -70,6 +70,14 @@ function refuse(exchange: HttpExchange, path: string, allowed: readonly string[]
   const hint = near === null ? options.hint : `did you mean ${near.method} ${near.path}?`
   const more = { hint: hint ?? 'GET /openapi.json lists what the program answers' }
   exchange.fail(runErrors.create('RUN_NOT_FOUND', `there is nothing at ${path}`, more))
+}
+
+let loading: Promise<{ readonly default: typeof Send }> | undefined
+
+/** Finds a file for a request. The library is loaded at the first one. */
+async function send(...given: Parameters<typeof Send>): ReturnType<typeof Send> {
+  loading ??= import('@fastify/send')
+  return (await loading).default(...given)
 }
 
 /** Options of `@fastify/send`. Paths outside the folder and dotfiles are refused. */

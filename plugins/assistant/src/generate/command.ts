@@ -6,7 +6,6 @@ import {
   type OutputOf,
   t
 } from '@svc/plugin-sdk'
-import { createTwoFilesPatch } from 'diff'
 import { readProjectFile } from '../project/project-files.ts'
 import { sourceTarget } from '../project/write-source.ts'
 import type { Generator } from './generator.ts'
@@ -71,7 +70,10 @@ export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot:
       const old = before !== null && 'text' in before ? before.text : ''
       if (io.json) io.stdout.write(`${JSON.stringify(made)}\n`)
       else if (output === undefined) io.stdout.write(made.code)
-      else io.stdout.write(createTwoFilesPatch(output, output, old, made.code))
+      else {
+        const { createTwoFilesPatch } = await import('diff')
+        io.stdout.write(createTwoFilesPatch(output, output, old, made.code))
+      }
       if (!io.json) io.stderr.write(`\n${summary(made, preview)}\n`)
       return 0
     } catch (error) {

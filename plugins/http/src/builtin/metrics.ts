@@ -10,7 +10,7 @@ import { pluginMetrics } from './plugin-metrics.ts'
 const RENDER_TIMEOUT_MS = 2_000
 
 export interface MetricsParts {
-  readonly registry: Registry
+  registry(): Promise<Registry>
   readonly report: Report
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
 }
@@ -39,9 +39,10 @@ export function metricsRoute(generation: GenerationView, { registry, report, adm
           }
         })
       )
+      const opened = await registry()
       return {
-        type: registry.contentType,
-        body: joinExpositions([await registry.metrics(), own, pluginMetrics(generation), pluginStates(admin), ...texts])
+        type: opened.contentType,
+        body: joinExpositions([await opened.metrics(), own, pluginMetrics(generation), pluginStates(admin), ...texts])
       }
     }
   }

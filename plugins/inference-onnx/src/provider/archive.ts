@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Parser, type ReadEntry } from 'tar'
-import { openPromise } from 'yauzl'
+import type { ReadEntry } from 'tar'
 
 /** A file in an archive. */
 export interface ArchiveFile {
@@ -50,6 +49,7 @@ async function isZip(file: string): Promise<boolean> {
 }
 
 async function walkZip(file: string, take: Take): Promise<void> {
+  const { openPromise } = await import('yauzl')
   const zip = await openPromise(file, { autoClose: false })
   try {
     for await (const entry of zip.eachEntry()) {
@@ -63,6 +63,7 @@ async function walkZip(file: string, take: Take): Promise<void> {
 }
 
 async function walkTar(file: string, take: Take): Promise<void> {
+  const { Parser } = await import('tar')
   const consuming: Promise<void>[] = []
   const onReadEntry = (entry: ReadEntry) => {
     const consume = entry.type === 'File' ? take({ path: entry.path, bytes: entry.size }) : null
