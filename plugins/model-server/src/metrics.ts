@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import type { GenerateUsage, LoadedModel } from '@svc/contracts'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Counter, Histogram } from 'prom-client'
 
 /** Measurements of one completion. */
 export interface CompletionRecord {
@@ -24,9 +25,33 @@ const REQUEST_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 
 
 const LABELS = ['model', 'adapter'] as const
 
+let loaded: typeof import('prom-client') | undefined
+
+/** Loads the library at its first use, which most starts never reach. Synchronous, since a completion begins with it. */
+function prometheus(): typeof import('prom-client') {
+  return (loaded ??= createRequire(import.meta.url)('prom-client') as typeof import('prom-client'))
+}
+
+/** {@link PrometheusMetrics} that are made at the first completion or scrape. */
+export class LazyMetrics implements Metrics {
+  #opened: PrometheusMetrics | undefined
+
+  begin(model: string, adapter: string): CompletionRecord {
+    return this.#metrics().begin(model, adapter)
+  }
+
+  render(name: string, model: LoadedModel | undefined): Promise<string> {
+    return this.#metrics().render(name, model)
+  }
+
+  #metrics(): PrometheusMetrics {
+    return (this.#opened ??= new PrometheusMetrics())
+  }
+}
+
 /** Prometheus metrics of completions, kept across reloads. */
-export class PrometheusMetrics implements Metrics {
-  readonly #registry = new Registry()
+class PrometheusMetrics implements Metrics {
+  readonly #registry = new (prometheus().Registry)()
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
     'Time from the request to its first text.',
@@ -39,7 +64,7 @@ export class PrometheusMetrics implements Metrics {
   )
   readonly #queued = this.#histogram('queue_seconds', 'Time that requests wait for a slot.', FIRST_TOKEN_SECONDS)
   readonly #duration = this.#histogram('request_seconds', 'Time from the request to its end.', REQUEST_SECONDS)
-  readonly #requests = new Counter({
+  readonly #requests = new (prometheus().Counter)({
     name: 'svc_model_requests_total',
     help: 'Completions by outcome.',
     labelNames: [...LABELS, 'outcome'],
@@ -89,16 +114,19 @@ export class PrometheusMetrics implements Metrics {
   }
 
   #histogram(name: string, help: string, buckets: number[]): Histogram<(typeof LABELS)[number]> {
-    return new Histogram({ name: `svc_model_${name}`, help, buckets, labelNames: LABELS, registers: [this.#registry] })
+    const registers = [this.#registry]
+    return new (prometheus().Histogram)({ name: `svc_model_${name}`, help, buckets, labelNames: LABELS, registers })
   }
 
   #counter(name: string, help: string): Counter<(typeof LABELS)[number]> {
-    return new Counter({ name: `svc_model_${name}`, help, labelNames: LABELS, registers: [this.#registry] })
+    const registers = [this.#registry]
+    return new (prometheus().Counter)({ name: `svc_model_${name}`, help, labelNames: LABELS, registers })
   }
 }
 
 /** Returns metrics that the engine keeps itself. They are reset by every load. */
 function stateOf(name: string, model: LoadedModel): Promise<string> {
+  const { Counter, Gauge, Registry } = prometheus()
   const registry = new Registry()
   const add = (Kind: typeof Counter | typeof Gauge, key: string, help: string, value: number): void => {
     const metric = new Kind({ name: `svc_model_${key}`, help, labelNames: ['model'], registers: [registry] })

@@ -30,7 +30,7 @@ import { ClientPass } from './client-pass.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
 import { isLoopback } from './guard.ts'
-import { PrometheusMetrics } from './metrics.ts'
+import { LazyMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { OwnClient } from './own-client.ts'
@@ -66,7 +66,7 @@ export default definePlugin({
     const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
     const metrics = await ctx.keep(
       'metrics 1',
-      () => new PrometheusMetrics(),
+      () => new LazyMetrics(),
       () => undefined
     )
     const limits = () => ({
