@@ -1,17 +1,24 @@
-// Builds every workspace plugin for the published form: dist/plugin.cjs and dist/plugin.json.
+// Builds every workspace plugin for the published form: dist/plugin.cjs and dist/plugin.json, and V8's form of the code.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPlugin } from '../kernel/dist/loader/build.js'
+import { writeCodeCache } from '../kernel/dist/loader/code-cache.js'
 
 const root = fileURLToPath(new URL('../plugins', import.meta.url))
 // An install of some workspaces builds those.
 const installed = name => existsSync(join(root, '..', 'node_modules', '@svc', `plugin-${name}`))
 const folders = readdirSync(root).filter(name => existsSync(join(root, name, 'src', 'plugin.ts')) && installed(name))
-const results = await Promise.allSettled(folders.map(name => buildPlugin(join(root, name))))
+const results = await Promise.allSettled(folders.map(name => build(join(root, name))))
 for (const [index, result] of results.entries()) {
   if (result.status === 'fulfilled') continue
   process.exitCode = 1
   console.error(`plugins/${folders[index]}: ${result.reason.message}`)
 }
 if (process.exitCode === undefined) console.log(`built ${folders.length} plugins`)
+
+async function build(folder) {
+  let compiled
+  const { version } = await buildPlugin(folder, { onCompiled: each => (compiled = each) })
+  await writeCodeCache(join(folder, 'dist', 'plugin.cjs'), version, compiled)
+}

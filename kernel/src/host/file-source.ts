@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import {
+  defined,
   errorMessage,
   isSvcError,
   type Permissions,
@@ -15,6 +15,7 @@ import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../cor
 import type { Describer } from '../isolation/describer.ts'
 import { decodeError, encodeError } from '../isolation/remote-error.ts'
 import type { Bundler } from '../loader/bundle.ts'
+import { DIGEST_LENGTH, digest, readCodeCache } from '../loader/code-cache.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor, validateManifest } from '../loader/manifest.ts'
@@ -41,6 +42,8 @@ interface Compiled {
   readonly text: string
   /** The file that the text is written to. */
   readonly bundle: PreparedCode['bundle']
+  /** V8's compiled form of the text. */
+  readonly compiled?: Buffer
 }
 
 const NONE: readonly string[] = []
@@ -230,13 +233,30 @@ export class FileSource implements PluginSource {
 
   async #read(): Promise<PreparedCode> {
     const begun = Date.now()
+    if (this.#known() === undefined) await this.#learn()
+    const [plugin = ''] = this.#files()
+    const text = await readEntry(plugin)
+    const known = this.#hashed() ?? (await this.#hash(text, begun))
+    // Not of other packages: V8 trusts compiled code without a check.
+    const compiled = this.installed ? await readCodeCache(plugin, known.fingerprint.slice(0, DIGEST_LENGTH)) : undefined
+    return this.#ready({ known, text, bundle: Promise.resolve(plugin), ...defined({ compiled }) })
+  }
+
+  /** The index entry of a built plugin with its hashes. To be read after the text, so that it holds for the text. */
+  #hashed(): IndexEntry | undefined {
+    const known = this.#known()
+    return known === undefined || known.fingerprint === '' ? undefined : known
+  }
+
+  /** Hashes the files of a built plugin for this start and the next ones. */
+  async #hash(text: string, begun: number): Promise<IndexEntry> {
     const { manifest } = this.#known() ?? (await this.#learn())
     const [plugin = '', manifestFile = '', ...workers] = this.#files()
-    const text = await readEntry(plugin)
     const fingerprint = digest(this.version, text) + digest(...(await Promise.all(workers.map(readEntry))))
     const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...workers], begun)
     const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
-    return this.#ready({ known, text, bundle: Promise.resolve(plugin) })
+    this.#loader.index.set(this.package.root, known)
+    return known
   }
 
   /** The compiled source that the index remembers. */
@@ -313,11 +333,11 @@ export class FileSource implements PluginSource {
   }
 
   /** Loads the packages that the code needs before its body runs. */
-  async #ready({ known, text, bundle }: Compiled): Promise<PreparedCode> {
+  async #ready({ known, text, bundle, compiled }: Compiled): Promise<PreparedCode> {
     const { evaluate, withPackages } = await import('../loader/evaluate.ts')
     const { manifest, fingerprint, stamps } = known
     const { root } = this.package
-    const code = await withPackages({ name: manifest.name, root, text })
+    const code = await withPackages({ name: manifest.name, root, text, ...defined({ compiled }) })
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
     const instantiate = (hooks: InstanceHooks): Instance => {
       if (!this.installed) this.#mark(manifest.name, fingerprint)
@@ -378,14 +398,4 @@ function parse(file: string, text: string): unknown {
       cause
     })
   }
-}
-
-const DIGEST_LENGTH = 16
-
-/** Hex digits of SHA-256; nothing for nothing. */
-function digest(...texts: readonly string[]): string {
-  if (texts.length === 0) return ''
-  const hash = createHash('sha256')
-  for (const text of texts) hash.update(text).update('\0')
-  return hash.digest('hex').slice(0, DIGEST_LENGTH)
 }

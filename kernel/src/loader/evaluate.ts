@@ -31,6 +31,8 @@ export interface Code {
   readonly text: string
   /** Packages that `require` cannot load, by specifier; see {@link preload}. */
   readonly preloaded: ReadonlyMap<string, unknown>
+  /** V8's compiled form of the text. */
+  readonly compiled?: Buffer
 }
 
 export interface EvaluateOptions {
@@ -41,6 +43,8 @@ export interface EvaluateOptions {
    * switch is for hosts on which changing V8's flags at run time is not wanted.
    */
   readonly compilationCache?: boolean
+  /** Receives V8's compiled form of the text. */
+  readonly onCompiled?: (compiled: Buffer) => void
 }
 
 export interface Evaluated {
@@ -84,7 +88,7 @@ export function evaluate(code: Code, options: EvaluateOptions, hooks: InstanceHo
       shared.get(specifier) ?? (isBuiltin(specifier) ? builtin(specifier) : importFrom(file, specifier))
   }
   try {
-    const run = compiled(code, Object.keys(variables), slot.url, options.compilationCache ?? false)
+    const run = compiled(code, Object.keys(variables), slot.url, options)
     run(...Object.values(variables))
   } catch (cause) {
     throw evaluateError(code, cause)
@@ -125,11 +129,13 @@ function compiled(
   code: Code,
   parameters: readonly string[],
   url: string,
-  compilationCache: boolean
+  { compilationCache = false, onCompiled }: EvaluateOptions
 ): ReturnType<typeof compile> {
   const known = functions.get(code) ?? new Map<string, ReturnType<typeof compile>>()
   functions.set(code, known)
-  const run = known.get(url) ?? compile(code.text, parameters, url, compilationCache)
+  const run =
+    known.get(url) ??
+    compile(code.text, parameters, url, compilationCache, defined({ compiled: code.compiled, onCompiled }))
   known.set(url, run)
   return run
 }
@@ -142,17 +148,21 @@ export function compile(
   text: string,
   parameters: readonly string[],
   url: string,
-  compilationCache: boolean
+  compilationCache: boolean,
+  { compiled, onCompiled }: Pick<Code, 'compiled'> & Pick<EvaluateOptions, 'onCompiled'> = {}
 ): (...values: unknown[]) => unknown {
   const [code, map] = splitMap(text)
   const body = `"use strict";{${code}\n}`
   const make = (): ReturnType<typeof compile> => {
     const run = vm.compileFunction(body, parameters, {
       filename: url,
-      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
-    })
+      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      produceCachedData: onCompiled !== undefined,
+      ...defined({ cachedData: compiled })
+    }) as ReturnType<typeof compile> & { readonly cachedData?: Buffer }
+    if (run.cachedData !== undefined) onCompiled?.(run.cachedData)
     if (map !== '') registerMap(map, url)
-    return run as ReturnType<typeof compile>
+    return run
   }
   if (compilationCache) return make()
   v8.setFlagsFromString('--no-compilation-cache')

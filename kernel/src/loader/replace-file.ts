@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
 /** Writes a file so that readers see the old content or the new one, never a part; makes its folder. */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function replaceFile(file: string, text: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
   makeFolder(dirname(file))
   try {
