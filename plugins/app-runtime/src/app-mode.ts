@@ -4,11 +4,11 @@ import type { KernelAdmin, Program } from '@svc/contracts'
 import { type CommandIo, type ServeInstead, t } from '@svc/plugin-sdk'
 
 export const appOptions = {
-  port: t.optional(t.integer({ minimum: 0, maximum: 65_535, description: 'Port of a program that is served.' })),
+  port: t.optional(t.integer({ minimum: 0, maximum: 65_535, description: 'Port of the served program.' })),
   database: t.optional(
     t.string({
       minLength: 1,
-      description: 'Where its tables are: a file, or memory for an empty database that ends with it.'
+      description: 'Database of its tables: a file, or memory for an empty temporary database.'
     })
   )
 }

@@ -8,7 +8,7 @@ export const clientCommand: CommandDescriptor = {
   summary: 'Write a typed client of a program in TypeScript',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
-    output: t.optional(t.string({ minLength: 1, description: 'Where it goes; without it to standard output.' }))
+    output: t.optional(t.string({ minLength: 1, description: 'Output file; default: standard output.' }))
   }),
   args: ['file'],
   aliases: { output: 'o' }

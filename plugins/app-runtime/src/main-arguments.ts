@@ -15,12 +15,12 @@ export function mainArguments(program: Program, args: readonly string[]): Value[
   if (first === undefined) return []
   if (params.length === 1 && isList(first.type_ann)) return [args]
   if (args.length > params.length) {
-    throw refused(program, `main takes ${params.length} of the ${args.length} arguments`)
+    throw refused(program, `main has ${params.length} parameters, but got ${args.length} arguments`)
   }
   return args.map((text, index) => {
     const { name, type_ann } = params[index] as (typeof params)[number]
     return (
-      read(text, type_ann) ?? refuse(program, `${text} is no ${typeOf(type_ann)} for the parameter ${name} of main`)
+      read(text, type_ann) ?? refuse(program, `${text} is not a ${typeOf(type_ann)} for the parameter ${name} of main`)
     )
   })
 }
@@ -56,5 +56,5 @@ function refuse(program: Program, message: string): never {
 }
 
 function refused({ path }: Program, message: string): Error {
-  return runErrors.create('RUN_ARGUMENTS', `${path}: ${message}`, { hint: 'write them behind the name of the file' })
+  return runErrors.create('RUN_ARGUMENTS', `${path}: ${message}`, { hint: 'write them after the name of the file' })
 }

@@ -17,14 +17,14 @@ export const evaluateOperation = defineOperation({
     args: t.array(t.string({ maxLength: 10_000 }), {
       default: [],
       maxItems: 100,
-      description: 'What main is called with.'
+      description: 'Arguments of main.'
     }),
-    script: t.boolean({ default: false, description: 'Whether loose statements take the place of main.' })
+    script: t.boolean({ default: false, description: 'Run top-level statements instead of main.' })
   }),
   output: t.object({
-    ok: t.boolean({ description: 'Whether it ran to its end, and did not return an Error.' }),
+    ok: t.boolean({ description: 'True if it ended and did not return an Error.' }),
     output: t.array(t.string(), { description: 'Lines.' }),
-    cut: t.boolean({ description: `Whether lines behind the first ${MAX_OUTPUT_CHARACTERS} characters are left out.` }),
+    cut: t.boolean({ description: `True if lines after the first ${MAX_OUTPUT_CHARACTERS} characters are omitted.` }),
     error: t.nullable(t.object({ code: t.nullable(t.string()), message: t.string(), calls: t.array(t.string()) }))
   }),
   errors: {},

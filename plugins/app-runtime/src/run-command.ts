@@ -18,17 +18,17 @@ export const runCommand: CommandDescriptor = {
   summary: 'Serve a program, or run its main function',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
-    args: t.array(t.string(), { default: [], description: 'What main is called with.' }),
+    args: t.array(t.string(), { default: [], description: 'Arguments of main.' }),
     mode: t.enum(['auto', 'app', 'script', 'interp'], {
       default: 'auto',
       description:
-        'app serves the program, interp runs its function main, script its loose statements; auto finds out which.'
+        'app serves the program, interp runs its function main, script runs its top-level statements; auto selects one of them.'
     }),
-    app: t.boolean({ default: false, description: 'As --mode app.' }),
-    script: t.boolean({ default: false, description: 'As --mode script.' }),
-    interp: t.boolean({ default: false, description: 'As --mode interp.' }),
+    app: t.boolean({ default: false, description: 'The same as --mode app.' }),
+    script: t.boolean({ default: false, description: 'The same as --mode script.' }),
+    interp: t.boolean({ default: false, description: 'The same as --mode interp.' }),
     ...appOptions,
-    seed: t.optional(t.integer({ description: 'Makes std.random give the same numbers each time.' }))
+    seed: t.optional(t.integer({ description: 'Seed of std.random, for the same numbers in each run.' }))
   }),
   args: ['file', 'args']
 }

@@ -5,7 +5,7 @@ export const settings = t.object({
   program: t.optional(
     t.string({
       minLength: 1,
-      description: 'Source file of the program that is served, relative to the project. Without it none is.'
+      description: 'Source file of the served program, relative to the project. Without it, no program is served.'
     })
   ),
   port: t.integer({
@@ -13,98 +13,97 @@ export const settings = t.object({
     minimum: 0,
     maximum: 65_535,
     'x-env': 'SVC_PORT',
-    description: 'Port of the program on this machine; 0 for any that is free.'
+    description: 'Port of the program on this machine; 0 for any free port.'
   }),
   database: t.optional(
     t.string({
       minLength: 1,
       description:
-        'Where the tables of the program are: memory for a database that ends with the process, or a file, relative to the project. Without it in the primary database.'
+        'Database of the tables: memory for a temporary database, or a file, relative to the project. Default: the primary database.'
     })
   ),
   public_directory: t.string({
     default: 'public',
     minLength: 1,
-    description: 'Folder next to the program whose files are sent as they are; index.html for every page.'
+    description: 'Folder next to the program with static files; index.html answers every page.'
   }),
   ssr_dev_url: t.optional(
     t.string({
       minLength: 1,
       pattern: '^https?://',
       'x-env': 'SVC_SSR_DEV_URL',
-      description: 'Server that gets requests for pages before files do, such as that of Vite.'
+      description: 'Page server that gets requests before static files, such as Vite.'
     })
   ),
   orchestrate_vite: t.boolean({
     default: false,
     'x-env': 'SVC_ORCHESTRATE_VITE',
     'x-env-type': 'truthy',
-    description: 'Whether Vite runs on port 3001 for the project that svc build has written.'
+    description: 'Whether Vite runs on port 3001 for the output of svc build.'
   }),
   web_directory: t.string({
     default: 'dist',
     minLength: 1,
-    description: 'Folder next to the program into which svc build has written that project.'
+    description: 'Folder next to the program with the output of svc build.'
   }),
   open: t.boolean({
     default: false,
-    description: 'Whether the program is shown in a browser when it begins to be served.'
+    description: 'Whether a browser opens when the program is first served.'
   }),
   watch: t.boolean({
     default: true,
-    description: 'Whether the program is reloaded when its file is saved; one with errors leaves the old one in place.'
+    description: 'Whether the program is reloaded when its file is saved. If it has errors, the old program stays.'
   }),
   threads: t.optional(
     t.integer({
       minimum: 1,
       maximum: 256,
       description:
-        'Threads that the program may have; it begins with one. Without it one for each processor, and at least 4.'
+        'Maximum threads of the program; it starts with one. Default: one for each processor, and at least 4.'
     })
   ),
   capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'browser', 'secrets']), {
     default: ['fs', 'process', 'env', 'net', 'browser'],
     'x-reload': 'live',
     description:
-      'What programs that are run from the command line may have. A line "// vox:caps" of a file takes less, never more.'
+      'Capabilities of programs from the command line. A line "// vox:caps" in a file can only restrict them.'
   }),
   steps: t.integer({
     default: 10_000_000,
     minimum: 1,
     'x-reload': 'live',
-    description: 'Steps that a program may take: nodes of it that are evaluated.'
+    description: 'Maximum steps of a program: evaluated nodes.'
   }),
   test_steps: t.integer({
     default: 100_000,
     minimum: 1,
     'x-reload': 'live',
-    description: 'Steps that each test, and each turn of a @forall, may take.'
+    description: 'Maximum steps of each test, and of each value of a @forall.'
   }),
   time_limit_ms: t.integer({
     default: 60_000,
     minimum: 1,
     'x-reload': 'live',
-    description: 'Milliseconds that a program, or all tests of one file together, may run.'
+    description: 'Time limit of a program, or of all tests of one file together, in milliseconds.'
   }),
   heap_mb: t.integer({
     default: 512,
     minimum: 16,
     'x-reload': 'live',
-    description: 'Megabytes of memory that a program may hold.'
+    description: 'Memory limit of a program, in megabytes.'
   }),
   workflow_journal_off: t.boolean({
     default: false,
     'x-env': 'SVC_WORKFLOW_JOURNAL_CODEX_OFF',
     'x-env-type': 'truthy',
-    description:
-      'Whether the journals of workflows are left out of research_metrics; runs keep them for themselves all the same.'
+    description: 'Whether workflow journals are excluded from research_metrics. Runs keep their journals in any case.'
   }),
   plan_session_id: t.optional(
     t.string({
       minLength: 1,
       maxLength: 2048,
       'x-env': 'SVC_PLAN_SESSION_ID',
-      description: 'Plan that runs of workflows which begin now belong to; kept with each of them.'
+      description: 'Plan of new workflow runs; stored with each run.'
     })
   ),
   plan_node_id: t.optional(
@@ -116,37 +115,37 @@ export const settings = t.object({
   workflow_keep_runs: t.integer({
     default: 10_000,
     minimum: 0,
-    description: 'Runs of workflows that have ended and are kept with their journals: the newest of each program.'
+    description: 'Number of ended workflow runs that are kept with their journals, newest first, for each program.'
   }),
   workflow_keep_days: t.integer({
     default: 30,
     minimum: 0,
-    description: 'Days for which runs that have ended are kept; those that go on stay for as long as they take.'
+    description: 'Days for which ended runs are kept; active runs are always kept.'
   }),
   run_workflow: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_RUN_WORKFLOW',
-      description: 'Name of a workflow that svc run runs in place of the program; it exits with 2 when that fails.'
+      description: 'Name of a workflow that svc run runs instead of the program. It exits with 2 if the workflow fails.'
     })
   ),
   workflow_args: t.string({
     default: '{}',
     'x-env': 'SVC_WORKFLOW_ARGS',
-    description: 'Arguments of that workflow, as JSON: an object by name, or a list in their order.'
+    description: 'Arguments of that workflow, as JSON: an object by name, or a list in order.'
   }),
   call_depth: t.integer({
     default: 10_000,
     minimum: 10,
     maximum: 20_000,
     'x-reload': 'live',
-    description: 'How deep functions of a program may call each other.'
+    description: 'Maximum depth of nested calls in a program.'
   }),
   forall_iterations: t.integer({
     default: 1000,
     minimum: 1,
     'x-reload': 'live',
-    description: 'How many values a @forall is tried with.'
+    description: 'Number of values for each @forall.'
   })
 })
 

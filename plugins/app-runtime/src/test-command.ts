@@ -9,10 +9,8 @@ export const testCommand: CommandDescriptor = {
   input: t.object({
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     filter: t.optional(t.string({ minLength: 1, description: 'Only tests whose name or title contains this.' })),
-    forall_iterations: t.optional(
-      t.integer({ minimum: 1, description: 'How many values each @forall is tried with.' })
-    ),
-    seed: t.optional(t.integer({ minimum: 0, description: 'Where the values of @forall begin; told after a failure.' }))
+    forall_iterations: t.optional(t.integer({ minimum: 1, description: 'Number of values for each @forall.' })),
+    seed: t.optional(t.integer({ minimum: 0, description: 'Seed of the values of @forall; printed after a failure.' }))
   }),
   args: ['files']
 }
@@ -85,7 +83,7 @@ function summarise(results: readonly FileResult[], failed: number, seed: number,
     return
   }
   const hasChance = results.some(({ kind, ok }) => kind === 'forall' && !ok)
-  const repeat = hasChance ? `; the same values again: --seed ${seed}` : ''
+  const repeat = hasChance ? `; repeat with --seed ${seed}` : ''
   io.stdout.write(results.length === 0 ? 'no tests\n' : `${passed} passed, ${failed} failed${repeat}\n`)
 }
 

@@ -174,7 +174,7 @@ t.test('tests are run, and failures told with the simplest values and the seed',
   t.match(out, `FAILED  fails\n        ${path}:10:14: they differ [RUN_ASSERTION]`)
   t.match(out, '          n = 50\n          words = ["", ""]\n')
   t.match(out, /^ok {6}any_shape \(\d+ ms, 1000 values\)/m)
-  t.match(out, '2 passed, 2 failed; the same values again: --seed 5\n')
+  t.match(out, '2 passed, 2 failed; repeat with --seed 5\n')
   const again = await execute(test, { files: [path], seed: 5, filter: 'small' }, { json: true })
   t.match(JSON.parse(again.out), { passed: 0, failed: 1, seed: 5, tests: [{ name: 'small', file: path, ok: false }] })
 })

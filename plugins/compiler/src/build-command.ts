@@ -35,13 +35,13 @@ export const buildCommand: CommandDescriptor = {
     }),
     mobile_target: t.optional(
       t.enum([...MOBILE_TARGETS], {
-        description: 'Also make the application one for telephones, with Capacitor; native is for all of them.'
+        description: 'Also make a mobile application with Capacitor; native means all platforms.'
       })
     ),
-    out: t.string({ default: 'dist', minLength: 1, description: 'Folder that takes the files.' }),
+    out: t.string({ default: 'dist', minLength: 1, description: 'Output folder.' }),
     scaffold: t.boolean({
       default: false,
-      description: 'Also write the first files of an application where they are missing; they are yours from then on.'
+      description: 'Also write missing starter files of an application; later builds keep them.'
     }),
     emit_ir: t.boolean({ default: false, description: 'Also write the web IR as web-ir.v1.json.' })
   }),
@@ -82,8 +82,8 @@ export interface Builder {
 }
 
 /**
- * Exit codes: 0; 1 for a program with errors and for what cannot be read, fetched or written. Then nothing changed. Throws
- * `CMP_OPTIONS_CONFLICT`.
+ * Exit codes: 0; 1 if the program has errors, or if reading, fetching or writing fails. A failed build changes nothing.
+ * Throws `CMP_OPTIONS_CONFLICT`.
  */
 export function runBuild(builder: Builder): CommandHandler {
   return async (given, io) => {
@@ -110,14 +110,16 @@ function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
     throw compilerErrors.create('CMP_OPTIONS_CONFLICT', message, { hint })
   }
   if (target !== 'fullstack' && scaffold === true) {
-    refuse(`--target ${target} has no application that --scaffold could begin`, 'leave one of them out')
+    refuse(`--target ${target} builds no application, so --scaffold has no effect`, 'leave one of them out')
   }
   if (mobile_target === undefined) return
   const shown = `--mobile-target ${mobile_target}`
-  if (target !== 'fullstack') refuse(`--target ${target} has no application for ${shown}`, 'leave one of them out')
-  if (mode === 'library') refuse(`--mode library has no application for ${shown}`, 'leave one of them out')
+  if (target !== 'fullstack')
+    refuse(`--target ${target} builds no application, so ${shown} has no effect`, 'leave one of them out')
+  if (mode === 'library')
+    refuse(`--mode library builds no application, so ${shown} has no effect`, 'leave one of them out')
   if (layoutOf(settings) === 'start') {
-    refuse(`${shown} needs pages that no server renders, and tanstack_start is on`, 'turn SVC_WEB_TANSTACK_START off')
+    refuse(`${shown} needs pages without server rendering, but tanstack_start is on`, 'turn SVC_WEB_TANSTACK_START off')
   }
 }
 
@@ -209,7 +211,7 @@ async function tokensBeside(sourcePath: string): Promise<ProjectOptions['tokens'
   return text === null ? null : { path, text }
 }
 
-/** Modules of `@v0` components that the user has or that are fetched for them: the build has placeholders for those. */
+/** Existing or fetched modules of `@v0` components, for which the build writes no placeholders. */
 async function replacedByUser(
   web: WebModule,
   out: string,
@@ -251,7 +253,7 @@ function tellFindings(findings: readonly Diagnostic[], source: SourceFile, hasFa
 function tellWritten(folder: string, { written, unchanged, removed, kept }: Written, io: CommandIo): void {
   for (const path of written) io.stdout.write(`wrote ${join(folder, path)}\n`)
   for (const path of removed) io.stdout.write(`removed ${join(folder, path)}\n`)
-  for (const path of kept) io.stdout.write(`kept ${join(folder, path)}, which was changed since it was built\n`)
+  for (const path of kept) io.stdout.write(`kept ${join(folder, path)}, which changed after the last build\n`)
   const total = written.length + unchanged.length
   io.stderr.write(
     `built ${folder}: ${total} ${total === 1 ? 'file' : 'files'}, ${written.length} of them new or changed\n`

@@ -13,7 +13,7 @@ export const checkCommand: CommandDescriptor = {
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     format: t.optional(
       t.enum(['text', 'lines', 'json'], {
-        description: 'text with excerpts, one line for each finding, or JSON; default text, and JSON with --json.'
+        description: 'Text with excerpts, one line per finding, or JSON. Default: text; with --json, JSON.'
       })
     ),
     output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'The same as format.' })),
@@ -30,7 +30,7 @@ export const checkCommand: CommandDescriptor = {
       default: false,
       description: 'Write the runtime projection of the one file, its requirements on the runtime, in the same way.'
     }),
-    out: t.optional(t.string({ minLength: 1, description: 'File that takes the document instead.' }))
+    out: t.optional(t.string({ minLength: 1, description: 'Write the document to this file instead.' }))
   }),
   args: ['files'],
   aliases: { format: 'f' }
@@ -73,13 +73,12 @@ export function runCheck(checker: Checker): CommandHandler {
       out
     } = input
     const { format = output_format ?? (io.json ? 'json' : 'text') } = input
-    if (format !== (output_format ?? format))
-      return misuse(io, '--format and --output-format differ; write one of them')
+    if (format !== (output_format ?? format)) return misuse(io, '--format and --output-format differ; use one of them')
     if (emit_ir && emit_projection)
-      return misuse(io, '--emit-ir and --emit-projection give one document each; write one')
+      return misuse(io, '--emit-ir and --emit-projection each write a document; use one of them')
     const emits = emit_ir || emit_projection
     if (out !== undefined && !emits) {
-      return misuse(io, '--out takes a document; write --emit-ir or --emit-projection, too')
+      return misuse(io, '--out needs a document; add --emit-ir or --emit-projection')
     }
     const sources = await readOrTell(() => checker.read(files), io)
     if (sources === null) return 1

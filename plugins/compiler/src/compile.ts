@@ -51,8 +51,8 @@ export function formatFile(file: SourceFile): FormattedFile {
     parsed.tokens.comments.length === again.tokens.comments.length &&
     !hasErrors(again.diagnostics)
   if (!isSame) {
-    throw compilerErrors.create('CMP_FORMAT_UNSAFE', `${file.path} would mean something else once formatted`, {
-      hint: 'nothing was changed; please report the file as an error of the formatter'
+    throw compilerErrors.create('CMP_FORMAT_UNSAFE', `${file.path} would change its meaning when formatted`, {
+      hint: 'nothing was changed; please report the file as a bug in the formatter'
     })
   }
   return { file, text, diagnostics: parsed.diagnostics }

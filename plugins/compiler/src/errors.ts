@@ -17,7 +17,7 @@ export const compilerErrors = errorTable({
   CMP_PATH_OUTSIDE: { message: 'A path leads out of the project.', status: 403 },
   CMP_PROJECT_EXISTS: { message: 'There is a file where a new project would write one.', status: 409 },
   CMP_SOURCE_INVALID: { message: 'A text has errors, and cannot be formatted or translated.', status: 422 },
-  CMP_SOURCES_MISSING: { message: 'Folders hold no source file.', status: 404 },
+  CMP_SOURCES_MISSING: { message: 'The given folders contain no source files.', status: 404 },
   CMP_TOKENS_INVALID: { message: 'A file of design tokens cannot be used.', status: 422 },
   CMP_V0_INVALID: { message: 'A component from v0 does not match the program.', status: 422 },
   CMP_V0_UNAVAILABLE: { message: 'A component cannot be fetched from v0.', status: 502 }

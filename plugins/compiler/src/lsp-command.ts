@@ -8,7 +8,7 @@ export const lspCommand: CommandDescriptor = {
   input: t.object({
     stdio: t.boolean({
       default: true,
-      description: 'Speak over standard input and output, as editors ask for; there is no other way.'
+      description: 'Use standard input and output, the only transport.'
     })
   }),
   // Another plugin receives the notifications about clean files.

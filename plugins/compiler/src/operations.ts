@@ -54,13 +54,13 @@ export const checkOperation = defineOperation({
   summary: 'Check a text or a file of the project',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' }),
-    strict: t.boolean({ default: false, description: 'Whether to treat unresolved external names as errors.' })
+    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
+    strict: t.boolean({ default: false, description: 'Treat unresolved external names as errors.' })
   }),
   output: t.object({
-    ok: t.boolean({ description: 'Whether there are no errors.' }),
+    ok: t.boolean({ description: 'True if there are no errors.' }),
     diagnostics: t.array(finding),
-    text: t.string({ description: 'The same for people.' })
+    text: t.string({ description: 'The same as text for people.' })
   }),
   errors: INPUT_ERRORS,
   effect: 'read',
@@ -82,7 +82,7 @@ export const irOperation = defineOperation({
   summary: 'Return the IR document of a valid text or file',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })
+    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
   }),
   output: irDocumentSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_IR_INVALID },
@@ -95,7 +95,7 @@ export const projectionOperation = defineOperation({
   summary: 'Return the runtime requirements of a valid text or file',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })
+    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
   }),
   output: runtimeProjectionSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID },

@@ -67,7 +67,7 @@ export default definePlugin({
     ctx.command(newCommand.command, runNew())
     ctx.health('v0 components', async () => {
       const { web_ts_out } = ctx.config
-      if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out names no folder to look into' }
+      if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out is not a folder' }
       return await v0Health(ctx.projectRoot, web_ts_out, paths => readSources(paths, ctx.config.examples_strict_parse))
     })
     ctx.command(

@@ -6,19 +6,19 @@ const flag = (variable: string, description: string) =>
 export const settings = t.object({
   allow_legacy_component_fn: flag(
     'SVC_ALLOW_LEGACY_COMPONENT_FN',
-    'Whether a component may be written as a function; otherwise that is an error of the syntax.'
+    'Whether a component may be a function; otherwise that is a syntax error.'
   ),
   suppress_legacy_hook_lints: flag(
     'SVC_SUPPRESS_LEGACY_HOOK_LINTS',
-    'Whether nothing is said about hooks of React in components and islands that are functions.'
+    'Whether warnings about React hooks in components and islands that are functions are suppressed.'
   ),
   examples_strict_parse: flag(
     'SVC_EXAMPLES_STRICT_PARSE',
-    'Whether files with a line "// vox:skip" are checked as well when a folder is checked.'
+    'Whether a check of a folder includes files with a line "// vox:skip".'
   ),
   hir_dump: flag(
     'SVC_COMPILER_HIR_DUMP',
-    'Whether the HIR of each text that is checked and right is written down: to log_file, or to the log without one.'
+    'Whether the HIR of each valid text is written to log_file, or to the log if log_file is not set.'
   ),
   lsp_reward_events: t.boolean({
     default: true,
@@ -29,7 +29,7 @@ export const settings = t.object({
   }),
   emit_scaffold: flag(
     'SVC_WEB_EMIT_SCAFFOLD',
-    'Whether a build also writes the first files of an application where they are missing, as with --scaffold.'
+    'Whether a build also writes missing starter files of an application, as with --scaffold.'
   ),
   emit_express_server: flag(
     'SVC_EMIT_EXPRESS_SERVER',
@@ -41,7 +41,7 @@ export const settings = t.object({
       'x-env-type': 'truthy',
       'x-reload': 'live',
       description:
-        'Whether the scaffold of a build is rendered by a TanStack Start server. It must agree with tanstack_start of the table [web], which is enough by itself.'
+        'Whether a TanStack Start server renders the scaffold of a build. It must not contradict tanstack_start of the table [web].'
     })
   ),
   web_ts_out: t.optional(
@@ -59,7 +59,7 @@ export const settings = t.object({
       'x-env': 'SVC_V0_API_URL',
       'x-reload': 'live',
       description:
-        'Address below which components with @v0 "ID" are found by their ID, as a registry item of shadcn/ui or as TypeScript. Without it builds fetch nothing, and such a component is a placeholder.'
+        'Base URL of components with @v0 "ID": shadcn/ui registry items or TypeScript. Without it builds fetch nothing and write placeholders.'
     })
   ),
   webir_validate: t.boolean({
@@ -67,7 +67,7 @@ export const settings = t.object({
     'x-env': 'SVC_WEBIR_VALIDATE',
     'x-env-type': 'truthy',
     'x-reload': 'live',
-    description: 'Whether what is wrong with the web IR of a program fails its build.'
+    description: 'Whether an invalid web IR fails the build of a program.'
   }),
   webir_emit_reactive_views: t.boolean({
     default: true,
@@ -75,15 +75,15 @@ export const settings = t.object({
     'x-env-type': 'truthy',
     'x-reload': 'live',
     description:
-      'Whether views are written from the web IR where that is right and says the same as the program; otherwise they are written from the program.'
+      'Whether views are generated from the web IR where it is valid and matches the program. Other views are generated from the program.'
   }),
   webir_reactive_trace: flag(
     'SVC_WEBIR_REACTIVE_TRACE',
-    'Whether a build writes a line to the standard error for each view: the component, and what it was written from.'
+    'Whether a build writes a line to the standard error for each view: its component and its source.'
   ),
   island_mount_v2: flag(
     'SVC_ISLAND_MOUNT_V2',
-    'Reserved for another way to mount islands: a build says once that there is none, and goes on with the first one.'
+    'Reserved for a second way to mount islands. If it is on, a build warns once and mounts islands as before.'
   ),
   reconcile_max_retry: t.integer({
     default: 3,
@@ -91,19 +91,18 @@ export const settings = t.object({
     maximum: 100,
     'x-env': 'SVC_COMPILER_RECONCILE_MAX_RETRY',
     'x-reload': 'live',
-    description:
-      'Attempts of svc fmt to read and format a file that changes in the meantime, before it leaves the file as it is.'
+    description: 'Maximum attempts of svc fmt to format a file that changes meanwhile.'
   }),
   projection_include_host_probe: flag(
     'SVC_RUNTIME_PROJECTION_INCLUDE_HOST_PROBE',
-    'Whether a runtime projection includes the machine that it was made on: its cores, processor and name.'
+    'Whether a runtime projection includes its machine: cores, processor and name.'
   ),
   gui_playwright: t.boolean({
     default: true,
     'x-env': 'SVC_GUI_PLAYWRIGHT',
     'x-env-type': 'truthy',
     'x-reload': 'live',
-    description: 'For tests only: whether they open pages in an installed browser.'
+    description: 'For tests only: whether tests open pages in an installed browser.'
   }),
   playwright_app_dir: t.optional(
     t.string({
@@ -111,7 +110,7 @@ export const settings = t.object({
       'x-env': 'SVC_PLAYWRIGHT_APP_DIR',
       'x-reload': 'live',
       description:
-        'For tests only: folder that svc build has written, or its project with app.vox, whose pages they open instead of those of a generated application.'
+        'For tests only: output folder of svc build, or a project with app.vox, whose pages tests open instead of a generated application.'
     })
   ),
   playwright_out_dir: t.optional(
@@ -119,16 +118,16 @@ export const settings = t.object({
       minLength: 1,
       'x-env': 'SVC_PLAYWRIGHT_OUT_DIR',
       'x-reload': 'live',
-      description: 'For tests only: folder for screenshots of the opened pages, and for traces of the actions on them.'
+      description: 'For tests only: folder for screenshots and traces of the opened pages.'
     })
   ),
-  web_vite_smoke: flag('SVC_WEB_VITE_SMOKE', 'For tests only: whether they build every example with Vite.'),
+  web_vite_smoke: flag('SVC_WEB_VITE_SMOKE', 'For tests only: whether tests build every example with Vite.'),
   log_file: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_COMPILER_LOG_FILE',
       'x-reload': 'live',
-      description: 'File, relative to the project, to which each text that is checked or formatted adds a line of JSON.'
+      description: 'File, relative to the project. Each checked or formatted text appends a line of JSON.'
     })
   )
 })

@@ -1,7 +1,7 @@
 import type { Expression, Statement } from '../src/syntax/ast.ts'
 import { parse } from '../src/syntax/parse.ts'
 
-/** An expression with its operators in front: `(+ a (* b c))`. Anything but operators and calls is its kind and text. */
+/** An expression in prefix notation: `(+ a (* b c))`. Other nodes are printed as their kind or text. */
 export function brief(source: string): string {
   const text = `fn f() { ${source}\n }`
   const { module, diagnostics } = parse(text)

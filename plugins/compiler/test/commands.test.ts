@@ -47,12 +47,12 @@ function project(t: Test): string {
   })
 }
 
-t.test('a valid program ends with 0 and says so', async t => {
+t.test('a valid program is reported, with exit code 0', async t => {
   const path = join(project(t), 'good.vox')
   t.same(await run(check, { files: [path] }), { code: 0, out: '', err: `checked ${path}: no errors\n` })
 })
 
-t.test('errors are shown on the standard error, with 1', async t => {
+t.test('errors are printed to the standard error, with exit code 1', async t => {
   const path = join(project(t), 'bad.vox')
   const { code, out, err } = await run(check, { files: [path] })
   t.equal(code, 1)
@@ -63,7 +63,7 @@ t.test('errors are shown on the standard error, with 1', async t => {
   t.match(lines.err, `error[E0001]: expected a pattern, found \`=\` at ${path}:2:7\n`)
 })
 
-t.test('with --json only the findings are on the standard output', async t => {
+t.test('--json prints only the findings to the standard output', async t => {
   const path = join(project(t), 'bad.vox')
   for (const [input, json] of [[{ format: 'json' }, false] as const, [{}, true] as const]) {
     const { code, out, err } = await run(check, { files: [path], ...input }, json)
@@ -75,7 +75,7 @@ t.test('with --json only the findings are on the standard output', async t => {
   t.same(JSON.parse(good.out), [])
 })
 
-t.test('every command reports folders without a source file, with 1', async t => {
+t.test('every command reports folders without a source file, with exit code 1', async t => {
   const folder = t.testdir({ none: {}, more: { 'skip.vox': `// vox:skip\n${GOOD}`, 'x.txt': '' } })
   const files = [join(folder, 'none'), join(folder, 'more')]
   for (const command of [check, fmt]) {
@@ -88,14 +88,14 @@ t.test('every command reports folders without a source file, with 1', async t =>
   t.equal((await readSome([folder], true)).length, 1)
 })
 
-t.test('a folder is all its source files but those that are marked', async t => {
+t.test('a folder stands for its source files, except those that are marked', async t => {
   const folder = project(t)
   const { err } = await run(check, { files: [folder] })
   t.match(err, 'checked 3 files: 1 error\n')
   t.equal((await readSources([folder], true)).length, 4)
 })
 
-t.test('a file that is not there is named, with 1', async t => {
+t.test('a missing file is reported, with exit code 1', async t => {
   const { code, err } = await run(check, { files: ['nowhere.vox'] })
   t.equal(code, 1)
   t.match(err, /error: nowhere.vox does not exist\n {2}hint: /)
@@ -122,7 +122,7 @@ t.test('files are formatted in place, and keep their mode', async t => {
   t.same(await run(fmt, { files: [path], check: true }), { code: 0, out: '', err: '' })
 })
 
-t.test('a file with errors is left alone, the others are formatted', async t => {
+t.test('a file with errors is not changed, the others are formatted', async t => {
   const folder = project(t)
   const { code, err } = await run(fmt, { files: [folder] })
   t.equal(code, 1)
@@ -133,7 +133,7 @@ t.test('a file with errors is left alone, the others are formatted', async t => 
   t.match(JSON.parse(json.out), [{ changed: false, diagnostics: [{ error_code: 'E0001' }] }])
 })
 
-t.test('a link stays a link: what it leads to is formatted', async t => {
+t.test('a link is kept, and its target is formatted', async t => {
   const folder = project(t)
   const link = join(folder, 'link.vox')
   symlinkSync(join(folder, 'ugly.vox'), link)
@@ -141,7 +141,7 @@ t.test('a link stays a link: what it leads to is formatted', async t => {
   t.equal(readFileSync(join(folder, 'ugly.vox'), 'utf8'), GOOD)
 })
 
-t.test('operations take a text or a file of the project, and write nothing', async t => {
+t.test('operations accept a text or a file of the project, and write nothing', async t => {
   const kernel = await compilerPlugin()
   t.teardown(() => kernel.close())
   const call = (id: string, input: object) => kernel.callById(`compiler.${id}`, input)
@@ -161,7 +161,7 @@ t.test('operations take a text or a file of the project, and write nothing', asy
   await t.rejects(call('check', { path: 'nowhere.vox' }), { code: 'CMP_FILE_UNREADABLE' })
 })
 
-t.test('settings decide what is allowed and where it is written down', async t => {
+t.test('settings allow component functions and set the log file', async t => {
   const log = join(t.testdir(), 'compiler.log')
   const legacy = '@component fn A() to Element { use_state(1) }'
   const settings = { allow_legacy_component_fn: true, suppress_legacy_hook_lints: true, log_file: log }
@@ -192,7 +192,7 @@ t.test('the HIR of a valid program is written on request', async t => {
   t.notOk('hir' in bad)
 })
 
-t.test('an unwritable log file is reported and stops nothing', async t => {
+t.test('an unwritable log file is reported, and the command succeeds', async t => {
   const folder = t.testdir({ file: '' })
   writeFileSync(join(folder, 'file'), '')
   const kernel = await compilerPlugin({ log_file: join(folder, 'file', 'inside') })
@@ -200,7 +200,7 @@ t.test('an unwritable log file is reported and stops nothing', async t => {
   t.match(await kernel.callById('compiler.check', { source: GOOD }), { ok: true })
 })
 
-t.test('a file that is saved while it is being formatted is formatted as it is then', async t => {
+t.test('a file that is saved while it is being formatted is formatted in its new state', async t => {
   const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
   let saves = 2
   const format = runFormat({
@@ -215,7 +215,7 @@ t.test('a file that is saved while it is being formatted is formatted as it is t
   t.equal(readFileSync(path, 'utf8'), `// 0\n${GOOD}`)
 })
 
-t.test('a file that is saved again and again is left as it is', async t => {
+t.test('a file that is saved again and again is not changed', async t => {
   const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
   for (const retries of [0, 3]) {
     let saves = 0

@@ -21,7 +21,7 @@ t.test('both spellings of a remote function are one declaration', async t => {
   }
 })
 
-t.test('tools and resources carry their texts in both ways', async t => {
+t.test('the strings of tools and resources can follow the decorator or be in parentheses', async t => {
   t.match(fn('@mcp.tool "d" fn f() { 1 }'), { role: 'mcp.tool', roleDecorator: { strings: [{ value: 'd' }] } })
   t.match(fn('@tool("d") fn f() { 1 }'), { role: 'mcp.tool', roleDecorator: { args: [{ value: { value: 'd' } }] } })
   t.match(fn('@resource "u" "d" fn f() { 1 }'), {
@@ -30,7 +30,7 @@ t.test('tools and resources carry their texts in both ways', async t => {
   })
 })
 
-t.test('decorators may be in any order, on one line or several, before pub or behind it', async t => {
+t.test('decorators may be in any order, on one line or several, before or after pub', async t => {
   const names = ['deprecated', 'pure', 'require']
   const source = '@deprecated @pure\n@require(x > 0)\npub async fn f[T](x: int = 1, _) uses net, fs to T { x }'
   const found = fn(source)
@@ -52,7 +52,7 @@ t.test('a function that a model answers needs no body', async t => {
   t.throws(() => fn('fn f(x: str) to str'), { message: /expected `{` before a block/ })
 })
 
-t.test('types are alternatives, records and other names', async t => {
+t.test('types are alternatives, records and aliases', async t => {
   t.match(one('type A[T] =\n | B(x: int, T)\n | C { y: str }\n | D'), {
     definition: {
       form: 'variants',
@@ -70,7 +70,7 @@ t.test('types are alternatives, records and other names', async t => {
   t.match(one('type A = Map[str, fn(int) to (A, B)?]'), { definition: { form: 'alias' } })
 })
 
-t.test('types of every sort are read', async t => {
+t.test('types of every kind are parsed', async t => {
   const { params } = fn(
     'fn f(a: _, b: dec, c: (), d: (A, B), e: [T], g: Tensor[2], h: List<int>, i: T?, j: fn() to ()) { 1 }'
   )
@@ -84,7 +84,7 @@ t.test('types of every sort are read', async t => {
   t.match(params[4], { type: { path: [{ text: 'List' }], args: [{ path: [{ text: 'T' }] }] } })
 })
 
-t.test('tables take any word as a column, and indexes name columns', async t => {
+t.test('any word can be a column, and indexes name columns', async t => {
   t.match(one('@table type T { type: str state: int\n env: bool, in: int }'), {
     fields: ['type', 'state', 'env', 'in'].map(text => ({ name: { text } }))
   })
@@ -96,7 +96,7 @@ t.test('tables take any word as a column, and indexes name columns', async t => 
   t.match(one('@vector_index T.i on (a) with { dimensions: 3 }'), { variant: 'vector', options: { kind: 'Object' } })
 })
 
-t.test('routes, actors, workflows and activities are read', async t => {
+t.test('routes, actors, workflows and activities are parsed', async t => {
   t.match(one('http delete "/a/:b"(b: int) to Result[Unit] { 1 }'), { method: 'delete', path: { value: '/a/:b' } })
   t.match(one('actor A(x: int) { state n: int = 0, m: str\n let mut k = 1\n on go(by: int) to int { n } }'), {
     members: [{ form: 'state' }, { form: 'plain' }, { form: 'let', isMutable: true }, { event: { text: 'go' } }]
@@ -105,7 +105,7 @@ t.test('routes, actors, workflows and activities are read', async t => {
   t.match(one('activity a() to Result[int] with { retries: 2 } { Ok(1) }'), { options: { kind: 'Object' }, body: {} })
 })
 
-t.test('agents and environments are read', async t => {
+t.test('agents and environments are parsed', async t => {
   t.match(
     one(
       'agent A { version "1"\n name: str = "x"\n instructions: "do"\n tools: [a]\n on go() { 1 }\n migrate from "0" { 1 } }'
@@ -141,7 +141,7 @@ t.test('components have members, styles and a view', async t => {
   })
 })
 
-t.test('islands, generated components, routes of the browser and the rest of interfaces are read', async t => {
+t.test('islands, v0 components, client routes and other interface declarations are parsed', async t => {
   const source = `@island I { a: int b?: str }
   @island fn Legacy() to Element { <a/> }
   @v0 "id" V { a: int }
@@ -190,7 +190,7 @@ t.test('a script holds top-level statements next to declarations', async t => {
   t.throws(() => declarations('print(1)'), { message: /`print` cannot begin a declaration/ })
 })
 
-t.test('separators may be left out where nothing else could follow', async t => {
+t.test('separators may be omitted where they are unambiguous', async t => {
   t.match(one('fn f() { match x { A => 1 B(y) => y } }'), {
     body: { statements: [{ expression: { arms: [{}, { patterns: [{ name: { text: 'B' } }] }] } }] }
   })

@@ -46,7 +46,7 @@ t.test('colours are written only on request', async t => {
   t.match(renderDiagnostic(found, file, true), '\u001b[1;33mwarning[lint.table_id_column]\u001b[0m')
 })
 
-t.test('characters that a terminal would obey are not shown', async t => {
+t.test('control characters are not printed', async t => {
   const hostile = new SourceFile('a.vox', 'x \u001b[31m')
   t.match(renderDiagnostic(diagnostic('E0001', 'no', { start: 0, end: 7 }), hostile, false), '1 | x \ufffd[31m')
 })
@@ -62,7 +62,7 @@ t.test('columns count characters, bytes count UTF-8', async t => {
   }
 })
 
-t.test('as JSON a diagnostic has every field, with lines and columns from 1', async t => {
+t.test('a diagnostic as JSON has every field, with lines and columns from 1', async t => {
   const span = { start: 11, end: 14 }
   const found = diagnostic('W093', 'so', span, { fixes: [{ label: 'l', span, replacement: 'r' }] })
   const place = { start_line: 2, start_col: 2, end_line: 2, end_col: 5 }
@@ -83,7 +83,7 @@ t.test('as JSON a diagnostic has every field, with lines and columns from 1', as
   t.equal(diagnosticLine(found, file), 'warning[W093]: so at dir/a.vox:2:2')
 })
 
-t.test('diagnostics are reported in the order of the source, errors first', async t => {
+t.test('diagnostics are in source order, errors first', async t => {
   const at = (start: number) => ({ start, end: start + 1 })
   const order = sortDiagnostics([
     diagnostic('E0001', 'c', at(5)),

@@ -7,7 +7,7 @@ import { compilerErrors } from '../src/errors.ts'
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const rows = [...readme.matchAll(/^\| `([^`]+)` \| (error|warning|\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)
 
-t.test('the README has every diagnostic as the table has it, in its order', t => {
+t.test('the README lists every diagnostic of the table, in the same order', t => {
   t.same(
     rows.filter(([, severity]) => severity === 'error' || severity === 'warning'),
     Object.entries(diagnosticCodes).map(([code, { severity, meaning }]) => [code, severity, meaning])
@@ -15,8 +15,8 @@ t.test('the README has every diagnostic as the table has it, in its order', t =>
   t.end()
 })
 
-t.test('the README has every reserved code, and no diagnostic has one', t => {
-  const [, table = ''] = readme.split('| Reserved | Why it is not told |\n|---|---|\n')
+t.test('the README lists every reserved code, and no diagnostic uses one', t => {
+  const [, table = ''] = readme.split('| Reserved | Reason |\n|---|---|\n')
   const reserved = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, ...row]) => row)
   t.same(reserved, Object.entries(reservedCodes))
   const codes = Object.keys(diagnosticCodes)
@@ -30,7 +30,7 @@ t.test('the README has every reserved code, and no diagnostic has one', t => {
   t.end()
 })
 
-t.test('the README has every error of the operations', t => {
+t.test('the README lists every error of the operations', t => {
   t.same(
     rows.filter(([code]) => code?.startsWith('CMP_')),
     Object.entries<{ status?: number; message: string }>(compilerErrors.specs).map(([code, { status, message }]) => [

@@ -9,14 +9,14 @@ const names = readdirSync(folder).filter(name => name.endsWith('.vox'))
 const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
 
 for (const name of names) {
-  t.test(`${name} is right and formatted`, async t => {
+  t.test(`${name} is valid and formatted`, async t => {
     const file = new SourceFile(name, readFileSync(join(folder, name), 'utf8'))
     t.same(checkFile(file, options).diagnostics, [])
     t.equal(formatFile(file).text, file.text)
   })
 }
 
-t.test('every example is in the list of its folder', async t => {
+t.test('the list of a folder includes every example', async t => {
   const list = readFileSync(join(folder, 'README.md'), 'utf8')
   for (const name of names) t.match(list, `[${name}](${name})`)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { brief } from './brief.ts'
 
-t.test('operators bind as the table of levels says, and group from the left', async t => {
+t.test('operators follow the precedence table, and are left-associative', async t => {
   t.equal(brief('a + b * c - d'), '(- (+ a (* b c)) d)')
   t.equal(brief('a or b and c is d < e + f'), '(or a (and b (is c (< d (+ e f)))))')
   t.equal(brief('a |> f(b) |> g or h'), '(|> (|> a (call f b)) (or g h))')
@@ -14,7 +14,7 @@ t.test('not and minus take one operand', async t => {
   t.equal(brief('-9223372036854775808'), '(- 9223372036854775808)')
 })
 
-t.test('signs of other languages are read as words', async t => {
+t.test('operators of other languages are read as words', async t => {
   t.equal(brief('a == b && c != d || e'), '(or (and (is a b) (isnt c d)) e)')
 })
 
@@ -23,7 +23,7 @@ t.test('calls, members, indexes and question marks are read from left to right',
   t.equal(brief('pair.0.1'), '(. (. pair 0) 1)')
 })
 
-t.test('a line break ends an expression, but before a dot and a pipe and behind an operator', async t => {
+t.test('a line break ends an expression, except before a dot or a pipe and after an operator', async t => {
   t.equal(brief('a\n(b)'), 'a ; b')
   t.equal(brief('a\n-b'), 'a ; (- b)')
   t.equal(brief('a +\n b'), '(+ a b)')
@@ -31,26 +31,26 @@ t.test('a line break ends an expression, but before a dot and a pipe and behind 
   t.equal(brief('(a\n + b)'), '(+ a b)')
 })
 
-t.test('braces are an object when they are empty or hold a key, else a block', async t => {
+t.test('braces are an object if they are empty or contain a key, else a block', async t => {
   t.equal(brief('{}'), 'Object')
   t.equal(brief('{ a: 1\n b: 2 }'), 'Object')
   t.equal(brief('{ "a b": 1, or: 2, c }'), 'Object')
   t.equal(brief('{ a }'), '{a}')
 })
 
-t.test('a name before braces is a struct, but not where a body follows', async t => {
+t.test('a name before braces is a struct, except before a body', async t => {
   t.equal(brief('Point { x: 1 }'), 'Struct')
   t.equal(brief('if Ready { x }'), 'If')
   t.equal(brief('match Point { x => 1 }'), 'Match')
 })
 
-t.test('functions without names are written in three ways', async t => {
+t.test('anonymous functions have three forms', async t => {
   t.equal(brief('fn(a, b) to int { a }'), '(fn a b -> {a})')
   t.equal(brief('a => a + 1'), '(fn a -> (+ a 1))')
   t.equal(brief('(a, b: int = 1) => { a }'), '(fn a b -> {a})')
 })
 
-t.test('an arrow behind a guard is that of the arm', async t => {
+t.test('an arrow after a guard belongs to the arm', async t => {
   t.equal(brief('match x { a if ok => 1, b if (c) => 2 }'), 'Match')
 })
 
@@ -61,7 +61,7 @@ t.test('parentheses are a unit, a group or a tuple', async t => {
   t.equal(brief('(a, b)'), 'Tuple')
 })
 
-t.test('words with a meaning elsewhere are names', async t => {
+t.test('contextual keywords can be names', async t => {
   t.equal(brief('type.state + env.in.match'), '(+ (. type state) (. (. env in) match))')
   t.equal(brief('f(type=1, in=2)'), '(call f 1 2)')
 })
@@ -76,7 +76,7 @@ t.test('a body may be one assignment', async t => {
   t.equal(brief('for x in xs sum += x'), 'For')
 })
 
-t.test('a call is an element when it is named so and its arguments are', async t => {
+t.test('a call with an element name and named arguments is an element', async t => {
   t.equal(brief('column(gap=1) { text("a")\n Card() }'), '<column gap>(call text "a"),(call Card)')
   t.equal(brief('Card() { x }'), '<Card>x')
   t.equal(brief('input(attr_type="text")'), '<input type>')
@@ -84,7 +84,7 @@ t.test('a call is an element when it is named so and its arguments are', async t
   t.equal(brief('plain(gap=1)'), '(call plain 1)')
 })
 
-t.test('markup holds elements, strings and braces', async t => {
+t.test('markup contains elements, strings and braces', async t => {
   t.equal(
     brief('<a on:click={x = 1} data-x=3 y>"t" {n + 1} <b/> <></> {for i in l { <c/> }}</a>'),
     '<a on:click data-x y>"t",(+ n 1),<b>,<></>,For'

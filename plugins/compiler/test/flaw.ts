@@ -9,27 +9,27 @@ import { parse } from '../src/syntax/parse.ts'
 import { sameSyntax } from '../src/syntax/same-syntax.ts'
 import { walk } from '../src/syntax/walk.ts'
 
-/** A flaw in how the compiler treats `source`; null for none. Errors of any part propagate. */
+/** A flaw in the compiler's handling of `source`; null for none. Thrown errors propagate. */
 export function flaw(source: string, script: boolean): string | null {
   const parsed = parse(source, { script })
-  // Editors check what could be read of a text with errors, too.
+  // Editors also check the parsed part of a text with errors.
   const checked = check(parsed.module, { suppressHookLints: false })
   const astray = misplaced([...parsed.diagnostics, ...checked], source)
-  if (astray !== undefined) return `the place of "${astray.message}" lies outside`
+  if (astray !== undefined) return `the span of "${astray.message}" is outside the file`
   let crooked: string | null = null
   walk(parsed.module, node => {
     if (node.start > node.end || node.end > source.length) crooked = node.kind
     return true
   })
-  if (crooked !== null) return `the place of a ${crooked} lies outside`
+  if (crooked !== null) return `the span of a ${crooked} is outside the file`
   const astrayWord = wordAstray(indexSymbols(parsed.module, expressionTypes(parsed.module)), source)
   if (astrayWord !== null) return astrayWord
   if (hasErrors(parsed.diagnostics)) return null
   const text = format(parsed)
   const again = parse(text, { script })
-  if (!sameSyntax(parsed.module.items, again.module.items)) return `formatted it means something else:\n${text}`
-  if (parsed.tokens.comments.length !== again.tokens.comments.length) return `a comment is lost:\n${text}`
-  return format(again) === text ? null : `formatted again it is another text:\n${text}`
+  if (!sameSyntax(parsed.module.items, again.module.items)) return `formatting changes its meaning:\n${text}`
+  if (parsed.tokens.comments.length !== again.tokens.comments.length) return `formatting loses a comment:\n${text}`
+  return format(again) === text ? null : `formatting it twice gives another text:\n${text}`
 }
 
 /** A flaw in resolved words: each resolved word must be the name of its symbol. */
@@ -39,7 +39,7 @@ function wordAstray({ occurrences }: SymbolIndex, source: string): string | null
     const text = source.slice(start, next)
     if (start < end) return `the word "${text}" overlaps another one`
     if (form !== 'string' && text.replace(/^["']|["']$/g, '') !== symbol.name && !text.startsWith('attr_')) {
-      return `the word "${text}" is taken for "${symbol.name}"`
+      return `the word "${text}" is resolved to "${symbol.name}"`
     }
     end = next
   }

@@ -3,14 +3,14 @@ import { format } from '../src/format/format.ts'
 import { parse } from '../src/syntax/parse.ts'
 import { sameSyntax } from '../src/syntax/same-syntax.ts'
 
-/** The canonical form, which is canonical itself and means the same. */
+/** The canonical form. Asserts that it is stable and has the same meaning. */
 function formatted(source: string): string {
   const parsed = parse(source)
   const [error] = parsed.diagnostics.filter(({ severity }) => severity === 'error')
   if (error !== undefined) throw new Error(error.message)
   const text = format(parsed)
   const again = parse(text)
-  if (!sameSyntax(parsed.module.items, again.module.items)) throw new Error(`means something else:\n${text}`)
+  if (!sameSyntax(parsed.module.items, again.module.items)) throw new Error(`has another meaning:\n${text}`)
   if (parsed.tokens.comments.length !== again.tokens.comments.length) throw new Error(`loses comments:\n${text}`)
   if (format(again) !== text) throw new Error(`is not stable:\n${text}`)
   return text
@@ -18,7 +18,7 @@ function formatted(source: string): string {
 
 const lines = (...text: string[]): string => `${text.join('\n')}\n`
 
-t.test('older spellings are written in the canonical ones', async t => {
+t.test('old spellings become canonical', async t => {
   t.equal(
     formatted("@endpoint(kind: query) fn f(a: [int]) -> List<str> { if !a == 1 && b != 'x' { ret 1 } else { ret 2 } }"),
     lines('@query', 'fn f(a: List[int]) to List[str] { if not a is 1 and b isnt "x" { return 1 } else { return 2 } }')
@@ -26,7 +26,7 @@ t.test('older spellings are written in the canonical ones', async t => {
   t.equal(formatted('@tool "d"\nfn f() { spawn A }'), lines('@mcp.tool "d"', 'fn f() { spawn(A) }'))
 })
 
-t.test('blocks that were on several lines stay so, four blanks a level', async t => {
+t.test('blocks on several lines stay so, indented by four spaces a level', async t => {
   t.equal(
     formatted('fn f() {\nif a {\nb }\nelse if c { d } else {\ne\n}\nwhile x { y }\n}'),
     lines(
@@ -46,7 +46,7 @@ t.test('blocks that were on several lines stay so, four blanks a level', async t
   )
 })
 
-t.test('what does not fit into 100 characters is broken at the outermost place that helps', async t => {
+t.test('a text of more than 100 characters is broken at the outermost useful position', async t => {
   const names = ['first_argument', 'second_argument', 'third_argument', 'fourth_argument']
   const call = `fn f() { some_function_with_a_name(${names.join(', ')}, fifth_argument) }`
   t.equal(
@@ -62,7 +62,7 @@ t.test('what does not fit into 100 characters is broken at the outermost place t
   )
 })
 
-t.test('operands are broken behind operators, before pipes', async t => {
+t.test('operands are broken after operators, and before pipes', async t => {
   const a = 'a'.repeat(40)
   t.equal(formatted(`let x = ${a} + ${a} + ${a}`), lines(`let x = ${a} +`, `    ${a} +`, `    ${a}`))
   t.equal(formatted(`let x = ${a} |> ${a} |> ${a}`), lines(`let x = ${a}`, `    |> ${a}`, `    |> ${a}`))
@@ -75,7 +75,7 @@ t.test('long chains of calls are broken before their dots', async t => {
   )
 })
 
-t.test('comments stay before, behind and after what they stand at', async t => {
+t.test('comments keep their position before, in or after an item', async t => {
   const source = lines(
     '// about the file',
     '',
@@ -113,20 +113,20 @@ t.test('comments stay before, behind and after what they stand at', async t => {
   t.match(text, /\/\/ about the file\n\n\/\/ about f\nfn f\(/)
 })
 
-t.test('comments inside of an item go before it, none is lost', async t => {
+t.test('comments inside an item move before it', async t => {
   t.equal(formatted('let a = b + // why\n c'), lines('// why', 'let a = b + c'))
   t.equal(formatted('fn f() { } // end'), lines('fn f() {} // end'))
   t.equal(formatted('fn f() { // only\n}'), lines('fn f() {', '    // only', '}'))
 })
 
-t.test('single blank lines stay, more than one becomes one, declarations stand apart', async t => {
+t.test('a blank line is kept, several become one, and declarations are separated', async t => {
   t.equal(
     formatted('import a\nimport b\nfn f() {\n\n  x\n\n\n  y\n\n}\nfn g() { 1 }\n'),
     lines('import a', 'import b', '', 'fn f() {', '    x', '', '    y', '}', '', 'fn g() { 1 }')
   )
 })
 
-t.test('strings are in double quotes where that spares escapes', async t => {
+t.test('strings are in double quotes unless single quotes need fewer escapes', async t => {
   t.equal(formatted(`let a = 'it\\'s'\nlet b = '"'`), lines(`let a = "it's"`, `let b = '"'`))
 })
 
@@ -159,7 +159,7 @@ t.test('views are laid out as trees', async t => {
   )
 })
 
-t.test('every declaration has a form that means the same', async t => {
+t.test('formatting keeps the meaning of every declaration', async t => {
   const source = `import std.fs, a/b as { c as d }, rust:x(version: "1", git: "g") as y, react Z from "./z"
   @deprecated type A[T] = | B(x: int = 1, T) | C { y: str }
   pub type D { @pii x: int = 1, y: str? }
@@ -198,7 +198,7 @@ t.test('every declaration has a form that means the same', async t => {
   t.match(text, '    field a: str required max(1, 2)\n    on_submit: f')
 })
 
-t.test('every expression has a form that means the same', async t => {
+t.test('formatting keeps the meaning of every expression', async t => {
   const source = `fn f() {
   let mut (a, _): (int, int) = ((1), 2.5)
   a = -b; a.b += 1; a[0] -= 1; a.0 *= 1; c /= 2
@@ -220,7 +220,7 @@ t.test('every expression has a form that means the same', async t => {
   t.ok(formatted(source))
 })
 
-t.test('a program without anything stays empty', async t => {
+t.test('an empty program stays empty', async t => {
   t.equal(formatted(''), '')
   t.equal(formatted('\n\n// only a comment\n\n'), lines('// only a comment'))
 })
@@ -239,7 +239,7 @@ t.test('a body that would continue its head goes on a separate line', async t =>
   t.equal(formatted('fn f(a: any) {\nfor x in a; b\n}'), lines('fn f(a: any) {', '    for x in a b', '}'))
 })
 
-t.test('a comma stays that keeps a block from being the children of an element', async t => {
+t.test('a comma that separates a call from a block is kept', async t => {
   t.equal(
     formatted('fn f() {\ncolumn(gap=1) , // a\n{ x }\n}'),
     lines('fn f() {', '    column(gap=1), // a', '    { x }', '}')

@@ -45,7 +45,7 @@ t.test('a guard is refused at every place', t => {
   t.end()
 })
 
-t.test('the error of a guard says what happens without it, and what to do', t => {
+t.test('the error of a guard states the consequence and the remedy', t => {
   const [found] = checkFile(new SourceFile('a.vox', '@auth @query fn f() to int { 1 }'), options).diagnostics
   t.match(found, {
     code: 'auth.not_enforced',

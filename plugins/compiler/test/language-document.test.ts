@@ -8,7 +8,7 @@ const text = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'l
 const programs = [...text.matchAll(/^```vox\n([\s\S]*?)^```$/gm)].map(match => match[1] as string)
 const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
 
-t.test('every program in the language document is right and can be formatted', async t => {
+t.test('every program in the language document is valid and can be formatted', async t => {
   t.ok(programs.length >= 10)
   for (const [index, source] of programs.entries()) {
     const file = new SourceFile(`program-${index + 1}.vox`, source)

@@ -12,14 +12,14 @@ function messages(source: string): string[] {
   return lex(source).diagnostics.map(({ message }) => message)
 }
 
-t.test('the longest sign counts', async t => {
+t.test('the longest sign wins', async t => {
   t.same(texts('a|>b||c|d=>e->f==g<=h</>i/>j<>k!=l+=m'), [
     ...['a', '|>', 'b', '||', 'c', '|', 'd', '=>', 'e', '->', 'f', '==', 'g', '<=', 'h', '</', '>', 'i', '/>', 'j'],
     ...['<>', 'k', '!=', 'l', '+=', 'm']
   ])
 })
 
-t.test('numbers are ints, floats and decimals, and the number of a member is no float', async t => {
+t.test('numbers are ints, floats and decimals, and a tuple index is not a float', async t => {
   const { tokens } = lex('1 2.5 3dec 4.75dec pair.0.1 decade')
   const kinds = Array.from({ length: tokens.length }, (_, index) => tokens.kind(index))
   const { Int, Float, Decimal, Identifier, Dot, EndOfFile } = Kind
@@ -27,7 +27,7 @@ t.test('numbers are ints, floats and decimals, and the number of a member is no 
   t.same(messages('12ab'), ['a number ends before `ab`'])
 })
 
-t.test('line breaks of every sort and semicolons part statements', async t => {
+t.test('line breaks of every kind and semicolons separate statements', async t => {
   const { tokens } = lex('a\nb\r\nc\rd;e f')
   t.same(
     [0, 1, 2, 3, 4, 5].map(index => tokens.newlineBefore(index)),
@@ -47,14 +47,14 @@ t.test('comments are kept with the token that follows them', async t => {
   )
 })
 
-t.test('strings span lines, and their escapes are replaced when they are known', async t => {
+t.test('strings span lines, and known escapes are replaced', async t => {
   t.same(texts("\"a\nb\" 'c\\'d'"), ['"a\nb"', "'c\\'d'"])
   t.equal(stringValue('"\\n\\t\\r\\0\\\\\\"\\\'\\x"'), '\n\t\r\0\\"\'\\x')
 })
 
-t.test('an unterminated string is reported at its beginning, and the next line is read', async t => {
+t.test('an unterminated string is reported at its start, and lexing continues on the next line', async t => {
   const { tokens, diagnostics } = lex('let a = "open\nlet b = 1')
-  t.match(diagnostics, [{ code: 'E0001', message: 'this string never ends', span: { start: 8, end: 13 } }])
+  t.match(diagnostics, [{ code: 'E0001', message: 'this string is not closed', span: { start: 8, end: 13 } }])
   t.equal(tokens.kind(4), Kind.Let)
 })
 
@@ -64,7 +64,7 @@ t.test('invalid characters are reported in runs', async t => {
   t.same(messages('/* a */ b'), ['there are no block comments'])
 })
 
-t.test('brackets find their partners, and one that is missing leaves those around it together', async t => {
+t.test('brackets are matched, and a missing one does not break the pairs around it', async t => {
   const { tokens } = lex('{ ( [ ) }')
   t.same(
     [0, 1, 2, 3, 4].map(index => tokens.partner(index)),
@@ -72,7 +72,7 @@ t.test('brackets find their partners, and one that is missing leaves those aroun
   )
 })
 
-t.test('a mark for the byte order is passed over', async t => {
+t.test('a byte order mark is skipped', async t => {
   t.same(texts('\ufefffn'), ['fn'])
 })
 
@@ -82,7 +82,7 @@ t.test('each keyword is described by itself', async t => {
   }
 })
 
-t.test('time is linear where quotes and brackets never close', async t => {
+t.test('unclosed quotes and brackets take linear time', async t => {
   for (const source of ['"\n\\', "'\n\\", '(', '{(', '/*', '@']) {
     const { tokens } = lex(source.repeat(100_000))
     t.ok(tokens.length > 0)

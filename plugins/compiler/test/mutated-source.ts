@@ -46,7 +46,7 @@ export function tokenSoup(random: Random): string {
   return Array.from({ length }, () => piece(random)).join(separator)
 }
 
-/** `text` with a few places changed: cut, doubled, swapped, replaced. */
+/** `text` with a few random changes: cut, doubled, swapped, replaced. */
 export function mutated(text: string, random: Random): string {
   let result = text
   const changes = 1 + Math.floor(random() * 3)

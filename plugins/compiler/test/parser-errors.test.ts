@@ -17,7 +17,7 @@ function errors(source: string, options = {}): Found[] {
 
 const message = (source: string): string => errors(source)[0]?.message ?? 'no error'
 
-t.test('what cannot begin a declaration is named, with what can', async t => {
+t.test('a word that cannot begin a declaration is reported with the words that can', async t => {
   t.match(errors('garbage here'), [
     { code: 'E0001', at: 'garbage', message: /`garbage` cannot begin a declaration; expected `fn`/ }
   ])
@@ -34,7 +34,7 @@ t.test('a view and a field need their colons', async t => {
   t.equal(message('@island X { a int }'), 'expected `:` after the name of a field, found `int`')
 })
 
-t.test('behind pub stands a function or a type', async t => {
+t.test('pub precedes a function or a type', async t => {
   t.equal(message('pub let x = 1'), 'expected `fn` or `type` after `pub`, found `let`')
   t.equal(message('pub @form F { }'), 'expected `fn` or `type` after `pub`, found `F`')
 })
@@ -48,15 +48,15 @@ t.test('a brace that is not closed is reported at the end of the file, or before
   ])
 })
 
-t.test('a component is a function only where that is allowed', async t => {
+t.test('a component can be a function only if the setting allows it', async t => {
   const source = '@component fn A() to Element { <a/> }'
-  t.match(errors(source), [{ code: 'E0001', message: 'a component is no function' }])
+  t.match(errors(source), [{ code: 'E0001', message: 'a component is not a function' }])
   const { diagnostics, module } = parse(source, { allowComponentFunctions: true })
   t.match(diagnostics, [{ code: 'lint.legacy_component_fn', severity: 'warning' }])
   t.match(module.items, [{ kind: 'Function', role: 'component' }])
 })
 
-t.test('an arrow before a result is silent, in an arm it is an error that can be mended', async t => {
+t.test('an arrow before a result type is accepted, and in an arm it is an error with a fix', async t => {
   t.same(errors('fn a() -> int { 1 }'), [])
   const { diagnostics } = parse('fn a() { match x { A -> 1\n B -> 2 } }')
   t.match(diagnostics, [{ fixes: [{ replacement: '=>' }] }, { fixes: [{ replacement: '=>' }] }])
@@ -96,7 +96,7 @@ fn d() { x = }`
   )
 })
 
-t.test('tags have to match', async t => {
+t.test('tags must match', async t => {
   t.same(
     errors('fn a() { <div><p></div> }').map(({ message }) => message),
     ['`<p>` is not closed before `</div>`']
@@ -136,7 +136,7 @@ t.test('syntax that is too deep is one error, never an overflow', async t => {
   t.ok(MAX_NESTING < MAX_HEIGHT)
 })
 
-t.test('what was read of a broken text has spans that lie within it', async t => {
+t.test('the parsed part of an invalid text has spans inside the text', async t => {
   const source = 'fn a(x: ) { let y = \n foo(, ) }\ntype B { c: , d }\nactor'
   const { module } = parse(source)
   walk(module, node => {
@@ -149,7 +149,7 @@ t.test('names of types begin with a capital letter', async t => {
   t.match(parse('type point { x: int }').diagnostics, [{ fixes: [{ replacement: 'Point' }] }])
 })
 
-t.test('what is read is not left out: decorators and strings that mean nothing are errors', async t => {
+t.test('decorators and strings without a meaning are errors', async t => {
   for (const source of [
     '@table(1) type A { b: int }',
     '@table "x" type A { b: int }',

@@ -25,7 +25,7 @@ function projectionOf(body: string) {
   return projection
 }
 
-t.test('operations that only read rows are left out', t => {
+t.test('operations that only read rows are omitted', t => {
   t.same(projectionOf('db.Note.all()\n db.Note.insert({ text: "a" })\n db.Note.count()'), {
     schema_version: 1,
     db_planning_policies: []
@@ -33,7 +33,7 @@ t.test('operations that only read rows are left out', t => {
   t.end()
 })
 
-t.test('the others are there once, by table, operation and what they ask for', t => {
+t.test('each other operation is listed once, by table, operation and requirement', t => {
   const projection = projectionOf(
     'db.Note.filter({ text: "a" }).sync()\n db.Note.all().live("b")\n db.Note.all().live("a")\n' +
       '{ { db.Note.all().live("a").limit(3) } }\n db.Ad.where({ text: "x" }).using("fts")\n db.Note.all().sync()'
@@ -52,7 +52,7 @@ t.test('the others are there once, by table, operation and what they ask for', t
   t.end()
 })
 
-t.test('searches by meaning ask for a GPU, and scopes for a label', t => {
+t.test('vector searches require a GPU, and scopes require a label', t => {
   const projection = projectionOf(
     'db.Note.all().using("vector")\n db.Ad.all().using("hybrid").scope("team")\n db.Note.all().scope("a")'
   )
@@ -71,7 +71,7 @@ t.test('searches by meaning ask for a GPU, and scopes for a label', t => {
   t.end()
 })
 
-t.test('the machine is described by its own facts', t => {
+t.test('the host probe describes the machine', t => {
   const probe = hostProbe({ HOSTNAME: 'box' })
   t.ok(probe.cpu_cores >= 1)
   t.match(probe, { arch: /^[a-z0-9_]+$/, hostname: 'box' })
@@ -102,12 +102,12 @@ t.test('svc check prints it, or writes it to a file', async t => {
   t.match(await run({ files, emit_projection: true, out }), { code: 0, out: '' })
   t.equal(readFileSync(out, 'utf8'), printed.out)
   t.match(await run({ files: [join(folder, 'bad.vox')], emit_projection: true }), { code: 1, out: '' })
-  t.match(await run({ files, emit_projection: true, emit_ir: true }), { code: 2, err: /one document each/ })
+  t.match(await run({ files, emit_projection: true, emit_ir: true }), { code: 2, err: /each write a document/ })
   t.match(await run({ files, out }), { code: 2, err: /--emit-ir or --emit-projection/ })
   t.match(await run({ files: [folder], emit_projection: true }), { code: 2, err: /one file, found 2/ })
 })
 
-t.test('the operation describes the machine where that is switched on', async t => {
+t.test('the operation describes the machine if the setting is on', async t => {
   const source = `${TABLES}fn f() { db.Note.all().sync() }`
   for (const on of [false, true]) {
     const plugin = await compilerPlugin({ projection_include_host_probe: on })

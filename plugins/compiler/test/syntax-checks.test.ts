@@ -2,7 +2,7 @@ import t from 'tap'
 import { check } from '../src/check/check.ts'
 import { parse } from '../src/syntax/parse.ts'
 
-/** Diagnostics of a program under one code: the text of each place. */
+/** Texts at the spans of all diagnostics with one code. */
 function places(code: string, source: string, suppressHookLints = false): string[] {
   const { module, diagnostics } = parse(source, { allowComponentFunctions: true })
   const error = diagnostics.find(({ severity }) => severity === 'error')
@@ -142,6 +142,6 @@ for (const [code, expected, wrong, right] of cases) {
   })
 }
 
-t.test('hooks of React are not told of where that is not wanted', async t => {
+t.test('warnings about React hooks can be suppressed', async t => {
   t.same(places('lint.component_react_hook', '@component fn A() { use_state(1) }', true), [])
 })

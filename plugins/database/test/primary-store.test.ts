@@ -252,7 +252,7 @@ t.test("takes the user's database where the project's cannot be opened, and says
 })
 
 t.test(
-  'a place that takes no folders is said to be one',
+  'an error for an unwritable parent folder names the folder',
   {
     skip: existsSync('/proc/self') ? false : 'there is no /proc here'
   },

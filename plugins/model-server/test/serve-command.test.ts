@@ -13,7 +13,7 @@ const BIN = fileURLToPath(new URL('../bin/svc-model-server.mjs', import.meta.url
 
 const unbuilt = existsSync(fileURLToPath(new URL('../dist/plugin.cjs', import.meta.url)))
   ? {}
-  : { skip: 'nothing is built: npm run build' }
+  : { skip: 'the build is missing: npm run build' }
 
 function packageWith(t: Test, program: string): string {
   return t.testdir({ bin: { 'svc-model-server.mjs': program } })

@@ -76,7 +76,7 @@ t.test('an upload', async t => {
   t.teardown(() => world.close())
   const left = () => readdirSync(join(world.workspace, INGRESS))
 
-  t.test('gives its text, and leaves nothing behind', async t => {
+  t.test('gives its text, and leaves no files', async t => {
     const { status, body } = await world.upload(
       ['other', 'ignored'],
       ['language_hint', 'en'],

@@ -35,7 +35,7 @@ export interface ActorTurn {
   readonly fields: Map<string, Value>
   /** Value passed to `state_save`. */
   readonly saved: Map<string, Value>
-  /** Fields of the version that is migrated. */
+  /** Fields of the older version. */
   readonly before: RecordValue
 }
 
@@ -94,7 +94,7 @@ export class ActorRuntime {
     this.#machine.workflow?.refuse(`${actor}.${event}`)
     const key = `${actor}/${id}`
     if (this.#busy.has(key)) {
-      fail('RUN_ACTOR_BUSY', `${actor}.${event} was asked by a handler of the same ${actor}, which it would wait for`)
+      fail('RUN_ACTOR_BUSY', `${actor}.${event} was called by a handler of the same ${actor}, which would deadlock`)
     }
     const { actors } = this.#durable
     if (actors.inTransaction) this.#handleAll(address)
@@ -114,8 +114,8 @@ export class ActorRuntime {
   }
 
   /**
-   * Handles the oldest message of an instance if it is due. Returns true if there was one. A failed message is
-   * retried, five attempts in total, and blocks later ones meanwhile.
+   * Handles the oldest message of an instance if it is due. Returns true if there was one. A failed message gets five
+   * attempts, and blocks later ones meanwhile.
    */
   deliver(address: ActorAddress): boolean {
     const { actors } = this.#durable
@@ -133,7 +133,7 @@ export class ActorRuntime {
       const now = this.#durable.now()
       const again = nextAttempt(first.attempts + 1, now)
       actors.failed(first.id, `${thrown.code}: ${thrown.message}`, again, now)
-      const end = again === null ? 'and is given up' : `and is tried again in ${again - now} ms`
+      const end = again === null ? 'and is dropped' : `and is retried in ${again - now} ms`
       this.#machine.host.log('warn', `${address.actor}.${first.event} failed, ${end}: ${thrown.message}`)
       if (thrown.code === 'RUN_STEP_LIMIT' || thrown.code === 'RUN_TIME_LIMIT') throw thrown
       return true
@@ -170,7 +170,7 @@ export class ActorRuntime {
     return text === null ? NONE : some(losslessValue(text, this.handle))
   }
 
-  /** `state_save`: in the transaction of the running handler, or at once. */
+  /** `state_save`: in the transaction of the running handler, or immediately. */
   save(key: string, value: Value): null {
     const { turn } = this
     if (turn !== null) turn.saved.set(key, value)
@@ -282,7 +282,7 @@ export class ActorRuntime {
     const send = (given: Value[]): Value => {
       const [event, ...rest] = given
       if (typeof event === 'string') return this.send(address, event, rest)
-      return fail('RUN_TYPE', `send takes the name of a handler of ${actor} and its arguments`)
+      return fail('RUN_TYPE', `send needs the name of a handler of ${actor}, and its arguments`)
     }
     const params = new Map(handlers.map(([event, handler]) => [event, handler.params]))
     return new ActorHandle(address, { send, ...Object.fromEntries(asked) }, params)

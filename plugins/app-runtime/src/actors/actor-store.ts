@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 5
 
 const FIRST_DELAY = 100
 
-/** Time of the next attempt after this many failures; null gives up. */
+/** Time of the next attempt after this many failures; null after the last attempt. */
 export function nextAttempt(attempts: number, now: number): number | null {
   return attempts >= MAX_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
 }
@@ -39,7 +39,7 @@ export interface ActorStore {
   /** The oldest message of an instance; null if it is not due or does not exist. */
   next(actor: string, id: string, now: number): Message | null
   remove(message: number): void
-  /** `again` is the time of the next attempt; null gives up, and the next message follows. */
+  /** `again` is the time of the next attempt; null abandons the message, and the next one follows. */
   failed(message: number, error: string, again: number | null, now: number): void
   /** Instances whose oldest message is due. */
   waiting(now: number): readonly StoredAddress[]

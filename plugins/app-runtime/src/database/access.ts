@@ -17,7 +17,7 @@ import { rawSqlUseOf } from './raw-sql-use.ts'
 
 /** Database access of a thread; survives a structured clone. */
 export interface DatabaseAccess {
-  /** null if the main thread is asked, through `storeAnswers` on the bridge. */
+  /** null if the main thread answers requests, through `storeAnswers` on the bridge. */
   readonly thread: ThreadAccess | null
   /** Path or URL. */
   readonly location: string

@@ -48,7 +48,7 @@ export class BridgeConnection implements ThreadConnection {
 
   execute(sql: string, parameters?: SqlParameters): SqlResult {
     if (this.#open === 'read') {
-      throw databaseErrors.create('DBS_READ_ONLY', `${this.#location}: the transaction that is open only reads`, {
+      throw databaseErrors.create('DBS_READ_ONLY', `${this.#location}: the open transaction is read-only`, {
         data: { sql }
       })
     }
@@ -57,7 +57,7 @@ export class BridgeConnection implements ThreadConnection {
 
   begin(kind: 'read' | 'write'): void {
     if (this.#open !== null) {
-      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: this thread already has an open transaction`)
     }
     this.#ask({ op: 'begin' })
     this.#open = kind
@@ -79,7 +79,7 @@ export class BridgeConnection implements ThreadConnection {
 
   sync(): void {
     if (this.#open !== null) {
-      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open`)
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: this thread has an open transaction`)
     }
     this.#ask({ op: 'sync' })
   }

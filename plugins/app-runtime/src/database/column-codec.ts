@@ -111,7 +111,7 @@ function vectorCodec(size: number, declared: string): ColumnCodec {
       const view = new DataView(bytes.buffer)
       for (const [index, each] of value.entries()) {
         const number = each instanceof Float ? each.value : isInt(each) ? Number(each) : wrong('a number', each)
-        if (!Number.isFinite(Math.fround(number))) mismatch('a number of 32 bits', String(number))
+        if (!Number.isFinite(Math.fround(number))) mismatch('a 32-bit number', String(number))
         view.setFloat32(4 * index, number, true)
       }
       return bytes

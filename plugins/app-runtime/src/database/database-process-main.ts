@@ -65,7 +65,7 @@ function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   if (bytes <= mostBytes) return result
   // The thread treats its transaction as rolled back, as when this process runs out of memory.
   if (connection?.inTransaction) connection.rollback()
-  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes, and may take ${mostBytes}`)
+  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes; the limit is ${mostBytes}`)
 }
 
 function sizeOf(value: SqlValue): number {

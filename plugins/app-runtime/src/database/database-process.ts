@@ -82,7 +82,7 @@ class DatabaseProcess {
       const isFull = by === 'SIGABRT'
       this.#end(
         isFull
-          ? runErrors.create('RUN_MEMORY_LIMIT', 'the rows of a statement take more memory than the program may')
+          ? runErrors.create('RUN_MEMORY_LIMIT', 'the rows of a statement exceed the memory limit of the program')
           : databaseErrors.create('DBS_LOST', 'the process of the statement ended')
       )
     })
@@ -110,7 +110,7 @@ class DatabaseProcess {
   /** Its uncommitted changes are rolled back. */
   kill(): void {
     this.#process.kill('SIGKILL')
-    this.#end(databaseErrors.create('DBS_LOST', 'the process of the statement was ended'))
+    this.#end(databaseErrors.create('DBS_LOST', 'the process of the statement was stopped'))
   }
 
   #end(why: Error): void {

@@ -123,7 +123,7 @@ export class LazyConnection implements ThreadConnection {
   }
 
   begin(kind: Kind): void {
-    if (this.#kind !== null) throw databaseErrors.create('DBS_NESTED', 'a transaction of this thread is open already')
+    if (this.#kind !== null) throw databaseErrors.create('DBS_NESTED', 'this thread already has an open transaction')
     this.#isOutOfProcess = this.#outOfProcess?.isInActors ?? false
     this.#connection.begin(kind)
     this.#kind = kind

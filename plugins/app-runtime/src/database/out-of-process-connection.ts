@@ -78,7 +78,7 @@ export class OutOfProcessConnection implements ThreadConnection {
 
   begin(kind: 'read' | 'write'): void {
     if (this.#open !== null) {
-      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: this thread already has an open transaction`)
     }
     this.setUp()
     this.#ask({ op: 'begin', kind }, this.time.left())
@@ -125,7 +125,7 @@ export class OutOfProcessConnection implements ThreadConnection {
       this.#isLost ||= this.#open !== null && hasEnded
       this.#isBare ||= hasEnded
       if (!isLate) throw error
-      const message = `a statement took all that was left of ${this.time.limit()}, and was stopped`
+      const message = `a statement exceeded the remaining time of ${this.time.limit()}, and was stopped`
       throw runErrors.create('RUN_TIME_LIMIT', message)
     }
   }
@@ -135,7 +135,7 @@ export class OutOfProcessConnection implements ThreadConnection {
     if (!this.#isLost) return
     throw databaseErrors.create(
       'DBS_TRANSACTION_ENDED',
-      `${this.#location}: an earlier failure has undone the transaction`
+      `${this.#location}: an earlier failure rolled back the transaction`
     )
   }
 }

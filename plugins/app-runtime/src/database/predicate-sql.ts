@@ -138,7 +138,7 @@ function listText(column: TableColumn, value: Value, encode: Encode): string {
     value.map((item, index) => {
       try {
         const each = encode(column, item)
-        return each instanceof Uint8Array ? mismatch('values that are no vectors', 'vectors') : each
+        return each instanceof Uint8Array ? mismatch('values that are not vectors', 'vectors') : each
       } catch (thrown) {
         throw inPart(thrown, index)
       }

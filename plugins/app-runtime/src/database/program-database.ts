@@ -137,7 +137,7 @@ export class ProgramDatabase {
     const missing = needs.find(need => !this.#capabilities[need])
     if (missing === undefined) return
     const what = missing === 'fts' ? 'full-text search' : 'vectors'
-    fail('RUN_UNSUPPORTED', `${table}: the database has no ${what}; a local file has`)
+    fail('RUN_UNSUPPORTED', `${table}: the database has no ${what}; use a local file`)
   }
 
   close(): void {

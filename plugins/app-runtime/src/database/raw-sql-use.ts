@@ -14,7 +14,7 @@ const NONE: RawSqlUse = { isUsed: false, reaches: () => false, isInActors: false
 
 interface Declaration {
   readonly name: string
-  /** Every string in it, and so every name that it mentions. */
+  /** Every string in it, including every name that it mentions. */
   readonly texts: ReadonlySet<string>
 }
 

@@ -12,7 +12,7 @@ import type { ProgramDatabase } from './program-database.ts'
  * returns ints, floats with a fraction, texts, None for NULL, and bytes as a list of ints.
  */
 export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Value): Value {
-  if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query takes SQL as a str, found ${typeName(sql)}`)
+  if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query needs SQL as a str, found ${typeName(sql)}`)
   const { columns, rows } = database.raw(sql, rawParameters(parameters))
   return rows.map((row): RecordValue => {
     return new Map(columns.map((column, index) => [column, rawValue(row[index] as SqlValue)]))
@@ -22,7 +22,7 @@ export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Valu
 /** Positional parameters, in their natural types. */
 export function rawParameters(parameters: Value): SqlParameter[] {
   if (parameters === null) return []
-  if (!isList(parameters)) return fail('RUN_TYPE', `parameters of SQL are a List, found ${typeName(parameters)}`)
+  if (!isList(parameters)) return fail('RUN_TYPE', `SQL parameters must be a List, found ${typeName(parameters)}`)
   return parameters.map(rawParameter)
 }
 

@@ -58,7 +58,7 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
   }
 }
 
-/** A transaction that is ended from outside. Resolves when it has started. */
+/** A transaction that its caller ends. Resolves when it has started. */
 function begun(store: DatabaseStore): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     let settle: { commit(): void; rollback(): void }

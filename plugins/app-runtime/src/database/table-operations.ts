@@ -96,7 +96,7 @@ function bound(binders: readonly Binder[], values: readonly Value[]): SqlParamet
 
 function limitOf(value: Value): number | bigint {
   if (typeof value !== 'number' && typeof value !== 'bigint') return mismatch('an int as limit', typeName(value))
-  return value < 0 ? fail('RUN_ARGUMENTS', `a limit is 0 or more, not ${value}`) : value
+  return value < 0 ? fail('RUN_ARGUMENTS', `a limit must be 0 or more, found ${value}`) : value
 }
 
 /** Program SQL after the table name. */

@@ -16,7 +16,7 @@ export class Decimal {
     this.scale = scale
   }
 
-  /** Parses `-12.50`; undefined if the text is no decimal. */
+  /** Parses `-12.50`; undefined if the text is not a decimal. */
   static parse(text: string): Decimal | undefined {
     const match = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)
     if (match === null) return undefined
@@ -36,13 +36,13 @@ export class Decimal {
 
   times(other: Decimal): Decimal {
     const scale = this.scale + other.scale
-    if (scale > MAX_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} digits behind the point`)
+    if (scale > MAX_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} decimal places`)
     return new Decimal(this.digits * other.digits, scale)
   }
 
   /** Rounded half to even after 28 digits, without trailing zeros beyond the scale of the operands. */
   dividedBy(other: Decimal, at: number): Decimal {
-    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} was divided by zero`, at)
+    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} divided by zero`, at)
     const least = Math.max(0, this.scale - other.scale)
     const scale = Math.max(QUOTIENT_SCALE, least)
     const dividend = this.digits * 10n ** BigInt(scale + other.scale - this.scale)
@@ -56,7 +56,7 @@ export class Decimal {
   }
 
   remainder(other: Decimal, at: number): Decimal {
-    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} was divided by zero`, at)
+    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} divided by zero`, at)
     const scale = Math.max(this.scale, other.scale)
     return new Decimal(this.#at(scale) % other.#at(scale), scale)
   }

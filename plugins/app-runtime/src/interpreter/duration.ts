@@ -10,7 +10,7 @@ export function durationOf(value: Value): number {
   const match = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null
   const unit = UNITS[match?.[2] ?? '']
   if (match === null || unit === undefined) {
-    return fail('RUN_TYPE', `a duration is an int of milliseconds or a text such as "2s", found ${display(value)}`)
+    return fail('RUN_TYPE', `a duration must be an int of milliseconds or a text such as "2s", found ${display(value)}`)
   }
   return Number(match[1]) * unit
 }

@@ -157,13 +157,13 @@ export class Interpreter {
 
 const HINTS: Readonly<Record<string, string>> = {
   RUN_CAPABILITY_DENIED: 'name it in a line "// vox:caps" of the file, and in the setting capabilities',
-  RUN_MEMORY_LIMIT: 'raise the setting heap_mb, or hold less at a time',
+  RUN_MEMORY_LIMIT: 'raise the setting heap_mb, or keep fewer values at a time',
   RUN_NO_MAIN: 'write a function main, or run the file with --script',
   RUN_STACK_LIMIT: 'raise the setting call_depth, or write a loop',
-  RUN_STEP_LIMIT: 'raise the setting steps or test_steps, or look for a loop without an end',
+  RUN_STEP_LIMIT: 'raise the setting steps or test_steps, or look for an infinite loop',
   RUN_TIME_LIMIT: 'raise the setting time_limit_ms',
-  RUN_UNSUPPORTED: 'see the README of app-runtime for what programs have',
-  RUN_WORKFLOW_CHANGED: 'give the old text back, or tell old and new runs apart with workflow.version',
-  RUN_WORKFLOW_PENDING: 'svc workflow inspect shows how far it is',
-  RUN_WORKFLOW_UNREPEATABLE: 'what an activity or side_effect gives is kept, and the same each time'
+  RUN_UNSUPPORTED: 'see the README of app-runtime for the supported features',
+  RUN_WORKFLOW_CHANGED: 'restore the old code, or separate old and new runs with workflow.version',
+  RUN_WORKFLOW_PENDING: 'svc workflow inspect shows its progress',
+  RUN_WORKFLOW_UNREPEATABLE: 'move the call into an activity or a side_effect, whose result is recorded'
 }

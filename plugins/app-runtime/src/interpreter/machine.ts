@@ -108,7 +108,7 @@ export class Machine {
   /** Called when the step budget is used up; returns the next one, or ends the program. */
   refuel(at = -1): void {
     const needed = -this.fuel
-    if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program took more than ${this.#limits.steps} steps`, at)
+    if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program exceeded ${this.#limits.steps} steps`, at)
     if (performance.now() > this.#deadline) {
       fail('RUN_TIME_LIMIT', `the program ran longer than ${this.timeLimit}`, at)
     }
@@ -136,6 +136,6 @@ export class Machine {
     if (this.#allocated * SHARE < limit) return
     this.#allocated = 0
     const used = getHeapStatistics().used_heap_size
-    if (used > limit) fail('RUN_MEMORY_LIMIT', `the program holds ${used} bytes, and may have ${limit}`, at)
+    if (used > limit) fail('RUN_MEMORY_LIMIT', `the program uses ${used} bytes; the limit is ${limit}`, at)
   }
 }

@@ -45,10 +45,10 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   assert: native(1, 2, ([condition = null, message]) => {
     if (condition === true) return null
-    if (condition !== false) return fail('RUN_TYPE', `assert takes true or false, found ${typeName(condition)}`)
-    return fail('RUN_ASSERTION', message === undefined ? 'the assertion does not hold' : display(message))
+    if (condition !== false) return fail('RUN_TYPE', `assert needs a bool, found ${typeName(condition)}`)
+    return fail('RUN_ASSERTION', message === undefined ? 'the assertion failed' : display(message))
   }),
-  panic: native(0, 1, ([message = '']) => fail('RUN_PANIC', display(message) || 'the program gave up')),
+  panic: native(0, 1, ([message = '']) => fail('RUN_PANIC', display(message) || 'the program panicked')),
   has_capability: native(1, 1, (args, { host }) => {
     const name = textArg(args, 0)
     return CAPABILITIES.some(each => each === name && host.capabilities.has(each))
@@ -94,7 +94,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   'std.random.float': unrepeatable(0, 0, (_, { host }) => new Float(host.random())),
   'std.random.int': unrepeatable(2, 2, (args, { host }) => {
     const [low, high] = [intArg(args, 0), intArg(args, 1)]
-    if (high <= low) fail('RUN_ARGUMENTS', `between ${low} and ${high} there is no int`)
+    if (high <= low) fail('RUN_ARGUMENTS', `there is no int between ${low} and ${high}`)
     return low + Math.floor(host.random() * (high - low))
   }),
   'std.random.choice': unrepeatable(1, 1, (args, { host }) => {
@@ -171,7 +171,7 @@ function toInt(value: Value): Value {
   if (typeof value === 'boolean') return value ? 1 : 0
   if (value instanceof Decimal) return intOf(value.truncated(), -1)
   if (value instanceof Float) {
-    if (!Number.isFinite(value.value)) return fail('RUN_OVERFLOW', `${value.value} is no int`)
+    if (!Number.isFinite(value.value)) return fail('RUN_OVERFLOW', `${value.value} is not an int`)
     return intOf(BigInt(Math.trunc(value.value)), -1)
   }
   const text = typeof value === 'string' ? value.trim() : ''

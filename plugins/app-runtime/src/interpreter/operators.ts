@@ -9,7 +9,7 @@ const MOST = (1n << 63n) - 1n
 
 /** An int in canonical form. Throws `RUN_OVERFLOW` beyond 64 bits. */
 export function intOf(value: bigint, at: number): number | bigint {
-  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} has no room in an int of 64 bits`, at)
+  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} exceeds an int of 64 bits`, at)
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
 }
@@ -30,7 +30,7 @@ export function arithmetic(operator: Operator, a: Value, b: Value, at: number): 
   const left = floatOf(a)
   const right = floatOf(b)
   if (left === undefined || right === undefined) {
-    return fail('RUN_TYPE', `${operator} cannot take ${typeName(a)} and ${typeName(b)}`, at)
+    return fail('RUN_TYPE', `${operator} does not accept ${typeName(a)} and ${typeName(b)}`, at)
   }
   return new Float(ofFloats(operator, left, right))
 }
@@ -46,7 +46,7 @@ function ofInts(operator: Operator, a: number | bigint, b: number | bigint, at: 
     case '*':
       return intOf(left * right, at)
   }
-  if (right === 0n) return fail('RUN_DIVISION_BY_ZERO', `${left} was divided by zero`, at)
+  if (right === 0n) return fail('RUN_DIVISION_BY_ZERO', `${left} divided by zero`, at)
   return intOf(operator === '/' ? left / right : left % right, at)
 }
 
@@ -107,5 +107,5 @@ export function negate(value: Value, at: number): Value {
 
 export function truth(value: Value, at: number): boolean {
   if (typeof value === 'boolean') return value
-  return fail('RUN_TYPE', `a condition is true or false, found ${typeName(value)}`, at)
+  return fail('RUN_TYPE', `a condition must be a bool, found ${typeName(value)}`, at)
 }

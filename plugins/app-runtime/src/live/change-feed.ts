@@ -2,7 +2,7 @@ import type { DatabaseStore } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { type Change, ChangeLog } from './change-log.ts'
 
-/** Poll interval in milliseconds with listeners; announced changes are read at once. */
+/** Poll interval in milliseconds with listeners; announced changes are read immediately. */
 const LOOK_MS = 50
 /** The same for a remote database, where each poll is a request. */
 const REMOTE_LOOK_MS = 1_000
@@ -103,7 +103,7 @@ export class ChangeFeed {
     this.#catchingUp.delete(listener)
   }
 
-  /** Polls at once: a caller knows of changes. */
+  /** Polls immediately, because a caller knows of changes. */
   nudge(): void {
     this.#isNudged = true
     this.#wake?.()
@@ -187,7 +187,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The database was replaced, or has moved on too far: all clients must start again. */
+  /** The database was replaced, or clients are too far behind: all clients must start again. */
   #lose(newest: number): void {
     const lost = goneAfter(this.#position ?? 0, newest)
     this.#position = newest
@@ -226,7 +226,7 @@ function followOn(changes: readonly Change[], after: number): boolean {
 function goneAfter(after: number, newest: number): Error {
   return runErrors.create(
     'RUN_LIVE_GONE',
-    `the changes after ${after} are no longer all there; the last is ${newest}`,
+    `some changes after ${after} are no longer recorded; the last change is ${newest}`,
     {
       hint: `read the rows again, and listen with after_id=${newest}`,
       data: { after_id: after, newest_id: newest }

@@ -7,7 +7,7 @@ export function errorText(error: unknown): string {
 
 /** In the error form of the program's listener. */
 export function errorFacts(error: unknown): { error: string; code: string; details?: unknown; hint?: string } {
-  if (!isSvcError(error)) return { error: 'the changes cannot be read at the moment', code: 'RUN_HOST_FAILED' }
+  if (!isSvcError(error)) return { error: 'the changes are temporarily unavailable', code: 'RUN_HOST_FAILED' }
   const { code, message, hint, data } = error
   return {
     error: message,

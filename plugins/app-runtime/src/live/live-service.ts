@@ -23,7 +23,7 @@ export interface LiveService {
   readonly upgrade: HttpUpgrade
   /** Polls after a request to this route, if it may have changed something. */
   watched(route: HttpHandlerRoute): HttpHandlerRoute
-  /** Polls at once; call it after the program has written. */
+  /** Polls immediately; call it after the program has written. */
   nudge(): void
   /**
    * Ends all streams, so that clients reconnect to the successor. Call it as soon as the program stops: a drain waits
@@ -33,7 +33,7 @@ export interface LiveService {
 }
 
 /**
- * Streams of the changes of a program's tables, and of the results of its queries. Null where the program has no `.live`.
+ * Streams of the changes of a program's tables, and of the results of its queries. Null if the program has no `.live`.
  *
  * 1. Triggers on the tables record changes, see `migrateSchema`. 2. While there are listeners, the database is polled
  * for changes. 3. `close` ends everything.
@@ -41,7 +41,7 @@ export interface LiveService {
 export function openLive({ store, program, ask, log }: LiveOptions): LiveService | null {
   const topics = new LiveTopics(program)
   if (topics.isEmpty) return null
-  const feed = new ChangeFeed(store, error => log.warn('changes of tables cannot be read', { error }))
+  const feed = new ChangeFeed(store, error => log.warn('table changes cannot be read', { error }))
   const streams = new TopicStreams(topics, feed)
   const queries = new QueryStreams(topics, feed, ask)
   const sockets = new LiveSockets(topics, feed)

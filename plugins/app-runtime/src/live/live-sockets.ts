@@ -54,7 +54,7 @@ export class LiveSockets {
 
   close(): void {
     this.#isClosed = true
-    for (const client of this.#clients) client.close(RESTARTS, 'the program is replaced')
+    for (const client of this.#clients) client.close(RESTARTS, 'the program is being replaced')
   }
 }
 
@@ -127,7 +127,7 @@ class LiveClient {
     try {
       const tables = this.#topics.tablesOf(topic)
       if (this.#listeners.size >= MAX_TOPICS)
-        throw runErrors.create('RUN_ARGUMENTS', `a connection listens to ${MAX_TOPICS} topics at most`)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection can listen to at most ${MAX_TOPICS} topics`)
       listener = this.#listener(topic, tables)
       this.#listeners.set(topic, listener)
       if (given !== null) await this.#feed.assertReachable(given)
@@ -194,6 +194,6 @@ function readMessage(text: string): Message {
   if (typeof subscribe === 'string' && isPosition) return { subscribe, after_id: after_id as number | null }
   throw runErrors.create(
     'RUN_ARGUMENTS',
-    'a message is {"subscribe": topic, "after_id": number} or {"unsubscribe": topic}'
+    'a message must be {"subscribe": topic, "after_id": number} or {"unsubscribe": topic}'
   )
 }

@@ -39,7 +39,7 @@ export class LiveTopics {
     const tables = this.#tables.get(topic) ?? this.#tables.get(tableName(topic))
     if (tables !== undefined) return tables
     const known = [...this.#tables.keys()].map(name => this.#declared.get(name) ?? name)
-    throw runErrors.create('RUN_LIVE_UNKNOWN', `nothing is announced as ${topic}; there are ${known.join(', ')}`)
+    throw runErrors.create('RUN_LIVE_UNKNOWN', `there is no topic ${topic}; the topics are ${known.join(', ')}`)
   }
 
   /** Tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for a query without `.live`. */
@@ -48,7 +48,7 @@ export class LiveTopics {
     if (tables !== undefined) return tables
     const known = [...this.#queries.keys()]
     const others = known.length === 0 ? '' : `; there are ${known.join(', ')}`
-    throw runErrors.create('RUN_LIVE_UNKNOWN', `no query ${name} can be listened to${others}`, {
+    throw runErrors.create('RUN_LIVE_UNKNOWN', `there is no live query ${name}${others}`, {
       hint: 'write .live("…") on a chain of the query'
     })
   }

@@ -84,5 +84,5 @@ function givenPosition({ request, query }: HttpExchange): number | null {
     (typeof header === 'string' && header !== '' ? header : undefined) ?? new URLSearchParams(query).get('after_id')
   if (given === null || given === undefined) return null
   if (/^\d{1,15}$/.test(given)) return Number(given)
-  throw runErrors.create('RUN_ARGUMENTS', `after_id=${given} is no number of a change`)
+  throw runErrors.create('RUN_ARGUMENTS', `after_id=${given} is not the number of a change`)
 }

@@ -11,12 +11,12 @@ import { readRenames } from './read-renames.ts'
 
 const rename = t.array(t.string(), {
   default: [],
-  description: 'A new name that keeps what is there: Note.title=heading for a column, Note=Memo for a table.'
+  description: 'Rename instead of dropping: Note.title=heading for a column, Note=Memo for a table.'
 })
 const database = t.optional(
   t.string({
     minLength: 1,
-    description: 'The file of the database. Default: what the setting database says, else the primary database.'
+    description: 'The file of the database. Default: the setting database, else the primary database.'
   })
 )
 const file = t.string({ minLength: 1, description: 'The source file.' })
@@ -29,7 +29,7 @@ export const diffCommand: CommandDescriptor = {
     force: t.boolean({ default: false, description: 'Count tables that are no longer declared as differences.' }),
     rename,
     database,
-    sql: t.boolean({ default: false, description: 'Print the statements that would be run.' })
+    sql: t.boolean({ default: false, description: 'Print the SQL statements.' })
   }),
   args: ['file']
 }
@@ -39,10 +39,10 @@ export const migrateCommand: CommandDescriptor = {
   summary: 'Migrate the database to the tables that a program declares',
   input: t.object({
     file,
-    force: t.boolean({ default: false, description: 'Do what loses something, too, after the database was copied.' }),
+    force: t.boolean({ default: false, description: 'Allow loss of data, after a copy of the database.' }),
     rename,
     database,
-    'dry-run': t.boolean({ default: false, description: 'Change nothing; tell what would be done.' })
+    'dry-run': t.boolean({ default: false, description: 'Change nothing; print the planned changes.' })
   }),
   args: ['file']
 }
@@ -75,7 +75,7 @@ export function diffSchema(options: SchemaCommandOptions): CommandHandler {
       const level = levelOf(plan)
       if (io.json) writeJson(io, { ...facts(store, plan), statements: statementsOf(plan) })
       else {
-        const none = level === null ? `${plan.program}: ${store.location} has its tables as they are declared\n` : ''
+        const none = level === null ? `${plan.program}: ${store.location} matches the declared tables\n` : ''
         const lines = plan.steps.length === 0 ? '' : `${plan.program}: ${store.location}\n${planText(plan)}\n`
         io.stdout.write(`${lines}${none}${notesText(plan.notes)}`)
         if (sql)
@@ -105,7 +105,7 @@ export function applySchema(options: SchemaCommandOptions): CommandHandler {
       const { plan, copy, notes } = await migrateSchema(store, program, schemaOptions)
       if (io.json) writeJson(io, { ...facts(store, { ...plan, notes }), applied: true, copy })
       else {
-        const kept = copy === null ? '' : `a copy of what was there is ${copy}\n`
+        const kept = copy === null ? '' : `the copy of the old database is ${copy}\n`
         io.stdout.write(`${plan.steps.length === 0 ? 'nothing to do' : planText(plan)}\n${kept}${notesText(notes)}`)
       }
       return 0

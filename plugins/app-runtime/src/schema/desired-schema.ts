@@ -145,18 +145,18 @@ function problemsOf(tables: readonly DesiredTable[]): string[] {
   const names = new Map<string, string>()
   for (const { name, declared, columns, objects, search } of tables) {
     const begin = RESERVED.find(each => name.startsWith(each))
-    if (begin !== undefined) problems.push(`${declared}: names of tables that begin with ${begin} are not for programs`)
+    if (begin !== undefined) problems.push(`${declared}: table names that begin with ${begin} are reserved`)
     for (const each of [name, ...(search === null ? [] : [search.name]), ...objects.map(object => object.name)]) {
       const other = names.get(each.toLowerCase())
       if (other !== undefined)
-        problems.push(`${declared} and ${other}: both need the name ${each}, since names do not tell case apart`)
+        problems.push(`${declared} and ${other}: both need the name ${each}, since names are case-insensitive`)
       names.set(each.toLowerCase(), declared)
     }
     const columnNames = new Set(['_id'])
     for (const { name: column } of columns) {
-      if (column.toLowerCase() === '_id') problems.push(`${declared}._id: every table has that column by itself`)
+      if (column.toLowerCase() === '_id') problems.push(`${declared}._id: every table has that column implicitly`)
       else if (columnNames.has(column.toLowerCase()))
-        problems.push(`${declared}.${column}: another column has that name, since names do not tell case apart`)
+        problems.push(`${declared}.${column}: another column has that name, since names are case-insensitive`)
       columnNames.add(column.toLowerCase())
     }
   }

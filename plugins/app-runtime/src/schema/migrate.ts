@@ -105,7 +105,7 @@ function planOptions(
 
 function transientNotes({ location }: DatabaseStore, { module }: Program): string[] {
   if (module.tables.length === 0) return []
-  return [`the database ${location} ends with the process, and with it all rows of the program's tables`]
+  return [`the database ${location} is lost with the process, including all rows of the program's tables`]
 }
 
 function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boolean): void {
@@ -115,41 +115,33 @@ function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boo
       'RUN_SCHEMA_REFUSED',
       `${location} cannot have the tables of ${plan.program}:\n${planText(plan)}`,
       {
-        hint: 'nothing was changed; see what each line proposes',
+        hint: 'nothing was changed; follow the advice on each line',
         data: { steps: plan.steps }
       }
     )
   if (level === 'lossy' && !force)
-    throw runErrors.create(
-      'RUN_SCHEMA_LOSSY',
-      `${location} would lose something by ${plan.program}:\n${planText(plan)}`,
-      {
-        hint: `nothing was changed; svc db migrate ${plan.program} --force does it, after a copy`,
-        data: { steps: plan.steps }
-      }
-    )
+    throw runErrors.create('RUN_SCHEMA_LOSSY', `${location} would lose data by ${plan.program}:\n${planText(plan)}`, {
+      hint: `nothing was changed; svc db migrate ${plan.program} --force migrates it after a copy`,
+      data: { steps: plan.steps }
+    })
 }
 
 /** A table cannot be rebuilt while a foreign view or trigger refers to it: SQLite checks all of them. */
 function explained(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
   const [, kind, name] = (isSvcError(error) && /error in (view|trigger) (\S+?):? /.exec(error.message)) || []
   if (kind === undefined || name === undefined) return error
-  const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to one that has to be rebuilt`
+  const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to a table that must be rebuilt`
   return runErrors.create('RUN_SCHEMA_REFUSED', message, {
     cause: error,
-    hint: `nothing was changed; drop the ${kind} ${name}, and make it again afterwards`
+    hint: `nothing was changed; drop the ${kind} ${name}, and create it again afterwards`
   })
 }
 
 async function copyOf(store: DatabaseStore, { copyTo }: SchemaOptions, canCopy: boolean): Promise<string | null> {
   if (!canCopy || copyTo === undefined)
-    throw runErrors.create(
-      'RUN_SCHEMA_REFUSED',
-      `${store.location} cannot be copied from here, and would lose something`,
-      {
-        hint: 'make a copy where the database lives, and change it there'
-      }
-    )
+    throw runErrors.create('RUN_SCHEMA_REFUSED', `${store.location} cannot be copied from here, and would lose data`, {
+      hint: 'copy and migrate the database on its server'
+    })
   const file = await copyTo()
   await store.backup(file)
   return file

@@ -61,7 +61,7 @@ class ColumnsPlanner {
     }
     for (const [old, name] of renames) {
       if (!existing.columns.some(column => column.name.toLowerCase() === old))
-        this.#step('refused', name, `cannot have been called ${old}: the table has no such column`, null)
+        this.#step('refused', name, `cannot be a rename of ${old}: the table has no such column`, null)
     }
     return { steps: this.#steps, additions: this.#additions, rebuild: this.#rebuild, values: this.#values }
   }
@@ -70,7 +70,7 @@ class ColumnsPlanner {
     const { name, declared, nullable } = column
     if (nullable || column.default !== null) {
       const held = column.default === null ? 'nothing' : column.default
-      this.#step('safe', name, `is new, and holds ${held} in the rows that are there`, null)
+      this.#step('safe', name, `is new, and is ${held} in existing rows`, null)
       this.#additions.push(column)
       this.#values.set(name, column.default ?? 'NULL')
       return
@@ -84,8 +84,8 @@ class ColumnsPlanner {
     this.#step(
       'refused',
       name,
-      `is new and cannot be empty, and ${rowsText(rows)} would have no value for it`,
-      `declare it as Option[${declared}], or give it a default that is written out: ${name}: ${declared} = …`
+      `is new and required, and ${rowsText(rows)} would have no value for it`,
+      `declare it as Option[${declared}], or give it a literal default: ${name}: ${declared} = …`
     )
   }
 
@@ -106,7 +106,7 @@ class ColumnsPlanner {
       this.#step(
         'safe',
         name,
-        column.default === null ? 'has no default any more' : `has the default ${column.default}`,
+        column.default === null ? 'loses its default' : `gets the default ${column.default}`,
         null
       )
     }
@@ -137,7 +137,7 @@ class ColumnsPlanner {
       found === null ? 0 : await count(`${old} IS NOT NULL AND NOT (${impossible}) AND NOT (${found.exact(old)})`)
     const fallback = column.default ?? 'NULL'
     if (without > 0 && !column.nullable && column.default === null) {
-      const wayOut = `declare it as Option[${declared}], or give it a default that is written out`
+      const wayOut = `declare it as Option[${declared}], or give it a literal default`
       this.#step('refused', name, `${change}, which ${rowsText(without)} ${holds(without)} no value for`, wayOut)
       return old
     }
@@ -164,17 +164,17 @@ class ColumnsPlanner {
     if (source.nullable === nullable) return value
     this.#rebuild = true
     if (nullable) {
-      this.#step('safe', name, 'may be empty', null)
+      this.#step('safe', name, 'becomes optional', null)
       return value
     }
     const empty = await this.#question.count(`${old} IS NULL`)
-    if (empty === 0) this.#step('safe', name, 'cannot be empty any more, and never is', null)
+    if (empty === 0) this.#step('safe', name, 'becomes required, and has a value in every row', null)
     else if (column.default !== null) {
-      this.#step('safe', name, `cannot be empty any more, and holds ${column.default} where it was`, null)
+      this.#step('safe', name, `becomes required, and gets ${column.default} in rows without a value`, null)
       return `coalesce(${value}, ${column.default})`
     } else {
-      const wayOut = `keep it as Option[${declared}], give it a default that is written out, or fill it first`
-      this.#step('refused', name, `cannot be empty any more, and is in ${rowsText(empty)}`, wayOut)
+      const wayOut = `keep it as Option[${declared}], give it a literal default, or fill it first`
+      this.#step('refused', name, `becomes required, but is empty in ${rowsText(empty)}`, wayOut)
     }
     return value
   }
@@ -184,13 +184,13 @@ class ColumnsPlanner {
     this.#rebuild = true
     const rows = await count(`${quoted(name)} IS NOT NULL`)
     if (rows === 0) {
-      this.#step('safe', name, 'is dropped, and held nothing', null)
+      this.#step('safe', name, 'is dropped, and has no values', null)
       return
     }
     const type = recorded?.columns.find(each => each.name.toLowerCase() === name.toLowerCase())?.declared
     const near = this.#closest(type)
     const wayOut =
-      near === undefined ? null : `if it is ${near.name} now: --rename ${desired.declared}.${name}=${near.name}`
+      near === undefined ? null : `if it is now ${near.name}: --rename ${desired.declared}.${name}=${near.name}`
     this.#step('lossy', name, `is dropped, with what ${rowsText(rows)} ${holds(rows)}`, wayOut)
   }
 

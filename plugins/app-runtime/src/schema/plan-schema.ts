@@ -32,7 +32,7 @@ export async function planSchema(
   const { notes } = desired
   if (desired.problems.length > 0) {
     const steps = desired.problems.map((says): SchemaStep => {
-      return { level: 'refused', table: '', column: null, says, wayOut: 'call it something else' }
+      return { level: 'refused', table: '', column: null, says, wayOut: 'choose another name' }
     })
     return { program, steps, statements: [], notes }
   }

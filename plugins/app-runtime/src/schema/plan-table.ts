@@ -59,19 +59,18 @@ function refusalOf(
   table: ExistingTable | undefined
 ): SchemaStep | null {
   const { name, declared, columns, objects, search } = desired
-  const refused = (says: string): SchemaStep => stepOf(desired, 'refused', says, `call ${declared} something else`)
+  const refused = (says: string): SchemaStep => stepOf(desired, 'refused', says, `choose another name for ${declared}`)
   if (formerName !== null && table === undefined)
-    return refused(`cannot have been called ${formerName}: there is no such table`)
-  if (formerName !== null && existing.names.has(name)) return refused(`is there already, in addition to ${formerName}`)
-  if (formerName !== null && recorded === null)
-    return refused(`cannot take the place of ${formerName}, which no program has made`)
+    return refused(`cannot be a rename of ${formerName}: there is no such table`)
+  if (formerName !== null && existing.names.has(name)) return refused(`already exists, in addition to ${formerName}`)
+  if (formerName !== null && recorded === null) return refused(`cannot replace ${formerName}, which no program created`)
   if (table === undefined && existing.names.has(name))
-    return refused(`needs the name ${name}, which something else in the database has`)
+    return refused(`needs the name ${name}, which another object in the database has`)
   const own = new Set([...(table?.objects.keys() ?? []), ...(recorded === null ? [] : namesOf(recorded))])
   const taken = [...objects.map(object => object.name), ...(search === null ? [] : [search.name])].find(
     each => existing.names.has(each.toLowerCase()) && !own.has(each) && existing.virtual.get(each) !== search?.sql
   )
-  if (taken !== undefined) return refused(`needs the name ${taken}, which something else in the database has`)
+  if (taken !== undefined) return refused(`needs the name ${taken}, which another object in the database has`)
   if (table === undefined || (recorded !== null && table.isKeyed)) return null
   const fits =
     table.isKeyed &&
@@ -85,7 +84,9 @@ function refusalOf(
           each.default === column.default
       )
     )
-  return fits ? null : refused(`would be the table ${name}, which the database has and no program has made`)
+  return fits
+    ? null
+    : refused(`would be the table ${name}, which exists in the database and was not created by a program`)
 }
 
 function namesOf({ objects, search }: DesiredTable): string[] {
@@ -196,7 +197,7 @@ class TableChange {
     const isLive = (names: readonly { readonly name: string }[]): boolean =>
       names.some(({ name }) => name.endsWith('_live_insert'))
     const wasLive = objects.has(`${this.#table.name}_live_insert`)
-    if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'has its changes announced'))
+    if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'gets change announcements'))
     // A rebuilt table has lost objects created by others.
     const others = isMade
       ? [...objects]
@@ -222,11 +223,11 @@ class TableChange {
     if (!isMade && wanted !== null && virtual.get(wanted.name) === wanted.sql) return { before: [], after: [] }
     const before = hasCurrent ? [`DROP TABLE ${quoted(former.name)}`] : []
     if (wanted === null) {
-      if (hasCurrent) this.#steps.push(stepOf(desired, 'safe', 'is no longer searched for words'))
+      if (hasCurrent) this.#steps.push(stepOf(desired, 'safe', 'loses its full-text search'))
       return { before, after: [] }
     }
     if (current !== wanted.sql)
-      this.#steps.push(stepOf(desired, 'safe', `can be searched for words of ${wanted.columns.join(', ')}`))
+      this.#steps.push(stepOf(desired, 'safe', `gets a full-text search of ${wanted.columns.join(', ')}`))
     return { before, after: [wanted.sql, fillSearchTable(wanted.name)] }
   }
 }

@@ -11,7 +11,7 @@ export function readRenames(given: readonly string[]): Renames {
   for (const each of given) {
     const [, table, column, name] = /^(\w+)(?:\.(\w+))?=(\w+)$/.exec(each) ?? []
     if (table === undefined || name === undefined)
-      throw runErrors.create('RUN_ARGUMENTS', `--rename ${each} names nothing`, {
+      throw runErrors.create('RUN_ARGUMENTS', `--rename ${each} is not a rename`, {
         hint: 'write --rename Note.title=heading for a column, --rename Note=Memo for a table'
       })
     if (column === undefined) tables.set(table, name)

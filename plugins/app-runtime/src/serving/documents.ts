@@ -9,7 +9,7 @@ import { nearRoute } from './near-routes.ts'
 export interface DocumentOptions {
   /** Folder of static files. */
   readonly folder: string
-  /** Page server that is asked before static files; null if there is none. */
+  /** Page server that gets requests before static files; null if there is none. */
   readonly pages: string | null
   readonly log: Logger
   /** Routes of the program, for suggestions. */
@@ -62,13 +62,13 @@ function refuse(exchange: HttpExchange, path: string, allowed: readonly string[]
   if (allowed.length > 0) {
     const methods = allowed.join(', ')
     exchange.response.setHeader('allow', methods)
-    const message = `${path} does not take ${exchange.request.method}; it takes ${methods}`
+    const message = `${path} does not accept ${exchange.request.method}; it accepts ${methods}`
     exchange.fail(runErrors.create('RUN_METHOD', message))
     return
   }
   const near = nearRoute(path, options.routes)
   const hint = near === null ? options.hint : `did you mean ${near.method} ${near.path}?`
-  const more = { hint: hint ?? 'GET /openapi.json lists what the program answers' }
+  const more = { hint: hint ?? 'GET /openapi.json lists the routes of the program' }
   exchange.fail(runErrors.create('RUN_NOT_FOUND', `there is nothing at ${path}`, more))
 }
 
@@ -124,7 +124,7 @@ async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Pr
     page = await fetch(new URL(request.url ?? '/', origin), { headers, redirect: 'manual', signal: caller.signal })
   } catch (error) {
     if (caller.signal.aborted) return true
-    log.warn(`${origin} does not answer; files are sent in place of its pages`, { error })
+    log.warn(`${origin} does not answer; static files are sent instead of its pages`, { error })
     return false
   }
   const bytes = new Uint8Array(await page.arrayBuffer())

@@ -61,11 +61,11 @@ function queryValues(query: string): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   if (query === '') return values
   for (const [name, text] of new URLSearchParams(query)) {
-    if (name in values) throw runErrors.create('RUN_ARGUMENTS', `${name} is given twice`)
+    if (name in values) throw runErrors.create('RUN_ARGUMENTS', `${name} is passed twice`)
     try {
       values[name] = parseJson(text)
     } catch {
-      throw runErrors.create('RUN_ARGUMENTS', `${name} is no JSON: found ${shownJson(text)}`, {
+      throw runErrors.create('RUN_ARGUMENTS', `${name} is not JSON: found ${shownJson(text)}`, {
         hint: `quote a text: ${encodeURIComponent(name)}=%22…%22`,
         data: { path: name, expected: 'JSON', found: shownJson(text) }
       })
@@ -83,7 +83,7 @@ function bodyJson(text: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    throw runErrors.create('RUN_ARGUMENTS', `the body is no JSON: ${(error as Error).message}`, {
+    throw runErrors.create('RUN_ARGUMENTS', `the body is not JSON:  ${(error as Error).message}`, {
       data: { path: '', expected: 'JSON', found: shownJson(text) }
     })
   }

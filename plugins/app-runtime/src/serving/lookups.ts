@@ -35,8 +35,8 @@ export async function openLookups(
 
 /**
  * Answers simple lookup queries in the calling thread, with a read-only connection that never waits: a request to
- * another thread takes longer than such a query. What is not answered here, for whatever reason, is asked of the pool;
- * a query has no effects, so that it can be begun twice.
+ * another thread takes longer than such a query. Other queries go to the pool; a query has no effects, so it can start
+ * twice.
  *
  * 1. Nothing is loaded before the first lookup, and then with a delay: a reloaded program serves first. 2. `answer` is
  * null until then.

@@ -9,8 +9,8 @@ import type { DurableOptions } from '../workflows/database-durable.ts'
 export const SLOTS = 256
 
 /**
- * State of a call. The thread claims a `POSTED` call, and the main thread may take it back, both by an atomic
- * exchange. So a call behind a long one can move, and runs only once.
+ * State of a call. The thread claims a `POSTED` call, and the main thread may withdraw it, both by an atomic exchange.
+ * So a call that waits after a long one can move, and runs only once.
  */
 export const STATE = {
   FREE: 0,

@@ -103,7 +103,7 @@ class LookupSearch {
     return typeof this.#statements.get(name) === 'number'
   }
 
-  /** Maximum number of statements; null if the function is no simple lookup. */
+  /** Maximum number of statements; null if the function is not a simple lookup. */
   statementsOf(name: string): number | null {
     const known = this.#statements.get(name)
     if (known !== undefined) return known

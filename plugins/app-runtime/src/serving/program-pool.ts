@@ -52,7 +52,7 @@ export interface PoolOptions {
 export type Answered = (status: number, body: string) => void
 
 /**
- * Distributes calls of one program over threads. A call behind a long one moves to another thread; writers share one
+ * Distributes calls of one program over threads. A call that waits for a long one moves to another thread; writers share one
  * thread, so that they rarely wait for each other. A lost thread is replaced, and only its running call fails.
  */
 export class ProgramPool {
@@ -221,7 +221,7 @@ export class ProgramPool {
     this.#watch = null
   }
 
-  /** Calls do not wait behind a long one, except writers behind a writer, which would wait anyway. */
+  /** Calls do not wait for a long one, except writers for a writer, which would wait anyway. */
   #behind(thread: ProgramThread): PendingCall[] {
     const { running } = thread
     const isWriting = running !== null && this.#isWriter(running)
@@ -277,12 +277,12 @@ function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boo
 
 /** Outcome of a lost call, for its caller; `isCommitted` is null if unknown. */
 function fateOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
-  if (state === STATE.COMMITTING) return { isCommitted: null, text: 'whether it was done is not known' }
+  if (state === STATE.COMMITTING) return { isCommitted: null, text: 'it is unknown whether it completed' }
   if (state !== STATE.RUNNING && state !== STATE.HELD)
-    return { isCommitted: true, text: 'it was done, but its answer is lost' }
+    return { isCommitted: true, text: 'it completed, but its answer is lost' }
   const text = hadEffects
-    ? 'the database has nothing of it, but requests, processes and files of it cannot be undone'
-    : 'nothing of it was done'
+    ? 'its database changes were rolled back, but its requests, processes and files cannot be undone'
+    : 'it had no effect'
   return { isCommitted: false, text }
 }
 

@@ -71,7 +71,7 @@ function withJson(exchange: HttpExchange, take: (text: string) => void): void {
       take('')
       return
     }
-    const message = `the body has the content type "${type}"; this takes JSON`
+    const message = `the body has the content type "${type}"; this route accepts JSON`
     exchange.fail(runErrors.create('RUN_MEDIA_TYPE', message, { hint: 'send it with content-type: application/json' }))
   })
 }
@@ -79,7 +79,7 @@ function withJson(exchange: HttpExchange, take: (text: string) => void): void {
 function withText(exchange: HttpExchange, take: (text: string) => void): void {
   exchange.body(bytes => {
     if (isUtf8(bytes)) take(bytes.toString('utf8'))
-    else exchange.fail(runErrors.create('RUN_BODY', 'the body is no text in UTF-8'))
+    else exchange.fail(runErrors.create('RUN_BODY', 'the body is not UTF-8 text'))
   })
 }
 

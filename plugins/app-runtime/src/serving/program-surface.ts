@@ -94,6 +94,6 @@ function documents(
   const folder = resolve(dirname(path), public_directory)
   // A developer who sees no pages has probably not built them.
   const hint =
-    components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes what makes its pages`
+    components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes the source of its pages`
   return documentFallback({ folder, pages, log, routes, hint })
 }

@@ -95,7 +95,7 @@ export class ProgramThread {
       this.#over(this.#cause)
     })
     worker.once('left', () => {
-      const message = `${load.program.path}: a call of the database does not end, so that its thread was left behind`
+      const message = `${load.program.path}: a database call does not end, so its thread was abandoned`
       listener.log('error', message, undefined)
       this.#over(this.#cause ?? runErrors.create('RUN_CRASHED', message))
     })
@@ -252,7 +252,7 @@ function endOf(path: string, bytes: number, error: Error & { readonly code?: str
   if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') {
     return runErrors.create('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
   }
-  return runErrors.create('RUN_MEMORY_LIMIT', `${path}: the program holds more than ${bytes / 2 ** 20} MB`, {
+  return runErrors.create('RUN_MEMORY_LIMIT', `${path}: the program uses more than ${bytes / 2 ** 20} MB`, {
     hint: 'raise the setting heap_mb'
   })
 }

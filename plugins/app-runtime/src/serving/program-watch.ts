@@ -3,31 +3,31 @@ import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
 import type { LoadingThread } from './loading-thread.ts'
 
-/** Milliseconds after which a file is read that was just written: some write it in several steps. */
+/** Delay of the first read in milliseconds: some editors write a file in several steps. */
 const SETTLE_MS = 4
 /** Delay of the second read: the watcher reports no event within 50 ms of the last one. */
 const ONCE_MORE_MS = 75
-/** An empty file is most often one that is being written. It counts only when it has not changed for this time. */
+/** An empty file is usually being written. It counts only after this time without a change. */
 const EMPTIED_FILE_MS = 2_000
 
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
-  /** Which loads it already; null where none was there to do so. */
+  /** The load that has already started; null without one. */
   readonly thread: LoadingThread | null
 }
 
 type Listener = (text: string) => Promise<void>
 
 /**
- * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. Who began last to
- * listen, and reports one text at a time: of several saved in the meantime, only the last.
+ * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. It notifies
+ * the newest listener, one text at a time: of several saved meanwhile, only the last.
  */
 export class ProgramWatch {
   readonly path: string
   /** Compiled already, for the next server. */
   saved: SavedProgram | null = null
-  /** Whether a program of this file has been served since it is watched. */
+  /** True if a program of this file was served since the watch began. */
   isServed = false
   readonly #watcher: FSWatcher
   readonly #listeners: Listener[] = []
@@ -37,7 +37,7 @@ export class ProgramWatch {
   #isClosed = false
   #reads = 0
   #isTelling = false
-  /** Saved while another text is dealt with. */
+  /** Saved while another text is being processed. */
   #next: string | null = null
 
   constructor(path: string) {
@@ -57,7 +57,7 @@ export class ProgramWatch {
     }
   }
 
-  /** Has what was saved told again when it is saved once more as it is: it may be right by then. */
+  /** Reports the same text again when it is saved again: it may be valid by then. */
   forget(): void {
     this.#isForgotten = true
   }
@@ -91,7 +91,7 @@ export class ProgramWatch {
     // A later read has the newer text.
     if (number !== this.#reads) return
     const isEmpty = read.text?.trim() === ''
-    // An event during the read has its own.
+    // An event during the read has its own read.
     if (!this.#isClosed && this.#timer === null && seen !== read.version) {
       this.#readIn(isEmpty ? EMPTIED_FILE_MS : ONCE_MORE_MS, read.version)
     }
@@ -120,7 +120,7 @@ export class ProgramWatch {
   }
 }
 
-/** `text` is null for a file that was taken away, perhaps to be put back, and for one that was saved during the read. */
+/** `text` is null if the file is missing, perhaps briefly, or was saved during the read. */
 async function readVersion(path: string): Promise<{ readonly text: string | null; readonly version: string }> {
   try {
     const before = await versionOf(path)

@@ -7,7 +7,7 @@ import type { RouteInput } from './messages.ts'
 export function requestValue(route: string, { query, headers, body }: RouteInput): Value {
   const argument = (args: readonly Value[], method: string): string => {
     const [name] = args
-    return typeof name === 'string' ? name : fail('RUN_TYPE', `${method} takes the name as a str`)
+    return typeof name === 'string' ? name : fail('RUN_TYPE', `${method} needs the name as a str`)
   }
   const found = (text: string | null | undefined): Value => (text === null || text === undefined ? NONE : some(text))
   return new Opaque('Request', {
@@ -16,7 +16,7 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
       try {
         return new Json(parseJson(body), true)
       } catch (cause) {
-        return fail('RUN_BODY', `the body of ${route} is no JSON: ${(cause as Error).message}`)
+        return fail('RUN_BODY', `the body of ${route} is not JSON:  ${(cause as Error).message}`)
       }
     },
     text: () => body,

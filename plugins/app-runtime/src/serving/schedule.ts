@@ -23,7 +23,7 @@ export function runSchedule(
     let isRunning = false
     const timer = setInterval(() => {
       if (isRunning) {
-        ctx.log.warn(`${name} is left out once: it still runs after ${schedule_interval}`)
+        ctx.log.warn(`${name} is skipped once: it still runs after ${schedule_interval}`)
         return
       }
       isRunning = true

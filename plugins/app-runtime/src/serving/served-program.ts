@@ -71,11 +71,11 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const threads = config.threads ?? Math.max(MIN_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
   // Disposed after the threads.
-  ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
+  ctx.effect(`run leases of ${file}`, () => scheduler?.release())
   // Runs while the thread loads the program. Most changes of a program do not affect its tables.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const services = openServices(parts.services)
-  ctx.effect(`what ${file} has of other plugins`, () => services.close())
+  ctx.effect(`resources of ${file} in other plugins`, () => services.close())
   const pool = await ProgramPool.open({
     threads,
     endpoints,
@@ -100,7 +100,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   supply.prepare({ program, limits, database: database?.thread === null ? null : database })
   ctx.effect(`threads of ${file}`, () => pool.close())
   ctx.health(`threads of ${file}`, () => {
-    return pool.size > 0 ? { status: 'ok' } : { status: 'failed', detail: `${file} has no thread; the log says why` }
+    return pool.size > 0
+      ? { status: 'ok' }
+      : { status: 'failed', detail: `${file} has no thread; see the log for the reason` }
   })
   if (!(await isAsWanted)) {
     // Last, since the predecessor continues with the new tables.
@@ -126,7 +128,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))
   if (config.open) {
     const show = (): void => showInBrowser(`http://127.0.0.1:${config.port}/`)
-    await ctx.keep('shown in a browser', show, () => undefined)
+    await ctx.keep('opening a browser', show, () => undefined)
   }
 }
 
@@ -183,7 +185,7 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
     return await compiledFrom(path, compiler)
   } catch (error) {
     if (watch === null || watch.isServed || !isSvcError(error, 'RUN_PROGRAM_INVALID')) throw error
-    ctx.log.error(`${error.message}\nit is served when they are corrected`)
+    ctx.log.error(`${error.message}\nit will be served after they are corrected`)
     ctx.health(`program ${path}`, () => ({ status: 'failed', detail: `${path} has errors` }))
     reloadOnSave(parts, watch, { path, text: '' }, async () => null)
     return null
@@ -217,7 +219,7 @@ function reloadOnSave(
     const started = performance.now()
     const result = await compiler.compile({ path, text: saved }, { script: false })
     if (!result.ok) {
-      log.error(`${path} has errors; what was served before goes on\n${result.report.trimEnd()}`)
+      log.error(`${path} has errors; the previous program stays in service\n${result.report.trimEnd()}`)
       return
     }
     if (result.warnings !== '') log.warn(result.warnings.trimEnd())
@@ -237,7 +239,7 @@ function reloadOnSave(
       watch.forget()
       const reason = errorMessage(error)
       const hint = isSvcError(error) && error.hint !== undefined ? `\n${error.hint}` : ''
-      log.error(`${path} was not reloaded; what was served before goes on: ${reason}${hint}`)
+      log.error(`${path} was not reloaded; the previous program stays in service: ${reason}${hint}`)
     })
   ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }
@@ -250,7 +252,7 @@ function needsDatabase({ module, text }: Program): boolean {
 
 async function compiledFrom(path: string, compiler: LanguageCompiler): Promise<Program> {
   const [text] = await compiler.read([path])
-  if (text === undefined) throw runErrors.create('RUN_PROGRAM_INVALID', `${path} is no source file that is to be read`)
+  if (text === undefined) throw runErrors.create('RUN_PROGRAM_INVALID', `${path} is not a readable source file`)
   const result = await compiler.compile(text, { script: false })
   if (result.ok) return result.program
   throw runErrors.create('RUN_PROGRAM_INVALID', `${path} has errors:\n${result.report.trimEnd()}`, {

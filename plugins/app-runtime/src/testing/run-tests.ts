@@ -91,7 +91,7 @@ function attempted(
   return failure
 }
 
-/** Rethrows errors that are no program failures. */
+/** Rethrows errors that are not program failures. */
 function failureOf(error: unknown): TestFailure {
   if (!isSvcError(error) && !(error instanceof Failure)) throw error
   const { calls = [] } = (isSvcError(error) ? (error.data ?? {}) : {}) as { readonly calls?: readonly string[] }
@@ -109,7 +109,7 @@ function forAll(
   for (let turn = 0; turn < iterations; turn++) {
     const unknown = test.params.find(({ type_ann }) => !generator.knows(type_ann))
     if (unknown !== undefined) {
-      const message = `${program.path}: no values can be made for the parameter ${unknown.name} of ${test.name}`
+      const message = `${program.path}: values cannot be generated for the parameter ${unknown.name} of ${test.name}`
       return { failure: { code: 'RUN_UNSUPPORTED', message, calls: [], inputs: [] }, runs: 0 }
     }
     // Small values first.

@@ -68,7 +68,7 @@ export class BrowserPages {
   }
 }
 
-/** Result of a request. A cancelled request is no failure of this process. */
+/** Result of a request. A cancelled request is not a failure of this process. */
 async function wanted<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
   try {
     return await ask()

@@ -22,7 +22,7 @@ const MAX_BYTES = 32 * 2 ** 20
 export const HTTP_ANSWERS: BridgeAnswers = {
   'http.request': async (request: HttpRequest, { signal }: BridgeCall): Promise<HttpAnswer> => {
     const { method, url, body, type } = request
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'that is no address of HTTP')
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'that is not an HTTP address')
     try {
       const response = await fetch(url, {
         method,

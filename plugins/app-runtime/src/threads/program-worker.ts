@@ -28,7 +28,7 @@ export class ProgramWorker extends Worker {
   }
 
   /**
-   * Ends it safely: its work stops at once, except for one database call. After `milliseconds` it is abandoned:
+   * Ends it safely: its work stops immediately, except for one database call. After `milliseconds` it is abandoned:
    * it ends when that call returns, and keeps nothing waiting.
    */
   async end(milliseconds = LEAVE_MS): Promise<void> {

@@ -25,13 +25,13 @@ export function provided<A>(
     const plugin = plugins.find(each => provides(admin?.manifest(each.name)?.provides, token))?.name
     if (plugin === undefined) {
       const package_ = `@svc/plugin-${name.toLowerCase()}`
-      throw runErrors.create('RUN_UNSUPPORTED', `${name} needs a plugin that gives ${token.id}; ${package_} does`)
+      throw runErrors.create('RUN_UNSUPPORTED', `${name} needs a plugin that provides ${token.id}, such as ${package_}`)
     }
     await admin?.apply({ activate: [plugin] })
     const activated = reference?.available
     if (activated !== undefined) return activated
-    const why = admin?.why(plugin)[0] ?? `${plugin} does not run`
-    const remedy = `svc.toml switches it on with "enabled = true" in [plugins.${plugin}]`
+    const why = admin?.why(plugin)[0] ?? `${plugin} is not running`
+    const remedy = `set "enabled = true" in [plugins.${plugin}] of svc.toml`
     throw runErrors.create('RUN_UNSUPPORTED', `${name} cannot be used, since ${why}; ${remedy}`)
   }
 }

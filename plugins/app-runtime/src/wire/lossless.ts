@@ -42,7 +42,7 @@ function written(value: Value, path: string): unknown {
     const { actor, id, args } = value.address
     return { $actor: [actor, id, args.map((arg, index) => written(arg, `${path}(${index})`))] }
   }
-  return fail('RUN_TYPE', `${path} is a ${typeName(value)}, which cannot be kept`)
+  return fail('RUN_TYPE', `${path} is a ${typeName(value)}, which cannot be stored`)
 }
 
 function writtenRecord(record: ReadonlyMap<string, Value>, path: string): unknown {
@@ -74,7 +74,7 @@ function readMarked(mark: string, content: unknown, handle: MakeHandle): Value {
     case '$float':
       return new Float(Number(content))
     case '$dec':
-      return Decimal.parse(content as string) ?? fail('RUN_TYPE', `${content} was kept as a decimal and is none`)
+      return Decimal.parse(content as string) ?? fail('RUN_TYPE', `the stored decimal ${content} is invalid`)
     case '$tuple':
       return new Tuple((content as unknown[]).map(item => read(item, handle)))
     case '$json':
@@ -99,6 +99,6 @@ function readMarked(mark: string, content: unknown, handle: MakeHandle): Value {
       )
     }
     default:
-      return fail('RUN_TYPE', `${mark} is no mark of a value that was kept`)
+      return fail('RUN_TYPE', `${mark} is not a valid type mark`)
   }
 }

@@ -31,7 +31,7 @@ export const FLOAT: Codec = {
   encode(value) {
     if (isInt(value)) return Number(value)
     if (!(value instanceof Float)) return wrong('float', value)
-    return Number.isFinite(value.value) ? value.value : mismatch('a float that JSON can hold', `${value.value}`)
+    return Number.isFinite(value.value) ? value.value : mismatch('a float that JSON can represent', `${value.value}`)
   }
 }
 

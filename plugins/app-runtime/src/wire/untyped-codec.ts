@@ -44,7 +44,7 @@ export function untypedCodec(constructorOf: (tag: string) => Codec | undefined):
       if (value instanceof Tuple) return listJson(value.items, codec)
       if (isRecord(value)) return written(value, () => codec)
       if (value instanceof Tagged) return taggedJson(value, codec)
-      return wrong(value instanceof Callable ? 'a value that JSON can hold' : 'a value', value)
+      return wrong(value instanceof Callable ? 'a value that JSON can represent' : 'a value', value)
     }
   }
   return codec

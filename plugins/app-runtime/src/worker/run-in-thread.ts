@@ -102,11 +102,7 @@ export async function runInThread(
   worker.on('error', (error: Error & { readonly code?: string }) => {
     ending ??=
       error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        ? failed(
-            'RUN_MEMORY_LIMIT',
-            `${path}: the program holds more than ${megabytes} MB`,
-            'raise the setting heap_mb'
-          )
+        ? failed('RUN_MEMORY_LIMIT', `${path}: the program uses more than ${megabytes} MB`, 'raise the setting heap_mb')
         : failed('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
   })
   const over = new AbortController()
@@ -126,7 +122,7 @@ export async function runInThread(
     // Also for a failed program, which is a normal end.
     worker.once('exit', resolve)
     worker.once('left', () => {
-      const text = `${path}: a call of the database does not end, so that its thread was left behind`
+      const text = `${path}: a database call does not end, so its thread was abandoned`
       listener.report({ kind: 'log', level: 'error', text })
       resolve()
     })

@@ -303,7 +303,7 @@ t.test('tables that no program has made are not touched', async t => {
   for (const force of [false, true]) {
     const { code, message } = await refusal(apply(store, '@table type Users { name: str }', { force }))
     t.equal(code, 'RUN_SCHEMA_REFUSED')
-    t.match(message, /! Users would be the table users, which the database has and no program has made/)
+    t.match(message, /! Users would be the table users, which exists in the database and was not created by a program/)
   }
   t.same(await rowsOf(store, 'SELECT * FROM users'), [[1, 'a']])
   await store.execute('CREATE TABLE fits (_id INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL)')
@@ -319,7 +319,7 @@ t.test('names that cannot be are refused', async t => {
     ['@table type Sqlite_x { a: int }', /names of tables that begin with sqlite_/],
     ['@table type Program_schema { a: int }', /names of tables that begin with program_/],
     ['@table type Ab { a: int }\n@table type AB { a: int }', /both need the name ab/],
-    ['@table type A { _id: int }', /every table has that column by itself/],
+    ['@table type A { _id: int }', /every table has that column implicitly/],
     ['@table type A { a: int aB: int ab: str }', /A\.ab: another column has that name/],
     ['@table type A { a: str }\n@table type A_fts { a: int }\n@search_index A.w on (a)', /both need the name a_fts/]
   ]
@@ -348,7 +348,7 @@ t.test('a table that views and triggers of others name is not rebuilt, and other
   ]) {
     const { code, message } = await refusal(apply(store, rebuilt))
     t.equal(code, 'RUN_SCHEMA_REFUSED')
-    t.match(message, `the ${kind} ${name} refers to one that has to be rebuilt`)
+    t.match(message, `the ${kind} ${name} refers to a table that must be rebuilt`)
     if (kind === 'view') await store.execute('DROP VIEW titles')
   }
   await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
@@ -412,7 +412,7 @@ t.test('a database in memory has tables without search, and says so', async t =>
   t.same(outcome.notes, [
     'Doc.near: this database has no vector indexes',
     'Doc: this database has no full-text search',
-    "the database :memory: ends with the process, and with it all rows of the program's tables"
+    "the database :memory: is lost with the process, including all rows of the program's tables"
   ])
   t.same(await namesIn(store), ['doc', 'program_schema'])
   await store.close()

@@ -8,7 +8,7 @@ export function checkActivities(module: Module): Diagnostic[] {
     const { name, result } = item
     const suggestions = ['write `to Result[…]`']
     if (result === null) {
-      const message = `the activity \`${name.text}\` does not say what it returns`
+      const message = `the activity \`${name.text}\` does not declare its result type`
       return diagnostic('typecheck.activity.no_return_type', message, name, { suggestions })
     }
     if (result.kind === 'NamedType' && result.path.at(-1)?.text === 'Result') return []

@@ -67,7 +67,7 @@ class HookChecker {
       const entry = hookEntry(hook, name.text)
       if (entry === undefined) this.#unknown(hook, name)
       else if (names.has(name.text)) {
-        this.note('typecheck.duplicate_name', `there already is an entry \`${name.text}\``, name)
+        this.note('typecheck.duplicate_name', `there is already an entry \`${name.text}\``, name)
       } else this.#value(name.text, bare(value), entry)
       names.add(name.text)
     }
@@ -104,16 +104,16 @@ class HookChecker {
   }
 
   #text(name: string, value: Expression): void {
-    if (value.kind !== 'String') this.#wrong(value, `\`${name}\` is a text that is written out`)
+    if (value.kind !== 'String') this.#wrong(value, `\`${name}\` must be a string literal`)
     else if (name === 'scheme' && !isOwnScheme(value.value)) {
       this.#wrong(
         value,
-        'a scheme has small letters, digits, `+`, `-` and `.`, and is not one of the web, such as `"myapp"`'
+        'a scheme has lower-case letters, digits, `+`, `-` and `.`, such as `"myapp"`; web schemes are not allowed'
       )
     } else if (name === 'universal_link' && !isOrigin(value.value)) {
       this.#wrong(value, 'a universal link is an address without a path, such as `"https://example.org"`')
     } else if (name === 'public_key' && !/^[\w-]{87}=?$/.test(value.value)) {
-      this.#wrong(value, 'a public key for pushing is a point of P-256 as 87 characters of base64url')
+      this.#wrong(value, 'a public push key is a P-256 point, as 87 base64url characters')
     }
   }
 
@@ -121,7 +121,7 @@ class HookChecker {
     const patterns = new Set<string>()
     for (const entry of entries) {
       const pattern = entryKey(entry)
-      const message = `there already is a link \`${pattern}\``
+      const message = `there is already a link \`${pattern}\``
       if (patterns.has(pattern)) this.note('typecheck.duplicate_name', message, entry.key)
       else this.#link(entry, how)
       patterns.add(pattern)
@@ -143,15 +143,15 @@ class HookChecker {
     }
     const unknown = pathParameters(value.value).find(name => !inPath.includes(name))
     if (!isPath(value.value)) this.#wrong(value, 'a path of the program begins with one `/`')
-    else if (unknown !== undefined) this.#wrong(value, `nothing gives the \`${unknown}\` of this path`)
+    else if (unknown !== undefined) this.#wrong(value, `this path uses \`${unknown}\`, which the link does not have`)
   }
 
   #handler(value: Expression, { offers, gives }: HookEntry, inPath: readonly string[]): void {
     if (value.kind === 'Missing') return
     const declared = value.kind === 'Identifier' ? this.#functions.get(value.name) : undefined
     if (declared === undefined || !CALLABLE.has(declared.role)) {
-      const what = value.kind === 'Identifier' ? `\`${value.name}\` is no function that a page can call` : null
-      this.note('typecheck.hook.handler', what ?? 'here stands the name of a function', value, {
+      const what = value.kind === 'Identifier' ? `\`${value.name}\` is not a function that a page can call` : null
+      this.note('typecheck.hook.handler', what ?? 'expected the name of a function', value, {
         suggestions: ['name a query, a mutation, a server function, or a function without a decorator']
       })
       return
@@ -160,8 +160,8 @@ class HookChecker {
     const all = [...inPath, ...offers]
     const { missing } = handlerArguments(params, all)
     for (const param of missing) {
-      const suggestions = [`it is given ${all.length === 0 ? 'nothing' : all.map(each => `\`${each}\``).join(', ')}`]
-      const message = `nothing gives the \`${param.name.text}\` that \`${name.text}\` needs`
+      const suggestions = [`it receives ${all.length === 0 ? 'nothing' : all.map(each => `\`${each}\``).join(', ')}`]
+      const message = `\`${name.text}\` needs \`${param.name.text}\`, which the hook does not pass`
       this.note('typecheck.hook.parameter', message, value, { suggestions })
     }
     for (const param of params) {
@@ -170,14 +170,14 @@ class HookChecker {
       const isFromPath = inPath.includes(param.name.text) || (params.length === 1 && inPath.length > 0)
       if (isFromPath ? IN_PATHS.has(type) : ['str', 'any', '_'].includes(type)) continue
       if (param.value !== null && !all.includes(param.name.text)) continue
-      const message = `\`${name.text}\` is given a text for \`${param.name.text}\`, which is none`
+      const message = `\`${name.text}\` receives a string for \`${param.name.text}\`, which has another type`
       this.note('typecheck.hook.parameter', message, value)
     }
     if (gives === 'anything' || result === null) return
     const given = plainTypeName(result)
     if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(given)) return
-    const wanted = gives === 'bool' ? 'whether it did something, as a `bool`' : 'the path to open, as a `str`'
-    this.note('typecheck.hook.handler', `\`${name.text}\` should give ${wanted}, or nothing`, value)
+    const wanted = gives === 'bool' ? 'a `bool`, true if it did something' : 'a `str`, the path to open'
+    this.note('typecheck.hook.handler', `\`${name.text}\` must return ${wanted}, or nothing`, value)
   }
 
   #wrong(at: Span, message: string): void {

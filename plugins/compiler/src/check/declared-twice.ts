@@ -115,6 +115,6 @@ function repeated(names: readonly Name[], what: string): Diagnostic[] {
       return []
     }
     const related = [{ span: other, message: 'declared here first' }]
-    return [diagnostic('typecheck.duplicate_name', `there already is ${what} \`${name.text}\``, name, { related })]
+    return [diagnostic('typecheck.duplicate_name', `there is already ${what} \`${name.text}\``, name, { related })]
   })
 }

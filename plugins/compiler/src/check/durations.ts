@@ -14,7 +14,7 @@ const UNITS: Readonly<Record<string, RegExp>> = {
   d: /^(d|days?)$/i
 }
 
-const HELP = 'a duration is a number and one of `ms`, `s`, `m`, `h` and `d`, such as "500ms" or "5m"'
+const HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
 
 /** Intervals of `@scheduled` functions; a function without a valid duration could not be scheduled. */
 export function checkSchedules({ items }: Module): Diagnostic[] {
@@ -31,17 +31,17 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   const of = `of \`${item.name.text}\``
   if (value === undefined) {
     const suggestions = ['write `@scheduled("5m")`', HELP]
-    return [diagnostic('typecheck.duration', `the schedule ${of} does not say how often`, decorator, { suggestions })]
+    return [diagnostic('typecheck.duration', `the schedule ${of} has no interval`, decorator, { suggestions })]
   }
   // No expression is evaluated before the program runs, and numbers carry no unit.
-  if (value.kind !== 'String') return [wrong(`the schedule ${of} is no duration that is written out`, value)]
+  if (value.kind !== 'String') return [wrong(`the schedule ${of} is not a duration literal`, value)]
   return durationProblems(`the schedule ${of}`, value)
 }
 
 /** Checks `value` as a duration, as far as it is a literal; `what` names its purpose in messages. */
 export function durationProblems(what: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
-  return [wrong(`${what} is "${value.value}", which is no duration`, value, meant(value))]
+  return [wrong(`${what} is "${value.value}", which is not a duration`, value, meant(value))]
 }
 
 function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {

@@ -37,5 +37,5 @@ function emptyArgument({ callee, args }: Call): Diagnostic[] {
 function emptyId(entry: ObjectEntry): Diagnostic[] {
   const value = entryValue(entry)
   if (!['activity_id', 'id'].includes(entryKey(entry)) || value.kind !== 'String' || value.value !== '') return []
-  return [diagnostic('typecheck.hir.empty_name', 'an activity needs an id, or none is given', value)]
+  return [diagnostic('typecheck.hir.empty_name', 'the id of an activity is empty', value)]
 }

@@ -16,7 +16,7 @@ export function checkImports(module: Module): Diagnostic[] {
         : [declared.get(name.text), 'declared here']
       if (!first.has(name.text)) first.set(name.text, name)
       if (other === undefined) continue
-      const message = `\`${name.text}\` is imported, and ${what.startsWith('i') ? 'already was' : 'declared as something else'}`
+      const message = `\`${name.text}\` is ${what.startsWith('i') ? 'imported twice' : 'imported, and declared here'}`
       found.push(
         diagnostic('typecheck.import.alias_conflict', message, name, {
           related: [{ span: other, message: what }],
@@ -39,7 +39,7 @@ function crateFindings({ crate, metadata }: RustImport): Diagnostic[] {
   const found: Diagnostic[] = []
   if (!metadata.some(({ key }) => ['version', 'path', 'git'].includes(key.text))) {
     const suggestions = [`write \`rust:${crate.text}(version: "…")\``]
-    const message = `the crate \`${crate.text}\` may be of any version`
+    const message = `the crate \`${crate.text}\` has no pinned version`
     found.push(diagnostic('typecheck.rust_import.unpinned', message, crate, { suggestions }))
   }
   const curated = CURATED_CRATES.get(crate.text)
@@ -50,7 +50,7 @@ function crateFindings({ crate, metadata }: RustImport): Diagnostic[] {
 }
 
 const WHAT = {
-  internal: 'does what the language does itself',
+  internal: 'duplicates a feature of the language',
   deferred: 'is not built in yet',
-  escape_hatch: 'goes around what the language gives'
+  escape_hatch: 'bypasses guarantees of the language'
 } as const

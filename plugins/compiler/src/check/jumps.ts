@@ -16,7 +16,7 @@ function lookInto(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
   if ((kind === 'Break' || kind === 'Continue') && !isInLoop) {
     const word = kind.toLowerCase()
     const suggestions = ['`return` leaves a function']
-    found.push(diagnostic('typecheck.jump_outside_loop', `\`${word}\` stands outside of a loop`, node, { suggestions }))
+    found.push(diagnostic('typecheck.jump_outside_loop', `\`${word}\` is outside a loop`, node, { suggestions }))
   }
   const isInside = kind === 'Lambda' ? false : isInLoop || LOOPS.has(kind)
   for (const child of childrenOf(node)) lookInto(child, isInside, found)

@@ -10,8 +10,8 @@ export function checkResources(module: Module): Diagnostic[] {
     if (item.kind !== 'Function' || item.role !== 'mcp.resource' || item.roleDecorator === null) continue
     const [param] = item.params
     if (param !== undefined) {
-      const message = `the MCP resource \`${item.name.text}\` takes no parameters`
-      const suggestions = ['make it an `@mcp.tool`, or read what it needs inside of it']
+      const message = `the MCP resource \`${item.name.text}\` cannot have parameters`
+      const suggestions = ['make it an `@mcp.tool`, or read its inputs in its body']
       found.push(diagnostic('typecheck.mcp.resource_params', message, param, { suggestions }))
     }
     const [uri] = roleTexts(item.roleDecorator)

@@ -35,7 +35,7 @@ function ofPrompt(decorator: Decorator): Diagnostic[] {
     suggestions: [`the stages are ${STAGES.map(each => `\`${each}\``).join(', ')}`],
     ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: stage.value, replacement: near }] })
   }
-  const message = name === null ? 'a stage is one of those that there are' : `there is no stage \`${name}\``
+  const message = name === null ? 'the stage must be a name' : `there is no stage \`${name}\``
   return [diagnostic('vox/prompt/invalid-stage', message, stage.value, details)]
 }
 
@@ -51,13 +51,13 @@ function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const budget = argument(decorator, 'budget_usd')
   if (budget !== undefined && numberOf(budget) <= 0) {
     const suggestions = ['give it more than 0, or leave `budget_usd` out']
-    const message = 'a subagent without a budget cannot ask a model'
+    const message = 'a subagent without a budget cannot call a model'
     found.push(diagnostic('vox/subagent/budget-exhausted-inline', message, budget.value, { suggestions }))
   }
   const policy = argument(decorator, 'policy')
   if (!mesh && policy !== undefined && wordOf(policy) === 'distributed') {
     const suggestions = ['enable the mesh, or write another `policy`']
-    const message = 'no mesh is enabled that could run this elsewhere'
+    const message = 'this policy needs a mesh, and no mesh is enabled'
     found.push(diagnostic('vox/subagent/distributed-not-wired', message, policy.value, { suggestions }))
   }
   return found

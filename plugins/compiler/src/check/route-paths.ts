@@ -21,15 +21,19 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
     const fixes = [{ label: 'begin it with /', span: { start: path.start + 1, end: path.start + 1 }, replacement: '/' }]
     const suggestions = ['a path begins with `/`']
     return [
-      diagnostic('typecheck.route.path', `the path "${value}" has no / at its beginning`, path, { suggestions, fixes })
+      diagnostic('typecheck.route.path', `the path "${value}" does not begin with /`, path, { suggestions, fixes })
     ]
   }
   // These characters have a meaning in the router's patterns, and a last parameter may be optional.
   const plain = value.replace(/\(.*\)/s, '').replace(/(:\w+)\?$/, '$1')
   if (/[?#]/.test(plain)) {
-    return say('goes on behind its end', 'a query is no part of a path; what is in it are parameters of the route')
+    return say(
+      'contains a query or a fragment',
+      'a query is not part of a path; declare its values as parameters of the route'
+    )
   }
-  if (/\*./s.test(plain)) return say('goes on behind `*`', 'let `*`, which takes all the rest, be its last character')
+  if (/\*./s.test(plain))
+    return say('continues after `*`', 'make `*` the last character; it matches the rest of the path')
   const names = pathParameters(value)
   const twice = names.find((name, index) => names.indexOf(name) < index)
   return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
@@ -49,7 +53,7 @@ function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
     const elsewhere = params.map(param => param.name.text).filter(each => !inPath.includes(each))
     const near = nearName(name, elsewhere) ?? ''
     const param = params.find(each => each.name.text === near)
-    const message = `no parameter takes \`${name}\` of the path`
+    const message = `the route has no parameter for \`${name}\` of its path`
     if (param === undefined) {
       const suggestions = [`declare the parameter \`${name}: str\``]
       return [diagnostic('typecheck.route.parameter', message, path, { severity: 'warning', suggestions })]

@@ -35,18 +35,18 @@ export const CURATED_CRATES: ReadonlyMap<string, CuratedCrate> = new Map(
       'DateTime Utc Local FixedOffset NaiveDate NaiveTime NaiveDateTime Duration TimeDelta TimeZone Datelike Timelike Weekday Month Days Months'
     ),
     regex: crate('supported', '', 'Regex RegexBuilder RegexSet Captures Match Error escape bytes'),
-    tokio: crate('internal', 'functions may wait anyway; use `std.time`, `std.process` and actors'),
+    tokio: crate('internal', 'every function can wait; use `std.time`, `std.process` and actors'),
     axum: crate('internal', 'declare routes with `http`, `@query`, `@mutation` and `@server`'),
-    hyper: crate('internal', 'declare routes with `http`, and ask servers with `std.http`'),
-    reqwest: crate('internal', 'ask servers with `std.http`'),
+    hyper: crate('internal', 'declare routes with `http`, and call servers with `std.http`'),
+    reqwest: crate('internal', 'call servers with `std.http`'),
     tracing: crate('internal', 'write to the log with `std.log`'),
     libsql: crate('internal', DATA),
     turso: crate('internal', DATA),
     sqlx: crate('deferred', DATA),
     diesel: crate('deferred', DATA),
     sea_orm: crate('deferred', DATA),
-    rusqlite: crate('escape_hatch', `it goes around the checks of the database; ${DATA}`),
-    tokio_postgres: crate('escape_hatch', `it goes around the checks of the database; ${DATA}`),
-    libc: crate('escape_hatch', 'it goes around the limits that programs run in')
+    rusqlite: crate('escape_hatch', `it bypasses the checks of the database; ${DATA}`),
+    tokio_postgres: crate('escape_hatch', `it bypasses the checks of the database; ${DATA}`),
+    libc: crate('escape_hatch', 'it bypasses the limits of programs')
   })
 )

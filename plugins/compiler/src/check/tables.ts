@@ -9,7 +9,7 @@ export function checkTables(module: Module): Diagnostic[] {
     fields
       .filter(({ name }) => name.text === 'id')
       .map(({ name }) =>
-        diagnostic('lint.table_id_column', `\`${table.text}\` has a column \`id\` beside its \`_id\``, name, {
+        diagnostic('lint.table_id_column', `\`${table.text}\` has a column \`id\` next to its \`_id\``, name, {
           suggestions: ['call the column something else; `_id` is the key of each row']
         })
       )
@@ -44,7 +44,7 @@ function unknownTable(
       : isType
         ? 'lint.search_index_not_table'
         : 'lint.search_index_unknown_table'
-  const what = isType ? `\`${table.text}\` is a type and no table` : `there is no table \`${table.text}\``
+  const what = isType ? `\`${table.text}\` is a type, not a table` : `there is no table \`${table.text}\``
   return diagnostic(code, what, table, {
     ...(isType ? { suggestions: [`write \`@table\` before \`type ${table.text}\``] } : {}),
     ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: table, replacement: near }] })
@@ -78,8 +78,8 @@ function unfitColumn(variant: Index['variant'], type: Type | null, what: string,
   if (variant === 'btree' || (type !== null && (variant === 'search' ? isText(type) : isVector(type)))) return []
   const [lack, suggestions] =
     variant === 'search'
-      ? ['holds no text to search', ['search indexes take columns that are `str` or `Option[str]`']]
-      : ['holds no vector', ['vector indexes take a column that is a `Tensor` of a certain length: `Tensor[384]`']]
+      ? ['contains no text to search', ['search indexes take columns that are `str` or `Option[str]`']]
+      : ['contains no vector', ['vector indexes take a column that is a `Tensor` of fixed length: `Tensor[384]`']]
   return [diagnostic('lint.search_index_field_type', `\`${what}\` ${lack}`, column, { suggestions })]
 }
 
@@ -97,7 +97,7 @@ function checkOptions(index: Index): Diagnostic[] {
       return [diagnostic('typecheck.with.option_type', what, at)]
     }
     if (problem === null) return []
-    const what = 'options are a record that is written out'
+    const what = 'options must be a record literal'
     return [diagnostic('typecheck.with.not_record', what, at, { suggestions: [example] })]
   })
 }

@@ -51,7 +51,7 @@ function tooLow(name: string, text: StringLiteral, colours: Colours): Diagnostic
     if (ratio >= MIN_CONTRAST) return null
     const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
     const message = `\`${name}\` on \`${under}\` has a contrast of ${shown}:1, which is less than ${MIN_CONTRAST}:1`
-    const related = [{ span: background, message: 'the colour behind it' }]
+    const related = [{ span: background, message: 'the background colour' }]
     return diagnostic('lint.theme_contrast', message, text, { related })
   }
   return null

@@ -20,7 +20,7 @@ export function checkWorkflows({ items }: Module): Diagnostic[] {
       if (node.kind !== 'Call') return true
       const path = memberPath((node as Call).callee)
       if (path === null || own.has(path[0] ?? '') || !UNSTEADY.test(path.join('.'))) return true
-      const message = `\`${path.join('.')}\` gives something else when the workflow is run again`
+      const message = `\`${path.join('.')}\` returns another value when the workflow is replayed`
       const suggestions = ['call it in an activity, or in `side_effect { … }`']
       found.push(diagnostic('vox/workflow/non-deterministic-call', message, node, { suggestions }))
       return true

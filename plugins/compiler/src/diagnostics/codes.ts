@@ -18,13 +18,13 @@ export const diagnosticCodes = {
   E0301: error('typecheck', 'A `match` is not exhaustive.'),
   E091: error('lint', 'The language has no macros.'),
   E_EFFECT_DUPLICATE: error('typecheck', 'A function declares an effect twice.'),
-  E_EFFECT_PURE_CONFLICT: error('typecheck', 'A function is marked as pure and says that it has effects.'),
+  E_EFFECT_PURE_CONFLICT: error('typecheck', 'A function is marked as pure and declares effects.'),
   E_SM_UNKNOWN_STATE: error('typecheck', 'A transition names a state that its machine does not have.'),
   W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view has React's spelling instead of the language's."),
   'auth.not_enforced': error('runtime_contract', 'A guard decorator is not enforced yet, so the program is refused.'),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a hook of React.'),
-  'lint.db_unsafe_query': error('lint', 'SQL is written by hand.'),
+  'lint.db_unsafe_query': error('lint', 'The program contains raw SQL.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),
   'lint.index_unknown_table': error('lint', 'An index belongs to a table that is not declared.'),
   'lint.legacy_component_fn': warning('lint', 'A component is written as a function.'),
@@ -36,7 +36,7 @@ export const diagnosticCodes = {
   'lint.retired_provider_fn': error('lint', '`@provider` is no longer part of the language.'),
   'lint.search_index_field_type': error(
     'lint',
-    'A search index names a column without text, or a vector index a column that is no `Tensor` of fixed length.'
+    'A search index names a column without text, or a vector index a column that is not a `Tensor` of fixed length.'
   ),
   'lint.search_index_not_table': error('lint', 'A search or vector index belongs to a type that is not a table.'),
   'lint.search_index_unknown_field': error(

@@ -31,7 +31,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
   const [problem] = checked.errors
   const at = problem?.instancePath || '(root)'
   throw compilerErrors.create('CMP_IR_INVALID', `the IR document breaks its contract at ${at}: ${problem?.message}`, {
-    hint: 'nothing was printed; please report the file as an error of the compiler',
+    hint: 'nothing was printed; please report the file as a bug in the compiler',
     data: { at }
   })
 }

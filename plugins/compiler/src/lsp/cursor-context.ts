@@ -3,7 +3,7 @@ import type { TokenList } from '../syntax/token-list.ts'
 
 /** Kind of completion at a place. `from` is the start of the word there. */
 export type CursorContext =
-  /** In a comment, or in a text that is no name. */
+  /** In a comment, or in a string that is not a name. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'decorator'; readonly from: number }
   /** After a dot; `path` holds the words before it, or is empty if anything but words and dots precedes it. */

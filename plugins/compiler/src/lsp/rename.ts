@@ -45,7 +45,7 @@ export function rename(
   const files = namedEverywhere(home, symbol, workspace)
   if (symbol.kind === 'handler') requireKnownCalls(symbol, home, workspace)
   if (files.length > 1 && exported(home, symbol.name).length > 1) {
-    throw new RenameRefused(`two things are called \`${symbol.name}\`, and other files import both at once`)
+    throw new RenameRefused(`two symbols are called \`${symbol.name}\`, and other files import both`)
   }
   return Object.fromEntries(
     files
@@ -119,7 +119,7 @@ function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: st
   for (const { hook, name: used, offers } of hookUses(parsed.module)) {
     if (used !== of.text) continue
     const [before, after] = [params, others].map(each => handlerArguments(each, offers).given.join())
-    if (before !== after) throw new RenameRefused(`\`@${hook}\` gives \`${used}\` its \`${old}\` by that name`)
+    if (before !== after) throw new RenameRefused(`\`@${hook}\` passes \`${old}\` to \`${used}\` by that name`)
   }
 }
 
@@ -138,10 +138,10 @@ function requireKnown(name: string, { parsed, symbols }: Analysis): void {
     if (node.kind === 'Member') {
       const { property } = node as Member
       if (property.text === name && !isKnown(property)) {
-        throw new RenameRefused(`it is not known on which actor \`.${name}\` is called everywhere`)
+        throw new RenameRefused(`the actor of some calls of \`.${name}\` is unknown`)
       }
     } else if (node.kind === 'String' && (node as StringLiteral).value === name && !isKnown(node)) {
-      throw new RenameRefused(`a text is "${name}", and may be the name of a message`)
+      throw new RenameRefused(`the string "${name}" may be the name of a message`)
     }
     return true
   })
@@ -153,7 +153,7 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
   if (!isRight.test(name) || name === '_') {
     const first = isCapital ? 'a capital letter' : 'a small letter'
     throw new RenameRefused(
-      `\`${name}\` is no name of a ${kind}: it begins with ${first}, and has letters, digits and _`
+      `\`${name}\` cannot be the name of a ${kind}: begin with ${first}, and use letters, digits and _`
     )
   }
   if (KEYWORDS.includes(name)) throw new RenameRefused(`\`${name}\` is a keyword`)

@@ -197,7 +197,7 @@ class Lexer {
     this.#neverClosed.add(quote)
     this.#position = this.#endOfLine(start)
     this.#push(Kind.String, start)
-    this.#report('this string never ends', start, this.#position, {
+    this.#report('this string is not closed', start, this.#position, {
       suggestions: [`close it with ${String.fromCharCode(quote)}`]
     })
   }

@@ -34,13 +34,13 @@ function checkDom({ dom_nodes, view_roots }: WebIr, note: Note): void {
   }
   const check = (id: number, of: string, node: object | null, limit: number): void => {
     if (Number.isInteger(id) && id >= 0 && id < limit) return
-    note('web_ir_validate.dom.id_oob', `${of} names the node ${id}, and there is none before it`, node)
+    note('web_ir_validate.dom.id_oob', `${of} refers to node ${id}, which does not precede it`, node)
   }
   for (const [index, node] of dom_nodes.entries()) {
     const children = 'Element' in node ? node.Element.children : 'Fragment' in node ? node.Fragment.children : []
     for (const child of children) check(child, `the node ${index}`, node, index)
     if ('Element' in node && node.Element.id !== index) {
-      note('web_ir_validate.dom.id_oob', `the node ${index} is numbered ${node.Element.id}`, node)
+      note('web_ir_validate.dom.id_oob', `node ${index} has the id ${node.Element.id}`, node)
     }
     if (!('IslandMount' in node)) continue
     for (const [key] of node.IslandMount.props) {
@@ -57,7 +57,7 @@ function checkBehaviors({ behavior_nodes }: WebIr, note: Note): void {
     if (!('StateDecl' in node)) continue
     const { name, initial, optionality } = node.StateDecl
     if (optionality !== 'Required' || !isEmpty(initial)) continue
-    note('web_ir_validate.behavior.required_state_without_initial', `the state ${name} has no first value`, node)
+    note('web_ir_validate.behavior.required_state_without_initial', `the state ${name} has no initial value`, node)
   }
 }
 
@@ -117,7 +117,7 @@ function checkRoutes({ route_nodes }: WebIr, note: Note): void {
       const { name, payload_type } = node.MutationContract
       if (isEmpty(name)) note('web_ir_validate.route.empty_mutation_name', 'a mutation has no name', node)
       if (isEmpty(payload_type)) {
-        note('web_ir_validate.route.empty_mutation_payload_type', `${name} does not say what it takes`, node)
+        note('web_ir_validate.route.empty_mutation_payload_type', `${name} does not declare its parameters`, node)
       }
     }
   }
@@ -131,7 +131,7 @@ function checkJobs({ scheduled_jobs }: WebIr, note: Note): void {
   for (const job of scheduled_jobs) {
     if (isEmpty(job.name)) note('web_ir_validate.scheduled.empty_name', 'a scheduled function has no name', job)
     if (isEmpty(job.interval)) {
-      note('web_ir_validate.scheduled.empty_interval', `${job.name} does not say how often it runs`, job)
+      note('web_ir_validate.scheduled.empty_interval', `${job.name} has no interval`, job)
     }
   }
 }
@@ -142,17 +142,17 @@ function checkInterop({ interop_nodes }: WebIr, note: Note): void {
       const { component, import_source } = node.ReactComponentRef
       if (isEmpty(component)) note('web_ir_validate.interop.empty_component', 'an imported component has no name', node)
       if (isEmpty(import_source)) {
-        note('web_ir_validate.interop.empty_import_source', `${component} does not say where it comes from`, node)
+        note('web_ir_validate.interop.empty_import_source', `${component} does not name its module`, node)
       }
     } else if ('ExternalModuleRef' in node) {
       if (!isEmpty(node.ExternalModuleRef.specifier)) continue
       const names = node.ExternalModuleRef.named.join(', ')
-      note('web_ir_validate.interop.empty_external_specifier', `${names} does not say which module has it`, node)
+      note('web_ir_validate.interop.empty_external_specifier', `${names} does not name its module`, node)
     } else {
       const { expr, reason } = node.EscapeHatchExpr
-      if (isEmpty(expr)) note('web_ir_validate.interop.empty_escape_expr', 'a piece of TypeScript is empty', node)
+      if (isEmpty(expr)) note('web_ir_validate.interop.empty_escape_expr', 'a TypeScript snippet is empty', node)
       if (isEmpty(reason))
-        note('web_ir_validate.interop.empty_escape_reason', 'a piece of TypeScript has no reason', node)
+        note('web_ir_validate.interop.empty_escape_reason', 'a TypeScript snippet has no reason', node)
     }
   }
 }

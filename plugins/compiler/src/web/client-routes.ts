@@ -109,7 +109,7 @@ class RouteReader {
   #loader(name: Name, path: string): RouteLoader | null {
     const query = this.#web.hir.query_fns.find(fn => fn.name === name.text)
     if (query === undefined) {
-      const message = `the loader \`${name.text}\` is no query`
+      const message = `the loader \`${name.text}\` is not a query`
       const suggestions = ['declare it as `@query fn`']
       this.diagnostics.push(diagnostic('web.route.unknown_loader', message, name, { suggestions }))
       return null
@@ -117,8 +117,8 @@ class RouteReader {
     const known = new Set(pathParameters(path))
     const missing = query.params.find(param => !isOptional(param) && !known.has(param.name) && !isText(param))
     if (missing !== undefined) {
-      const message = `the loader \`${name.text}\` needs \`${missing.name}\`, and the path \`${path}\` does not have it`
-      const suggestions = [`write \`:${missing.name}\` into the path, or give the parameter a default`]
+      const message = `the loader \`${name.text}\` needs \`${missing.name}\`, which the path \`${path}\` does not have`
+      const suggestions = [`add \`:${missing.name}\` to the path, or give the parameter a default`]
       this.diagnostics.push(diagnostic('web.route.missing_parameter', message, name, { suggestions }))
     }
     return { query: query.name, params: query.params }
@@ -136,8 +136,8 @@ class RouteReader {
       else if (inPath.has(property.name) || isText({ type_ann: property.type }))
         found.push({ ...property, from: 'param' })
       else if (!property.isOptional && !isOption(property.type)) {
-        const message = `\`${name.text}\` needs \`${property.name}\`, and neither the path nor a loader gives it`
-        const suggestions = ['give the route a loader that answers with that type, or the parameter a default']
+        const message = `\`${name.text}\` needs \`${property.name}\`, which neither the path nor a loader provides`
+        const suggestions = ['give the route a loader that returns that type, or give the parameter a default']
         this.diagnostics.push(diagnostic('web.route.missing_property', message, name, { suggestions }))
       }
     }

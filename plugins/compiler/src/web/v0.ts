@@ -26,7 +26,7 @@ export async function fetchV0Components(
     const text = sourceOf(await get(url, signal), url)
     if (!exportsName(text, name.text)) {
       throw compilerErrors.create('CMP_V0_INVALID', `${url} does not export \`${name.text}\``, {
-        hint: `name the component as its module does, or write ${path} yourself; nothing was written`
+        hint: `give the component the name of its export, or write ${path} yourself; nothing was written`
       })
     }
     files.push({ path, text: text.endsWith('\n') ? text : `${text}\n` })
@@ -78,7 +78,7 @@ async function get(url: string, signal: AbortSignal): Promise<string> {
   } catch (cause) {
     const why = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : cause
     throw compilerErrors.create('CMP_V0_UNAVAILABLE', `${url} cannot be fetched: ${String(why)}`, {
-      hint: 'check the network and SVC_V0_API_URL, or name a file of yours with `@v0 from`; nothing was written',
+      hint: 'check the network and SVC_V0_API_URL, or name a local file with `@v0 from`; nothing was written',
       cause
     })
   }
@@ -99,6 +99,6 @@ function sourceOf(text: string, url: string): string {
   const [content] = contents
   if (content !== undefined) return content
   throw compilerErrors.create('CMP_V0_INVALID', `${url} is a registry item without a file`, {
-    hint: 'check the ID behind @v0; nothing was written'
+    hint: 'check the ID after @v0; nothing was written'
   })
 }

@@ -26,6 +26,6 @@ export const START_DEPENDENCIES = { '@tanstack/react-start': '1.169.5' } as cons
 export const EXPRESS_DEPENDENCIES = { express: '5.3.0' } as const
 export const EXPRESS_DEV_DEPENDENCIES = { '@types/express': '5.0.6', '@types/node': '20.19.21' } as const
 
-/** Packages of an application for telephones, and the package of each platform. */
+/** Packages of a mobile application, and the package of each platform. */
 export const CAPACITOR_DEV_DEPENDENCIES = { '@capacitor/cli': '8.5.2' } as const
 export const CAPACITOR_PLATFORMS = { android: '8.5.2', ios: '8.5.2' } as const

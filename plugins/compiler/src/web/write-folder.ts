@@ -11,14 +11,14 @@ export interface Written {
   readonly written: readonly string[]
   readonly unchanged: readonly string[]
   readonly removed: readonly string[]
-  /** No longer emitted, but edited by the user meanwhile. */
+  /** No longer emitted, but edited by the user since the last build. */
   readonly kept: readonly string[]
 }
 
 /**
  * Writes the output of a build to a folder: all of it or nothing. Files of earlier builds are replaced; those no
  * longer emitted are removed. Other files stay as they are. A `scaffold` file is written only if its place is empty or
- * holds a file of an earlier build. An emitted file whose place is taken is an error. Throws `CMP_BUILD_CONFLICT` and
+ * contains a file of an earlier build. An emitted file whose path is taken is an error. Throws `CMP_BUILD_CONFLICT` and
  * `CMP_FILE_UNWRITABLE`.
  */
 export async function writeFolder(
@@ -63,7 +63,7 @@ function refuseForeign(
   })
   if (foreign === undefined) return
   const path = join(folder, foreign.path)
-  throw compilerErrors.create('CMP_BUILD_CONFLICT', `${path} is in the place of a file that the build would write`, {
+  throw compilerErrors.create('CMP_BUILD_CONFLICT', `${path} has the path of a file that the build writes`, {
     hint: 'move it away, or build into another folder with -o; nothing was written',
     at: { file: path }
   })

@@ -22,7 +22,7 @@ function told(hooks: string): string[] {
   return diagnostics.map(({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`)
 }
 
-t.test('hooks that can do what they say are right', t => {
+t.test('valid hooks have no findings', t => {
   const right = `
     @back_button { on_press: yes, fallback: "/" }
     @deep_link Links {
@@ -37,7 +37,7 @@ t.test('hooks that can do what they say are right', t => {
   t.end()
 })
 
-t.test('a handler is a function that a page can call, with what it is given', t => {
+t.test('a handler is a function that a page can call, with parameters that the hook passes', t => {
   const wrong: readonly (readonly [hook: string, ...told: string[]])[] = [
     ['@back_button { on_press: sent }', 'typecheck.hook.handler of sent'],
     ['@back_button { on_press: Cash }', 'typecheck.hook.handler of Cash'],
@@ -61,12 +61,12 @@ t.test('a parameter without a value is reported once', t => {
   )
   t.same(
     diagnostics.map(({ message }) => message),
-    ['nothing gives the `count` that `registered` needs']
+    ['`registered` needs `count`, which the hook does not pass']
   )
   t.end()
 })
 
-t.test('texts are schemes, addresses, keys and paths, each where it stands', t => {
+t.test('schemes, addresses, keys and paths are checked', t => {
   const link = (entries: string): string[] => told(`@deep_link { on_link: asked ${entries} }`)
   for (const scheme of ['"My"', '"a b"', '"https"', '"javascript"', '1', 'asked']) {
     t.same(link(`scheme: ${scheme}`), [`typecheck.hook.value of ${scheme}`])
@@ -85,7 +85,7 @@ t.test('texts are schemes, addresses, keys and paths, each where it stands', t =
   t.end()
 })
 
-t.test('a hook is there once, with entries that it has, each once', t => {
+t.test('duplicate hooks, and duplicate, missing or unknown entries are reported', t => {
   t.same(told('@push { on_register: kept }\n@push Again { on_register: kept }'), ['typecheck.hook.duplicate of @push'])
   t.same(told('@push { on_register: kept on_register: kept }'), ['typecheck.duplicate_name of on_register'])
   t.same(told('@deep_link { scheme: "app" }'), ['typecheck.hook.missing_entry of @deep_link'])

@@ -13,7 +13,7 @@ function told(source: string): string[] {
   return diagnosticsOf(source).map(({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`)
 }
 
-t.test('types that are declared, imported or parameters are known', t => {
+t.test('declared types, imported types and type parameters are known', t => {
   const source = `import std.clock
 import react Chart from "charts"
 @table type Task { title: str owner: Id[Task] }
@@ -35,7 +35,7 @@ fn g(t: Tensor[2], j: Json, r: Request, m: map[str, any], k: cap, n: dec, o: (in
   t.end()
 })
 
-t.test('a name may mean two things of different sorts, and one of each sort', t => {
+t.test('a name is unique within its kind', t => {
   t.same(
     told('type Point = | Point(x: int)\nfn point() { }\n@table type Task { a: int }\ncomponent Card() { view: <p/> }'),
     []
@@ -59,7 +59,7 @@ t.test('an import that takes the name of a declaration is reported', t => {
   t.end()
 })
 
-t.test('what is known of a crate is said where it is imported and used', t => {
+t.test('known crates are checked at their import and their uses', t => {
   t.same(told('import rust:uuid(version: "1")\nfn f() { uuid.Uuid }'), [])
   t.same(told('import rust:anything(version: "1")\nfn f() { anything.goes }'), [])
   t.match(diagnosticsOf('import rust:sqlx(version: "0.8")'), [
@@ -71,7 +71,7 @@ t.test('what is known of a crate is said where it is imported and used', t => {
   t.end()
 })
 
-t.test('texts of a theme are compared with what is behind them, in each table of colours', t => {
+t.test('text colours of a theme are compared with their backgrounds, in each table', t => {
   const theme = (entries: string): string[] => told(`@theme Main { ${entries} }`)
   t.same(theme('background: "#fff" text: "#767676"'), [], '4.54:1')
   t.same(theme('background: "#fff" text: "#777777"'), ['lint.theme_contrast of "#777777"'], '4.47:1')
@@ -87,7 +87,7 @@ t.test('texts of a theme are compared with what is behind them, in each table of
   t.end()
 })
 
-t.test('effects are those of everything that a function calls', t => {
+t.test('a function has the effects of its callees', t => {
   const source = `fn read() to Result[str] { std.fs.read("a") }
 fn twice() { read()
  read() }
@@ -105,13 +105,13 @@ fn f() uses net { twice()
   t.same(told(source.replace('uses net', 'uses net, fs')), [])
   t.same(told('fn g() uses net { }\nfn f() uses fs { g() }'), ['vox/effect/missing-net-decl of g'])
   t.same(told('@uses(net) fn f() { std.fs.read("a") }'), ['vox/effect/missing-fs-decl of std.fs.read'])
-  t.same(told('fn f() { std.fs.read("a") }'), [], 'who says nothing may do anything')
-  t.same(told('fn f(fs: any) uses net { fs.read("a") }'), [], 'a parameter is no namespace')
+  t.same(told('fn f() { std.fs.read("a") }'), [], 'a function without declared effects may have any effect')
+  t.same(told('fn f(fs: any) uses net { fs.read("a") }'), [], 'a parameter is not a namespace')
   t.same(told('@pure fn f(a: int) to int { a + 1 }'), [])
   t.end()
 })
 
-t.test('a workflow may do what is not the same each time where its result is kept', t => {
+t.test('a workflow may run non-deterministic code whose result is recorded', t => {
   t.same(told('workflow w() { side_effect { std.time.now_ms() } }'), [])
   t.same(told('activity a() to Result[int] { Ok(std.time.now_ms()) }\nworkflow w() { a() }'), [])
   t.same(told('workflow w(process: any) { process.run() }'), [])
@@ -122,7 +122,7 @@ t.test('a workflow may do what is not the same each time where its result is kep
   t.end()
 })
 
-t.test('a hole that is filled is none', t => {
+t.test('a hole with a body is not reported', t => {
   t.same(told('@hole fn f() to str { "a" }'), [])
   t.end()
 })
@@ -146,7 +146,7 @@ t.test('a record may begin with short entries', t => {
   t.end()
 })
 
-t.test('records with a name are compared with what it declares', t => {
+t.test('named records are compared with their type', t => {
   const point = 'type Point { x: int y: float label: Option[str] z: int = 0 }\n'
   t.same(told(`${point}fn f() to Point { Point { x: 1, y: 2 } }`), [])
   t.same(told(`${point}fn f(x: int) to Point { Point { x: x, y: 2.5, label: None, z: 3 } }`), [])
@@ -164,7 +164,7 @@ t.test('records with a name are compared with what it declares', t => {
   t.end()
 })
 
-t.test('a variable keeps its type, and a condition is true or false', t => {
+t.test('a variable keeps its type, and a condition is a bool', t => {
   t.same(told('fn f() { let mut a = 1\n a = 2.5\n a += 1 }'), [])
   t.same(told('fn f() { let mut a = []\n a = [1]\n let mut o = None\n o = Some(1) }'), [])
   t.same(told('fn f() { let mut r = Ok(1)\n r = Error("x") }'), [])
@@ -176,7 +176,7 @@ t.test('a variable keeps its type, and a condition is true or false', t => {
   t.end()
 })
 
-t.test('deprecated declarations are reported where they are used: as a value, a type, a table, an actor', t => {
+t.test('uses of deprecated declarations are reported: values, types, tables, actors', t => {
   const source = `@deprecated @table type Old { a: int }
 @deprecated actor Gone { on go() { } }
 fn f(row: Old) {
@@ -191,22 +191,24 @@ fn f(row: Old) {
     'typecheck.deprecated_ident of Old',
     'typecheck.deprecated_ident of Old'
   ])
-  t.same(told('@deprecated type Tree { parts: List[Tree] }'), ['W092 of @deprecated'], 'it may name itself')
+  t.same(
+    told('@deprecated type Tree { parts: List[Tree] }'),
+    ['W092 of @deprecated'],
+    'a deprecated type may refer to itself'
+  )
   t.end()
 })
 
-t.test('durations that are written out are durations, with a fix where it is clear what is meant', t => {
+t.test('literal durations are checked, with a fix for common spellings', t => {
   const activity = 'activity a() to Result[int] { Ok(1) }\n'
   t.match(diagnosticsOf('@scheduled("5 minutes") fn tick() { }'), [
     {
-      message: 'the schedule of `tick` is "5 minutes", which is no duration',
+      message: 'the schedule of `tick` is "5 minutes", which is not a duration',
       suggestions: [/500ms/],
       fixes: [{ replacement: '"5m"' }]
     }
   ])
-  t.match(diagnosticsOf('@scheduled fn tick() { }'), [
-    { code: 'typecheck.duration', message: /does not say how often/ }
-  ])
+  t.match(diagnosticsOf('@scheduled fn tick() { }'), [{ code: 'typecheck.duration', message: /has no interval/ }])
   t.same(told('@scheduled(every = "soon") fn tick() { }'), ['typecheck.duration of "soon"'])
   t.same(told('@scheduled(5) fn tick() { }'), ['typecheck.duration of 5'])
   const options = `${activity}workflow w() { a() with { timeout: "1 hour", initial_backoff: "5m", max_backoff: "x" } }`

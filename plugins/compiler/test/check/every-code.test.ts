@@ -3,7 +3,7 @@ import { checkFile } from '../../src/compile.ts'
 import type { DiagnosticCode } from '../../src/diagnostics/codes.ts'
 import { SourceFile } from '../../src/source-file.ts'
 
-/** Codes of what is only said when something is made for browsers. */
+/** Codes that only a build for browsers reports. */
 type WebCode = Extract<DiagnosticCode, `web${string}`>
 
 type Raised = readonly [source: string, at: string]
@@ -12,7 +12,7 @@ const TASK = '@table type Task { title: str done: bool }\n'
 const BACK = 'fn back() to bool { true }\n'
 const BLOG = 'activity a() to Result[int] { Ok(1) }\n'
 
-/** For every code a program that has it, and the text that it points at. */
+/** For each code, a program with that diagnostic and the text at its span. */
 const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   E0001: ['fn f( { }', '{'],
   E0301: ['type S = | A | B\nfn f(s: S) { match s { A => 1 } }', 'match'],
@@ -131,10 +131,10 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'vox/workflow/non-deterministic-call': ['workflow w() { std.time.now_ms() }', 'std.time.now_ms()']
 }
 
-/** Codes reported where no mesh is enabled. */
+/** Codes reported only without a mesh. */
 const NEEDS_MESH: ReadonlySet<string> = new Set(['vox/subagent/distributed-not-wired', 'vox/workflow/mesh-disabled'])
 
-/** Codes, and the texts that they point at. */
+/** Codes, and the texts at their spans. */
 function told(source: string, strict: boolean, mesh = true): (readonly [code: string, at: string, severity: string])[] {
   const file = new SourceFile('a.vox', source)
   const options = { script: false, allowComponentFunctions: true, suppressHookLints: false, strict, mesh }
@@ -153,7 +153,7 @@ for (const [code, [source, at]] of Object.entries(RAISES)) {
   })
 }
 
-t.test('what may be right elsewhere is an error when strictly checked, and a warning else', t => {
+t.test('unresolved external names are errors in a strict check, and warnings otherwise', t => {
   for (const source of [
     'workflow w() { elsewhere() }',
     'fn f(a: Strin) { }',

@@ -5,7 +5,7 @@ import { parse } from '../../src/syntax/parse.ts'
 
 interface Case {
   readonly code: DiagnosticCode
-  /** Programs with the diagnostic, each with the text that it points at. */
+  /** Programs with the diagnostic, each with the text at its span. */
   readonly raises: readonly (readonly [source: string, at: string])[]
   /** Similar programs without it. */
   readonly clean: readonly string[]
@@ -329,7 +329,7 @@ const found = (source: string) => {
 }
 
 for (const { code, raises, clean } of CASES) {
-  t.test(`${code} is raised where it belongs, and nowhere else`, t => {
+  t.test(`${code} is reported for these programs, and not for similar ones`, t => {
     for (const [source, at] of raises) {
       t.same(
         found(source).filter(each => each.code === code),
@@ -345,7 +345,7 @@ for (const { code, raises, clean } of CASES) {
   })
 }
 
-t.test('fixes turn a wrong program into a right one', t => {
+t.test('fixes turn an invalid program into a valid one', t => {
   for (const [wrong, right] of [
     ['fn f() { let a = 1\n a += 2 }', 'fn f() { let mut a = 1\n a += 2 }'],
     ['fn f() { helpr() } fn helper() { }', 'fn f() { helper() } fn helper() { }'],
@@ -372,7 +372,7 @@ t.test('fixes turn a wrong program into a right one', t => {
   t.end()
 })
 
-t.test('names of namespaces that a program declares itself are its own', t => {
+t.test('a declared name hides a namespace of that name', t => {
   t.same(found('type Speech = | Loud | Low\nfn f() to Speech { Speech.Low }'), [])
   t.end()
 })
@@ -384,7 +384,7 @@ t.test('a name that is missing only in a workflow is a warning', t => {
   t.end()
 })
 
-t.test('the cases that a match misses are reported', t => {
+t.test('the missing cases of a match are reported', t => {
   const missing = (source: string) =>
     check(parse(source).module, { suppressHookLints: false }).flatMap(({ missingCases }) => missingCases)
   t.same(missing(`${SHAPES}fn f(s: Shape) { match s { Circle(r) => r } }`), ['Square(_)', 'Empty'])

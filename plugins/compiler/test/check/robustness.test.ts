@@ -12,7 +12,7 @@ const programs = readdirSync(examples)
   .filter(name => name.endsWith('.vox'))
   .map(name => readFileSync(new URL(name, examples), 'utf8'))
 
-t.test('whatever was read can be checked, and every finding and fix has a place in the file', t => {
+t.test('every parsed text can be checked, and every finding and fix has a span in the file', t => {
   const random = randomFrom(7)
   let found = 0
   for (let index = 0; index < CASES; index++) {
@@ -22,7 +22,7 @@ t.test('whatever was read can be checked, and every finding and fix has a place 
     for (const { code, span, fixes, related } of check(module, { suppressHookLints: false })) {
       found++
       for (const { start, end } of [span, ...fixes.map(fix => fix.span), ...related.map(each => each.span)]) {
-        if (start < 0 || start > end || end > source.length) t.fail(`${code} lies outside of\n${source}`)
+        if (start < 0 || start > end || end > source.length) t.fail(`${code} is outside\n${source}`)
       }
     }
   }
@@ -30,7 +30,7 @@ t.test('whatever was read can be checked, and every finding and fix has a place 
   t.end()
 })
 
-t.test('a program as deep as the parser allows is checked', t => {
+t.test('a program of the maximum depth is checked', t => {
   const sources = [
     `fn f(a: int) { ${'('.repeat(200)}a${')'.repeat(200)} ${'+ a '.repeat(500)}}`,
     `fn f(a: any) { a${'.x()'.repeat(450)} }`,

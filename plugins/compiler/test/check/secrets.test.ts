@@ -17,7 +17,7 @@ fn pong(n: int, text: str) to str { ping(n, text) }
 let token = secrets.resolve("token")
 `
 
-/** Diagnostics with the arguments that they point at. */
+/** Diagnostics with the arguments at their spans. */
 function told(source: string, script = false): string[] {
   const text = PRELUDE + source
   const { module, diagnostics } = parse(text, { script })
@@ -67,7 +67,7 @@ t.test('a secret that reaches a model is reported on every path', t => {
   t.end()
 })
 
-t.test('what does not hold the secret itself is left alone', t => {
+t.test('values that do not contain the secret are not reported', t => {
   for (const body of [
     'ask("hello")',
     'look(key())',
@@ -87,7 +87,7 @@ t.test('what does not hold the secret itself is left alone', t => {
   t.end()
 })
 
-t.test('chains of functions and of variables are no danger, however long', t => {
+t.test('long chains of functions and variables are checked', t => {
   const count = 2000
   const functions = Array.from({ length: count }, (_, index) => `fn f${index}(a: str) { f${(index + 1) % count}(a) }`)
   t.same(told(`${functions.join('\n')}\nfn g() { f0(key()) }`), [])

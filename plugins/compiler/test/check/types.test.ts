@@ -21,13 +21,13 @@ const said = (source: string) => {
     .map(({ code, span }) => [code as string, text.slice(span.start, span.end)])
 }
 
-t.test('a workflow that is detached gives the id of its run', async t => {
+t.test('a detached workflow returns the id of its run', async t => {
   const text = 'workflow w() to Result[int] { Ok(1) }\n'
   t.same(said(`${text}fn f() to Result[str] { w() with { id: "a", detach: true } }`), [])
   t.match(said(`${text}fn f() to Result[str] { w() with { detach: false } }`), [['typecheck.return_mismatch']])
 })
 
-t.test('mismatched types are reported at their place', t => {
+t.test('mismatched types are reported at their span', t => {
   for (const [source, code, at] of [
     ['fn f() to int { "a" }', 'typecheck.return_mismatch', '"a"'],
     ['fn f(b: bool) to int { if b { 1 } else { "a" } }', 'typecheck.return_mismatch', '"a"'],
@@ -71,7 +71,7 @@ t.test('mismatched types are reported at their place', t => {
   t.end()
 })
 
-t.test('what fits, or is not known, is left alone', t => {
+t.test('matching and unknown types are not reported', t => {
   for (const source of [
     'fn f() to float { 1 }',
     'fn f() to Unit { 1 }',
@@ -127,7 +127,7 @@ t.test('what fits, or is not known, is left alone', t => {
   t.end()
 })
 
-t.test('a field of what may be missing is there once it was unwrapped', t => {
+t.test('a field of an optional value is accessible after unwrapping', t => {
   for (const [source, right] of [
     ['fn f(p: Option[Point]) to int { p.x }', 'fn f(p: Option[Point]) to int { p.unwrap().x }'],
     ['fn f(p: Result[Point]) to int { (p).x }', 'fn f(p: Result[Point]) to int { (p).unwrap().x }'],
@@ -141,18 +141,18 @@ t.test('a field of what may be missing is there once it was unwrapped', t => {
     t.equal(mended.slice(PRELUDE.length), right)
     t.same(said(right), [])
   }
-  t.same(said('fn f() { maybe(1).y }'), [['typecheck.unknown_field', 'y']], 'no fix where there is no such field')
+  t.same(said('fn f() { maybe(1).y }'), [['typecheck.unknown_field', 'y']], 'an unknown field has no fix')
   t.end()
 })
 
-t.test('chains of functions without results are no danger, however long', t => {
+t.test('long chains of functions without declared results are checked', t => {
   const count = 20_000
   const chain = Array.from({ length: count }, (_, index) => `fn f${index}() { f${(index + 1) % count}() }`).join('\n')
   t.same(said(chain), [])
   t.end()
 })
 
-t.test('functions that other plugins answer for give Results, with a fix where one stands for its value', t => {
+t.test('functions of other plugins return Results, with a fix where a value is expected', t => {
   const fixed = (source: string) => {
     const [found] = check(parse(source).module, { suppressHookLints: false })
     const [fix] = found?.fixes ?? []

@@ -28,7 +28,7 @@ const TASKS = '@table type Task { title: str done: bool due: Option[str] }\n'
 function expression(text: string): HirExpression {
   const [fn] = lowered(`${TASKS}fn f(a: int) { ${text} }`).functions
   const last = fn?.body.at(-1)
-  if (last === undefined || !('Expr' in last)) throw new Error(`${text} is no expression`)
+  if (last === undefined || !('Expr' in last)) throw new Error(`${text} is not an expression`)
   return last.Expr.expr
 }
 
@@ -175,7 +175,7 @@ t.test('types keep their spelling', t => {
 t.test('chains on tables become operations with a plan', t => {
   const plan = (text: string) => {
     const found = expression(text)
-    if (!('DbTableOp' in found)) throw new Error(`${text} is no operation`)
+    if (!('DbTableOp' in found)) throw new Error(`${text} is not an operation`)
     return found.DbTableOp
   }
   const predicate = (where: string) => plan(`db.Task.where(${where})`).plan.predicate
@@ -291,7 +291,7 @@ agent Helper { version "2"
   t.end()
 })
 
-t.test('loose statements of a script are its main', t => {
+t.test('top-level statements of a script are its main', t => {
   const source = 'let x = 1\nprint(x)\n'
   const { module } = parse(source, { script: true })
   const [main] = lower(module, source).functions
@@ -299,7 +299,7 @@ t.test('loose statements of a script are its main', t => {
   t.end()
 })
 
-t.test('spans are bytes and end where the text ends', t => {
+t.test('spans are byte offsets and end with the text', t => {
   const source = '// Grüße 🎉\nfn f() { "ü🎉" }\n'
   const bytes = Buffer.from(source)
   const [fn] = lowered(source).functions

@@ -21,7 +21,7 @@ const validate = new Ajv2020().compile(published)
 
 const printed = (source: string, at = new Date(0)): string => printIr(irDocument(parse(source).module, source, at))
 
-t.test('the published schema of the document is the one that is used', t => {
+t.test('documents are validated against the published schema', t => {
   const { $schema, title, description, ...rest } = published
   t.equal($schema, 'https://json-schema.org/draft/2020-12/schema')
   t.type(title, 'string')
@@ -52,13 +52,13 @@ t.test('two runs differ only in the time', t => {
   t.end()
 })
 
-t.test('a float is a number in the document, or an error of the syntax', t => {
+t.test('a float is a number in the document, or a syntax error', t => {
   t.match(printed('fn f() { 1.5 }'), '{"FloatLit": [1.5, {"start": 9, "end": 12}]}')
   t.match(parse(`fn f() { ${'9'.repeat(400)}.5 }`).diagnostics, [{ code: 'E0001' }])
   t.end()
 })
 
-t.test('undeclared result types are filled in where they are known', t => {
+t.test('undeclared result types are inferred where possible', t => {
   const results = (source: string) => {
     const { module } = JSON.parse(printed(source))
     return [...module.query_fns, ...module.functions].map(({ return_type }) => return_type)
@@ -81,10 +81,10 @@ t.test('ints keep all of their digits', t => {
 })
 
 for (const name of names) {
-  t.test(`${name} has the document that is stored next to the test`, t => {
+  t.test(`${name} has the stored document`, t => {
     const text = printed(readFileSync(new URL(name, examples), 'utf8'))
     const file = new URL(name.replace('.vox', '.json'), documents)
-    // The version of the compiler changes without a change of what it does.
+    // The version of the compiler changes independently of the document.
     const kept = text.replace(/"compiler_version": "[^"]*"/, '"compiler_version": ""')
     if (process.env.SVC_TEST_UPDATE === '1') writeFileSync(file, kept)
     t.equal(kept, readFileSync(file, 'utf8'))
@@ -93,7 +93,7 @@ for (const name of names) {
   })
 }
 
-t.test('whatever the parser accepts has a document, and whatever it reads can be lowered', t => {
+t.test('every valid text has a document, and every parsed text can be lowered', t => {
   const random = randomFrom(1)
   const programs = names.map(name => readFileSync(new URL(name, examples), 'utf8'))
   let accepted = 0
@@ -106,13 +106,13 @@ t.test('whatever the parser accepts has a document, and whatever it reads can be
     accepted++
     const text = printIr(irDocument(module, source, new Date(0)))
     if (!validate(JSON.parse(text))) t.fail(source)
-    if (!spansLieWithin(text, Buffer.byteLength(source))) t.fail(`a span lies outside of ${source}`)
+    if (!spansLieWithin(text, Buffer.byteLength(source))) t.fail(`a span is outside ${source}`)
   }
   t.ok(accepted > 50, `${accepted} were accepted`)
   t.end()
 })
 
-t.test('programs as deep as the parser lets them be have a document', t => {
+t.test('programs of the maximum depth have a document', t => {
   const deep = `fn f(a: int) { ${'('.repeat(200)}a${')'.repeat(200)} ${'+ 1 '.repeat(900)}}`
   t.match(printed(deep), '"Add"')
   const chain = `fn f(a: any) { a${'.x()'.repeat(450)} }`
@@ -120,7 +120,7 @@ t.test('programs as deep as the parser lets them be have a document', t => {
   t.end()
 })
 
-t.test('the document of a deep program is not much more than that of many flat ones', t => {
+t.test('the size of a document grows linearly with the depth of the program', t => {
   const chain = (calls: number): number => printed(`fn f(a: any) { a${'.x()'.repeat(calls)} }`).length
   t.ok(chain(400) < 5 * chain(100), `${chain(400)} is more than five times ${chain(100)}`)
   t.end()

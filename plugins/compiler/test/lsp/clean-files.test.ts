@@ -4,7 +4,7 @@ import { CleanFiles } from '../../src/lsp/clean-files.ts'
 t.test('a file is reported when it loses its last finding, at most once in two minutes', t => {
   let now = 0
   const files = new CleanFiles(() => now)
-  t.equal(files.update('a', 0), false, 'it never had one')
+  t.equal(files.update('a', 0), false, 'it never had a finding')
   t.equal(files.update('a', 2), false)
   t.equal(files.update('a', 1), false)
   t.equal(files.update('a', 0), true)
@@ -20,7 +20,7 @@ t.test('a file is reported when it loses its last finding, at most once in two m
   t.end()
 })
 
-t.test('a file that was closed with findings has none when it is opened again', t => {
+t.test('a closed file is forgotten with its findings', t => {
   const files = new CleanFiles(() => 0)
   files.update('a', 1)
   files.close('a')

@@ -17,7 +17,7 @@ t.test('diagnostics of a file arrive when it is opened, changed and saved', asyn
     code: 'typecheck.undefined',
     source: 'svc-lsp',
     severity: 1,
-    // UTF-16: the character that a file has as four bytes counts for two.
+    // In UTF-16, a character of four bytes has two units.
     range: { start: { line: 1, character: 12 }, end: { line: 1, character: 16 } },
     data: { fixes: [{ label: 'write count', replacement: 'count' }], suggestions: ['did you mean `count`?'] }
   })
@@ -30,7 +30,7 @@ t.test('diagnostics of a file arrive when it is opened, changed and saved', asyn
   t.same(await saved, [])
 })
 
-t.test('mesh calls in workflows are reported where no mesh is enabled', async t => {
+t.test('mesh calls in workflows are reported if no mesh is enabled', async t => {
   const file = await editor.open('mesh.vox', 'workflow w() {\n    mesh_ping()\n}\nfn f() {\n    1\n}\n')
   const found = await file.diagnostics()
   t.match(found, [{ code: 'vox/workflow/mesh-disabled', severity: 2, message: /no mesh is enabled/ }])
@@ -50,7 +50,7 @@ t.test('a fix of a finding is a quick fix', async t => {
   t.match(file.edited(action?.edit.changes[file.uri]), 'db.Task.all()')
 })
 
-t.test('incremental changes lead to the same text, whatever stands before them', async t => {
+t.test('incremental changes produce the same text, after any characters', async t => {
   const file = await editor.open('b.vox', 'fn f() { }\r\n// 😀 ä\r\nfn g() { f() }\r\n')
   await file.type('g() { |f', 'no_')
   t.match(await file.diagnostics(), [{ code: 'typecheck.undefined', range: { start: { line: 2, character: 9 } } }])
@@ -63,19 +63,19 @@ t.test('incremental changes lead to the same text, whatever stands before them',
   t.same(await file.diagnostics(), [])
 })
 
-t.test('changes in quick succession are checked once, as what they led to', async t => {
+t.test('changes in quick succession are checked once, in their final state', async t => {
   const file = await editor.open('c.vox', 'fn f() { }\n')
   for (let index = 0; index < 40; index++) await file.change({ text: `fn f() { missing${index} }\n` })
   t.match(await file.diagnostics(), [{ message: /missing39/ }])
   t.ok(editor.versions(file.uri).length < 20, `${editor.versions(file.uri).length} versions were checked`)
 })
 
-t.test('a file with loose statements is read as a script', async t => {
+t.test('a file with top-level statements is read as a script', async t => {
   const file = await editor.open('script.vox', 'let a = 1\nprint(a)\nfor x in [a] { print(x) }\n')
   t.same(await file.diagnostics(), [])
 })
 
-t.test('the findings of a closed file are taken back', async t => {
+t.test('the findings of a closed file are cleared', async t => {
   const file = await editor.open('d.vox', 'fn f() { x }\n')
   t.equal((await file.diagnostics()).length, 1)
   const last = editor.diagnostics(file.uri)
@@ -93,7 +93,7 @@ t.test('a file of two thousand lines is checked again after each key', async t =
   }
 })
 
-t.test('the server ends with 0 when it is asked to', async t => {
+t.test('the server exits with 0 after a shutdown request', async t => {
   await editor.connection.sendRequest(ShutdownRequest.type)
   await editor.connection.sendNotification(ExitNotification.type)
   t.equal(await editor.ended, 0)

@@ -36,7 +36,7 @@ export class Editor {
   /** Resolves to the exit code. */
   readonly ended: Promise<number | null>
 
-  /** With `processId` the server believes that process to be the editor; `folders` are those that the editor shows. */
+  /** `processId` is the process of the editor; `folders` are its workspace folders. */
   static async start(
     t: Test,
     {
@@ -85,12 +85,12 @@ export class Editor {
     })
   }
 
-  /** Ends without a word. */
+  /** Disconnects without a shutdown request. */
   hangUp(): void {
     this.#input.end()
   }
 
-  /** `name` is a path in a folder that is not on the disk, or absolute. */
+  /** `name` is an absolute path, or a path in a folder that does not exist on disk. */
   async open(name: string, text: string): Promise<OpenFile> {
     const uri = pathToFileURL(resolve('/project', name)).href
     const textDocument = { uri, languageId: 'vox', version: 1, text }
@@ -98,7 +98,7 @@ export class Editor {
     return new OpenFile(this, TextDocument.create(uri, 'vox', 1, text))
   }
 
-  /** The findings of one version of a file; without a version, the next ones that come. */
+  /** The findings of one version of a file; without a version, the next findings. */
   async diagnostics(uri: string, version?: number): Promise<readonly Diagnostic[]> {
     for (let seen = version === undefined ? this.#published.length : 0; ; seen++) {
       while (seen >= this.#published.length) await new Promise<void>(wake => this.#waiting.push(wake))
@@ -107,7 +107,7 @@ export class Editor {
     }
   }
 
-  /** Versions of a file that findings came for. */
+  /** Versions of a file with published findings. */
   versions(uri: string): (number | undefined)[] {
     return this.#published.filter(params => params.uri === uri).map(({ version }) => version)
   }
@@ -130,7 +130,7 @@ export class OpenFile {
     return this.#document.getText()
   }
 
-  /** The place of `mark` in the text, with the cursor in it as `|`. */
+  /** The position of `|` in the text; `mark` is the text around it. */
   at(mark: string): { readonly textDocument: { readonly uri: string }; readonly position: Position } {
     const offset = this.text.indexOf(mark.replace('|', ''))
     if (offset < 0) throw new Error(`the text has no ${mark}`)
@@ -153,7 +153,7 @@ export class OpenFile {
     })
   }
 
-  /** Types `text` where `mark` says. */
+  /** Types `text` at the cursor of `mark`. */
   async type(mark: string, text: string): Promise<void> {
     const { position } = this.at(mark)
     await this.change({ range: { start: position, end: position }, text })
@@ -169,7 +169,7 @@ export class OpenFile {
     return this.#editor.diagnostics(this.uri, this.#document.version)
   }
 
-  /** The text after edits that the server gave. */
+  /** The text after the server's edits. */
   edited(edits: readonly TextEdit[] | null | undefined): string {
     return TextDocument.applyEdits(this.#document, [...(edits ?? [])])
   }

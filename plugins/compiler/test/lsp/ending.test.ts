@@ -3,20 +3,20 @@ import { once } from 'node:events'
 import t from 'tap'
 import { BIN, Editor } from './editor.ts'
 
-t.test('a server whose client hangs up without a word ends with 1', async t => {
+t.test('the server exits with 1 if its client disconnects without a shutdown request', async t => {
   const editor = await Editor.start(t)
   editor.hangUp()
   t.equal(await editor.ended, 1)
 })
 
-t.test('a server whose editor is no more ends', async t => {
+t.test('the server exits when its editor is gone', async t => {
   const gone = spawn(process.execPath, ['-e', '0'])
   await once(gone, 'exit')
   const editor = await Editor.start(t, { processId: gone.pid ?? null })
   t.equal(await editor.ended, 1)
 })
 
-t.test('there is no transport but the standard streams', t => {
+t.test('only the standard streams are a transport', t => {
   const { status, stderr } = spawnSync(process.execPath, [BIN, 'lsp', '--no-stdio'], {
     cwd: t.testdir({}),
     encoding: 'utf8',

@@ -75,11 +75,11 @@ async function offered(file: OpenFile, mark: string): Promise<string[]> {
 
 const shop = await editor.open('shop.vox', SHOP)
 
-t.test('the program of these tests is right', async t => {
+t.test('the program of these tests is valid', async t => {
   t.same(await shop.diagnostics(), [])
 })
 
-t.test('hover shows how a name is declared, its documentation and its type', async t => {
+t.test('hover shows the declaration, documentation and type of a name', async t => {
   t.equal(
     await hoverAt(shop, 'assert(a|dd'),
     '```vox\nfn add(left: int, right: int = 1) to int\n```\n\nAdds two ints.\nThey may be negative.'
@@ -92,9 +92,9 @@ t.test('hover shows how a name is declared, its documentation and its type', asy
   t.match(await hoverAt(shop, 'c.incr|ement'), 'Counter: on increment(by: int) to int')
   t.match(await hoverAt(shop, 'Circ|le(r) =>'), 'Shape.Circle(r: float)')
   t.match(await hoverAt(shop, 'now|_ms'), 'std.time.now_ms() to int')
-  t.match(await hoverAt(shop, 'as|sert'), 'Fails unless the condition holds.')
+  t.match(await hoverAt(shop, 'as|sert'), 'Fails if the condition is false.')
   t.match(await hoverAt(shop, '@que|ry'), 'A function that only reads')
-  t.match(await hoverAt(shop, 'ma|tch shape'), 'Takes the first arm')
+  t.match(await hoverAt(shop, 'ma|tch shape'), 'Runs the first arm')
   t.match(await hoverAt(shop, 'list.le|n'), 'List[int].len(…) to int')
   t.equal(await hoverAt(shop, '= 0|.0'.replace('= 0|.0', 'Dot => |0.0')), '')
 })
@@ -165,7 +165,7 @@ t.test('a rename changes every use and nothing else', async t => {
   t.equal(await renamed(app, 'fallback: s|een', 'home'), hooks.replaceAll(/(?<!\/)\bseen\b/g, 'home'))
 })
 
-t.test('a rename that would change what something means is refused', async t => {
+t.test('a rename that would change a meaning is refused', async t => {
   const file = await editor.open(
     'conflict.vox',
     'let outer = 1\nfn f(a: int) to int {\n    let b = outer\n    a + b + outer\n}\nfn g(h: any) { h.ping() }\n' +
@@ -199,7 +199,7 @@ t.test('a rename that would change what something means is refused', async t => 
   await t.rejects(editor.connection.sendRequest(PrepareRenameRequest.type, file.at('in|t {')), { message: /declares/ })
 })
 
-t.test('completion offers what can stand at a place', async t => {
+t.test('completion offers the words that are valid at a place', async t => {
   const file = await editor.open(
     'complete.vox',
     `@table type Task { title: str done: bool }
@@ -259,7 +259,7 @@ fn g() to {
   t.same(await offered(file, 'a text.|'), [])
 })
 
-t.test('completion puts in snippets', async t => {
+t.test('completion inserts snippets', async t => {
   const file = await editor.open('snippet.vox', 'fn helper(a: int, b: int = 1) to int { a }\nfn f() { he }\n')
   const found = await editor.connection.sendRequest(CompletionRequest.type, file.at('{ he|'))
   const items = Array.isArray(found) ? found : (found?.items ?? [])
@@ -272,7 +272,7 @@ t.test('completion puts in snippets', async t => {
   t.match(helper?.textEdit, { newText: 'helper($' + '{1:a})' })
 })
 
-t.test('formatting leads to the canonical form', async t => {
+t.test('formatting returns the canonical form', async t => {
   for (const [name, text, formatted] of [
     ['f1.vox', 'fn a() -> int {\r\n  1\r\n}\r\n', 'fn a() to int {\n    1\n}\n'],
     ['f2.vox', 'fn a()->int {\n  // 😀\n "😀"\n 1 }', 'fn a() to int {\n    // 😀\n    "😀"\n    1\n}\n'],
@@ -288,7 +288,7 @@ t.test('formatting leads to the canonical form', async t => {
   t.same(await editor.connection.sendRequest(DocumentFormattingRequest.type, params), [])
 })
 
-t.test('the outline has each declaration with what is in it', async t => {
+t.test('the outline lists each declaration with its members', async t => {
   const params = { textDocument: { uri: shop.uri } }
   const found = await editor.connection.sendRequest(DocumentSymbolRequest.type, params)
   const shown = (found ?? []).map(symbol => {
@@ -315,7 +315,7 @@ t.test('the outline has each declaration with what is in it', async t => {
   ])
 })
 
-t.test('a test can be run from where it stands', async t => {
+t.test('each test has a lens that runs it', async t => {
   const lenses = await editor.connection.sendRequest(CodeLensRequest.type, { textDocument: { uri: shop.uri } })
   t.match(lenses, [
     {
@@ -326,7 +326,7 @@ t.test('a test can be run from where it stands', async t => {
   t.equal(lenses?.length, 1)
 })
 
-t.test('words are coloured by what they mean', async t => {
+t.test('words are coloured by their meaning', async t => {
   const text = '// note\n@query fn f(a: int) to str {\n    let ä = "1\n2"\n    str(a + 1)\n}\n'.replace('ä', 'x')
   const file = await editor.open('colour.vox', text)
   const found = await editor.connection.sendRequest(SemanticTokensRequest.type, { textDocument: { uri: file.uri } })

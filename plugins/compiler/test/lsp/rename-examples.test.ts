@@ -18,10 +18,10 @@ const alone = new Workspace(
   () => options
 )
 
-/** Kinds whose names belong to what is stored, sent or imported. */
+/** Kinds whose names belong to stored, sent or imported data. */
 const FIXED: ReadonlySet<string> = new Set(['field', 'import', 'handler'])
 
-/** Functions of hooks, which find their parameters by their names. */
+/** Functions of hooks, whose parameters are matched by name. */
 function hookFunctions({ parsed: { module } }: Analysis): ReadonlySet<Declaration> {
   const named = new Set<string>()
   for (const item of module.items) {
@@ -35,7 +35,7 @@ function hookFunctions({ parsed: { module } }: Analysis): ReadonlySet<Declaratio
 }
 
 for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) {
-  t.test(`every name of ${name} can be another one`, t => {
+  t.test(`every name of ${name} can be renamed`, t => {
     const document = TextDocument.create(`file:///${name}`, 'vox', 1, readFileSync(new URL(name, examples), 'utf8'))
     const analysis = new Analysis(document, options)
     const codes = analysis.diagnostics.map(({ code }) => code)

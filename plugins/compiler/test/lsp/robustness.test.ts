@@ -53,7 +53,7 @@ t.test('every incomplete text and every cursor position has an answer', t => {
       const { data } = semanticTokens(analysis)
       for (let at = 0; at < data.length; at += 5) {
         const [down = 0, along = 0, length = 0, type = -1] = data.slice(at, at + 4)
-        if (down < 0 || along < 0 || length <= 0 || type < 0) t.fail(`a token of no size or kind\n${source}`)
+        if (down < 0 || along < 0 || length <= 0 || type < 0) t.fail(`a token without size or kind\n${source}`)
       }
       for (let place = 0; place < 3; place++) {
         const position = document.positionAt(Math.floor(random() * (source.length + 1)))

@@ -69,7 +69,7 @@ async function project(t: Test): Promise<Project> {
   return { editor, folder, open }
 }
 
-/** Places as `file:line:text`, with the texts of the disk. */
+/** Locations as `file:line:text`, with the texts on disk. */
 function shown({ folder }: Project, places: readonly Location[]): string[] {
   return places.map(({ uri, range }) => {
     const path = fileURLToPath(uri)
@@ -88,7 +88,7 @@ async function referencesOf(in_: Project, file: OpenFile, mark: string, includeD
   return shown(in_, (await in_.editor.connection.sendRequest(ReferencesRequest.type, params)) ?? []).sort()
 }
 
-/** Texts of the files that a rename changes, by their names. */
+/** Texts of the renamed files, by file name. */
 async function renamed(in_: Project, file: OpenFile, mark: string, newName: string): Promise<Record<string, string>> {
   const edit = await in_.editor.connection.sendRequest(RenameRequest.type, { ...file.at(mark), newName })
   const { changes = {} } = edit as WorkspaceEdit
@@ -101,10 +101,10 @@ async function renamed(in_: Project, file: OpenFile, mark: string, newName: stri
   )
 }
 
-/** A workspace of files that do not change. */
+/** A workspace of unchanged files. */
 const shared = await project(t)
 
-t.test('a definition is found in the file that has it, through whatever imports', async t => {
+t.test('a definition is found in its file, through all imports', async t => {
   const in_ = shared
   const app = await in_.open('app.vox')
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:2:area')
@@ -117,7 +117,7 @@ t.test('a definition is found in the file that has it, through whatever imports'
   t.equal(await definitionOf(in_, app, '<Ba|dge'), 'shapes.vox:8:Badge')
   t.equal(await definitionOf(in_, app, 'lab|el='), 'shapes.vox:8:label')
   const deep = await in_.open('inner/deep.vox')
-  t.equal(await definitionOf(in_, deep, '+ si|ze(s'), 'shapes.vox:2:area', 'by way of a file that imports it itself')
+  t.equal(await definitionOf(in_, deep, '+ si|ze(s'), 'shapes.vox:2:area', 'through a file that imports it')
   const whole = await in_.open('inner/whole.vox')
   t.equal(await definitionOf(in_, whole, 'shapes.ar|ea'), 'shapes.vox:2:area')
   t.equal(await definitionOf(in_, whole, 'import sh|apes'), 'shapes.vox:0:')
@@ -160,7 +160,7 @@ t.test('references include all files, from every file', async t => {
   t.same(await referencesOf(in_, other, 'fn ar|ea'), ['inner/other.vox:0:area', 'inner/other.vox:2:area'])
 })
 
-t.test('a rename changes all files, and leaves aliases and keys what they are', async t => {
+t.test('a rename changes all files, and keeps aliases and keys', async t => {
   const in_ = shared
   const app = await in_.open('app.vox')
   t.same(await renamed(in_, app, 'ar|ea(s)', 'surface'), {
@@ -188,7 +188,7 @@ t.test('a rename changes all files, and leaves aliases and keys what they are', 
   })
 })
 
-t.test('a rename is refused where another file would mean something else', async t => {
+t.test('a rename is refused if it would change the meaning of another file', async t => {
   const in_ = shared
   const shapes = await in_.open('shapes.vox')
   for (const [mark, newName, message] of [
@@ -204,7 +204,7 @@ t.test('a rename is refused where another file would mean something else', async
   t.match(prepared, { placeholder: 'area', range: { start: { line: 2, character: 16 } } })
 })
 
-t.test('what is open counts before what is on the disk, and what changes there is seen', async t => {
+t.test('open files take precedence over files on disk, whose changes are noticed', async t => {
   const in_ = await project(t)
   const app = await in_.open('app.vox')
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:2:area')
@@ -216,10 +216,10 @@ t.test('what is open counts before what is on the disk, and what changes there i
     ...app.at('ar|ea(s)'),
     context: { includeDeclaration: true }
   })
-  t.equal(found?.filter(({ uri }) => uri === pathToFileURL(fresh).href).length, 2, 'a file that was never saved')
+  t.equal(found?.filter(({ uri }) => uri === pathToFileURL(fresh).href).length, 2, 'an unsaved file')
 })
 
-t.test('without a folder the files next to one are its neighbours', async t => {
+t.test('without a workspace folder, files in the same folder are its neighbours', async t => {
   const folder = t.testdir(FILES)
   const in_ = {
     editor: await Editor.start(t, { cwd: folder }),

@@ -33,7 +33,7 @@ const raw = { Raw: 'x' }
 
 const seen = new Set<string>()
 
-/** Each part of a web IR with the codes that it has. */
+/** Each part of a web IR with its expected codes. */
 const CASES: readonly (readonly [part: Partial<WebIr>, codes: readonly string[]])[] = [
   [{ dom_nodes: [element(0, [0])] }, ['dom.id_oob']],
   [{ dom_nodes: [element(0, [7])] }, ['dom.id_oob']],
@@ -139,14 +139,14 @@ function problems(source: string) {
   return validateWebIr(webIr(module, hir, translateViews(module, hir)))
 }
 
-t.test('two blocks of routes, told where the second one is', t => {
+t.test('a second block of routes is reported at its span', t => {
   const source = 'component A() { view: <p/> }\nroutes { "/" to A }\nroutes { "/b" to A }\n'
   const at = source.lastIndexOf('routes')
   t.match(problems(source), [{ code: 'web_ir_validate.route.duplicate_contract_id', span: { start: at, end: at + 6 } }])
   t.end()
 })
 
-t.test('a property that no browser has, told where its rule is', t => {
+t.test('an unknown CSS property is reported at the span of its rule', t => {
   const source = 'component A() { view: <p/> }\nstyle { .a { colour: "red" maxWidth: "1px" } }\n'
   t.match(problems(source), [
     { code: 'web_ir_validate.style.unknown_property', message: /colour/, span: { start: source.indexOf('.a {') } }

@@ -50,7 +50,7 @@ t.test('a module without views and endpoints has none', t => {
   t.end()
 })
 
-t.test('keys are in their order', t => {
+t.test('keys are in a fixed order', t => {
   const order =
     'dom_nodes view_roots behavior_nodes style_nodes route_nodes scheduled_jobs interop_nodes diagnostic_nodes spans version'
   t.equal(Object.keys(found(COUNTER)).join(' '), order)
@@ -58,7 +58,7 @@ t.test('keys are in their order', t => {
   t.end()
 })
 
-t.test('nodes of a view stand before the node that holds them', t => {
+t.test('children precede their parent node', t => {
   const { dom_nodes, view_roots } = found(COUNTER)
   t.same(view_roots, [['Counter', 6]])
   t.same(dom_nodes, [
@@ -75,7 +75,7 @@ t.test('nodes of a view stand before the node that holds them', t => {
   t.end()
 })
 
-t.test('behaviours carry the name of their component, in the order of the source', t => {
+t.test('behaviours have the name of their component, in source order', t => {
   t.same(found(COUNTER).behavior_nodes, [
     { StateDecl: { name: 'Counter::count', initial: 'first', optionality: 'Required', span: null } },
     { DerivedDecl: { name: 'Counter::double', expr: 'count * 2', span: null } },
@@ -87,7 +87,7 @@ t.test('behaviours carry the name of their component, in the order of the source
   t.end()
 })
 
-t.test('an island is a place with properties, and what is in it is counted', t => {
+t.test('an island is a mount point with properties and a count of its children', t => {
   const source =
     '@island Chart { values: List[int] title: str }\ncomponent A() { view: <Chart values={[1]} title="x">"a" "b"</Chart> }'
   t.same(found(source).dom_nodes, [
@@ -106,7 +106,7 @@ t.test('an island is a place with properties, and what is in it is counted', t =
   t.end()
 })
 
-t.test('bind is a value and what changes it', t => {
+t.test('bind is a value and its change handler', t => {
   const { dom_nodes } = found('component A() { state x: str = "" view: <input bind={x}/> }')
   t.match(dom_nodes, [
     {
@@ -121,7 +121,7 @@ t.test('bind is a value and what changes it', t => {
   t.end()
 })
 
-t.test('rules of styles have values of a kind', t => {
+t.test('style rules have typed values', t => {
   const source = `component A() { view: <p/> }
 style { .box { max_width: "40rem" color: "#fff" background: "var(--card-color)" margin: "0 auto" display: "flex" opacity: "0.5" gap: "var(--gap)" border-color: "red" } }`
   t.same(found(source).style_nodes, [
@@ -220,7 +220,7 @@ routes {
   t.end()
 })
 
-t.test('jobs, and what comes from TypeScript', t => {
+t.test('jobs, and imports from TypeScript', t => {
   const ir = found(`
 import react Chart from "./chart"
 @scheduled("1h") fn tick() to Unit { print("x") }
@@ -246,7 +246,7 @@ extern fn now() to int = "./time"
   t.end()
 })
 
-t.test('numbers of nodes follow the rules, whichever way a program is written', t => {
+t.test('node counts are the same for equivalent programs', t => {
   t.same(
     sizes(
       '@query fn a() to int { 1 }\n@query fn b() to int { 1 }\n@mutation fn c() to int { 1 }\nhttp get "/x" to int { 1 }'
@@ -274,7 +274,7 @@ t.test('untranslatable code is reported among the diagnostics', t => {
 })
 
 for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) {
-  t.test(`${name} has the same web IR each time, as its schema says`, t => {
+  t.test(`${name} always has the same web IR, which matches its schema`, t => {
     const source = readFileSync(new URL(name, examples), 'utf8')
     t.same(webIr(source), webIr(source))
     const ir = webIr(source)
@@ -300,6 +300,6 @@ t.test('hooks of an app are actions', t => {
       ['push.on_register', 'back']
     ].map(([name, payload_expr]) => ({ Action: { name, payload_expr, span: null } }))
   )
-  t.equal(webIr('@tokens { brand: "#06c" }'), null, 'tokens are none')
+  t.equal(webIr('@tokens { brand: "#06c" }'), null, 'tokens are not actions')
   t.end()
 })

@@ -44,7 +44,7 @@ fn chosen(action: str, data: Option[str]) to str { if data.is_some() { "/tasks/"
 }
 ${PAGES}`
 
-/** Pushes without a hook, under a separate name. */
+/** Pushes without a hook, through an import alias. */
 const PUSHED = `import std.mobile as phone
 component P() {
     state last: str = ""
@@ -56,7 +56,7 @@ component P() {
 }
 `
 
-/** Shapes of the packages that an application for telephones installs. */
+/** Types of the packages that a mobile application installs. */
 const CAPACITOR = {
   app: `interface Handle { remove(): Promise<void> }
 export declare const App: {
@@ -92,7 +92,7 @@ function installCapacitor(folder: string): void {
   }
 }
 
-t.test('hooks are right for a strict TypeScript, in browsers and telephones', { timeout: 240_000 }, async t => {
+t.test('hooks pass a strict TypeScript, for browsers and mobile devices', { timeout: 240_000 }, async t => {
   const folder = t.testdir({
     'app.vox': APP,
     'push.vox': PUSHED,
@@ -111,7 +111,7 @@ t.test('hooks are right for a strict TypeScript, in browsers and telephones', { 
   }
 })
 
-t.test('an application for telephones has what they need, and no other one has', async t => {
+t.test('only a mobile application contains the Capacitor files', async t => {
   const folder = t.testdir({ 'my_tasks.vox': APP })
   const file = join(folder, 'my_tasks.vox')
   await build(file, join(folder, 'web'), { scaffold: true })
@@ -150,10 +150,10 @@ t.test('an application for telephones has what they need, and no other one has',
   t.ok(filesIn(out)['capacitor.config.ts'], 'also without a scaffold')
   writeFileSync(join(out, 'capacitor.config.ts'), '// mine\n')
   await build(file, out, { mobile_target: 'ios' })
-  t.equal(filesIn(out)['capacitor.config.ts'], '// mine\n', 'and it belongs to the user')
+  t.equal(filesIn(out)['capacitor.config.ts'], '// mine\n', 'and it is owned by the user')
 })
 
-t.test('a first module that was written before the hooks is reported', async t => {
+t.test('a main module that does not start the hooks is reported', async t => {
   const folder = t.testdir({ 'app.vox': PAGES })
   const [file, out] = [join(folder, 'app.vox'), join(folder, 'web')]
   await build(file, out, { scaffold: true })
@@ -165,7 +165,7 @@ t.test('a first module that was written before the hooks is reported', async t =
   t.notMatch((await build(file, out, { scaffold: true })).err, 'not_started')
 })
 
-t.test('what a page cannot call is no handler', async t => {
+t.test('a function that a page cannot call is not a handler', async t => {
   const folder = t.testdir({ 'app.vox': '@ai fn back() to bool\n@back_button { on_press: back }\n' })
   const { code, err } = await build(join(folder, 'app.vox'), join(folder, 'web'))
   t.equal(code, 1)
@@ -176,7 +176,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
   const browser = await launched(t)
   const url = await served(t, APP)
 
-  await t.test('a link that a page begins with leads where its route says', async t => {
+  await t.test('a link at the start of a page opens its route', async t => {
     const { page, calls } = await open(t, browser, url)
     await page.goto(`${url}/t/a%2Fb?from=mail`)
     await shows(page, 'Task a/b')
@@ -196,7 +196,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     t.equal(calls.of('resolve').length, 2, 'no callback runs for a page of the program')
   })
 
-  await t.test('going back asks first, and stays where something was done', async t => {
+  await t.test('going back calls the handler first, and stays if it did something', async t => {
     const { page, calls } = await open(t, browser, url)
     await page.goto(`${url}/tasks/1`)
     await shows(page, 'Task 1')
@@ -215,18 +215,18 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     t.match(page.url(), /\/tasks\/2$/)
     await page.evaluate('history.forward()')
     await shows(page, 'Task 3')
-    t.equal(calls.of('back').length, 2, 'no callback runs on the way forward')
+    t.equal(calls.of('back').length, 2, 'no callback runs on forward navigation')
     calls.answers.delete('back')
     await page.evaluate('history.go(-2)')
     await shows(page, 'Task 1')
-    t.equal(calls.of('back').length, 3, 'a failing callback stops nothing')
+    t.equal(calls.of('back').length, 3, 'a failing callback does not block navigation')
   })
 
-  await t.test('what is pushed reaches the program, and so does what is chosen', async t => {
+  await t.test('pushed messages and chosen actions reach the program', async t => {
     const { page, context, calls } = await open(t, browser, url)
     await context.grantPermissions(['notifications'], { origin: url })
     calls.answers.set('remember', true)
-    // There is no service here that pushes.
+    // The test has no push service.
     await page.addInitScript(`PushManager.prototype.subscribe = async options => {
       return { endpoint: 'https://push.example/1', key: options.applicationServerKey }
     }`)
@@ -250,7 +250,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     await shows(page, 'Task show')
   })
 
-  await t.test('an app around the page is listened to in place of the browser', async t => {
+  await t.test('the page listens to a surrounding app instead of the browser', async t => {
     const { page, calls } = await open(t, browser, url)
     for (const name of ['back', 'remember', 'noticed']) calls.answers.set(name, name !== 'back')
     await page.addInitScript(`
@@ -289,7 +289,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     await shows(page, 'Task tap')
   })
 
-  await t.test('a fallback takes the place of going back', async t => {
+  await t.test('a fallback replaces going back', async t => {
     const fallback = await served(
       t,
       `@query fn back() to bool { true }\n@back_button { on_press: back fallback: "/" }\n${PAGES}`
@@ -307,7 +307,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
   })
 })
 
-/** Builds a program with Vite and serves its pages; gives their address. */
+/** Builds a program with Vite and serves its pages; returns their address. */
 async function served(t: Test, source: string): Promise<string> {
   const folder = t.testdir({ 'app.vox': source })
   const web = join(folder, 'web')
@@ -335,11 +335,11 @@ interface Calls {
   readonly answers: Map<string, unknown>
   /** Arguments of a function, call by call. */
   of(name: string): unknown[]
-  /** Waits for so many calls of a function. */
+  /** Waits for a number of calls of a function. */
   until(name: string, count: number): Promise<void>
 }
 
-/** A page whose calls of the server are answered by the test. */
+/** A page whose server calls the test answers. */
 async function open(
   t: Test,
   browser: Browser,
@@ -374,7 +374,7 @@ async function shows(page: Page, text: string): Promise<void> {
   await page.waitForSelector(`p:text-is(${JSON.stringify(text)})`)
 }
 
-/** Pushes a message to the service worker of a page, as a service that pushes does. */
+/** Pushes a message to the service worker of a page, like a push service. */
 async function deliver(page: Page, url: string, data: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const registration = new Promise<string>(resolve => {

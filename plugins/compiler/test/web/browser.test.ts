@@ -12,8 +12,11 @@ const exec = promisify(execFile)
 const app = givenApp()
 
 t.test(
-  'what a new project has for a browser is built, served and used',
-  { skip: noBrowser() || unbuilt() || (app !== null && 'SVC_PLAYWRIGHT_APP_DIR names another one'), timeout: 240_000 },
+  'the pages of a new project are built, served and used',
+  {
+    skip: noBrowser() || unbuilt() || (app !== null && 'SVC_PLAYWRIGHT_APP_DIR names another project'),
+    timeout: 240_000
+  },
   async t => {
     const folder = join(t.testdir({}), 'tasks')
     await run(runNew(), { name: folder, template: 'web' })
@@ -21,7 +24,7 @@ t.test(
     t.equal((await build(join(folder, 'app.vox'), web, { scaffold: true })).code, 0)
     install(web)
     await exec(process.execPath, [join(ROOT, 'node_modules/vite/bin/vite.js'), 'build'], { cwd: web })
-    t.ok(existsSync(join(folder, 'public/index.html')), 'Vite builds into the folder that is served')
+    t.ok(existsSync(join(folder, 'public/index.html')), 'Vite builds into the served folder')
 
     const url = await serve(t, folder, '/api/query/tasks')
     const browser = await launched(t)
@@ -62,16 +65,16 @@ t.test(
       await page.waitForSelector('text=Count: 0')
       await page.goto(`${url}/nowhere`)
       await page.waitForSelector('text=There is no such page.')
-      t.equal(await page.evaluate('getComputedStyle(document.body).maxWidth'), '960px', 'styles are there')
+      t.equal(await page.evaluate('getComputedStyle(document.body).maxWidth'), '960px', 'styles are applied')
     })
-    t.same(problems, [], 'the browser complains about nothing')
+    t.same(problems, [], 'the browser reports no errors')
   }
 )
 
 t.test(
-  'the pages of an application that is there already open without complaints',
+  'the pages of an existing application open without errors',
   {
-    skip: noBrowser() || unbuilt() || (app === null && 'SVC_PLAYWRIGHT_APP_DIR names none'),
+    skip: noBrowser() || unbuilt() || (app === null && 'SVC_PLAYWRIGHT_APP_DIR is not set'),
     timeout: 240_000
   },
   async t => {

@@ -8,7 +8,7 @@ const CHROMIUM = '/usr/bin/chromium'
 const ROUTES = 'routes.manifest.ts'
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
-/** Why there is nothing to open pages with; false where there is. */
+/** Reason why no browser is available; false if there is one. */
 export function noBrowser(): string | false {
   if (!HARNESS.opensPages) return 'SVC_GUI_PLAYWRIGHT is off'
   return existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`
@@ -27,7 +27,7 @@ export interface BuiltApp {
   readonly web: string
 }
 
-/** The application that SVC_PLAYWRIGHT_APP_DIR names; null where it names none. */
+/** The application in SVC_PLAYWRIGHT_APP_DIR; null if the variable is not set. */
 export function givenApp(): BuiltApp | null {
   if (HARNESS.application === '') return null
   const folder = resolve(HARNESS.application)
@@ -39,21 +39,21 @@ export function givenApp(): BuiltApp | null {
   return { project, web }
 }
 
-/** Addresses of pages that need nothing to be known. */
+/** Addresses of pages without required parameters. */
 export function addressesOf({ web }: BuiltApp): string[] {
   const routes = readFileSync(join(web, ROUTES), 'utf8')
   const paths = [...routes.matchAll(/^ {4}path: '(\/[^':*]*)'/gm)].map(([, path = '']) => path)
   return [...new Set(paths)]
 }
 
-/** Keeps a picture where SVC_PLAYWRIGHT_OUT_DIR asks for one. */
+/** Stores a screenshot if SVC_PLAYWRIGHT_OUT_DIR is set. */
 export async function photograph(page: Page, name: string): Promise<void> {
   if (HARNESS.pictures === '') return
   mkdirSync(HARNESS.pictures, { recursive: true })
   await page.screenshot({ path: join(HARNESS.pictures, `${name}.png`) })
 }
 
-/** A page, and what the browser complains about in it. What is done there is kept where SVC_PLAYWRIGHT_OUT_DIR asks for it. */
+/** A page and its browser errors. Records a trace if SVC_PLAYWRIGHT_OUT_DIR is set. */
 export async function opened(t: Test, browser: Browser, name: string): Promise<{ page: Page; problems: string[] }> {
   const problems: string[] = []
   const context = await browser.newContext()

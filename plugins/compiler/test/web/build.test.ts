@@ -17,7 +17,7 @@ function small(t: Test, text = SMALL): { file: string; out: string } {
   return { file: join(folder, 'app.vox'), out: join(folder, 'web') }
 }
 
-t.test('a build writes what the program has, and says so', async t => {
+t.test('a build writes and reports the files of the program', async t => {
   const { file, out } = small(t)
   const { code, out: told, err } = await build(file, out)
   t.equal(code, 0)
@@ -60,7 +60,7 @@ t.test('the same program gives the same bytes, and does not touch the files of t
   t.same(filesIn(`${out}2`), before)
 })
 
-t.test('files that the program no longer has are removed, but not when they were edited', async t => {
+t.test('obsolete files are removed, unless they were edited', async t => {
   const { file, out } = small(t)
   await build(file, out)
   writeFileSync(join(out, 'schemas.ts'), '// mine now\n')
@@ -68,16 +68,16 @@ t.test('files that the program no longer has are removed, but not when they were
   const { out: told } = await build(file, out)
   t.same(Object.keys(filesIn(out)), ['.vox-build.json', 'schemas.ts', 'vox-app-contract.json'])
   t.match(told, `removed ${join(out, 'types.ts')}\n`)
-  t.match(told, `kept ${join(out, 'schemas.ts')}, which was changed since it was built\n`)
+  t.match(told, `kept ${join(out, 'schemas.ts')}, which changed after the last build\n`)
 })
 
-t.test('a foreign file is never overwritten, and then no file is', async t => {
+t.test('a foreign file is never overwritten, and stops the build', async t => {
   const { file, out } = small(t)
   mkdirSync(out)
   writeFileSync(join(out, 'types.ts'), '// mine\n')
   const { code, err } = await build(file, out)
   t.equal(code, 1)
-  t.match(err, `${join(out, 'types.ts')} is in the place of a file that the build would write`)
+  t.match(err, `${join(out, 'types.ts')} has the path of a file that the build writes`)
   t.same(filesIn(out), { 'types.ts': '// mine\n' })
 })
 
@@ -96,25 +96,21 @@ t.test('a program with errors changes nothing', async t => {
   t.match(JSON.parse(json), [{ error_code: 'typecheck.return_mismatch' }])
 })
 
-t.test(
-  'a folder that cannot be written is as it was',
-  { skip: process.getuid?.() === 0 && 'root may write' },
-  async t => {
-    const { file, out } = small(t)
-    await build(file, out)
-    const before = filesIn(out)
-    writeFileSync(file, `${SMALL}\n@query\nfn more() to int { 1 }\n`)
-    chmodSync(out, 0o555)
-    const { code, err } = await build(file, out)
-    chmodSync(out, 0o755)
-    t.equal(code, 1)
-    t.match(err, 'cannot be written')
-    t.same(filesIn(out), before)
-  }
-)
+t.test('an unwritable folder is not changed', { skip: process.getuid?.() === 0 && 'root may write' }, async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  const before = filesIn(out)
+  writeFileSync(file, `${SMALL}\n@query\nfn more() to int { 1 }\n`)
+  chmodSync(out, 0o555)
+  const { code, err } = await build(file, out)
+  chmodSync(out, 0o755)
+  t.equal(code, 1)
+  t.match(err, 'cannot be written')
+  t.same(filesIn(out), before)
+})
 
 t.test(
-  'a place that takes no folders is said to be one',
+  'an error for an unwritable parent folder names the folder',
   {
     skip: existsSync('/proc/self') ? false : 'there is no /proc here'
   },
@@ -124,12 +120,12 @@ t.test(
   }
 )
 
-t.test('what fails half-way is taken back', async t => {
+t.test('a build that fails half-way is rolled back', async t => {
   const { file, out } = small(t)
   await build(file, out)
   const before = filesIn(out)
   writeFileSync(file, `${SMALL.replaceAll('Point', 'Place')}\nenv a { base "debian" }\n`)
-  // A folder in the place of the last file makes the last step impossible.
+  // A folder at the path of the last file makes the last step fail.
   rmSync(join(out, 'vox-app-contract.json'))
   mkdirSync(join(out, 'vox-app-contract.json', 'in-the-way'), { recursive: true })
   const { code, err } = await build(file, out)
@@ -139,7 +135,7 @@ t.test('what fails half-way is taken back', async t => {
   t.same(filesIn(out), others)
 })
 
-t.test('a damaged or forged list gives no power over other files', async t => {
+t.test('a damaged or forged list cannot affect other files', async t => {
   const { file, out } = small(t)
   const precious = join(out, '..', 'precious.txt')
   writeFileSync(precious, 'precious')
@@ -155,7 +151,7 @@ t.test('a damaged or forged list gives no power over other files', async t => {
   }
 })
 
-t.test('the scaffold is written once and belongs to the user', async t => {
+t.test('the scaffold is written once and then owned by the user', async t => {
   const { file, out } = small(t)
   await build(file, out, { scaffold: true })
   const scaffold = ['app/App.tsx', 'app/components.json', 'app/globals.css', 'app/main.tsx', 'index.html']
@@ -166,13 +162,13 @@ t.test('the scaffold is written once and belongs to the user', async t => {
   rmSync(join(out, 'index.html'))
   await build(file, out, { scaffold: true })
   t.equal(readFileSync(join(out, 'app/App.tsx'), 'utf8'), '// mine\n')
-  t.ok(existsSync(join(out, 'index.html')), 'what is missing is written')
+  t.ok(existsSync(join(out, 'index.html')), 'missing files are written')
   rmSync(join(out, 'index.html'))
   await build(file, out)
-  t.notOk(existsSync(join(out, 'index.html')), 'without the scaffold nothing is missing')
+  t.notOk(existsSync(join(out, 'index.html')), 'without the scaffold no file is missing')
   t.ok(existsSync(join(out, 'app/main.tsx')), 'and nothing is removed')
   await build(file, out, {}, { scaffold: true })
-  t.ok(existsSync(join(out, 'index.html')), 'the setting asks for it as well')
+  t.ok(existsSync(join(out, 'index.html')), 'the setting requests it, too')
 })
 
 t.test('the environment and the project must agree on the layout', async t => {
@@ -204,7 +200,7 @@ t.test('the command knows the layout of its project', { skip: unbuilt(), timeout
   t.ok(existsSync(join(folder, 'web/src/router.tsx')))
 })
 
-t.test('a library is a package, and no application', async t => {
+t.test('a library is a package, not an application', async t => {
   const text = `${SMALL}\ncomponent Dot(at: Point) { view: <p>"."</p> }\nroutes { "/" to Dot with loader: origin }\n`
   const { file, out } = small(t, text)
   await build(file, out, { mode: 'library', scaffold: true }, { express: true })
@@ -243,7 +239,7 @@ component Dot(at: Point) { view: <p>"."</p> }
 routes { "/" to Dot with loader: origin }
 `
 
-t.test('a target leaves out what others are for', async t => {
+t.test('a target omits the files of other targets', async t => {
   const { file, out } = small(t, WHOLE)
   const built = async (input: Record<string, unknown>): Promise<string[]> => {
     rmSync(out, { recursive: true, force: true })
@@ -258,30 +254,36 @@ t.test('a target leaves out what others are for', async t => {
   t.same(await built({ target: 'client' }), client)
   t.same(await built({ target: 'client', mode: 'library' }), [...client, 'index.ts', 'package.json'].sort())
   const whole = await built({ target: 'fullstack' })
-  t.same(whole, await built({}), 'all of it is what a build writes by itself')
+  t.same(whole, await built({}), 'target all writes the same files as a build without a target')
   for (const path of [...server, ...client, 'Dot.tsx', 'tokens.ts', 'routes.manifest.ts'])
     t.ok(whole.includes(path), path)
 })
 
-t.test('pages that cannot be written are no matter to a target without pages', async t => {
+t.test('a target without pages ignores errors in pages', async t => {
   const { file, out } = small(t, `${SMALL}\nroutes { "/" to Missing }\n`)
   t.equal((await build(file, out)).code, 1)
   for (const target of ['server', 'client']) t.equal((await build(file, out, { target })).code, 0, target)
 })
 
-t.test('options that exclude each other are refused, and name each other', async t => {
+t.test('conflicting options are refused, with the names of both', async t => {
   const { file, out } = small(t)
   const refused: [Record<string, unknown>, string][] = [
-    [{ target: 'server', scaffold: true }, '--target server has no application that --scaffold could begin'],
-    [{ target: 'client', scaffold: true }, '--target client has no application that --scaffold could begin'],
-    [{ target: 'client', mobile_target: 'ios' }, '--target client has no application for --mobile-target ios'],
-    [{ mode: 'library', mobile_target: 'native' }, '--mode library has no application for --mobile-target native']
+    [{ target: 'server', scaffold: true }, '--target server builds no application, so --scaffold has no effect'],
+    [{ target: 'client', scaffold: true }, '--target client builds no application, so --scaffold has no effect'],
+    [
+      { target: 'client', mobile_target: 'ios' },
+      '--target client builds no application, so --mobile-target ios has no effect'
+    ],
+    [
+      { mode: 'library', mobile_target: 'native' },
+      '--mode library builds no application, so --mobile-target native has no effect'
+    ]
   ]
   for (const [input, message] of refused) {
     await t.rejects(build(file, out, input), { code: 'CMP_OPTIONS_CONFLICT', status: 400, message })
   }
   await t.rejects(build(file, out, { mobile_target: 'android' }, { tanstackStart: true }), {
-    message: '--mobile-target android needs pages that no server renders, and tanstack_start is on'
+    message: '--mobile-target android needs pages without server rendering, but tanstack_start is on'
   })
   t.notOk(existsSync(out))
 })
@@ -294,7 +296,7 @@ t.test('the web IR is written next to the other files on request', async t => {
   t.notOk(filesIn(out)['web-ir.v1.json'])
 })
 
-t.test('a folder names its program where it has only one', async t => {
+t.test('a folder with one source file stands for that program', async t => {
   const { file, out } = small(t)
   const folder = join(file, '..')
   t.equal((await build(folder, out)).code, 0)

@@ -65,7 +65,7 @@ export async function build(
   return await run(runBuild(builder(settings)), { file, out, ...input })
 }
 
-/** Texts of all files below a folder, by their path, without what was installed. */
+/** Texts of all files below a folder, by path, without installed packages. */
 export function filesIn(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = entries
@@ -78,7 +78,7 @@ export function filesIn(folder: string): Record<string, string> {
 export const ROOT = new URL('../../../..', import.meta.url).pathname
 const OWN = new URL('../../node_modules', import.meta.url).pathname
 
-/** Packages of this repository as if `npm install` had put them into a folder. */
+/** Links packages of this repository into a folder, like `npm install`. */
 export function install(folder: string): void {
   const shared = ['zod', 'vite', '@types/react', '@types/react-dom', '@vitejs/plugin-react']
   const tanstack = ['@tanstack/react-query', '@tanstack/react-router']
@@ -97,13 +97,13 @@ const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 const exec = promisify(execFile)
 
-/** Findings of TypeScript in a folder, with all of its checks. */
+/** TypeScript errors in a folder, with all checks on. */
 export async function typeCheck(folder: string): Promise<string> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
   return findings(folder, strict)
 }
 
-/** Findings of TypeScript in a folder, by its `tsconfig.json` and more options. */
+/** TypeScript errors in a folder, with its `tsconfig.json` and more options. */
 export async function findings(folder: string, options: readonly string[] = []): Promise<string> {
   // The test runner's hooks, which processes inherit, cannot load the compiler.
   const argv = ['-u', 'NODE_OPTIONS', process.execPath, TYPESCRIPT, '--noEmit', '-p', folder, ...options]

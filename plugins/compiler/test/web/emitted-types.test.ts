@@ -9,7 +9,7 @@ function rich(t: Test): { file: string; out: string } {
   return { file: join(folder, 'rich.vox'), out: join(folder, 'web') }
 }
 
-t.test('an application with everything is right for a strict TypeScript', async t => {
+t.test('an application with all features passes a strict TypeScript', async t => {
   const { file, out } = rich(t)
   t.equal((await build(file, out, { scaffold: true })).code, 0)
   install(out)
@@ -17,7 +17,7 @@ t.test('an application with everything is right for a strict TypeScript', async 
   t.equal(await typeCheck(out), '')
 })
 
-t.test('so is a library, and the layout that a server renders', async t => {
+t.test('a library and the server-rendered layout pass a strict TypeScript', async t => {
   const { file, out } = rich(t)
   const app = join(out, '..', 'start')
   await build(file, out, { mode: 'library' })
@@ -26,7 +26,7 @@ t.test('so is a library, and the layout that a server renders', async t => {
   writeFileSync(join(out, 'tsconfig.json'), filesIn(app)['tsconfig.json'] ?? '')
   t.equal(await typeCheck(out), '')
   const found = await typeCheck(app)
-  // The server's own package is not among those of this repository.
+  // This repository does not contain the server's package.
   t.same(
     found.split('\n').filter(line => line !== '' && !line.includes("'@tanstack/react-start/plugin/vite'")),
     []
@@ -46,7 +46,7 @@ routes {
 }
 `
 
-t.test('pages may nest, in both layouts', async t => {
+t.test('pages can be nested, in both layouts', async t => {
   const folder = t.testdir({ 'app.vox': FRAMED })
   const app = join(folder, 'app')
   const start = join(folder, 'start')

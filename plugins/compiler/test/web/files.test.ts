@@ -29,7 +29,7 @@ async function listen(t: Test, answer: (request: IncomingMessage, body: string) 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('the client sends JSON in sorted keys or as a body, and gives what was answered', async t => {
+t.test('the client sends JSON as a sorted query or as a body, and returns the answer', async t => {
   const source = `
 type Shape =
     | Dot
@@ -69,7 +69,7 @@ fn nothing() to Unit { Unit }
   ])
 })
 
-t.test('routes of the program are called as their declarations say, by any number of clients', async t => {
+t.test('clients call routes as declared', async t => {
   const source = `
 type Point { x: int
     y: int = 7 }
@@ -116,10 +116,10 @@ http get "/all/of/*" to int { 1 }
     ['GET', '/items_id', '', undefined],
     ['GET', '/all/of/*', '', undefined]
   ])
-  t.equal(sent.length, seen.length, 'the client uses the fetch that it was given')
+  t.equal(sent.length, seen.length, 'the client uses the given fetch')
 })
 
-t.test('functions may have the names of what the client itself uses', async t => {
+t.test('functions may have names that the client itself uses', async t => {
   const names = ['Object', 'Set', 'String', 'JSON', 'Promise', 'fetch', 'URL', 'Error', 'Array', 'encodeURIComponent']
   const reserved = ['undefined', 'globalThis', 'voxClient']
   const functions = [...names, ...reserved].map(name => `@mutation\nfn ${name}(a: str) to str { a }\n`)
@@ -141,7 +141,7 @@ t.test('functions may have the names of what the client itself uses', async t =>
   t.same(seen, [...called, '/a%20b/x?JSON=5 '])
 })
 
-t.test('what is not answered with a value is an ApiError with its status and code', async t => {
+t.test('a failed call throws an ApiError with its status and code', async t => {
   const { folder } = await built(t, '@query\nfn a() to int { 1 }\n@mutation\nfn b() to int { 1 }\n')
   const answers: [number, string][] = [
     [500, '{"error": "no room", "code": "FULL"}'],
@@ -155,7 +155,7 @@ t.test('what is not answered with a value is an ApiError with its status and cod
   let changes = 0
   voxClient.onChange.add(() => changes++)
   await t.rejects(b(), { name: 'ApiError', message: 'no room', status: 500, code: 'FULL' })
-  t.equal(changes, 0, 'what failed changed nothing')
+  t.equal(changes, 0, 'failed calls notify no change')
   await t.rejects(a(), { message: '/api/query/a answered with 502', status: 502, code: null, body: '<html>' })
   await t.rejects(a(), { message: '/api/query/a answered with 200', status: 200 })
   await t.rejects(a(), { status: 404, message: '/api/query/a answered with 404' })
@@ -176,7 +176,7 @@ t.test('what is not answered with a value is an ApiError with its status and cod
   await t.rejects(createClient(because()).a(), { message: `${told}TypeError: fetch failed` })
 })
 
-t.test('machines move where they may, and know where they end', async t => {
+t.test('state machines follow their transitions and know their final states', async t => {
   const { folder } = await built(t, readFileSync(new URL('rich.vox', import.meta.url), 'utf8'))
   const { isOrderDone, nextOrder, Order } = await import(join(folder, 'state_machines.ts'))
   const paid = nextOrder(Order.Open, { _tag: 'pay', amount: 5 })
@@ -188,7 +188,7 @@ t.test('machines move where they may, and know where they end', async t => {
   t.notOk(isOrderDone(paid))
 })
 
-t.test('addresses encode what they are given', async t => {
+t.test('addresses encode their parameters', async t => {
   const { folder } = await built(t, 'url U {\n home\n task_list(owner: str, ?tab: str, ?page: int)\n}\n')
   const { U } = await import(join(folder, 'urls.ts'))
   t.equal(U.home(), '/')
@@ -197,15 +197,15 @@ t.test('addresses encode what they are given', async t => {
   t.equal(U.task_list('x', 'a&b', 2), '/task-list/x?tab=a%26b&page=2')
 })
 
-t.test('activities do what they are bound to, and say so when they are not', async t => {
+t.test('activities call their implementation, and throw without one', async t => {
   const { folder } = await built(t, 'activity pay(amount: int) to Result[str] { Ok("paid") }\n')
   const { bindActivities, pay } = await import(join(folder, 'activities.ts'))
-  await t.rejects(pay(1), { message: 'the activity pay does nothing here: call bindActivities first' })
+  await t.rejects(pay(1), { message: 'the activity pay has no implementation: call bindActivities first' })
   bindActivities({ pay: async (amount: number) => ({ _tag: 'Ok', value: `${amount}` }) })
   t.same(await pay(3), { _tag: 'Ok', value: '3' })
 })
 
-t.test('tokens become variables, and refuse what would be more than a value', async t => {
+t.test('tokens become variables, and a token that is more than a value is refused', async t => {
   const program = 'fn main() { print("a") }\n'
   const tokens = {
     color: { brand: '#06c', textOnBrand: { $value: '#fff', $type: 'color' }, link: '{color.brand}' },
@@ -227,9 +227,9 @@ t.test('tokens become variables, and refuse what would be more than a value', as
   )
   for (const [text, why] of [
     ['{', 'has no design tokens'],
-    ['[1]', 'it is no object'],
-    ['{"a": "red; } body { display: none"}', 'a has a character that no value of CSS has'],
-    ['{"a": {"b": [1]}}', 'a.b is no text or number']
+    ['[1]', 'it is not an object'],
+    ['{"a": "red; } body { display: none"}', 'a has a character that CSS values cannot have'],
+    ['{"a": {"b": [1]}}', 'a.b is not a string or a number']
   ] as const) {
     const { code, err } = await built(t, program, { 'vox.tokens.json': text })
     t.equal(code, 1)
@@ -277,7 +277,7 @@ CMD svc run app.vox
   t.equal(files['Dockerfile.plain'], `${head}FROM debian:stable-slim\nEXPOSE 3000\nEXPOSE 3001\n`)
 })
 
-t.test('pages name what there is, or the build says what is missing', async t => {
+t.test('references of pages to missing declarations are reported', async t => {
   const parts =
     '@query\nfn rows() to List[int] { [1] }\n@mutation\nfn write() to int { 1 }\ncomponent Page(n: int) { view: <p>"a"</p> }\n'
   for (const [routes, code] of [
@@ -298,7 +298,7 @@ t.test('pages name what there is, or the build says what is missing', async t =>
   t.match((await built(t, holds)).err, 'error[web.machine.missing_value]')
 })
 
-t.test('React modules next to the program are passed on to the build', async t => {
+t.test('the build re-exports React modules next to the program', async t => {
   const source =
     'import react Chart from "./ui/chart"\nimport react Dot from "./ui/chart"\ncomponent P() { view: <Chart /> }\n'
   const there = { ui: { 'chart.tsx': 'export function Chart() {\n  return null\n}\nexport const Dot = Chart\n' } }
@@ -321,7 +321,7 @@ t.test('a component with @v0 from a file next to the program is that file', asyn
 
 const V0 = '@v0 "abc" Card { title: str }\n'
 
-t.test('components from v0 are fetched once, from where the setting says', async t => {
+t.test('components from v0 are fetched once, from the configured URL', async t => {
   const card = 'export function Card({ title }: { title: string }) {\n  return <p>{title}</p>\n}\n'
   const asked: (string | undefined)[] = []
   const url = await listen(t, ({ url: path }) => {
@@ -337,7 +337,7 @@ t.test('components from v0 are fetched once, from where the setting says', async
   t.match(filesIn(folder)['Card.tsx'], '// mine')
 })
 
-t.test('without an address nothing is fetched; with one it takes the place of the placeholder', async t => {
+t.test('without a URL nothing is fetched; with one the module replaces the placeholder', async t => {
   const { folder, files } = await built(t, V0)
   t.match(files['Card.tsx'], 'export function Card')
   t.match(files['Card.tsx'], 'data-v0')
@@ -346,7 +346,7 @@ t.test('without an address nothing is fetched; with one it takes the place of th
   t.equal(filesIn(folder)['Card.tsx'], 'export const Card = () => null\n')
 })
 
-t.test('what cannot be fetched, or is something else, builds nothing', async t => {
+t.test('a component that cannot be fetched or has another name fails the build', async t => {
   for (const [answer, code] of [
     [[404, ''], 'status 404'],
     [[200, 'export default function Other() {}'], 'does not export `Card`'],
@@ -361,7 +361,7 @@ t.test('what cannot be fetched, or is something else, builds nothing', async t =
   t.match((await built(t, V0, {}, { v0ApiUrl: 'http://127.0.0.1:1' })).err, 'cannot be fetched')
 })
 
-t.test('a build reports components from v0 that have no export of their name', async t => {
+t.test('a build reports v0 components without an export of their name', async t => {
   const parts = {
     parts: { 'Card.tsx': 'export { Other as Card } from "./other"\n', 'Badge.tsx': 'export default 1\n' }
   }

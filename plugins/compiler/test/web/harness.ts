@@ -7,7 +7,7 @@ interface Declared {
 
 const declared = (settings as unknown as { readonly properties: Readonly<Record<string, Declared>> }).properties
 
-/** Value of a setting's variable; empty where it is not set. */
+/** Value of a setting's environment variable; empty if it is not set. */
 function given(setting: string): string {
   const variable = declared[setting]?.['x-env']
   if (variable === undefined) throw new Error(`${setting} has no variable`)
@@ -25,7 +25,7 @@ function flag(setting: string): boolean {
 export const HARNESS = {
   opensPages: flag('gui_playwright'),
   buildsExamples: flag('web_vite_smoke'),
-  /** Folders; empty where none is named. */
+  /** Folders; empty if none is named. */
   application: given('playwright_app_dir'),
   pictures: given('playwright_out_dir')
 }

@@ -9,7 +9,7 @@ import { webModule } from '../../src/web/web-module.ts'
 import { randomFrom } from '../mutated-source.ts'
 import { build, install, ROOT, typeCheck } from './building.ts'
 
-/** Names that mean something in TypeScript, in all places where a program may have names. */
+/** Reserved names of TypeScript at every position of a program name. */
 const NAMES = `
 type T {
     class: str
@@ -86,7 +86,7 @@ routes {
 }
 `
 
-t.test('names that TypeScript keeps for itself are no trouble', async t => {
+t.test('reserved names of TypeScript are renamed', async t => {
   const folder = t.testdir({ "it's <a> program & more.vox": NAMES })
   const out = join(folder, 'web')
   const { code, err } = await build(join(folder, "it's <a> program & more.vox"), out, { scaffold: true })
@@ -106,7 +106,7 @@ const OPTIONS: ProjectOptions = {
   placeOf: () => null
 }
 
-t.test('whatever is right for the checks is written, and twice alike', t => {
+t.test('every valid program is emitted, and deterministically', t => {
   const folder = join(ROOT, 'examples/language')
   const programs = readdirSync(folder).filter(name => name.endsWith('.vox'))
   const random = randomFrom(20)
@@ -128,7 +128,7 @@ t.test('whatever is right for the checks is written, and twice alike', t => {
       const project = emit()
       const paths = [...project.files, ...project.scaffold].map(({ path }) => path)
       if (new Set(paths).size !== paths.length) t.fail(`${name} has a file twice`)
-      if (JSON.stringify(project) !== JSON.stringify(emit())) t.fail(`${name} is not written twice alike`)
+      if (JSON.stringify(project) !== JSON.stringify(emit())) t.fail(`${name} has different output the second time`)
     }
   }
   t.ok(written > programs.length, `${written} programs were written`)

@@ -12,7 +12,7 @@ import { SVC, serve, unbuilt } from './serving.ts'
 const exec = promisify(execFile)
 
 for (const template of Object.keys(templates)) {
-  t.test(`a new project from ${template} is right and in its canonical form`, async t => {
+  t.test(`a new project from ${template} is valid and formatted`, async t => {
     const name = join(t.testdir({}), 'new')
     const { code, out, err } = await run(runNew(), { name, template })
     t.equal(code, 0)
@@ -30,7 +30,7 @@ for (const template of Object.keys(templates)) {
   })
 }
 
-t.test('what to type next is what a shell takes', async t => {
+t.test('the suggested command is valid in a shell', async t => {
   const folder = t.testdir({})
   const { err } = await run(runNew(), { name: `${folder}/none/../Ada's tasks` })
   t.equal(err, `next: cd '${folder}/Ada'\\''s tasks' && svc run app.vox\n`)
@@ -44,7 +44,7 @@ t.test('nothing is overwritten', async t => {
   t.same(filesIn(name), { 'README.md': 'mine' })
 })
 
-t.test('a link that leads nowhere is in the way as well, other files are not', async t => {
+t.test('a broken link is a conflict, too; unrelated files are not', async t => {
   const name = t.testdir({ 'other.txt': 'mine' })
   symlinkSync('/nowhere/at/all', join(name, 'svc.toml'))
   t.equal((await run(runNew(), { name })).code, 1)
@@ -54,7 +54,7 @@ t.test('a link that leads nowhere is in the way as well, other files are not', a
   t.equal(readFileSync(join(free, 'other.txt'), 'utf8'), 'mine')
 })
 
-t.test('a folder that cannot be created is reported, and leaves nothing behind', async t => {
+t.test('a folder that cannot be created is reported, and leaves no files', async t => {
   const folder = t.testdir({ file: 'no folder' })
   const { code, err } = await run(runNew(), { name: join(folder, 'file', 'new') })
   t.equal(code, 1)

@@ -9,12 +9,12 @@ import { ROOT } from './building.ts'
 
 export const SVC = join(ROOT, 'kernel/bin/svc.mjs')
 
-/** Why programs cannot run here; false where they can. */
+/** Reason why programs cannot run; false if they can. */
 export function unbuilt(): string | false {
-  return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'nothing is built: npm run build'
+  return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'the build is missing: npm run build'
 }
 
-/** Address of the program of a project, served by a separate process. `path` answers once it is there. */
+/** Serves the program of a project in a separate process; returns its address after `path` answers. */
 export async function serve(t: Test, folder: string, path: string): Promise<string> {
   const port = await freePort()
   // Another test may hold the default port of the management interface.

@@ -10,7 +10,7 @@ const exec = promisify(execFile)
 const folder = join(ROOT, 'examples/language')
 
 t.test(
-  'every example is built by Vite',
+  'Vite builds every example',
   { skip: !HARNESS.buildsExamples && 'SVC_WEB_VITE_SMOKE is off', timeout: 0 },
   async t => {
     for (const name of readdirSync(folder).filter(file => file.endsWith('.vox'))) {
@@ -19,7 +19,7 @@ t.test(
       const web = join(project, 'web')
       const { code, err } = await build(join(project, name), web, { scaffold: true })
       t.equal(code, 0, `${name}: ${err}`)
-      // It lacks a module that its reader is to write.
+      // It lacks a module that the reader writes.
       if (err.includes('web.missing_module')) continue
       install(web)
       t.equal(await typeCheck(web), '', name)

@@ -78,7 +78,7 @@ export class FileConnection implements ThreadConnection {
     this.#assertUsable()
     const statement = admit(sql, parameters, false)
     if (this.#open === 'read') {
-      throw databaseErrors.create('DBS_READ_ONLY', `${this.#place.file}: the transaction that is open only reads`, {
+      throw databaseErrors.create('DBS_READ_ONLY', `${this.#place.file}: the open transaction is read-only`, {
         data: { sql }
       })
     }
@@ -104,7 +104,7 @@ export class FileConnection implements ThreadConnection {
   begin(kind: 'read' | 'write'): void {
     this.#assertUsable()
     if (this.#open !== null) {
-      throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: a transaction of this thread is open already`)
+      throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: this thread already has an open transaction`)
     }
     // The lock is taken first, so that no later statement fails because of it.
     if (kind === 'read') this.#mapErrors(() => this.#reader.exec('BEGIN'))

@@ -48,7 +48,7 @@ function writer(body: BodyCompiler, target: HirExpression, at: number): (frame: 
     const write = writer(body, object, at)
     return (frame, value) => write(frame, replaced(body, whole(frame), position(frame), value, at))
   }
-  return () => fail('RUN_TYPE', 'only variables, fields and elements are assigned to', at)
+  return () => fail('RUN_TYPE', 'only variables, fields and elements can be assigned', at)
 }
 
 function replaced(body: BodyCompiler, whole: Value, index: Value, value: Value, at: number): Value {

@@ -70,7 +70,7 @@ function placedByName(
   for (const [index, argument] of args.entries()) {
     const position = argument.name === null ? index : (params?.indexOf(argument.name) ?? -1)
     if (position < 0) fail('RUN_ARGUMENTS', `${name} has no parameter ${argument.name}`, at)
-    if (ordered[position] !== undefined) fail('RUN_ARGUMENTS', `${name} is given ${params?.[position]} twice`, at)
+    if (ordered[position] !== undefined) fail('RUN_ARGUMENTS', `${name} receives ${params?.[position]} twice`, at)
     ordered[position] = values[index] as Value
   }
   return ordered
@@ -94,8 +94,7 @@ export function callOfUnit(
     const name = args[unknown]?.name
     const count = unit.params.length
     const takes = `takes ${count} ${count === 1 ? 'argument' : 'arguments'}, got ${args.length}`
-    return () =>
-      fail('RUN_ARGUMENTS', `${unit.name} ${name === null ? takes : `has no parameter ${name} that is free`}`, at)
+    return () => fail('RUN_ARGUMENTS', `${unit.name} ${name === null ? takes : `has no other parameter ${name}`}`, at)
   }
   const isInOrder = slots.every((slot, index) => slot === index)
   if (!isInOrder || values.length < unit.params.length || options !== null) {

@@ -81,7 +81,7 @@ function compileLet(body: BodyCompiler, { pattern, value, mutable, span }: LetSt
   return frame => {
     const bound = run(frame)
     if (jumps && bound === JUMP) return JUMP
-    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not take ${excerpt(bound)}`, span.start)
+    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not match ${excerpt(bound)}`, span.start)
     return null
   }
 }
@@ -128,7 +128,7 @@ export function compileMatch(
       const arm = compiled[index] as (typeof compiled)[number]
       if (arm.bind(frame, matched) && (arm.guard === null || truth(arm.guard(frame), arm.at))) return arm.run(frame)
     }
-    return fail('RUN_NO_MATCH', `no arm takes ${excerpt(matched)}`, at)
+    return fail('RUN_NO_MATCH', `no arm matches ${excerpt(matched)}`, at)
   }
 }
 
@@ -147,6 +147,6 @@ export function compileTry(body: BodyCompiler, target: HirExpression, at: number
         return JUMP
       }
     }
-    return fail('RUN_TYPE', `? takes a Result or an Option, found ${typeName(value)}`, at)
+    return fail('RUN_TYPE', `? needs a Result or an Option, found ${typeName(value)}`, at)
   }
 }

@@ -29,7 +29,7 @@ const STATEMENT_STEPS = 20
 export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTableOp): Eval {
   const { table, op, span } = operation
   const shape = body.names.tables.shape(table)
-  if (shape === undefined) return unsupported(`${op} on ${table}, which is not declared,`, span.start)
+  if (shape === undefined) return unsupported(`${op} on the undeclared table ${table}`, span.start)
   return asTaken(body, operation, told(shape, span.start, compileForm(body, shape, operation)))
 }
 
@@ -75,7 +75,7 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
   const [sql, parameters] = args.map(({ value }) => body.value(value))
   const { machine } = body
   if (sql === undefined || args.length > 2) {
-    return () => fail('RUN_ARGUMENTS', 'db.query takes SQL and a list of parameters', at)
+    return () => fail('RUN_ARGUMENTS', 'db.query needs SQL and a list of parameters', at)
   }
   const run: Eval = frame => {
     machine.charge(STATEMENT_STEPS)
@@ -189,7 +189,7 @@ function columnValue(shape: TableShape, column: TableColumn, value: Value | unde
 function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
   const id = body.value((args[0] as HirArgument).value)
   const record = args[1]
-  if (record === undefined) return () => fail('RUN_ARGUMENTS', 'update takes an id and a record')
+  if (record === undefined) return () => fail('RUN_ARGUMENTS', 'update needs an id and a record')
   const change = record.name === null ? body.value(record.value) : compileNamed(body, args.slice(1))
   const { machine } = body
   const texts = new Map<string, string>()
@@ -216,13 +216,11 @@ function compileNamed(body: BodyCompiler, args: readonly HirArgument[]): Eval {
 
 function recordOf(shape: TableShape, value: Value): RecordValue {
   if (value instanceof Json && isObject(value.data)) return shape.fromJson(value.data)
-  return isRecord(value) ? value : fail('RUN_TYPE', `a row of ${shape.name} is a record, found ${typeName(value)}`)
+  return isRecord(value) ? value : fail('RUN_TYPE', `a row of ${shape.name} must be a record, found ${typeName(value)}`)
 }
 
 function databaseOf(machine: Machine, at = -1): ProgramDatabase {
-  return (
-    machine.host.database ?? fail('RUN_UNSUPPORTED', 'the program has no database here, so that db cannot be used', at)
-  )
+  return machine.host.database ?? fail('RUN_UNSUPPORTED', 'the program has no database here, so db is unavailable', at)
 }
 
 /** Adds the position and the expected type of a value. */

@@ -65,7 +65,8 @@ export function compileWith(
     inner = inner.With[0]
   }
   const unit = calledUnit(body, inner)
-  if (unit === null || !('Call' in inner)) return unsupported('with behind what calls no activity and no workflow', at)
+  if (unit === null || !('Call' in inner))
+    return unsupported('with after an expression that calls no activity and no workflow', at)
   const [first] = records
   const merged: Eval =
     records.length === 1 && first !== undefined
@@ -103,7 +104,7 @@ export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: 
     if (assigned !== null) {
       fail(
         'RUN_WORKFLOW_UNREPEATABLE',
-        `side_effect keeps its value and not what it assigns to ${assigned}; write ${assigned} = side_effect { … }`,
+        `side_effect records its value, but not assignments to ${assigned}; write ${assigned} = side_effect { … }`,
         at
       )
     }

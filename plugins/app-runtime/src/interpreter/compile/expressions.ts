@@ -56,7 +56,7 @@ function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
   if ('FloatLit' in expression) return constant(new Float(expression.FloatLit[0]))
   if ('DecimalLit' in expression) {
     const [digits, { start }] = expression.DecimalLit
-    return constant(Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is no decimal`, start))
+    return constant(Decimal.parse(digits) ?? fail('RUN_TYPE', `${digits} is not a decimal`, start))
   }
   if ('ListLit' in expression) return compileList(body, expression.ListLit)
   if ('TupleLit' in expression) return compileTuple(body, expression.TupleLit[0])

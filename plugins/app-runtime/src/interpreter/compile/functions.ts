@@ -62,7 +62,7 @@ function compileCondition(
   const at = startOf(condition)
   return frame => {
     if (!truth(test(frame), at)) {
-      fail('RUN_ASSERTION', `${message ?? `@${kind} of ${name} does not hold`}`, at)
+      fail('RUN_ASSERTION', `${message ?? `@${kind} of ${name} failed`}`, at)
     }
     return null
   }
@@ -108,7 +108,7 @@ function traced(thrown: unknown, name: string, at: number): unknown {
   }
   // Overflow of the interpreter's own stack, by deeply nested expressions in each call.
   if (isStackOverflow(thrown)) {
-    return new Failure('RUN_STACK_LIMIT', 'calls and what they calculate are nested too deep', at)
+    return new Failure('RUN_STACK_LIMIT', 'calls and expressions are nested too deep', at)
   }
   if (thrown instanceof RangeError)
     return new Failure('RUN_MEMORY_LIMIT', `a value is too large: ${thrown.message}`, at)

@@ -81,7 +81,7 @@ export function compileForEach(body: BodyCompiler, each: ForEachExpression, isDi
     each.body,
     start,
     (frame, value, index) => {
-      if (!bind(frame, value)) fail('RUN_NO_MATCH', `the pattern does not take ${excerpt(value)}`, start)
+      if (!bind(frame, value)) fail('RUN_NO_MATCH', `the pattern does not match ${excerpt(value)}`, start)
       bindIndex?.(frame, index)
     },
     isDiscarded
@@ -121,5 +121,5 @@ export function elements(value: Value, at: number): Iterable<Value> {
   if (isList(value) || typeof value === 'string') return value
   if (isRecord(value)) return Array.from(value, ([key, each]) => new Tuple([key, each]))
   if (value instanceof Json && Array.isArray(value.data)) return value.data.map(each => jsonValue(each, value.isBody))
-  return fail('RUN_TYPE', `for goes over a list, a text or a record, found ${typeName(value)}`, at)
+  return fail('RUN_TYPE', `for needs a list, a text or a record, found ${typeName(value)}`, at)
 }

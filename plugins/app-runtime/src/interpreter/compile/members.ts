@@ -45,7 +45,7 @@ function fieldsOf(record: ReadonlyMap<string, Value>): string {
 
 /** Index into a list of `length`; negative ones count from the end. Throws `RUN_INDEX`. */
 export function positionOf(length: number, index: Value, at: number): number {
-  if (typeof index !== 'number') return fail('RUN_TYPE', `a position is an int, found ${typeName(index)}`, at)
+  if (typeof index !== 'number') return fail('RUN_TYPE', `a position must be an int, found ${typeName(index)}`, at)
   const position = index < 0 ? length + index : index
   if (position >= 0 && position < length) return position
   return fail('RUN_INDEX', `there is no element ${index}: the length is ${length}`, at)
@@ -62,7 +62,7 @@ export function compileIndex(
     const key = position(frame)
     if (isList(value)) return value[positionOf(value.length, key, at)] as Value
     if (isRecord(value)) {
-      if (typeof key !== 'string') return fail('RUN_TYPE', `a key is a str, found ${typeName(key)}`, at)
+      if (typeof key !== 'string') return fail('RUN_TYPE', `a key must be a str, found ${typeName(key)}`, at)
       const found = value.get(key)
       return found === undefined ? fail('RUN_INDEX', `there is no key ${key}${fieldsOf(value)}`, at) : found
     }

@@ -78,5 +78,5 @@ function literalOf(expression: HirExpression): Value {
   if ('BoolLit' in expression) return expression.BoolLit[0]
   if ('FloatLit' in expression) return new Float(expression.FloatLit[0])
   const digits = 'DecimalLit' in expression ? expression.DecimalLit[0] : ''
-  return Decimal.parse(digits) ?? fail('RUN_TYPE', 'a pattern holds what is no literal')
+  return Decimal.parse(digits) ?? fail('RUN_TYPE', 'a pattern contains an expression that is not a literal')
 }

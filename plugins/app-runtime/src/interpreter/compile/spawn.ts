@@ -9,7 +9,7 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
   const [callee, args] = 'Call' in target ? [target.Call[0], target.Call[1]] : [target, []]
   const name = 'Ident' in callee ? callee.Ident[0] : null
   const params = name === null ? null : body.names.actorParams(name)
-  if (name === null || params === null) return unsupported(`spawn of ${name ?? 'what is no actor'}`, at)
+  if (name === null || params === null) return unsupported(`spawn of ${name ?? 'what is not an actor'}`, at)
   const slots = args.map((argument, index) => slotOf(argument, index, params))
   const wrong = slots.findIndex((slot, index) => slot < 0 || slot >= params.length || slots.indexOf(slot) < index)
   const missing = params.find((param, slot) => param.default === null && !slots.includes(slot))
@@ -20,7 +20,7 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
   const values = args.map(({ value }) => body.value(value))
   // An omitted argument in the middle gets its default when the instance is created.
   const length = Math.max(-1, ...slots) + 1
-  if (length > slots.length) return () => fail('RUN_ARGUMENTS', `${name} takes its first arguments in their order`, at)
+  if (length > slots.length) return () => fail('RUN_ARGUMENTS', `${name} needs its first arguments in order`, at)
   const { machine } = body
   return frame => {
     const given: Value[] = new Array(length)

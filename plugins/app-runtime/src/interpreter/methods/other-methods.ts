@@ -26,7 +26,7 @@ export const FLOAT_METHODS: Methods<Float> = {
   to_int: method(0, 0, ({ value }, _, __, at) => {
     return Number.isFinite(value)
       ? intOf(BigInt(Math.trunc(value)), at)
-      : fail('RUN_OVERFLOW', `${value} is no int`, at)
+      : fail('RUN_OVERFLOW', `${value} is not an int`, at)
   })
 }
 
@@ -35,8 +35,7 @@ export const DECIMAL_METHODS: Methods<Decimal> = {
   to_float: method(0, 0, value => new Float(value.toNumber())),
   round: method(1, 1, (value, args, _, at) => {
     const scale = intArg(args, 0)
-    if (scale < 0 || scale > 28)
-      fail('RUN_ARGUMENTS', `a decimal has 0 to 28 digits behind the point, not ${scale}`, at)
+    if (scale < 0 || scale > 28) fail('RUN_ARGUMENTS', `a decimal has 0 to 28 decimal places, not ${scale}`, at)
     return value.rounded(scale)
   })
 }
@@ -99,7 +98,7 @@ const member = (is: (value: unknown) => boolean, type: string) =>
   method<Json>(1, 1, ({ data }, args) => {
     const key = textArg(args, 0)
     if (!isObject(data) || !Object.hasOwn(data, key)) return error(`the JSON has no ${key}`)
-    return is(data[key]) ? ok(jsonValue(data[key])) : error(`${key} of the JSON is no ${type}`)
+    return is(data[key]) ? ok(jsonValue(data[key])) : error(`${key} of the JSON is not of type ${type}`)
   })
 
 function isInt64(data: unknown): boolean {

@@ -37,7 +37,7 @@ export const BROWSER: Readonly<Record<string, Native>> = {
 
 type Ask = (kind: string, question: object) => unknown
 
-/** A function that asks the main thread; returns an Error if the browser fails. */
+/** A function that requests the browser from the main thread; returns an Error if the browser fails. */
 function asking(
   least: number,
   most: number,

@@ -22,7 +22,7 @@ const TOML: Format = {
   name: 'TOML',
   parse: text => plain(parseToml(text, { integersAsBigInt: 'asNeeded' })),
   render: data => {
-    if (!isObject(data)) throw new Error('a TOML text is a record')
+    if (!isObject(data)) throw new Error('a TOML text must be a record')
     return renderToml(data)
   }
 }
@@ -39,7 +39,7 @@ const CSV: Format = {
   name: 'CSV',
   parse: text => parseCsv(text, { columns: true, skip_empty_lines: true, bom: true, relax_column_count: true }),
   render: data => {
-    if (!Array.isArray(data)) throw new Error('a CSV text is a list')
+    if (!Array.isArray(data)) throw new Error('a CSV text must be a list')
     return renderCsv(data, { header: data.length > 0 && isObject(data[0]) })
   }
 }

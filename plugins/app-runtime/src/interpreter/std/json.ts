@@ -17,10 +17,10 @@ export const JSON_FUNCTIONS: Readonly<Record<string, Native>> = {
     return parsed(text, data => ok(new Json(data)))
   }),
   'std.json.read_str': native(2, 2, args => {
-    return at(args, found => (typeof found === 'string' ? ok(found) : error(`${args[1]} is no str`)))
+    return at(args, found => (typeof found === 'string' ? ok(found) : error(`${args[1]} is not a str`)))
   }),
   'std.json.read_f64': native(2, 2, args => {
-    return at(args, found => (isNumber(found) ? ok(new Float(Number(found))) : error(`${args[1]} is no number`)))
+    return at(args, found => (isNumber(found) ? ok(new Float(Number(found))) : error(`${args[1]} is not a number`)))
   }),
   'std.json.quote': native(1, 1, args => JSON.stringify(textArg(args, 0))),
   'std.json.stringify': write,

@@ -22,7 +22,7 @@ const DEVICE_FUNCTIONS: Readonly<Record<string, number>> = {
 }
 
 const absent = Object.entries(DEVICE_FUNCTIONS).map(([name, count]) => {
-  const answer = native(count, count, () => error(`${name} needs a telephone, and this program runs on a computer`))
+  const answer = native(count, count, () => error(`${name} needs a mobile device, and this program runs on a computer`))
   return [`std.mobile.${name}`, answer] as const
 })
 

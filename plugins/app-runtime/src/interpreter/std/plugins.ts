@@ -46,7 +46,7 @@ const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
 
 function ask(machine: Machine, question: string, payload: unknown): Value {
   const { bridge } = machine.host
-  if (bridge === null) return error('other plugins cannot be asked from here')
+  if (bridge === null) return error('other plugins cannot be called from here')
   try {
     const text = bridge.ask(question, payload, machine.millisecondsLeft()) as string
     machine.allocate(2 * text.length)

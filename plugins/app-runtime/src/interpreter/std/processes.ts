@@ -70,14 +70,14 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     (args, { host }) => {
       const [command, given] = [textArg(args, 0), textsOf(args, 1)]
-      if (host.ending === null) return error('a program that is served does not end')
+      if (host.ending === null) return error('a served program does not end')
       host.ending.push(() => void spawnSync(command, given, { stdio: 'inherit' }))
       return ok(null)
     },
     'process'
   ),
   'std.process.exit': native(1, 1, (args, { host }) => {
-    if (host.ending === null) fail('RUN_UNSUPPORTED', 'a program that is served cannot end the process')
+    if (host.ending === null) fail('RUN_UNSUPPORTED', 'a served program cannot end the process')
     throw new Exit(intArg(args, 0))
   }),
   'std.env.get': native(
@@ -132,7 +132,7 @@ function variables(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     texts.map(text => {
       const end = text.indexOf('=')
-      if (end < 1) return fail('RUN_ARGUMENTS', `the environment is given as NAME=value, not as ${text}`)
+      if (end < 1) return fail('RUN_ARGUMENTS', `the environment must be NAME=value, found ${text}`)
       return [text.slice(0, end), text.slice(end + 1)]
     })
   )

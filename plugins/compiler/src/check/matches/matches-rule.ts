@@ -35,7 +35,7 @@ export class MatchesRule implements BodyRule {
     this.found.push(
       diagnostic(
         'E0301',
-        `\`match\` does not take ${list(missing)}`,
+        `\`match\` does not handle ${list(missing)}`,
         { start, end: Math.min(end, start + 5) },
         {
           missingCases: missing,
@@ -56,7 +56,7 @@ export class MatchesRule implements BodyRule {
 
   #divergent(arm: MatchArm): void {
     const [pattern] = arm.patterns
-    const message = 'this arm takes nothing: the arms before it take every value'
+    const message = 'this arm is unreachable: the arms before it match every value'
     this.found.push(diagnostic('typecheck.match.divergent_wildcard', message, pattern ?? arm))
   }
 }

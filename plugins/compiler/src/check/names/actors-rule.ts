@@ -16,7 +16,7 @@ export class ActorsRule implements BodyRule {
     const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
     if (meaning?.kind === 'module' && (meaning.entry.kind === 'actor' || meaning.entry.kind === 'import')) return
     const near = named.kind === 'Identifier' && this.found.length < COMPARED ? nearActor(named.name, place) : undefined
-    const shown = named.kind === 'Identifier' ? `\`${named.name}\` is no actor` : 'only an actor can be spawned'
+    const shown = named.kind === 'Identifier' ? `\`${named.name}\` is not an actor` : 'only an actor can be spawned'
     this.found.push(
       diagnostic('typecheck.actor.spawn_target', shown, named, {
         suggestions: ['write `spawn(Name)` with the name of an actor'],

@@ -18,7 +18,7 @@ export interface Place {
   meaning(name: string): Meaning
   /** All names in scope here. */
   known(): string[]
-  /** Skips an expression that comes later in the walk: it is no value, but for example a column name. */
+  /** Skips an expression that comes later in the walk: it is not a value but, for example, a column name. */
   ignore(expression: Expression): void
 }
 

@@ -113,11 +113,11 @@ export class DbRule implements BodyRule {
 
   #unsafe(call: Call, severity: 'error' | 'warning'): void {
     this.found.push(
-      diagnostic('lint.db_unsafe_query', 'SQL that is written by hand is neither checked nor portable', call, {
+      diagnostic('lint.db_unsafe_query', 'raw SQL is neither checked nor portable', call, {
         severity,
         suggestions: [
           severity === 'error'
-            ? 'write `filter`, `where`, `all` or `get`, or, where it has to be SQL, `db.query(sql, [parameters])`'
+            ? 'write `filter`, `where`, `all` or `get`, or `db.query(sql, [parameters])` if only SQL can express it'
             : 'write `filter`, `where`, `all` or `get`'
         ]
       })

@@ -13,6 +13,6 @@ export class DurationsRule implements BodyRule {
     const [first] = args
     if (piped === 1 || first === undefined || callee.kind !== 'Identifier' || !WAITS.has(callee.name)) return
     if (place.meaning(callee.name)?.kind !== 'builtin') return
-    this.found.push(...durationProblems(`what \`${callee.name}\` waits for`, first.value))
+    this.found.push(...durationProblems(`the duration of \`${callee.name}\``, first.value))
   }
 }

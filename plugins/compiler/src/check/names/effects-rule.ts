@@ -89,8 +89,7 @@ export class EffectsRule implements BodyRule {
     for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'asks a model', span: fn.name })
     // A declared effect row counts for the callers, too.
     for (const fn of functions) {
-      for (const { text } of rowOf(fn) ?? [])
-        this.#add(fn, text, { what: `says that it has \`${text}\``, span: fn.name })
+      for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { what: `declares \`${text}\``, span: fn.name })
     }
     this.#spread()
     return functions.flatMap(fn => [...wrongRow(fn), ...this.#undeclared(fn), ...this.#impure(fn)])
@@ -128,7 +127,7 @@ export class EffectsRule implements BodyRule {
           : {
               fixes: [{ label: `add ${effect}`, span: { start: last.end, end: last.end }, replacement: `, ${effect}` }]
             }
-      const message = `\`${fn.name.text}\` ${what}, and does not say that it has the effect \`${effect}\``
+      const message = `\`${fn.name.text}\` ${what}, but does not declare the effect \`${effect}\``
       return diagnostic(CODES[effect] ?? 'vox/effect/missing-declaration', message, span, fix)
     })
   }
@@ -171,7 +170,7 @@ function wrongRow(fn: FunctionDeclaration): Diagnostic[] {
   const pure = fn.decorators.find(({ name }) => name.text === 'pure')
   const [effect] = row
   if (pure !== undefined && effect !== undefined) {
-    const message = `\`${fn.name.text}\` is marked as pure and says that it has the effect \`${effect.text}\``
+    const message = `\`${fn.name.text}\` is marked as pure, but declares the effect \`${effect.text}\``
     const related = [{ span: effect, message: 'the effect' }]
     found.push(diagnostic('E_EFFECT_PURE_CONFLICT', message, pure, { related }))
   }

@@ -26,9 +26,7 @@ export class NamesRule implements BodyRule {
 
   bind({ name }: LocalName, _place: Place): void {
     if (name.text !== 'db') return
-    this.found.push(
-      diagnostic('typecheck.reserved_name', '`db` is the database everywhere, and nothing else can be called so', name)
-    )
+    this.found.push(diagnostic('typecheck.reserved_name', '`db` is the database; no other name can be `db`', name))
   }
 
   identifier(node: Identifier, meaning: Meaning, place: Place): void {
@@ -75,7 +73,7 @@ export class NamesRule implements BodyRule {
       const { name, kind, canBeMutable } = meaning.local
       const at = { start: name.start, end: name.start }
       if (canBeMutable) fixes.push({ label: `write \`let mut ${name.text}\``, span: at, replacement: 'mut ' })
-      else if (kind === 'parameter') suggestions.push(`write \`let mut\` with a new name, parameters do not change`)
+      else if (kind === 'parameter') suggestions.push(`write \`let mut\` with a new name; parameters are immutable`)
     }
     const message = `cannot assign to immutable variable \`${target.name}\``
     this.found.push(diagnostic('typecheck.immutable_assign', message, target, { fixes, suggestions }))

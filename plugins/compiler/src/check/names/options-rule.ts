@@ -66,7 +66,7 @@ export class OptionsRule implements BodyRule {
     else if (options.kind !== 'Missing') {
       const suggestions = ['write `with { retries: 3 }`']
       this.found.push(
-        diagnostic('typecheck.with.not_record', 'options are a record that is written out', given, { suggestions })
+        diagnostic('typecheck.with.not_record', 'options must be a record literal', given, { suggestions })
       )
     }
     if (operand !== null) this.#operand(bare(operand), place)
@@ -88,7 +88,7 @@ export class OptionsRule implements BodyRule {
     const expected = kinds.map(kind => TYPES[kind] ?? kind.toLowerCase()).join(' or ')
     const foundType = TYPES[value.kind] ?? value.kind.toLowerCase()
     this.found.push(
-      diagnostic('typecheck.with.option_type', `the option \`${key}\` is a ${expected}`, value, {
+      diagnostic('typecheck.with.option_type', `the option \`${key}\` must be a ${expected}`, value, {
         expectedType: expected,
         foundType
       })
@@ -108,7 +108,7 @@ export class OptionsRule implements BodyRule {
   #misplaced(entry: ObjectEntry, { of }: Option, { kind, name }: Called): void {
     const takers = [...new Set(of.map(each => (each === 'mesh' && of.includes('activity') ? 'activity' : each)))]
     const key = entryKey(entry)
-    const message = `the option \`${key}\` does nothing for ${kind === 'workflow' ? 'the workflow' : 'the activity'} \`${name}\``
+    const message = `the option \`${key}\` has no effect on ${kind === 'workflow' ? 'the workflow' : 'the activity'} \`${name}\``
     const has = Object.keys(OPTIONS).filter(each => OPTIONS[each]?.of.includes(kind))
     this.found.push(
       diagnostic('typecheck.with.misplaced_option', message, entry.key, {
@@ -123,7 +123,7 @@ export class OptionsRule implements BodyRule {
     if (texts.includes(value.value)) return
     const near = nearName(value.value, texts)
     this.found.push(
-      diagnostic('typecheck.with.option_value', `the option \`${key}\` is not "${value.value}"`, value, {
+      diagnostic('typecheck.with.option_value', `the option \`${key}\` cannot be "${value.value}"`, value, {
         suggestions: [`\`${key}\` is ${texts.map(text => `"${text}"`).join(', ')}`],
         ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: value, replacement: `"${near}"` }] })
       })
@@ -140,7 +140,7 @@ export class OptionsRule implements BodyRule {
     const isOther = result !== null && !(result.kind === 'NamedType' && result.path.at(-1)?.text === 'Result')
     if (!isLiteral && !isOther) return
     this.found.push(
-      diagnostic('typecheck.with.operand', 'options stand behind a call that returns a `Result`', operand, {
+      diagnostic('typecheck.with.operand', 'options must follow a call that returns a `Result`', operand, {
         suggestions: ['call an activity that returns `Result[…]`']
       })
     )

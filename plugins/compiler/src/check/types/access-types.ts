@@ -40,7 +40,7 @@ export abstract class AccessTypes extends BodyContext {
     const name = of.kind === 'answer' ? show(of.value) : show(of)
     const at = { start: object.end, end: object.end }
     this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
-      suggestions: [`take both cases with \`match\`, or the value with \`.unwrap()\``],
+      suggestions: [`handle both cases with \`match\`, or the value with \`.unwrap()\``],
       ...(found === undefined ? {} : { fixes: [{ label: 'unwrap it first', span: at, replacement: unwraps }] })
     })
     return found ?? ANY

@@ -43,7 +43,7 @@ export class BodyTypes extends PlainTypes {
     const wanted = this.signatures.reader.read(type)
     this.expect(value, wanted)
     if (!fits(found, wanted)) {
-      const message = `${what} is another type than its declaration says`
+      const message = `${what} does not have its declared type`
       this.mismatch(code, message, value, wanted, found, resultFix(type, found))
     }
     return wanted
@@ -83,7 +83,13 @@ export class BodyTypes extends PlainTypes {
   }
 
   #returned(expression: Expression, found: ValueType, wanted: ValueType): void {
-    this.mismatch('typecheck.return_mismatch', 'the function returns another type', expression, wanted, found)
+    this.mismatch(
+      'typecheck.return_mismatch',
+      'the function does not return its declared type',
+      expression,
+      wanted,
+      found
+    )
   }
 
   #block(statements: readonly Statement[], tail: ValueType | null): ValueType {
@@ -115,7 +121,7 @@ export class BodyTypes extends PlainTypes {
           const { start, end } = statement.value ?? statement
           this.mismatch(
             'typecheck.return_mismatch',
-            'the function returns another type',
+            'the function does not return its declared type',
             { start, end },
             declared,
             found
@@ -142,7 +148,7 @@ export class BodyTypes extends PlainTypes {
     if (operator === '=') this.expect(value, wanted)
     // Other operators accept their own operands; numbers of both kinds convert to each other.
     if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
-    this.mismatch('typecheck.assign_mismatch', 'the value is another type than its variable', value, wanted, found)
+    this.mismatch('typecheck.assign_mismatch', 'the value has another type than its variable', value, wanted, found)
   }
 
   /** Reports a condition whose type is known not to be bool. */

@@ -51,7 +51,7 @@ export abstract class CallTypes extends AccessTypes {
     const found = local ?? this.name(name)
     if (found.kind === 'function') return found.result
     if (found.kind === 'plain' || found.kind === 'record' || found.kind === 'row' || found.kind === 'tuple') {
-      this.say('typecheck.not_a_function', `\`${name}\` is a ${show(found)} and no function`, callee)
+      this.say('typecheck.not_a_function', `\`${name}\` is a ${show(found)}, not a function`, callee)
     }
     return ANY
   }

@@ -73,7 +73,7 @@ export function checkArguments(
     signatures.report(
       diagnostic(
         'typecheck.arg_mismatch',
-        `\`${param.name.text}\` of \`${name.text}\` is another type`,
+        `\`${param.name.text}\` of \`${name.text}\` has another type`,
         argument.value,
         {
           expectedType: show(wanted),

@@ -52,7 +52,7 @@ function checkColumn(name: string, column: ValueType, found: ValueType, at: Expr
   const inner = column.kind === 'generic' && column.name === 'Option' ? (column.args[0] ?? ANY) : column
   if (fits(found, column) || fits(found, inner)) return
   report(
-    diagnostic('typecheck.db.type', `the column \`${name}\` is another type`, at, {
+    diagnostic('typecheck.db.type', `the column \`${name}\` has another type`, at, {
       expectedType: show(column),
       foundType: show(found)
     })

@@ -83,7 +83,7 @@ export abstract class PlainTypes extends CallTypes {
         const other = this.infer(right)
         const result = operatorResult(operator, left, other)
         if (result !== undefined) return result
-        const message = `\`${operator}\` takes no ${show(left)} and ${show(other)}`
+        const message = `\`${operator}\` does not accept ${show(left)} and ${show(other)}`
         this.say('typecheck.operands', message, expression)
         return ANY
       }
@@ -137,14 +137,14 @@ export abstract class PlainTypes extends CallTypes {
     if (found.kind === 'answer') return found.value
     if (found.kind === 'any' || found.kind === 'never') return ANY
     if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {
-      this.say('typecheck.try_misuse', `\`?\` stands behind a Result or an Option, not behind a ${show(found)}`, at)
+      this.say('typecheck.try_misuse', `\`?\` must follow a Result or an Option, not a ${show(found)}`, at)
       return ANY
     }
     const { declared } = this.frame
     const returned = declared?.kind === 'generic' ? declared.name : declared?.kind
     if (declared !== null && returned !== 'any' && returned !== found.name) {
       this.say('typecheck.try_misuse', `\`?\` of a ${found.name} needs a function that returns a ${found.name}`, at, {
-        suggestions: [`write \`to ${found.name}[${show(declared)}]\`, or take both cases with \`match\``]
+        suggestions: [`write \`to ${found.name}[${show(declared)}]\`, or handle both cases with \`match\``]
       })
     }
     return found.args[0] ?? ANY

@@ -31,7 +31,7 @@ export function checkRecord(
       )
     } else if (found !== undefined && !fits(found, wanted)) {
       signatures.report(
-        diagnostic('typecheck.arg_mismatch', `\`${key}\` of \`${name.text}\` is another type`, entryValue(entry), {
+        diagnostic('typecheck.arg_mismatch', `\`${key}\` of \`${name.text}\` has another type`, entryValue(entry), {
           expectedType: show(wanted),
           foundType: show(found)
         })

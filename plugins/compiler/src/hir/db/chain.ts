@@ -147,12 +147,12 @@ class ChainReader {
     const object = argument === undefined ? undefined : bare(argument.value)
     this.#args = reader.args
     if (object?.kind !== 'Object' || call.args.length !== 1) {
-      const message = `\`${method}\` takes one object that is written out`
+      const message = `\`${method}\` takes one object literal`
       this.#problem(message, object ?? nameOf(call), [`write \`${method}({ column: value })\``])
       return
     }
     if (object.entries.length === 0) {
-      this.#problem(`\`${method}\` of an empty object asks for nothing`, object, ['write `all()` for every row'])
+      this.#problem(`\`${method}\` needs at least one condition`, object, ['write `all()` for every row'])
     }
     this.#predicate = method === 'filter' ? reader.equalities(object) : reader.where(object)
   }
@@ -195,7 +195,7 @@ class ChainReader {
     } else {
       if (!this.#isListed) {
         const rows = '`all`, `filter` and `where`'
-        this.#problem(`\`${text}\` stands after ${rows} alone`, name)
+        this.#problem(`\`${text}\` may only follow ${rows}`, name)
       } else if (this.#op === 'Count') this.#problem(`a count has no \`${text}\``, name)
       if (text === 'order_by') this.#order(call, name)
       else if (text === 'limit') {
@@ -236,7 +236,7 @@ class ChainReader {
   }
 
   #select(call: Call, name: Name): void {
-    if (this.#projection !== null) this.#problem('columns are selected once', name)
+    if (this.#projection !== null) this.#problem('columns can be selected only once', name)
     const [first] = call.args
     const list = first === undefined ? undefined : bare(first.value)
     const items = list?.kind === 'List' && call.args.length === 1 ? list.items : call.args.map(({ value }) => value)
@@ -278,7 +278,7 @@ class ChainReader {
     if (!this.#count(call, name, 1, 1)) return null
     const given = bare((call.args[0] as Argument).value)
     if (given.kind === 'String') return given.value
-    this.#problem(`\`${name.text}\` takes a string that is written out`, given)
+    this.#problem(`\`${name.text}\` takes a string literal`, given)
     return null
   }
 

@@ -111,7 +111,7 @@ export class PredicateReader {
     }
     if (list.items.length === 0) {
       this.problems.push(
-        diagnostic('typecheck.db.modifier', '`in` of an empty list holds for no row', list, {
+        diagnostic('typecheck.db.modifier', '`in` with an empty list matches no row', list, {
           suggestions: ['give at least one value']
         })
       )

@@ -4,8 +4,8 @@ import { words } from './word.ts'
 export const DECORATOR_WORDS = words(`
 table | @table type Name { field: T } | Declares a table; each row has its \`_id\`. | table type \${1:Name} {\\n    \${2:title}: \${3:str}\\n}
 index | @index Table.name on (column) | Declares an index. | index \${1:Table}.\${2:by_column} on (\${3:column})
-search_index | @search_index Table.name on (column) | Declares an index for searching texts. | search_index \${1:Table}.\${2:by_text} on (\${3:column})
-vector_index | @vector_index Table.name on (column) | Declares an index for searching what is alike. | vector_index \${1:Table}.\${2:by_meaning} on (\${3:column})
+search_index | @search_index Table.name on (column) | Declares an index for full-text search. | search_index \${1:Table}.\${2:by_text} on (\${3:column})
+vector_index | @vector_index Table.name on (column) | Declares an index for similarity search. | vector_index \${1:Table}.\${2:by_meaning} on (\${3:column})
 query | @query fn name() to T { … } | A function that only reads, at \`GET /api/query/name\`. | query fn \${1:name}($2) to \${3:T} {\\n    $0\\n}
 mutation | @mutation fn name() to T { … } | A function that writes, in one transaction, at \`POST /api/mutation/name\`. | mutation fn \${1:name}($2) to \${3:T} {\\n    $0\\n}
 server | @server fn name() to T { … } | A function that clients call at \`POST /api/name\`. | server fn \${1:name}($2) to \${3:T} {\\n    $0\\n}
@@ -18,26 +18,26 @@ test | @test fn name() { … } | A test, which \`svc test\` runs. | test fn \${1
 forall | @forall fn name(x: T) { … } | A test that runs with many generated values. | forall fn \${1:name}(\${2:x}: \${3:int}) {\\n    assert($0)\\n}
 fuzz | @fuzz fn name(x: T) { … } | The same as \`@forall\`.
 pure | @pure fn … | A function without effects.
-deprecated | @deprecated fn … | Something that should not be used any more.
-require | @require(condition) fn … | What must hold before a function runs. | require($1)
-ensure | @ensure(condition) fn … | What must hold behind it, with its \`result\`. | ensure($1)
-invariant | @invariant(condition) fn … | What must hold before and behind it. | invariant($1)
-scheduled | @scheduled("1h") fn … | A function that runs again and again. | scheduled("\${1:1h}")
-loading | @loading fn name() to Element { … } | What is shown while a page loads.
-island | @island Name { prop: T } | A component that is written elsewhere and mounted here. | island \${1:Name} {\\n    \${2:prop}: \${3:str}\\n}
+deprecated | @deprecated fn … | A declaration that should no longer be used.
+require | @require(condition) fn … | A condition that must hold before a function runs. | require($1)
+ensure | @ensure(condition) fn … | A condition that must hold after a function, with its \`result\`. | ensure($1)
+invariant | @invariant(condition) fn … | A condition that must hold before and after a function. | invariant($1)
+scheduled | @scheduled("1h") fn … | A function that runs at an interval. | scheduled("\${1:1h}")
+loading | @loading fn name() to Element { … } | A view that is shown while a page loads.
+island | @island Name { prop: T } | A component that is defined elsewhere and mounted here. | island \${1:Name} {\\n    \${2:prop}: \${3:str}\\n}
 v0 | @v0 "id" Name { } | A component that a generator wrote.
 component | @component Name() { … } | The same as \`component\`.
 form | @form Name { field name: T } | A form.
 ai | @ai fn name() to T | A function that a model answers.
 llm | @llm fn name() to T | The same as \`@ai\`.
-prompt | @prompt fn name() to str | A prompt that is filled in.
+prompt | @prompt fn name() to str | A prompt template.
 subagent | @subagent fn name() to T | A function that a dedicated agent answers.
 search | @search fn name() to T | A function that a search answers.
-hole | @hole fn name() to T | A function that is still to be written.
+hole | @hole fn name() to T | A function that is not written yet.
 uses | @uses(net) fn … | The effects that a function may have.
-auth | @auth(…) fn … | Who may call a function. Not enforced yet: an error.
-cors | @cors(…) fn … | From which origins a function may be called. Not enforced yet: an error.
-rate_limit | @rate_limit(…) fn … | How often a function may be called. Not enforced yet: an error.
+auth | @auth(…) fn … | Restricts the callers of a function. Not enforced yet: an error.
+cors | @cors(…) fn … | Restricts the origins that may call a function. Not enforced yet: an error.
+rate_limit | @rate_limit(…) fn … | Limits the rate of calls. Not enforced yet: an error.
 webhook | @webhook(…) fn … | A function that another service calls. Not enforced yet: an error.
 pii | @pii field: T | A field with personal data.
 embed | @embed(…) field: T | A field whose meaning can be searched.

@@ -2,45 +2,45 @@ import { words } from './word.ts'
 
 /** Keywords with an explanation, and contextual keywords. */
 export const KEYWORD_WORDS = words(`
-fn | fn name(param: T) to R { … } | Declares a function, or writes one without a name. | fn \${1:name}(\${2}) to \${3:Unit} {\\n    $0\\n}
-let | let name = value | Gives a value a name. | let \${1:name} = $0
+fn | fn name(param: T) to R { … } | Declares a function, or creates an anonymous one. | fn \${1:name}(\${2}) to \${3:Unit} {\\n    $0\\n}
+let | let name = value | Declares a variable. | let \${1:name} = $0
 mut | let mut name = value | A variable that can be assigned to.
-if | if condition { … } else { … } | Decides between two blocks; gives the value of the one that ran. | if \${1:condition} {\\n    $0\\n}
-else | if condition { … } else { … } | What runs when the condition does not hold.
-match | match value { Pattern => … } | Takes the first arm whose pattern fits. | match \${1:value} {\\n    \${2:pattern} => $0\\n}
-for | for item in list { … } | Runs a block for each element, and gives the list of what it gave. | for \${1:item} in \${2:list} {\\n    $0\\n}
-while | while condition { … } | Repeats a block as long as a condition holds. | while \${1:condition} {\\n    $0\\n}
+if | if condition { … } else { … } | Runs one of two blocks and returns its value. | if \${1:condition} {\\n    $0\\n}
+else | if condition { … } else { … } | The block that runs if the condition is false.
+match | match value { Pattern => … } | Runs the first arm whose pattern matches. | match \${1:value} {\\n    \${2:pattern} => $0\\n}
+for | for item in list { … } | Runs a block for each element, and returns the list of results. | for \${1:item} in \${2:list} {\\n    $0\\n}
+while | while condition { … } | Repeats a block while a condition is true. | while \${1:condition} {\\n    $0\\n}
 loop | loop { … } | Repeats a block until \`break\` or \`return\`. | loop {\\n    $0\\n}
 break | break | Leaves the innermost loop.
-continue | continue | Begins the next round of the innermost loop.
+continue | continue | Starts the next iteration of the innermost loop.
 return | return value | Leaves the function with a value. | return $0
-type | type Name = \\| A \\| B(x: T) | Declares a sum type, a struct or another name of a type. | type \${1:Name} = \\| \${2:First} \\| \${3:Second}
-import | import std.name | Makes something from elsewhere known here. | import $0
+type | type Name = \\| A \\| B(x: T) | Declares a sum type, a struct or a type alias. | type \${1:Name} = \\| \${2:First} \\| \${3:Second}
+import | import std.name | Imports a name. | import $0
 pub | pub fn name() | Makes a declaration public.
 component | component Name(params) { … view: … } | Declares a reactive component. | component \${1:Name}($2) {\\n    view: $0\\n}
 state | state name: T = value | A value of a component or an actor that changes.
-derived | derived name = value | A value of a component that follows from others.
-effect | effect: { … } | What a component does when its state changes.
-view | view: element | What a component shows.
+derived | derived name = value | A value of a component that is computed from others.
+effect | effect: { … } | Code that runs when the state of a component changes.
+view | view: element | The element that a component shows.
 actor | actor Name { on event() to T { … } } | Declares an actor, whose handlers run one at a time. | actor \${1:Name} {\\n    on \${2:event}($3) to \${4:Unit} {\\n        $0\\n    }\\n}
 on | on event(params) to T { … } | A handler of an actor or an agent.
 workflow | workflow name(params) to T { … } | Declares a workflow, which survives restarts. | workflow \${1:name}($2) to \${3:Result[Unit]} {\\n    $0\\n}
-activity | activity name(params) to Result[T] { … } | Declares a step of a workflow, which is tried again when it fails. | activity \${1:name}($2) to Result[\${3:Unit}] {\\n    $0\\n}
-spawn | spawn(Actor) | Starts an actor and gives its handle. | spawn(\${1:Actor})
+activity | activity name(params) to Result[T] { … } | Declares a step of a workflow, which is retried on failure. | activity \${1:name}($2) to Result[\${3:Unit}] {\\n    $0\\n}
+spawn | spawn(Actor) | Starts an actor and returns its handle. | spawn(\${1:Actor})
 http | http get "/path" to T { … } | Declares a route. | http \${1:get} "\${2:/path}" to \${3:str} {\\n    $0\\n}
 agent | agent Name { version "1" … } | Declares an agent: an actor with a version and migrations. | agent \${1:Name} {\\n    version "\${2:1}"\\n    $0\\n}
-env | env name { base "image" … } | Declares an environment that the program is deployed to.
-with | activity() with { retries: 3 } | Gives options to the call of an activity. | with { $0 }
+env | env name { base "image" … } | Declares a deployment environment.
+with | activity() with { retries: 3 } | Passes options to a call of an activity. | with { $0 }
 routes | routes { "/" to Page } | The pages of the client. | routes {\\n    "\${1:/}" to \${2:Page}\\n}
-and | a and b | Whether both hold.
-or | a or b | Whether one of them holds.
-not | not a | Whether something does not hold.
-is | a is b | Whether two values are equal.
-isnt | a isnt b | Whether two values differ.
-to | fn name() to T | Stands before what a function returns.
-side_effect | side_effect { … } | What a workflow does once and replays afterwards. | side_effect {\\n    $0\\n}
-true | true: bool | What holds.
-false | false: bool | What does not hold.
+and | a and b | True if both are true.
+or | a or b | True if at least one is true.
+not | not a | True if the operand is false.
+is | a is b | True if two values are equal.
+isnt | a isnt b | True if two values differ.
+to | fn name() to T | Precedes the result type of a function.
+side_effect | side_effect { … } | Code that a workflow runs once and replays afterwards. | side_effect {\\n    $0\\n}
+true | true: bool | The true value.
+false | false: bool | The false value.
 uses | fn name() uses net, fs | The effects that a function may have.
-migrate | migrate from "1" { … } | What an agent does with state that an older version stored.
+migrate | migrate from "1" { … } | Converts state that an older version of an agent stored.
 `)

@@ -14,7 +14,7 @@ type Task {
 
 @index Task.by_done on (done)
 
-// Why something is not done. Alternatives with the name of a status of HTTP are answered with that: 400, 404.
+// Reasons for a refusal. A variant with the name of an HTTP status sets that status: 400, 404.
 type Problem =
     | BadRequest(reason: str)
     | NotFound(id: int)

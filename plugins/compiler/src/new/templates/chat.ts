@@ -5,7 +5,7 @@ export const chat: Template = {
   summary: 'rooms with messages: pages, routes, tools for models',
   isServed: true,
   hasPages: true,
-  program: `// Rooms with messages: for people as pages, for programs over HTTP, for models as tools.
+  program: `// Rooms with messages: pages for people, HTTP for programs, tools for models.
 
 @table
 type Message {
@@ -17,7 +17,7 @@ type Message {
 
 @index Message.by_room on (room)
 
-// An alternative with the name of a status of HTTP is answered with that: 400.
+// A variant with the name of an HTTP status sets that status: 400.
 type Problem =
     | BadRequest(reason: str)
 

@@ -14,7 +14,7 @@ fn main() {
     print(greeting("world"))
 }
 
-@test("a greeting names whom it greets")
+@test("a greeting contains the name")
 fn greets() {
     assert(greeting("Ada") is "Hello, Ada!")
 }

@@ -13,7 +13,7 @@ type Task {
     done: bool
 }
 
-// An alternative with the name of a status of HTTP is answered with that: 400.
+// A variant with the name of an HTTP status sets that status: 400.
 type Problem =
     | BadRequest(reason: str)
 

@@ -200,7 +200,7 @@ export abstract class ExpressionParser extends PatternParser {
       return { kind: 'TupleIndex', start, end: this.lastEnd, object, index }
     }
     if (this.onNewLine) {
-      this.fail('expected the name of a member behind the dot', { start: this.lastEnd - 1, end: this.lastEnd })
+      this.fail('expected the name of a member after the dot', { start: this.lastEnd - 1, end: this.lastEnd })
       return { kind: 'Member', start, end: this.lastEnd, object, property: this.noName() }
     }
     const property = this.expectName('the name of a member')

@@ -86,7 +86,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     const name = this.inPanic ? this.noName() : this.expectName('the name of a function')
     const params = this.inPanic ? [] : this.params()
     const result = this.inPanic ? null : this.result()
-    this.expect(Kind.Equal, 'before what the function is bound to')
+    this.expect(Kind.Equal, 'before the binding of the function')
     const binding = this.expectString('the binding')
     return { kind: 'ExternFunction', start, end: this.lastEnd, ...prefix, name, params, result, binding }
   }
@@ -190,7 +190,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     if (this.kind === Kind.Migrate && this.second !== Kind.Colon) {
       this.advance()
       if (!this.acceptWord('from')) this.failExpecting(['`from`'], 'after `migrate`')
-      const from = this.expectString('the version that is migrated')
+      const from = this.expectString('the version to migrate from')
       const body = this.block()
       return { kind: 'Migration', start, end: this.lastEnd, from, body }
     }
@@ -224,9 +224,9 @@ export abstract class FunctionParser extends TypeDeclarationParser {
       }
       case 'copy': {
         this.advance()
-        const from = this.expectString('what is copied')
-        this.expect(Kind.To, 'between both places of `copy`')
-        const to = this.expectString('the place of the copy')
+        const from = this.expectString('the path to copy')
+        this.expect(Kind.To, 'between the two paths of `copy`')
+        const to = this.expectString('the path of the copy')
         return { kind: 'EnvironmentCopy', start, end: this.lastEnd, from, to }
       }
       case 'base':

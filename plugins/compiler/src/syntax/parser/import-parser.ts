@@ -30,7 +30,7 @@ export abstract class ImportParser extends InterfaceParser {
       return { kind: 'ReactImport', start, end: this.lastEnd, name, source }
     }
     if (!this.atName) {
-      this.failExpecting(['the name of what is imported'], 'after `import`', {
+      this.failExpecting(['the name of the import'], 'after `import`', {
         suggestions: ['imports are written as `import std.fs`, or `import components/chart as { Chart }`']
       })
     }

@@ -93,7 +93,7 @@ export abstract class InterfaceParser extends FunctionParser {
       if (this.kind === Kind.LeftParen) dependencies = this.list(Kind.RightParen, () => this.expectName('a name'))
       else this.failExpecting(['`(`'], 'after `depends_on`')
     }
-    this.expect(Kind.Colon, 'before what an effect does')
+    this.expect(Kind.Colon, 'before the body of an effect')
     const body = this.inPanic ? this.missing() : this.body()
     return { kind: 'Effect', start, end: this.lastEnd, dependencies, body }
   }
@@ -250,10 +250,10 @@ export abstract class InterfaceParser extends FunctionParser {
     this.advance()
     const event = this.expectName('the name of an event')
     const params = this.kind === Kind.LeftParen ? this.params() : []
-    if (!this.inPanic && !this.acceptWord('from')) this.failExpecting(['`from`'], 'before the state that is left')
+    if (!this.inPanic && !this.acceptWord('from')) this.failExpecting(['`from`'], 'before the source state')
     const from = this.inPanic ? this.noName() : this.expectName('a state, `any` or `_`')
     const fromArgs = this.#arguments()
-    this.expect(Kind.Arrow, 'before the state that is entered')
+    this.expect(Kind.Arrow, 'before the target state')
     const target = this.inPanic ? this.noName() : this.expectTypeName('a state')
     const targetArgs = this.#arguments()
     return { kind: 'Transition', start, end: this.lastEnd, event, params, from, fromArgs, target, targetArgs }

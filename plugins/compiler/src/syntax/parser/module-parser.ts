@@ -196,7 +196,7 @@ export class ModuleParser extends ImportParser {
   /** The declaration that starts with a decorator. */
   #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
     const [mark] = prefix.decorators
-    if (args !== null) this.note('E0001', `\`@${name.text}\` takes nothing in parentheses`, name)
+    if (args !== null) this.note('E0001', `\`@${name.text}\` takes no arguments`, name)
     if (strings.length > (name.text === 'v0' ? 1 : 0)) {
       this.note('E0001', `\`@${name.text}\` takes ${name.text === 'v0' ? 'one string' : 'no string'}`, name)
     }
@@ -233,8 +233,8 @@ export class ModuleParser extends ImportParser {
     if (this.#options.allowComponentFunctions) {
       this.note('lint.legacy_component_fn', 'a component is written as a function', span, { suggestions })
     } else {
-      this.note('E0001', 'a component is no function', span, {
-        suggestions: [...suggestions, 'SVC_ALLOW_LEGACY_COMPONENT_FN=1 lets components be functions']
+      this.note('E0001', 'a component is not a function', span, {
+        suggestions: [...suggestions, 'SVC_ALLOW_LEGACY_COMPONENT_FN=1 allows components that are functions']
       })
     }
     return this.fn(withRole(prefix, name))
@@ -291,7 +291,7 @@ export class ModuleParser extends ImportParser {
   }
 }
 
-/** Includes the decorator that makes a function a component or an island; it is then no declaration of its kind. */
+/** Adds the decorator that makes a function a component or an island. */
 function withRole(prefix: Prefix, name: Name): Prefix {
   const { start, end } = name
   const role: Decorator = { kind: 'Decorator', start: start - 1, end, name, args: null, strings: [] }

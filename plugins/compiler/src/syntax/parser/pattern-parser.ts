@@ -84,7 +84,7 @@ export abstract class PatternParser extends TypeParser {
     const limit = isNegative ? '9223372036854775808' : '9223372036854775807'
     if (significant.length < 19 || (significant.length === 19 && significant <= limit)) return
     this.note('E0001', `${isNegative ? '-' : ''}${digits} does not fit into an int of 64 bits`, this.here(), {
-      suggestions: [`the ${isNegative ? 'least int is -' : 'greatest int is '}${limit}; write a dec for more digits`]
+      suggestions: [`the ${isNegative ? 'minimum int is -' : 'maximum int is '}${limit}; write a dec for more digits`]
     })
   }
 

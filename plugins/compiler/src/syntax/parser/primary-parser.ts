@@ -71,7 +71,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     }
     if (kind === Kind.Identifier && this.kind === Kind.String && name.text === 'r' && this.start === name.end) {
       this.fail('there are no raw strings', name, {
-        suggestions: ['write \\\\ where a backslash is meant'],
+        suggestions: ['write \\\\ for a backslash'],
         fixes: [{ label: 'remove the r', span: name, replacement: '' }]
       })
     }
@@ -118,7 +118,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     const { start } = this
     this.advance()
     const condition = this.head()
-    // biome-ignore lint/suspicious/noThenProperty: the branch is what the field calls it, and is no function
+    // biome-ignore lint/suspicious/noThenProperty: the field holds a branch, not a function
     const node = { kind: 'If', start, condition, then: this.block() } as const
     if (!this.accept(Kind.Else)) return { ...node, else: null, end: this.lastEnd }
     if (this.kind !== Kind.If) return { ...node, else: this.block(), end: this.lastEnd }
@@ -200,7 +200,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     this.advance()
     const binding = this.pattern()
     const index = this.accept(Kind.Comma) ? this.expectName('the name of an index') : null
-    this.expect(Kind.In, 'after what `for` binds')
+    this.expect(Kind.In, 'after the variable of `for`')
     const outer = this.isIterated
     this.isIterated = true
     const iterable = this.head()

@@ -95,7 +95,7 @@ export abstract class StatementParser extends ViewParser {
     const isMutable = this.accept(Kind.Mut)
     const pattern = this.pattern()
     const type = this.accept(Kind.Colon) ? this.type() : null
-    this.expect(Kind.Equal, 'after the name that `let` gives')
+    this.expect(Kind.Equal, 'after the name in `let`')
     const value = this.inPanic ? this.missing() : this.expression()
     return { kind: 'Let', start, end: this.lastEnd, form: 'let', isMutable, pattern, type, value }
   }

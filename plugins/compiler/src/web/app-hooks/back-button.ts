@@ -1,14 +1,14 @@
 /** Part of `mobile.ts` for `@back_button`. */
 export const BACK_BUTTON = `interface BackButton {
-  /** Gives false where nothing was done. */
+  /** Returns false if it did nothing. */
   readonly onPress: () => Promise<unknown>
-  /** What is done then in place of going back; may give a path. null goes back. */
+  /** Called then instead of going back; may return a path. null goes back. */
   readonly fallback: (() => Promise<unknown>) | null
 }
 
 /**
  * Calls \`onPress\` on a press of the device's back button, and in a browser on navigation from one page of
- * the program to another. A browser cannot keep anybody from leaving the program.
+ * the program to another. A browser cannot prevent a user from leaving the program.
  */
 function startBackButton({ onPress, fallback }: BackButton, open: Open): () => void {
   // A listener that throws does not block navigation.
@@ -24,7 +24,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     return listening(native.addListener('backButton', ({ canGoBack }) => void pressed(canGoBack)))
   }
   let place = placeNow()
-  /** Browser steps without a notification. */
+  /** Browser steps that notify no listener. */
   let gone = 0
   let isAsking = false
   let isReturning = false
@@ -53,7 +53,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     if (isPassing) return
     const [from, to] = [place, placeNow()]
     place = to
-    // Without places every step is taken for one back.
+    // Without entry numbers, every step counts as a step back.
     const steps = from === null || to === null ? 1 : from - to
     if (!isReturning && !isAsking && steps <= 0) return
     event.stopImmediatePropagation()
@@ -68,7 +68,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
   const changed = (event: Event) => {
     if ((event as Event & { readonly navigationType?: string }).navigationType === 'traverse') return
     place = placeNow()
-    // There is no way back to where the browser was.
+    // The browser cannot return to its earlier entry.
     gone = 0
   }
   const { navigation } = globalThis as Navigating
@@ -85,7 +85,7 @@ interface Navigating {
   readonly navigation?: EventTarget & { readonly currentEntry: { readonly index: number } | null }
 }
 
-/** Number of the entry of the history; null in a browser that does not tell. */
+/** Index of the history entry; null if the browser does not provide it. */
 function placeNow(): number | null {
   return (globalThis as Navigating).navigation?.currentEntry?.index ?? null
 }

@@ -4,15 +4,15 @@ export const DEEP_LINK = `type Params = Readonly<Record<string, string>>
 interface DeepLinks {
   readonly scheme: string | null
   readonly origin: string | null
-  /** \`to\` may give a path. */
+  /** \`to\` may return a path. */
   readonly routes: readonly { readonly pattern: string; readonly to: (params: Params) => Promise<unknown> }[]
-  /** Is given what no route is for; null opens the path of the link. */
+  /** Receives links that no route matches; null opens the path of the link. */
   readonly onLink: ((link: { readonly url: string }) => Promise<unknown>) | null
-  /** Paths of the program, which a browser may begin with. */
+  /** Paths of the program at which a browser may start. */
   readonly pages: readonly string[]
 }
 
-/** Follows links that open the app, or that a browser begins with. */
+/** Follows links that open the app, or at which a browser starts. */
 function startDeepLinks(links: DeepLinks, open: Open): () => void {
   const native = nativeApp()
   if (native === undefined) {
@@ -51,7 +51,7 @@ async function follow(url: string, links: DeepLinks, open: Open, isStart: boolea
   openPath(onLink === null ? link.whole : await attempt(async () => await onLink({ url }), null), open)
 }
 
-/** null for an address that is none of the program. */
+/** null for an address outside the program. */
 function readLink(url: string, { scheme, origin }: DeepLinks) {
   const [, found = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\\/*(.*)$/is.exec(url) ?? []
   const isWeb = /^https?$/i.test(found)
@@ -62,7 +62,7 @@ function readLink(url: string, { scheme, origin }: DeepLinks) {
   return { path: pathname, whole: pathname + search + hash, query: Object.fromEntries(searchParams) }
 }
 
-/** Parameters of a path; null for one that a pattern is not for. */
+/** Parameters of a path; null if the pattern does not match. */
 function matched(pattern: string, path: string): Params | null {
   const [wanted, given] = [pattern, path].map(each => each.split('/').filter(part => part !== '')) as [string[], string[]]
   if (wanted.length !== given.length) return null

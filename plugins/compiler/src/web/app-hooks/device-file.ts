@@ -2,7 +2,7 @@ import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import type { UsedHooks } from './used-hooks.ts'
 
-const APP = `/** What the plugin \`App\` of Capacitor has. */
+const APP = `/** The used part of Capacitor's plugin \`App\`. */
 export interface AppPlugin {
   addListener(event: 'backButton', listener: (event: { readonly canGoBack: boolean }) => void): Listening
   addListener(event: 'appUrlOpen', listener: (event: { readonly url: string }) => void): Listening
@@ -17,7 +17,7 @@ const PUSH = `export interface PushMessage {
   readonly data?: unknown
 }
 
-/** What the plugin \`PushNotifications\` of Capacitor has. */
+/** The used part of Capacitor's plugin \`PushNotifications\`. */
 export interface PushPlugin {
   addListener(event: 'registration', listener: (event: { readonly value: string }) => void): Listening
   addListener(event: 'registrationError', listener: (event: { readonly error: string }) => void): Listening
@@ -32,7 +32,7 @@ export interface PushPlugin {
 }
 `
 
-const LISTENING = `/** The bridge of Capacitor gives it at once, its packages give a promise. */
+const LISTENING = `/** Capacitor's bridge returns it directly, its packages return a promise. */
 export type Listening = Stoppable | Promise<Stoppable>
 
 interface Stoppable {

@@ -70,8 +70,8 @@ function start({ back_button, deep_link, push }: UsedHooks): string {
 export type Open = (path: string) => void
 
 /**
- * Begins to listen to the device; called once, where the application begins. \`open\` is how its router shows a path;
- * without one the address changes, and its listeners are notified. Returns a function that stops listening.
+ * Starts listening to the device; call it once, in the first module of the application. \`open\` shows a path in its
+ * router. Without a router the address changes, and its listeners are notified. Returns a function that stops listening.
  */
 export function startMobile(open: Open = changeAddress): () => void {
   const stops = [${calls.join(', ')}]
@@ -82,7 +82,7 @@ export function startMobile(open: Open = changeAddress): () => void {
 `
 }
 
-const VALUE_OF = `/** The value of a result; throws where it is an error. */
+const VALUE_OF = `/** The value of a result; throws if it is an error. */
 function valueOf(result: unknown): unknown {
   const { _tag, value } = Object(result) as { readonly _tag?: unknown; readonly value?: unknown }
   if (_tag === 'Err') throw new Error(String(value))
@@ -95,15 +95,15 @@ const COMMON = `function changeAddress(path: string): void {
   window.dispatchEvent(new PopStateEvent('popstate', { state: null }))
 }
 
-/** Opens what a function of the program gave, if it is a path. */
+/** Opens the result of a function, if it is a path. */
 function openPath(path: unknown, open: Open): void {
   if (typeof path !== 'string' || path === '' || path === location.pathname + location.search + location.hash) return
-  // Two of them begin the name of another host.
+  // Two slashes would begin the name of another host.
   if (/^\\/(?![/\\\\])/.test(path)) open(path)
-  else console.error(\`\${path} is no path of the program\`)
+  else console.error(\`\${path} is not a path of the program\`)
 }
 
-/** What a function gives; \`otherwise\` where it fails. */
+/** The result of a function; \`otherwise\` if it fails. */
 async function attempt<T>(run: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await run()
@@ -113,7 +113,7 @@ async function attempt<T>(run: () => Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-/** What ends listening. */
+/** Functions that stop listening. */
 function listening(begun: Listening): () => void {
   return () => void Promise.resolve(begun).then(({ remove }) => remove())
 }

@@ -7,20 +7,20 @@ interface Message {
 }
 
 interface Push {
-  /** Key of the server that pushes, which browsers ask for. */
+  /** Public key of the push server, which browsers require. */
   readonly publicKey: string | null
-  /** Whether the program asks for leave to push by itself, with \`std.mobile.push.register\`. */
+  /** True if the program requests permission itself, with \`std.mobile.push.register\`. */
   readonly asks: boolean
   readonly onRegister: ((given: { readonly token: string; readonly platform: string }) => Promise<unknown>) | null
   readonly onNotification: ((message: Message) => Promise<unknown>) | null
-  /** May give a path. */
+  /** May return a path. */
   readonly onAction: ((given: Message & { readonly action: string }) => Promise<unknown>) | null
 }
 
-/** Told of each message, as JSON with \`title\`, \`body\` and \`data\`. */
+/** Called with each message, as JSON with \`title\`, \`body\` and \`data\`. */
 export const pushListeners = new Set<(message: string) => void>()
 
-/** What else a started page does for pushing. */
+/** Push tasks of a started page. */
 let stopsPush: (() => void)[] = []
 
 function startPush(open: Open): () => void {
@@ -77,7 +77,7 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
   void attempt(worker, null)
   const { permission } = globalThis.Notification ?? { permission: 'denied' }
   if (permission === 'granted') ask()
-  // Browsers let a page ask only after a user gesture.
+  // Browsers allow a permission request only after a user gesture.
   else if (permission === 'default' && !push.asks) window.addEventListener('click', ask, { once: true })
   return [
     () => navigator.serviceWorker.removeEventListener('message', told),
@@ -86,8 +86,8 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
 }
 
 /**
- * Requests permission to push, and passes the push target to \`on_register\`: the token of a telephone, or the subscription of a
- * browser as JSON. Throws where there is no leave.
+ * Requests permission to push, and passes the push target to \`on_register\`: the token of a mobile device, or the
+ * subscription of a browser as JSON. Throws without permission.
  */
 export async function registerForPush(): Promise<string> {
   const native = nativePush()
@@ -120,7 +120,7 @@ async function subscribed(): Promise<string> {
   return JSON.stringify(await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }))
 }
 
-/** The service worker that gets what is pushed, once it is at work. */
+/** The service worker that receives pushes, once it is active. */
 async function worker(): Promise<ServiceWorkerRegistration> {
   if (!('serviceWorker' in navigator)) throw new Error('this browser has no service workers')
   const found = await navigator.serviceWorker.register(new URL('./vox-push-worker.js?no-inline', import.meta.url))
@@ -154,7 +154,7 @@ self.addEventListener('notificationclick', event => {
   event.waitUntil(acted(event.notification.data, event.action === '' ? 'tap' : event.action))
 })
 
-/** Notifies pages at once; shows a notification when no page is visible. */
+/** Notifies pages immediately; shows a notification when no page is visible. */
 async function received(text) {
   const message = messageOf(text)
   const pages = await pagesNow()
@@ -174,7 +174,7 @@ async function pagesNow() {
   return await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
 }
 
-/** JSON with \`title\`, \`body\` and \`data\`; every other text is the body. */
+/** JSON with \`title\`, \`body\` and \`data\`; any other text is the body. */
 function messageOf(text) {
   let found = {}
   try {

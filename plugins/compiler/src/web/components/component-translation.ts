@@ -238,7 +238,7 @@ class ComponentTranslator {
   #empty(type: ValueType, at: State | Call): string {
     const empty = emptyValue(type)
     if (empty !== null) return empty
-    const message = 'there is no value to show until the server has answered; let the function return an Option'
+    const message = 'there is no value to show until the server answers; let the function return an Option'
     this.#file.program.report('web.no_value_yet', message, at)
     return 'null'
   }

@@ -4,10 +4,10 @@ import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
 
-const MOUNT = `/** The component that an island is, by the name of the island. */
+const MOUNT = `/** Components, by the names of their islands. */
 export type IslandComponents = Readonly<Record<string, ComponentType<Record<string, unknown>>>>
 
-/** Shows components in all places of islands, also in those that appear later. Gives a function that ends this. */
+/** Mounts components in all islands, also in islands that appear later. Returns a function that stops this. */
 export function mountIslands(components: IslandComponents, within: HTMLElement = document.body): () => void {
   const roots = new Map<Element, Root>()
   const update = (): void => {

@@ -7,14 +7,14 @@ import type { WebModule } from '../web-module.ts'
 
 const BINDING = `let bound: Activities | null = null
 
-/** Says what the activities do here. Call it once, before the first of them. */
+/** Sets the implementations of the activities. Call it once, before the first activity. */
 export function bindActivities(activities: Activities): void {
   bound = activities
 }
 
 function $bound(name: string): Activities {
   if (bound !== null) return bound
-  throw new globalThis.Error(\`the activity \${name} does nothing here: call bindActivities first\`)
+  throw new globalThis.Error(\`the activity \${name} has no implementation: call bindActivities first\`)
 }
 `
 

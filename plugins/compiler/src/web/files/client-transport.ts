@@ -5,13 +5,13 @@
 
 export const CONNECTION = `/** Where and how a program is called. */
 export interface Connection {
-  /** What paths are added to; without it, the origin of the page. */
+  /** Prefix of all paths; default: the origin of the page. */
   baseUrl: string
   /** Sent with each call: \`voxClient.headers.authorization = 'Bearer …'\`. */
   headers: Record<string, string>
-  /** Told after each call that may have changed data. */
+  /** Called after each call that may have changed data. */
   onChange: Set<() => void>
-  /** Takes the place of the platform's. */
+  /** Replaces the platform's \`fetch\`. */
   fetch?: typeof globalThis.fetch
 }
 
@@ -22,15 +22,15 @@ export const voxClient: Connection = {
   onChange: new globalThis.Set()
 }
 
-/** A call that was not answered with a value. \`status\` is 0 where no server answered. */
+/** A failed call. \`status\` is 0 if no server answered. */
 export class ApiError extends globalThis.Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** Stays the same from version to version. */
+  /** Stable across versions. */
   readonly code: string | null
-  /** Facts about it: of an argument its path, what was expected and what was found. */
+  /** Details; for an argument its path, and the expected and the actual value. */
   readonly details: unknown
-  /** What the server sent, as far as it is JSON. */
+  /** The answer of the server, if it is JSON. */
   readonly body: unknown
 
   constructor(message: string, status: number, code: string | null, body: unknown) {
@@ -47,7 +47,7 @@ export class ApiError extends globalThis.Error {
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
   {
     name: '$part',
-    text: `/** A value as a part of a path. */
+    text: `/** Encodes a value for a path. */
 function $part(value: string | number | boolean): string {
   return globalThis.encodeURIComponent(globalThis.String(value))
 }
@@ -55,7 +55,7 @@ function $part(value: string | number | boolean): string {
   },
   {
     name: '$json',
-    text: `/** A query with JSON for each value, sorted by their names. */
+    text: `/** A query string with JSON values, sorted by name. */
 function $json(args: Readonly<Record<string, unknown>>): string {
   return $query(args, value => globalThis.JSON.stringify(value))
 }
@@ -63,7 +63,7 @@ function $json(args: Readonly<Record<string, unknown>>): string {
   },
   {
     name: '$text',
-    text: `/** A query with texts and numbers as they are. */
+    text: `/** A query string with plain texts and numbers. */
 function $text(args: Readonly<Record<string, unknown>>): string {
   return $query(args, value => (value === null ? undefined : typeof value === 'object' ? globalThis.JSON.stringify(value) : globalThis.String(value)))
 }
@@ -119,7 +119,7 @@ function $reason(error: unknown): string {
   return typeof code === 'string' ? code : globalThis.String(error)
 }
 
-/** undefined for a text that is no JSON. */
+/** undefined if the text is not JSON. */
 function $parsed(text: string): unknown {
   if (text === '') return null
   try {

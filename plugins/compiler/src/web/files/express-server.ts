@@ -6,12 +6,12 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
-const SERVER = `/** Where the program itself is served: \`svc run\`. */
+const SERVER = `/** Address of the program itself: \`svc run\`. */
 const upstream = process.env['SVC_UPSTREAM_URL'] ?? 'http://127.0.0.1:3000'
 
 /**
- * An application with all routes of the program. What \`handlers\` has is answered here; everything else is passed on to the
- * program.
+ * An application with all routes of the program. Requests with a handler in \`handlers\` are answered here; others are
+ * forwarded to the program.
  */
 export function createApp(handlers: Partial<Handlers> = {}): Express {
   const app = express()
@@ -33,7 +33,7 @@ interface RouteEntry {
   /** As Express writes it. */
   readonly path: string
   readonly handler: keyof Handlers
-  /** Whether parameters of the query hold JSON. */
+  /** True if query parameters are JSON. */
   readonly isQuery: boolean
   readonly required: readonly string[]
 }
@@ -127,7 +127,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
   const parts = [
     header(web.name),
     `${head.join('\n')}\n`,
-    `/** What may be answered here. */\nexport interface Handlers {\n${members.join('')}}\n`,
+    `/** Requests that can be answered here. */\nexport interface Handlers {\n${members.join('')}}\n`,
     `const routes: readonly RouteEntry[] = [${entries.length === 0 ? '' : `\n${entries.join(',\n')}\n`}]\n`,
     SERVER
   ]

@@ -15,7 +15,7 @@ export type MobileResult<T> =
 
 type Answer<T> = Promise<MobileResult<T>>
 
-/** What a device can do. An app that wraps the page may put its own parts of it into \`globalThis.voxMobile\`. */
+/** Features of a device. An app around the page may replace parts of it in \`globalThis.voxMobile\`. */
 export interface MobileBridge {
   notify(title: string, body: string): Answer<null>
   vibrate(): Answer<null>
@@ -133,7 +133,7 @@ async function attempt<T>(run: () => Promise<T>): Answer<T> {
 
 const PUSH_TYPE = `
   readonly push: {
-    /** Where to push to: the token of a telephone, or the subscription of a browser as JSON. */
+    /** The push target: the token of a mobile device, or the subscription of a browser as JSON. */
     register(): Answer<string>
     /** \`listener\` receives each message, as JSON. */
     on_message(listener: (message: string) => void): Answer<null>
@@ -149,7 +149,7 @@ const PUSH = `,
       })
   }`
 
-const UTILS = `/** Asks for one file; \`capture\` opens that camera at once where there is one. */
+const UTILS = `/** Lets the user choose a file; \`capture\` opens that camera directly, if there is one. */
 export async function firstFile(accept: string, capture: 'environment' | 'user' | null): Promise<File> {
   const input = document.createElement('input')
   input.type = 'file'
@@ -196,7 +196,7 @@ interface Recognition {
   start(): void
 }
 
-/** Where browsers have what transcribes speech. */
+/** Speech recognition under the names that browsers use. */
 export interface SpeechRecognition {
   readonly SpeechRecognition?: new () => Recognition
   readonly webkitSpeechRecognition?: new () => Recognition

@@ -19,11 +19,11 @@ const BASE = '#/components/schemas/'
 const ERROR = {
   type: 'object',
   properties: {
-    error: { type: 'string', description: 'What went wrong, for people.' },
-    code: { type: 'string', description: 'Stays the same from version to version.' },
-    details: { description: 'Facts about it: of an argument its path, what was expected and what was found.' },
-    hint: { type: 'string', description: 'What to do about it.' },
-    request_id: { type: 'string', description: 'Of the header x-request-id; it finds the lines of the log.' }
+    error: { type: 'string', description: 'The problem, for people.' },
+    code: { type: 'string', description: 'Stable across versions.' },
+    details: { description: 'Details; for an argument its path, and the expected and the actual value.' },
+    hint: { type: 'string', description: 'How to resolve the problem.' },
+    request_id: { type: 'string', description: 'Value of the header x-request-id, which log lines include.' }
   },
   required: ['error', 'code'],
   additionalProperties: false
@@ -75,7 +75,7 @@ function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeS
     ...(body.kind === 'none' ? {} : { requestBody: requestBody(body, schemas) }),
     responses: {
       '200': {
-        description: 'What it answers.',
+        description: 'The answer.',
         content: { 'application/json': { schema: schemas.of(answerType(returns)) } }
       },
       ...Object.fromEntries(errors)
@@ -91,7 +91,7 @@ interface FailureResponse {
 
 const FAILURES: readonly FailureResponse[] = [
   { status: '400', description: 'An argument is missing, unknown or of another type.' },
-  { status: '409', description: 'It does not go with what is there, or with what else is under way.' },
+  { status: '409', description: 'It conflicts with stored data, or with another request.' },
   {
     status: '413',
     description: 'The body is larger than the limit.',
@@ -99,12 +99,12 @@ const FAILURES: readonly FailureResponse[] = [
   },
   {
     status: '415',
-    description: 'The body is something else than JSON.',
+    description: 'The body is not JSON.',
     needs: ({ kind }) => kind === 'fields' || kind === 'whole'
   },
   { status: '500', description: 'It answered with an Error, or failed.' },
-  { status: '503', description: 'Too much is under way, or it goes on for longer than a caller may wait.' },
-  { status: '504', description: 'It took longer than it may.' },
+  { status: '503', description: 'Too many requests are running, or it takes longer than a caller may wait.' },
+  { status: '504', description: 'It exceeded its time limit.' },
   { status: 'default', description: 'It failed in another way.' }
 ]
 

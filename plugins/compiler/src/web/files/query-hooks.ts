@@ -7,7 +7,7 @@ import type { WebModule } from '../web-module.ts'
 
 const QUERY_LIBRARY = '@tanstack/react-query'
 
-const PROVIDER = `/** Shares data between hooks, and refetches what a change may have touched. */
+const PROVIDER = `/** Shares data between hooks, and refetches data that a change may affect. */
 export function VoxQueryProvider({ client, children }: { readonly client: QueryClient; readonly children: ReactNode }) {
   useEffect(() => {
     const listener = () => void client.invalidateQueries({ queryKey: ['vox'] })

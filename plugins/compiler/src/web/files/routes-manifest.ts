@@ -7,7 +7,7 @@ import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import { componentModule, type WebModule } from '../web-module.ts'
 
-const TYPES = `/** Texts of the path and of what follows \`?\`, by name. */
+const TYPES = `/** Path and query parameters, by name. */
 export type RouteParams = Readonly<Record<string, string | undefined>>
 
 export interface VoxRoute {
@@ -16,9 +16,9 @@ export interface VoxRoute {
   /** Name of the component. */
   readonly component: string
   readonly loader: ((params: RouteParams) => Promise<unknown>) | null
-  /** The page, from what the loader gave. */
+  /** The page, rendered with the loader's result. */
   readonly render: (params: RouteParams, data: unknown) => ReactNode
-  /** Shown while the loader is at work. */
+  /** Shown while the loader runs. */
   readonly pending: (() => ReactNode) | null
   readonly error: ((message: string) => ReactNode) | null
   readonly children: readonly VoxRoute[]

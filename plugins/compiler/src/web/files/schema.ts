@@ -18,7 +18,7 @@ export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null 
       const mark = mayBeLeftOut(field) ? '?' : ''
       return `  readonly ${propertyKey(field.name)}${mark}: ${types.print(field.type_ann, imports)}\n`
     })
-    return `${row}\n/** What a new row of ${table.name} is made of. */\nexport interface ${insert} {\n${given.join('')}}\n`
+    return `${row}\n/** Values of a new row of ${table.name}. */\nexport interface ${insert} {\n${given.join('')}}\n`
   })
   const lines = imports.lines()
   const text = [header(name), ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]), ...tables].join('\n')

@@ -62,12 +62,12 @@ ${constructors.join(',\n')}
 
 export type ${name}Event =${eventCases.length === 0 ? ' never' : `\n${eventCases.join('\n')}`}
 
-/** The state behind an event; null where the event means nothing in this state. */
+/** The state after an event; null if the event has no transition from this state. */
 export function next${pascalCase(name)}(state: ${name}, event: ${name}Event): ${name} | null {
 ${this.#transitions.map(each => this.#transition(each)).join('')}  return null
 }
 
-/** Whether a state is the last one. */
+/** True for a final state. */
 export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : 'state'}: ${name}): boolean {
   return ${isTerminal}
 }
@@ -141,7 +141,7 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
   }
 
   #report(message: string, at: Expression | Transition['target']): void {
-    const suggestions = ['give it a parameter of the event or of the state before, or a value that is written out']
+    const suggestions = ['give it a parameter of the event or of the state before, or a literal']
     this.diagnostics.push(diagnostic('web.machine.missing_value', message, at, { suggestions }))
   }
 }

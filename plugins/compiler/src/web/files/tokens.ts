@@ -27,7 +27,7 @@ export function tokensFiles(
     return entries.flatMap((entry): Variable[] => {
       const value = tokenOf(entry.value)
       if (value !== null) return [[[...group, kebabCase(entry.name.text)].join('-'), cssValue(value)]]
-      diagnostics.push(diagnostic('web.token_value', `\`${entry.name.text}\` is no value of CSS`, entry.value))
+      diagnostics.push(diagnostic('web.token_value', `\`${entry.name.text}\` is not a CSS value`, entry.value))
       return []
     })
   })
@@ -51,7 +51,7 @@ function documentVariables(text: string, path: string): Variable[] {
   } catch (cause) {
     throw invalid(path, cause instanceof Error ? cause.message : String(cause))
   }
-  if (!isGroup(document)) throw invalid(path, 'it is no object')
+  if (!isGroup(document)) throw invalid(path, 'it is not an object')
   return variablesOf(document, [], path)
 }
 
@@ -75,9 +75,10 @@ function variablesOf(group: Group, names: readonly string[], path: string): Vari
     const token = isGroup(value) ? (value.$value ?? value.value) : value
     if (isGroup(value) && (token === undefined || isGroup(token))) return variablesOf(value, inner, path)
     const shown = inner.join('.')
-    if (typeof token !== 'string' && typeof token !== 'number') throw invalid(path, `${shown} is no text or number`)
+    if (typeof token !== 'string' && typeof token !== 'number')
+      throw invalid(path, `${shown} is not a string or a number`)
     if (typeof token === 'string' && !isValue(token)) {
-      throw invalid(path, `${shown} has a character that no value of CSS has`)
+      throw invalid(path, `${shown} has a character that CSS values cannot have`)
     }
     return [[inner.join('-'), cssValue(token)]]
   })

@@ -6,7 +6,7 @@ import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
 /** The result type. The program does not declare it, so each use spells it out. */
-export const RESULT_TYPE = `/** What may have failed. */
+export const RESULT_TYPE = `/** A value or an error. */
 export type Result<T, E = string> =
   | { readonly _tag: 'Ok'; readonly value: T }
   | { readonly _tag: 'Err'; readonly value: E }

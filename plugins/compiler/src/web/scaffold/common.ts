@@ -81,7 +81,7 @@ function tsconfig(layout: Layout): object {
       paths: { '@/*': ['./*'] }
     },
     include: ['*.ts', '*.tsx', layout === 'spa' ? 'app' : 'src'],
-    // It runs in Node, whose types are not for pages.
+    // It runs in Node; pages must not see Node's types.
     exclude: ['server.ts', 'node_modules']
   }
 }

@@ -53,7 +53,7 @@ function islandsText(islands: readonly string[]): string {
   const entries = islands.map(name => `  ${name}: props => <pre>${name} {JSON.stringify(props)}</pre>`)
   return `import type { IslandComponents } from '../vox-islands-mount'
 
-/** The component that each island is: put your own here. */
+/** The component of each island: put your components here. */
 export const islands: IslandComponents = {
 ${entries.join(',\n')}
 }
@@ -68,7 +68,7 @@ export default defineConfig({
   plugins: [react()],
   resolve: { dedupe: ['react', 'react-dom'] },
   publicDir: false,
-  // \`svc run\` serves what is built here.
+  // \`svc run\` serves this folder.
   build: { outDir: '${outDir}', emptyOutDir: false },
   server: { port: 3001, strictPort: true, proxy: { '/api': 'http://127.0.0.1:3000' } }
 })
@@ -78,7 +78,7 @@ export default defineConfig({
 function appText(facts: ScaffoldFacts): string {
   if (facts.hasRoutes) return routedApp(facts)
   const { page, hasHooks } = facts
-  if (page === null) return `export function App() {\n  return <p>Views of the program come here.</p>\n}\n`
+  if (page === null) return `export function App() {\n  return <p>This page shows the views of the program.</p>\n}\n`
   const view = '<Page />'
   if (!hasHooks) return `import { ${page} as Page } from '../${page}'\n\nexport function App() {\n  return ${view}\n}\n`
   return `import { QueryClient } from '@tanstack/react-query'
@@ -106,7 +106,7 @@ function routedApp({ hasHooks, hasClient, hasMobile }: ScaffoldFacts): string {
     ...(hasClient ? ["import { voxClient } from '../vox-client'"] : []),
     ...(hasHooks ? ["import { VoxQueryProvider } from '../vox-tanstack-query'"] : [])
   ]
-  const again = `// What pages were loaded with is loaded again when something may have changed.
+  const again = `// Reloads the data of pages when it may have changed.
 voxClient.onChange.add(() => void router.invalidate())
 `
   const app = hasHooks
@@ -121,7 +121,7 @@ export function App() {
 }
 `
     : `export function App() {\n  return ${router}\n}\n`
-  const opens = `/** Shows a path of the program, as a link to it does. */
+  const opens = `/** Shows a path of the program, like a link. */
 export const openPath = (path: string): void => router.history.push(path)
 `
   const parts = [ROUTER, ...(hasClient ? [again] : []), ...(hasMobile ? [opens] : []), app]

@@ -29,7 +29,7 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   plugins: [tanstackStart(), react()],
   resolve: { dedupe: ['react', 'react-dom'] },
-  // \`svc run\` passes pages on to it with SVC_SSR_DEV_URL=http://127.0.0.1:3001.
+  // \`svc run\` forwards page requests to it with SVC_SSR_DEV_URL=http://127.0.0.1:3001.
   server: { port: 3001, strictPort: true, proxy: { '/api': 'http://127.0.0.1:3000' } }
 })
 `
@@ -39,7 +39,7 @@ const PAGE = `import { useLoaderData, useParams, useSearch } from '@tanstack/rea
 import type { RouteParams, VoxRoute } from '../routes.manifest'
 import { routes } from '../routes.manifest'
 
-/** The page with a path; throws for a path that the program no longer has. */
+/** The page of a path; throws if the program no longer has it. */
 export function pageAt(path: string, among: readonly VoxRoute[] = routes): VoxRoute {
   const found = find(path, among)
   if (found === undefined) throw new Error(\`the program has no page \${path}\`)
@@ -87,7 +87,7 @@ export const Route = createFileRoute(${literal(id)})({
 }
 
 function homeText({ page }: ScaffoldFacts): string {
-  const shown = page === null ? '<p>Views of the program come here.</p>' : '<Page />'
+  const shown = page === null ? '<p>This page shows the views of the program.</p>' : '<Page />'
   const imported = page === null ? '' : `import { ${page} as Page } from '../../${page}'\n`
   return `import { createFileRoute } from '@tanstack/react-router'
 ${imported}
@@ -145,12 +145,12 @@ function routerText({ hasClient, hasMobile }: ScaffoldFacts): string {
     ? "  if (typeof window !== 'undefined') startMobile(path => router.history.push(path))\n"
     : ''
   const server = hasClient
-    ? `  // On the server there is no page whose origin could be meant.
+    ? `  // The server has no page with an origin.
   if (typeof window === 'undefined' && voxClient.baseUrl === '') voxClient.baseUrl = 'http://127.0.0.1:3000'
 `
     : ''
   const again = hasClient
-    ? `  // What pages were loaded with is loaded again when something may have changed.
+    ? `  // Reloads the data of pages when it may have changed.
   if (typeof window !== 'undefined') voxClient.onChange.add(() => void router.invalidate())
 `
     : ''

@@ -35,7 +35,7 @@ const BUILTINS: Readonly<Record<string, Translation>> = {
     return call(given.helper('size_of'), arg(given).doc)
   },
   assert: helped('assert'),
-  panic: given => call(given.helper('panic'), given.args.length === 0 ? "'the program gave up'" : arg(given).doc),
+  panic: given => call(given.helper('panic'), given.args.length === 0 ? "'the program panicked'" : arg(given).doc),
   int: helped('to_int'),
   float: helped('to_float'),
   bool: helped('to_bool'),

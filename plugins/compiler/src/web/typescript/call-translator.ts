@@ -106,7 +106,7 @@ export abstract class CallTranslator extends MatchTranslator {
     })
     const isAsync = node.args.some(({ value }) => value.kind === 'Lambda' && this.hasToWait(value.body))
     if (!isAsync || !this.frame.mayAwait) return made
-    if (name !== 'map') return this.unavailable(`asking the server within \`${name}\``, node)
+    if (name !== 'map') return this.unavailable(`calling the server within \`${name}\``, node)
     return this.awaited(call('Promise.all', made.doc))
   }
 
@@ -203,6 +203,6 @@ export abstract class CallTranslator extends MatchTranslator {
     const isLocal = names.some(name => this.scope.lookup(name)?.isOuter === false)
     const known = isLocal ? null : (this.remoteValues?.(node, made, type) ?? null)
     if (known !== null) return stable(known)
-    return this.unavailable('an answer of the server for each item, or outside of a component,', node)
+    return this.unavailable('a server call for each item, or outside a component,', node)
   }
 }

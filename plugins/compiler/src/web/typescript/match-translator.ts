@@ -91,7 +91,7 @@ export abstract class MatchTranslator extends StatementTranslator {
   }
 
   #noArm(): Doc {
-    return `${this.helper('panic')}('no arm of a match takes the value')`
+    return `${this.helper('panic')}('no arm of a match matches the value')`
   }
 
   /** The condition of an arm; null if it always matches. */

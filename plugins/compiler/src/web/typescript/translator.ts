@@ -192,7 +192,7 @@ export abstract class Translator {
   }
 
   protected unavailable(what: string, at: Span): Code {
-    this.program.report('web.not_in_browser', `${what} is not there in a browser`, at)
+    this.program.report('web.not_in_browser', `${what} is not available in a browser`, at)
     return code([
       this.helper('unavailable'),
       '(',

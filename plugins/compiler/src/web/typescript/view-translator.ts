@@ -105,7 +105,7 @@ export class ViewTranslator extends CallTranslator {
         return name
       }
     }
-    this.unavailable(`the component ${name}, which nothing declares or imports,`, element.tag)
+    this.unavailable(`the undeclared component ${name}`, element.tag)
     return 'div'
   }
 

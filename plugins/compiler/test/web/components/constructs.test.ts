@@ -21,7 +21,7 @@ t.test('state is a pair of a value and its setter', t => {
   t.end()
 })
 
-t.test('a record has the defaults of the type that is expected where it stands', t => {
+t.test('a record has the defaults of its expected type', t => {
   const note = 'type Note { title: str stars: int = 3 }\ncomponent Card(note: Note) { view: <p>{note.title}</p> }'
   const whole = "{ title: 'x', stars: 3 }"
   t.match(component('state note: Note = { title: "x" }', note), `useState<Note>(${whole})`)
@@ -51,7 +51,7 @@ t.test('assignments to state are calls at every place', t => {
   t.end()
 })
 
-t.test('code that reads a state after it assigned to it reads what it assigned', t => {
+t.test('code that assigns a state and then reads it sees the new value', t => {
   t.equal(
     handler('{ count = 1\n count = count * 2 }'),
     '() => {\n  let next_count = count\n  next_count = 1\n  set_count(next_count)\n  next_count = next_count * 2\n  set_count(next_count)\n}'
@@ -59,7 +59,7 @@ t.test('code that reads a state after it assigned to it reads what it assigned',
   t.end()
 })
 
-t.test('the server is waited for, and what fails is a value where the program asks for one', t => {
+t.test('server calls are awaited, and a failure is a value if the program uses a Result', t => {
   const server =
     '@mutation fn add(title: str, n: int = 1) to Result[int] { Ok(1) }\n@query fn all() to List[int] { [] }'
   t.equal(handler('add("x")', '', server), "async () => await add('x')")
@@ -84,7 +84,7 @@ t.test('the server is waited for, and what fails is a value where the program as
   t.end()
 })
 
-t.test('effects run for what they read, or for what they name', t => {
+t.test('effects run when the states change that they read or name', t => {
   t.match(
     component('state a = 1\nderived b = a + 1\neffect: { print(b) }'),
     'useEffect(() => {\n  console.log(b)\n}, [b])'
@@ -99,7 +99,7 @@ t.test('effects run for what they read, or for what they name', t => {
   t.end()
 })
 
-t.test('what is done at the end reads the newest values', t => {
+t.test('cleanup code reads the newest values', t => {
   const body = component('state a = 1\non cleanup: print(a)')
   t.match(body, 'const cleanup = useRef(() => {})')
   t.match(body, 'useEffect(() => {\n  cleanup.current = () => {\n    console.log(a)\n  }\n})')
@@ -107,13 +107,13 @@ t.test('what is done at the end reads the newest values', t => {
   t.end()
 })
 
-t.test('members stand behind what they use', t => {
+t.test('members follow the members that they use', t => {
   const body = component('derived b = a + 1\nderived a = given * 2\nview: <p>{b}</p>')
   t.ok(body.indexOf('const a =') < body.indexOf('const b ='), body)
   t.end()
 })
 
-t.test('names that TypeScript or the module has are others', t => {
+t.test('names of TypeScript or the module are renamed', t => {
   const source =
     'component A(new: int, use: str) { state class: int = 1 state useState = 2 view: <p title={use}>{new} {class} {useState}</p> }'
   const text = emitted(source).files['A.tsx'] ?? ''
@@ -123,7 +123,7 @@ t.test('names that TypeScript or the module has are others', t => {
   t.end()
 })
 
-t.test('functions of the program may be called as those of a build are', t => {
+t.test('functions of the program may share names with helpers of the build', t => {
   const source = `fn text(n: int) to str { str([n]) }
 fn use_remote(n: int) to int { n }
 const same: int = 2
@@ -136,7 +136,7 @@ component A() { view: <p>{text(1)} {same} {use_remote(2)} {[1, 2]}</p> }`
   t.end()
 })
 
-t.test('attributes have the names of React', t => {
+t.test('attributes have their React names', t => {
   t.equal(viewOf('<label for="a" class="b" tab_index={1}/>'), '<label htmlFor="a" className="b" tabIndex={1} />')
   t.equal(viewOf('<input on:input={print(1)}/>'), '<input onInput={() => console.log(1)} />')
   for (const name of ['on:click', 'on_click', 'onclick']) {
@@ -155,7 +155,7 @@ t.test('attributes have the names of React', t => {
   t.end()
 })
 
-t.test('texts have holes for what is known', t => {
+t.test('texts have holes for known names', t => {
   const view = (text: string) =>
     viewOf(
       `<p>${JSON.stringify(text)}</p>`,
@@ -171,7 +171,7 @@ t.test('texts have holes for what is known', t => {
   t.end()
 })
 
-t.test('a match in a view is a switch that is called at once', t => {
+t.test('a match in a view is a switch in an immediately called function', t => {
   const view = viewOf(
     '<p>{match k { One => "1" Two(n) => "n {n}" }}</p>',
     'state k: K = One',
@@ -182,7 +182,7 @@ t.test('a match in a view is a switch that is called at once', t => {
   t.end()
 })
 
-t.test('loops have keys: what is said, the row, or the position', t => {
+t.test('loops have keys: the declared key, the row id, or the position', t => {
   const rows = '@table type Row { name: str }\n@query fn rows() to List[Row] { db.Row.all() }'
   t.match(viewOf('<ul>{for r in rows() { <li>{r.name}</li> }}</ul>', '', rows), 'rows_answer.map(r => <li key={r._id}>')
   t.match(viewOf('<ul>{for x in [1] { <li>{x}</li> }}</ul>'), '[1].map((x, index) => <li key={index}>{x}</li>)')
@@ -200,7 +200,7 @@ t.test('styles are a CSS file whose values cannot break out of it', t => {
   t.end()
 })
 
-t.test('components of v0 have a place until they are there, or the module that is named', t => {
+t.test('v0 components are placeholders until their module exists', t => {
   const { files } = emitted('@v0 "abc" Card { title: str n?: int }\n@v0 from "./own/Other.tsx" Other { }')
   t.match(files['Card.tsx'], 'export function Card(_props: CardProps)')
   t.match(files['Card.tsx'], 'readonly n?: number')
@@ -208,7 +208,7 @@ t.test('components of v0 have a place until they are there, or the module that i
   t.end()
 })
 
-t.test('what only the server can do is an error with its place', t => {
+t.test('server-only features are reported at their span', t => {
   const table = '@table type A { b: str }\n'
   t.same(emitted(`${table}component C() { view: <p on:click={db.A.all()}/> }`).codes, ['web.not_in_browser'])
   t.same(emitted('component C() { view: <p>{std.fs.exists("x")}</p> }').codes, ['web.not_in_browser'])

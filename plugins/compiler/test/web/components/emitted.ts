@@ -13,7 +13,7 @@ import { install } from '../building.ts'
 
 const OPTIONS: ComponentOptions = { validate: true, reactiveViews: true }
 
-/** A program as the files of a build are made from it. Throws where it has errors. */
+/** A program as input of a build. Throws if it has errors. */
 export function webModuleOf(source: string, allowComponentFunctions = false): WebModule {
   const file = new SourceFile('app.vox', source)
   const options = { script: false, strict: false, allowComponentFunctions, suppressHookLints: true }
@@ -23,7 +23,7 @@ export function webModuleOf(source: string, allowComponentFunctions = false): We
 }
 
 export interface Emitted {
-  /** Texts by their paths. */
+  /** Texts by path. */
   readonly files: Readonly<Record<string, string>>
   readonly codes: readonly string[]
 }
@@ -73,7 +73,7 @@ export function writeProject(folder: string, source: string, allowComponentFunct
   for (const { path, text } of files) writeFileSync(join(folder, path), text)
 }
 
-/** The modules of a program as one that runs in Node. `entry` says what it exports. */
+/** Bundles the modules of a program for Node. `entry` is the source of its entry module. */
 export async function running(t: Test, source: string, entry: string): Promise<Record<string, unknown>> {
   const folder = t.testdir()
   writeProject(folder, source, true)

@@ -6,7 +6,7 @@ const source = readFileSync(new URL('everything.vox', import.meta.url), 'utf8')
 
 type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
 
-t.test('functions give in a browser what they give elsewhere', async t => {
+t.test('functions return the same results in a browser and on the server', async t => {
   const f = (await running(t, source, `export * from './vox-functions'\nexport * from './types'\n`)) as Functions
   const call = (name: string, ...args: readonly unknown[]): unknown => f[name]?.(...args)
 
@@ -45,7 +45,7 @@ t.test('functions give in a browser what they give elsewhere', async t => {
     t.end()
   })
 
-  t.test('what fails, and what is not there', t => {
+  t.test('failures and missing elements', t => {
     t.same(call('safe_div', 1, 0), { _tag: 'Err', value: 'division' })
     t.same(call('chain', 5), { _tag: 'Ok', value: 'got {y} 10' })
     t.same(call('chain', 0), { _tag: 'Err', value: 'division' })
@@ -70,7 +70,7 @@ t.test('functions give in a browser what they give elsewhere', async t => {
     t.end()
   })
 
-  t.test('functions as values, and names that TypeScript has for itself', t => {
+  t.test('functions as values, and reserved names of TypeScript', t => {
     const doubled = call(
       'compose',
       (x: number) => x + 1,

@@ -13,7 +13,7 @@ const sources = [
 ]
 
 for (const url of sources) {
-  t.test(`${url.pathname.split('/').at(-1)} is the same from its web IR and directly`, t => {
+  t.test(`${url.pathname.split('/').at(-1)} has the same output from its web IR and from the program`, t => {
     const source = readFileSync(url, 'utf8')
     const lines: string[] = []
     const from = emitted(source, { trace: line => lines.push(line) }, true)
@@ -38,7 +38,7 @@ const SETTINGS = {
   island_mount_v2: false
 }
 
-t.test('a web IR that is wrong fails the build, unless the check is off', t => {
+t.test('an invalid web IR fails the build, unless the check is off', t => {
   const lines: string[] = []
   t.same(emitted(TWO_BLOCKS, { trace: line => lines.push(line) }).codes, [
     'web_ir_validate.route.duplicate_contract_id'
@@ -48,7 +48,7 @@ t.test('a web IR that is wrong fails the build, unless the check is off', t => {
   t.end()
 })
 
-t.test('settings say what a build does', t => {
+t.test('settings select the source of views', t => {
   const web = webModuleOf('component A() { view: <p>"x"</p> }')
   const run = (settings: Partial<typeof SETTINGS>) => {
     const [traced, warned]: [string[], string[]] = [[], []]

@@ -38,7 +38,7 @@ const NAMES = [
   'hidden'
 ]
 
-/** Programs with views that follow the grammar, whether or not they make sense. */
+/** Random programs with views that follow the grammar. */
 class Programs {
   readonly #random: Random
 
@@ -158,7 +158,7 @@ view: ${this.element(4)}
   }
 }
 
-/** Writes a program's components; what cannot be read is a failure. null for a text that does not follow the grammar. */
+/** Writes a program's components; null for invalid syntax. Throws if TypeScript cannot parse the output. */
 async function write(source: string): Promise<string | null> {
   const file = new SourceFile('app.vox', source)
   const options = { script: false, strict: false, allowComponentFunctions: true, suppressHookLints: true }
@@ -185,7 +185,7 @@ async function write(source: string): Promise<string | null> {
 
 const runs = Number(process.env.SVC_TEST_RUNS ?? 150)
 
-t.test('whatever a view holds, both ways agree, and TypeScript can read it', async t => {
+t.test('random views have the same output from both sources, and TypeScript can parse it', async t => {
   let written = 0
   for (let seed = 1; seed <= runs; seed++) {
     const source = new Programs(randomFrom(seed)).program()
@@ -196,12 +196,12 @@ t.test('whatever a view holds, both ways agree, and TypeScript can read it', asy
   t.ok(written > runs / 2, `${written} of ${runs} were written`)
 })
 
-t.test('programs that were changed at random never make it fail', async t => {
+t.test('randomly changed programs never make it fail', async t => {
   const random = randomFrom(7)
   let written = 0
   for (let seed = 1; seed <= runs; seed++) {
     const source = mutated(new Programs(randomFrom(seed)).program(), random)
-    // They may name what does not exist; what is written has to be readable all the same.
+    // They may use unknown names; the output must still be parsable.
     const problem = await write(source)
     if (problem === '') written++
     else if (problem !== null) return t.fail(`seed ${seed}: ${problem}\n${source}`)

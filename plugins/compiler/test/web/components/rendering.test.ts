@@ -12,7 +12,7 @@ export const html = (props: object) => renderToStaticMarkup(createElement(module
   return html(props)
 }
 
-t.test('a page is what the program says', async t => {
+t.test('a page shows its view', async t => {
   const source = `
 type Kind = | Open(days: int) | Closed
 @table type Task { title: str done: bool owner: Option[str] }
@@ -48,7 +48,7 @@ component Page(tasks: List[Task], kind: Kind = Closed, name: str = "all") {
   )
 })
 
-t.test('primitives are elements of HTML, islands places for them', async t => {
+t.test('primitives are HTML elements, and islands are mount points', async t => {
   const source = `
 @island Clock { zone: str offsets: List[int] }
 component Page() {
@@ -88,7 +88,7 @@ t.test('a classic component is a function with hooks', async t => {
   t.equal(await html(t, source, 'Old', { start: 4 }), '<p>4</p>')
 })
 
-t.test('forms have a label for each field, and the rules of HTML', async t => {
+t.test('forms have a label for each field, and HTML validation rules', async t => {
   const source = `
 @table type User { email: str age: int }
 @mutation fn join(email: str, age: int) to Result[int] { db.User.insert({ email: email, age: age }) }

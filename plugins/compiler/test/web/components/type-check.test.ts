@@ -24,7 +24,7 @@ const OPTIONS = {
   include: ['*/*.ts', '*/*.tsx']
 }
 
-t.test('what is written for programs passes a strict TypeScript', async t => {
+t.test('emitted code passes a strict TypeScript', async t => {
   const folder = t.testdir()
   install(folder)
   const sources = new Map<string, string>()

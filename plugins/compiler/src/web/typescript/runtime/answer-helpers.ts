@@ -3,7 +3,7 @@ import type { Helper } from './helpers.ts'
 /** Results and server answers. */
 export const ANSWER_HELPERS = {
   unwrap_ok: {
-    source: `/** The value of what has not failed. Throws where it has. */
+    source: `/** The value of a success. Throws on a failure. */
 export function unwrap_ok<T>(result: Result<T, unknown>): T {
   if (result._tag === 'Ok') return result.value
   throw new Error(String(result.value))
@@ -12,9 +12,9 @@ export function unwrap_ok<T>(result: Result<T, unknown>): T {
     usesResult: true
   },
   unavailable: {
-    source: `/** Stands for what only the server can do. */
+    source: `/** Replaces a feature that only the server has. */
 export function unavailable(what: string): never {
-  throw new Error(\`\${what} is not there in a browser\`)
+  throw new Error(\`\${what} is not available in a browser\`)
 }
 `
   },
@@ -31,7 +31,7 @@ export async function settle<T>(answer: Promise<T>): Promise<Result<T>> {
     usesResult: true
   },
   use_remote: {
-    source: `/** What the server answers, and \`empty\` until it does. It is asked again when \`dependencies\` or its data change. */
+    source: `/** The answer of the server; \`empty\` until it arrives. Calls the server again when \`dependencies\` or its data change. */
 export function use_remote<T>(load: () => Promise<T>, dependencies: readonly unknown[], empty: T): T {
   const [answer, set_answer] = useState(empty)
   const [turn, set_turn] = useState(0)

@@ -3,7 +3,7 @@ import type { Helper } from './helpers.ts'
 /** Value semantics that differ from JavaScript. */
 export const VALUE_HELPERS = {
   same: {
-    source: `/** Whether two values have the same content. */
+    source: `/** True if two values have the same content. */
 export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
@@ -38,7 +38,7 @@ export function size_of(value: unknown): number {
 `
   },
   contains: {
-    source: `/** Whether a text has a part, or a list an item. */
+    source: `/** True if a text has a part, or a list an item. */
 export function contains(value: string | readonly unknown[], part: unknown): boolean {
   return typeof value === 'string' ? value.includes(String(part)) : value.some(each => same(each, part))
 }
@@ -46,23 +46,23 @@ export function contains(value: string | readonly unknown[], part: unknown): boo
     needs: ['same']
   },
   quotient: {
-    source: `/** Of ints, towards zero. Throws where \`b\` is 0. */
+    source: `/** Quotient of ints, rounded towards zero. Throws if \`b\` is 0. */
 export function quotient(a: number, b: number): number {
-  if (b === 0) throw new Error('a number was divided by zero')
+  if (b === 0) throw new Error('division by zero')
   return Math.trunc(a / b)
 }
 `
   },
   remainder: {
-    source: `/** Of ints, with the sign of \`a\`. Throws where \`b\` is 0. */
+    source: `/** Remainder of ints, with the sign of \`a\`. Throws if \`b\` is 0. */
 export function remainder(a: number, b: number): number {
-  if (b === 0) throw new Error('a number was divided by zero')
+  if (b === 0) throw new Error('division by zero')
   return a % b
 }
 `
   },
   item_at: {
-    source: `/** An item of a list; negative positions count from its end. Throws where there is none. */
+    source: `/** An item of a list; negative positions count from its end. Throws if it does not exist. */
 export function item_at<T>(items: readonly T[], index: number): T {
   const at = index < 0 ? items.length + index : index
   if (!Number.isInteger(at) || at < 0 || at >= items.length) {
@@ -73,7 +73,7 @@ export function item_at<T>(items: readonly T[], index: number): T {
 `
   },
   entry_of: {
-    source: `/** An entry of a record or a map. Throws where there is none. */
+    source: `/** An entry of a record or a map. Throws if it does not exist. */
 export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): T {
   if (!Object.hasOwn(entries, key)) throw new Error(\`there is no entry \${JSON.stringify(key)}\`)
   return entries[key] as T
@@ -81,7 +81,7 @@ export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): 
 `
   },
   with_item: {
-    source: `/** A list with another item in one place. Throws where the list does not reach so far. */
+    source: `/** A copy of a list with one item replaced. Throws if the position does not exist. */
 export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
   const at = index < 0 ? items.length + index : index
   if (!(at in items)) throw new Error(\`a list of \${items.length} has no item \${index}\`)
@@ -90,14 +90,14 @@ export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
 `
   },
   slice_of: {
-    source: `/** Characters of a text from \`start\` to \`end\`, which is left out. */
+    source: `/** Characters of a text from \`start\` up to, but not including, \`end\`. */
 export function slice_of(value: string, start: number, end: number): string {
   return [...value].slice(Math.max(start, 0), Math.max(end, 0)).join('')
 }
 `
   },
   place_of: {
-    source: `/** How many characters stand before a part of a text; null where it has no such part. */
+    source: `/** Position of a part in a text, in characters; null if the text does not contain it. */
 export function place_of(value: string, part: string): number | null {
   const at = value.indexOf(part)
   return at === -1 ? null : [...value.slice(0, at)].length
@@ -105,7 +105,7 @@ export function place_of(value: string, part: string): number | null {
 `
   },
   to_int: {
-    source: `/** A value as an int; 0 for what is none. */
+    source: `/** A value as an int; 0 if it is not a number. */
 export function to_int(value: unknown): number {
   const number = Math.trunc(Number(value))
   return Number.isFinite(number) ? number : 0
@@ -113,7 +113,7 @@ export function to_int(value: unknown): number {
 `
   },
   to_float: {
-    source: `/** A value as a float; 0 for what is none. */
+    source: `/** A value as a float; 0 if it is not a number. */
 export function to_float(value: unknown): number {
   const number = Number(value)
   return Number.isFinite(number) ? number : 0
@@ -121,7 +121,7 @@ export function to_float(value: unknown): number {
 `
   },
   to_bool: {
-    source: `/** Whether a value is neither zero nor empty. */
+    source: `/** True if a value is neither zero nor empty. */
 export function to_bool(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return Boolean(value)
@@ -129,7 +129,7 @@ export function to_bool(value: unknown): boolean {
 `
   },
   type_of: {
-    source: `/** The name of the type of a value, as far as a browser can tell. */
+    source: `/** The name of the type of a value, as far as a browser knows it. */
 export function type_of(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'List'
@@ -140,28 +140,28 @@ export function type_of(value: unknown): string {
 `
   },
   range: {
-    source: `/** Ints from \`start\` to \`end\`, which is left out. */
+    source: `/** Ints from \`start\` up to, but not including, \`end\`. */
 export function range(start: number, end: number): number[] {
   return Array.from({ length: Math.max(end - start, 0) }, (_, index) => start + index)
 }
 `
   },
   panic: {
-    source: `/** Gives up. */
+    source: `/** Stops the program with an error. */
 export function panic(message: string): never {
   throw new Error(message)
 }
 `
   },
   assert: {
-    source: `/** Throws where a condition does not hold. */
-export function assert(condition: boolean, message = 'an assertion does not hold'): void {
+    source: `/** Throws if a condition is false. */
+export function assert(condition: boolean, message = 'an assertion failed'): void {
   if (!condition) throw new Error(message)
 }
 `
   },
   unwrap_some: {
-    source: `/** The value that is there. Throws where there is none. */
+    source: `/** The value of an option. Throws if it is None. */
 export function unwrap_some<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('there is no value to unwrap')
   return value
