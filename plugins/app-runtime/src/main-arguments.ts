@@ -20,7 +20,8 @@ export function mainArguments(program: Program, args: readonly string[]): Value[
   return args.map((text, index) => {
     const { name, type_ann } = params[index] as (typeof params)[number]
     return (
-      read(text, type_ann) ?? refuse(program, `${text} is not a ${typeOf(type_ann)} for the parameter ${name} of main`)
+      read(text, type_ann) ??
+      refuse(program, `${text} is not a valid ${typeOf(type_ann)} for the parameter ${name} of main`)
     )
   })
 }

@@ -67,7 +67,7 @@ t.test('main runs in a separate thread, with its arguments', async t => {
   const wrong = await execute(run, { file: path, args: ['x'] })
   t.equal(wrong.code, 1)
   t.match(wrong.err, 'error[RUN_ARGUMENTS]')
-  t.match(wrong.err, 'x is no int for the parameter n of main')
+  t.match(wrong.err, 'x is not a valid int for the parameter n of main')
 })
 
 t.test('a main with one list takes all arguments', async t => {
@@ -75,7 +75,7 @@ t.test('a main with one list takes all arguments', async t => {
   t.equal((await execute(run, { file: path, args: ['a', 'b'] })).out, '[a, b]\n')
 })
 
-t.test('an Error that main returns, and one that ends it, give 1', async t => {
+t.test('a returned Error and a failure of main exit with 1', async t => {
   const path = file(t, 'fn main() to Result[int] {\n    print("before")\n    Error("it did not work")\n}\n')
   t.same(await execute(run, { file: path }), { code: 1, out: 'before\n', err: 'error: it did not work\n' })
   const failing = file(t, 'fn main() {\n    print([1][2])\n}\n')
@@ -86,18 +86,18 @@ t.test('an Error that main returns, and one that ends it, give 1', async t => {
   t.match(JSON.parse(json), { error: { code: 'RUN_INDEX', at: { line: 2, column: 11 } } })
 })
 
-t.test('a file with errors, and one that is not there, are not run', async t => {
+t.test('a file with errors and a missing file are not run', async t => {
   const { code, err } = await execute(run, { file: file(t, 'fn main() {\n    print(nothing)\n}\n') })
   t.equal(code, 1)
   t.match(err, 'typecheck.undefined')
   t.match((await execute(run, { file: '/nowhere.vox' })).err, 'CMP_FILE_UNREADABLE')
 })
 
-t.test('loose statements are run with --script', async t => {
+t.test('--script runs top-level statements', async t => {
   t.equal((await execute(run, { file: file(t, 'print(1 + 1)\n'), script: true })).out, '2\n')
 })
 
-t.test('Ctrl-C ends a program that does nothing else', async t => {
+t.test('Ctrl-C ends a program in an endless loop', async t => {
   const path = file(t, 'fn main() {\n    print("begun")\n    loop { }\n}\n')
   const controller = new AbortController()
   const stdout = new PassThrough()
@@ -109,21 +109,21 @@ t.test('Ctrl-C ends a program that does nothing else', async t => {
   t.equal(await ended, 130)
 })
 
-t.test('a program that does not look at the clock is ended by the time', async t => {
+t.test('the time limit ends a sleeping program', async t => {
   const path = file(t, 'fn main() {\n    sleep("1h")\n}\n')
   const { code, err } = await execute(runProgram(runnerOf({ milliseconds: 20 })), { file: path })
   t.equal(code, 1)
   t.match(err, 'RUN_TIME_LIMIT')
 })
 
-t.test('a program that prints faster than anybody reads waits, and loses nothing', async t => {
+t.test('a program that prints faster than its reader waits, and loses no output', async t => {
   const path = file(t, 'fn main() {\n    for i in range(20000) { print(i) }\n}\n')
   const { out } = await execute(run, { file: path })
   t.equal(out.trimEnd().split('\n').length, 20_000)
   t.ok(out.endsWith('\n19999\n'))
 })
 
-t.test('the line of capabilities takes away, and never gives', async t => {
+t.test('a capability line can only restrict capabilities', async t => {
   const read = 'fn main() {\n    print(std.fs.exists("/"))\n}\n'
   t.equal((await execute(run, { file: file(t, read) })).out, 'true\n')
   t.match((await execute(run, { file: file(t, `// vox:caps env\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
@@ -139,7 +139,7 @@ t.test('an unknown capability is reported', async t => {
   t.same(grantedTo({ path: 'a.vox', text: '# vox:caps secrets, fs\n' }, ['fs', 'secrets']), ['fs', 'secrets'])
 })
 
-t.test('the seed repeats chance', async t => {
+t.test('a seed repeats random numbers', async t => {
   const path = file(t, 'fn main() {\n    print(std.random.int(0, 1000000), std.random.float())\n}\n')
   const [first, second] = [await execute(run, { file: path, seed: 7 }), await execute(run, { file: path, seed: 7 })]
   t.equal(first.out, second.out)
@@ -166,7 +166,7 @@ fn any_shape(s: Shape, o: Option[dec], p: (bool, float)) {
 }
 `
 
-t.test('tests are run, and failures told with the simplest values and the seed', async t => {
+t.test('failed tests are reported with the simplest values and the seed', async t => {
   const path = file(t, TESTS)
   const { code, out } = await execute(test, { files: [path], seed: 5, forall_iterations: 1000 })
   t.equal(code, 1)
@@ -179,7 +179,7 @@ t.test('tests are run, and failures told with the simplest values and the seed',
   t.match(JSON.parse(again.out), { passed: 0, failed: 1, seed: 5, tests: [{ name: 'small', file: path, ok: false }] })
 })
 
-t.test('tests that pass give 0, and no tests 1', async t => {
+t.test('passing tests exit with 0, and no tests with 1', async t => {
   const path = file(t, TESTS)
   t.equal((await execute(test, { files: [path], filter: 'one and one' })).code, 0)
   t.same(await execute(test, { files: [path], filter: 'nothing' }), { code: 1, out: 'no tests\n', err: '' })
@@ -195,7 +195,7 @@ t.test('a test that does not end fails only itself', async t => {
   t.match(out, '1 passed, 1 failed')
 })
 
-t.test('a text that comes as an operation has no capability', async t => {
+t.test('a program of the operation has no capability', async t => {
   const handler = evaluateHandler(compiler, () => LIMITS)
   const call = { signal: new AbortController().signal } as Parameters<typeof handler>[1]
   const answer = (source: string) => handler({ source, args: [], script: false }, call)
@@ -204,14 +204,14 @@ t.test('a text that comes as an operation has no capability', async t => {
   t.match(await answer('fn main() {\n    print(x)\n}\n'), { ok: false, error: { code: null } })
 })
 
-/** Examples with a main, and what they print. */
+/** Examples with a main, and their output. */
 const PRINTED: Readonly<Record<string, string>> = {
   'actor.vox': '42\n',
   'hello.vox': 'Hello, world!\n0: 6\n1: 2\n2: 4\n'
 }
 const examples = join(import.meta.dirname, '..', '..', '..', 'examples', 'language')
 
-t.test('examples with a main print what they say', async t => {
+t.test('examples with a main print the expected output', async t => {
   for (const [name, printed] of Object.entries(PRINTED)) {
     t.same(await execute(run, { file: join(examples, name) }), { code: 0, out: printed, err: '' }, name)
   }

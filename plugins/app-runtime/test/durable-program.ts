@@ -11,7 +11,7 @@ export interface DurableProgram {
   call(name: string, ...args: Value[]): Value
 }
 
-/** A program whose runs and actors are kept by `durable`; `host` replaces parts of its host. */
+/** A program whose runs and actors are stored in `durable`; `host` replaces parts of its host. */
 export function durableProgram(text: string, durable: Durable, host: Partial<Host> = {}): DurableProgram {
   const lines: string[] = []
   const interpreter = new Interpreter(programFrom(text), { ...hostOf(lines), now: Date.now, ...host, durable })

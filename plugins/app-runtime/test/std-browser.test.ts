@@ -6,7 +6,7 @@ import { type OpenServices, openServices } from '../src/threads/program-services
 import type { Ending } from '../src/worker/run-in-thread.ts'
 import { type BodyOptions, runBody } from './run-body.ts'
 
-/** A browser that remembers what it was asked, and knows one heading. */
+/** A browser stub that records its calls and has one heading. */
 class FakeBrowser implements BrowserAutomation {
   readonly asked: string[] = []
   readonly open_ = new Set<string>()
@@ -61,7 +61,7 @@ async function execute(body: string, services: OpenServices, options: Partial<Bo
 }
 
 const absent = async (): Promise<never> => {
-  throw new Error('it is none of these tests')
+  throw new Error('it is not used by these tests')
 }
 const servicesOf = (browser: BrowserAutomation): OpenServices =>
   openServices({ browser: async () => browser, speech: absent, skills: absent, mutationKind: () => 'unknown' })
@@ -104,7 +104,7 @@ t.test('a program opens pages, and uses them', async t => {
   ])
 })
 
-t.test('what the browser could not do is an Error, with what helps', async t => {
+t.test('a browser failure is an Error with a hint', async t => {
   const { lines } = await execute(
     `
     print(Browser.open("file:///etc/passwd"))
@@ -120,7 +120,7 @@ t.test('what the browser could not do is an Error, with what helps', async t => 
   ])
 })
 
-t.test('pages that a program leaves open are closed behind it, however it ends', async t => {
+t.test('open pages of a program are closed at its end', async t => {
   const browser = new FakeBrowser()
   const services = servicesOf(browser)
   const { ending } = await execute('    Browser.open("http://a/")\n    panic("enough")', services)
@@ -132,7 +132,7 @@ t.test('pages that a program leaves open are closed behind it, however it ends',
   t.same([...browser.open_], [])
 })
 
-t.test('a program needs the capability, and that of files for pictures', async t => {
+t.test('a program needs the capability, and for screenshots also that of files', async t => {
   const browser = new FakeBrowser()
   const none = await execute('    Browser.open("http://a/")', servicesOf(browser), { capabilities: ['net', 'fs'] })
   t.match(none.ending, { ok: false, failure: { code: 'RUN_CAPABILITY_DENIED', message: /capability browser/ } })

@@ -22,7 +22,7 @@ function execute(
   return runBody(body, { capabilities, ...options })
 }
 
-t.test('programs ask other servers, and get the text of what these answer', async t => {
+t.test('programs call other servers, and get the text of the answer', async t => {
   const url = await served(t, (request, response) => {
     let body = ''
     request.on('data', chunk => {
@@ -45,7 +45,7 @@ t.test('programs ask other servers, and get the text of what these answer', asyn
   t.same(failures, [])
 })
 
-t.test('an answer that is a refusal, and no answer at all, are errors that say so', async t => {
+t.test('an error status and a missing answer are Errors', async t => {
   const url = await served(t, (_request, response) => response.writeHead(418).end('I am a teapot'))
   const { lines } = await execute(`
     print(std.http.get_text("${url}/pot"))
@@ -70,7 +70,7 @@ t.test('an answer that is too long is an error', async t => {
   t.match(lines[0], /the answer is longer than 33554432 bytes/)
 })
 
-t.test('a program does not wait for an answer longer than it may run, and hangs up', async t => {
+t.test('a program disconnects from a slow server at its time limit', async t => {
   let gone: () => void = () => undefined
   const hungUp = new Promise<void>(resolve => {
     gone = resolve
@@ -81,7 +81,7 @@ t.test('a program does not wait for an answer longer than it may run, and hangs 
   await hungUp
 })
 
-t.test('a program ends itself with a code, after the commands that it named for its end', async t => {
+t.test('a program exits with a code, after its exit commands', async t => {
   const folder = t.testdir({})
   const { ending } = await execute(`
     std.process.register_exit_command("touch", ["${folder}/ended"])

@@ -34,7 +34,7 @@ const recogniser = {
   }
 } as unknown as SpeechRecogniser
 
-t.test('a program has recordings turned into text, and refusals as errors', async t => {
+t.test('a program gets the text of recordings, and refusals as Errors', async t => {
   const { lines, ending } = await execute(
     `    print(Speech.transcribe("a.wav").unwrap())
     print(Speech.transcribe("../b.wav"))`,
@@ -79,7 +79,7 @@ t.test('a program lists and calls skills, and subscribes to domains', async t =>
   )
 })
 
-t.test('a gateway that is not there is an error of the program', async t => {
+t.test('a missing gateway is an Error of the program', async t => {
   const gone = await fakeGateway(t)
   await gone.close()
   const { gateway } = await openGateway(t, {}, { url: gone.url, ws_url: gone.wsUrl })
@@ -90,7 +90,7 @@ t.test('a gateway that is not there is an error of the program', async t => {
   t.equal(lines[1], 'true')
 })
 
-t.test('a plugin that does not run ends the program, which says so', async t => {
+t.test('a plugin that is not running ends the program with its name', async t => {
   for (const [call, needs] of [
     ['Speech.transcribe("a")', 'Speech needs the plugin speech'],
     ['OpenClaw.list_skills()', 'OpenClaw needs the plugin openclaw']
@@ -101,7 +101,7 @@ t.test('a plugin that does not run ends the program, which says so', async t => 
   }
 })
 
-t.test('other plugins are for programs that were granted them', async t => {
+t.test('calls of other plugins need the capability', async t => {
   for (const [call, capability] of [
     ['Speech.transcribe("a")', 'fs'],
     ['OpenClaw.list_skills()', 'net'],
@@ -116,7 +116,7 @@ t.test('other plugins are for programs that were granted them', async t => {
   }
 })
 
-t.test('a program learns what a tool does, also where it knows none', async t => {
+t.test('a program gets the kind of a tool, and unknown for a missing one', async t => {
   const body = '    print(std.agentos.mutation_kind_for_tool("svc_ping"))'
   const mutationKind = (tool: string): string => (tool === 'svc_ping' ? 'read_only' : 'unknown')
   t.same((await execute(body, { mutationKind }, [])).lines, ['read_only'])

@@ -11,7 +11,7 @@ export interface AdapterMetadata {
   readonly file: string
   readonly rank: number
   readonly alpha: number
-  /** Folder of the base model's weights, or an identifier that is no local folder. */
+  /** Folder of the base model's weights, or an identifier that is not a local folder. */
   readonly baseModel: string | null
   /** Adapter label to the name of the base tensor that it changes. */
   readonly baseKeys: ReadonlyMap<string, string>
@@ -62,7 +62,7 @@ export async function readAdapter(
   const file = join(folder, ADAPTER_FILE)
   if (!(await exists(file))) {
     if (metadata === null || merged.size > 0) return null
-    throw fileMissing(file, `${metadata.file} announces an adapter: put it there, or load with the adapter off.`)
+    throw fileMissing(file, `${metadata.file} announces an adapter: add the file, or load with the adapter off.`)
   }
   if (metadata === null) {
     throw fileMissing(join(folder, METADATA_FILES[0] as string), `${ADAPTER_FILE} needs it for rank and alpha.`)
@@ -128,10 +128,10 @@ function readFactors(
 function parseMetadata(file: string, value: Record<string, unknown>): AdapterMetadata {
   const { format, version, rank, alpha, base_key_map: baseKeys = {}, layer_order: labels = [] } = value
   if (format !== undefined && format !== 'vox_mens_adapter') {
-    throw invalidAdapter(file, `format is ${JSON.stringify(format)}, known is "vox_mens_adapter"`)
+    throw invalidAdapter(file, `format is ${JSON.stringify(format)}, expected "vox_mens_adapter"`)
   }
   if (version !== undefined && version !== 3 && version !== 2) {
-    throw invalidAdapter(file, `version is ${JSON.stringify(version)}, known are 2 and 3`)
+    throw invalidAdapter(file, `version is ${JSON.stringify(version)}, expected 2 or 3`)
   }
   if (typeof rank !== 'number' || !Number.isSafeInteger(rank) || rank < 1) {
     throw invalidAdapter(file, `rank is ${JSON.stringify(rank)}, not a whole number above 0`)

@@ -9,7 +9,7 @@ import type { AvailableMemory } from './memory-plan.ts'
  */
 export async function availableMemory(root = '/'): Promise<AvailableMemory> {
   const [machine, group] = await Promise.all([machineMemory(root), groupMemory(root)])
-  if (group !== null && group < machine) return { bytes: group, source: "what the control group's limit leaves" }
+  if (group !== null && group < machine) return { bytes: group, source: "the rest of the control group's limit" }
   return { bytes: machine, source: 'free memory of the machine' }
 }
 

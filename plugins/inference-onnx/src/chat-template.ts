@@ -153,7 +153,7 @@ function guard<A>(render: () => A): A {
     throw inferenceErrors.create(
       'INF_CHAT_TEMPLATE_FAILED',
       `The model's chat template failed: ${(cause as Error).message}`,
-      { cause, hint: 'Check that the roles alternate as the template wants, or remove the template to use ChatML.' }
+      { cause, hint: 'Check that the roles alternate as the template requires, or remove the template to use ChatML.' }
     )
   }
 }

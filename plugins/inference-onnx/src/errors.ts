@@ -9,7 +9,7 @@ export const inferenceErrors = errorTable({
   INF_BUSY: { message: 'Every slot of the model is taken and the waiting room is full.', status: 503 },
   INF_CHAT_TEMPLATE_FAILED: { message: "The model's chat template could not render the conversation.", status: 400 },
   INF_CONSTRAINT_IMPASSE: {
-    message: 'No token that the model could choose goes on as the constraint demands.',
+    message: 'No token of the model satisfies the constraint.',
     status: 400
   },
   INF_CONSTRAINT_UNSUPPORTED: {
@@ -25,12 +25,12 @@ export const inferenceErrors = errorTable({
   INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },
   INF_OUT_OF_MEMORY: { message: 'The memory for a model or its context could not be allocated.' },
   INF_PROVIDER_DOWNLOAD_FAILED: { message: "ONNX Runtime's CUDA provider could not be downloaded.", status: 502 },
-  INF_PROVIDER_INVALID: { message: 'The archive holds no CUDA provider that can be used here.', status: 400 },
-  INF_RUN_DIR_FILE_MISSING: { message: 'A file that the run directory must hold is not there.' },
+  INF_PROVIDER_INVALID: { message: 'The archive contains no usable CUDA provider.', status: 400 },
+  INF_RUN_DIR_FILE_MISSING: { message: 'A required file of the run directory is missing.' },
   INF_RUN_DIR_HANDOFF_INVALID: { message: 'The external serving handoff does not match its schema.' },
   INF_RUN_DIR_MALFORMED: { message: 'A file of the run directory breaks its format.' },
   INF_RUN_DIR_NOT_FOUND: { message: 'The run directory does not exist or is not a directory.', status: 404 },
-  INF_RUN_DIR_PATH_UNSAFE: { message: 'A file of the run directory names a path outside of it.' },
+  INF_RUN_DIR_PATH_UNSAFE: { message: 'A file of the run directory names a path outside the directory.' },
   INF_RUN_DIR_TENSOR_INVALID: {
     message: 'A tensor that the model needs has a wrong shape or element type, or holds NaN or infinity.'
   },

@@ -79,7 +79,7 @@ t.test('automatic slots are as many as fit with full contexts', async t => {
 })
 
 t.test('what cannot fit is refused with the numbers before anything is allocated', async t => {
-  const available = { bytes: 1.5 * GIB, source: "what the control group's limit leaves" }
+  const available = { bytes: 1.5 * GIB, source: "the rest of the control group's limit" }
   t.throws(() => planMemory({ ...question, available }), {
     code: 'INF_OUT_OF_MEMORY',
     message:

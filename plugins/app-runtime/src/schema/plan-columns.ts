@@ -191,7 +191,7 @@ class ColumnsPlanner {
     const near = this.#closest(type)
     const wayOut =
       near === undefined ? null : `if it is now ${near.name}: --rename ${desired.declared}.${name}=${near.name}`
-    this.#step('lossy', name, `is dropped, with what ${rowsText(rows)} ${holds(rows)}`, wayOut)
+    this.#step('lossy', name, `is dropped, with the values of ${rowsText(rows)}`, wayOut)
   }
 
   /** A new column with the type of a removed one. */

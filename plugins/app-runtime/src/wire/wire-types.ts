@@ -184,7 +184,7 @@ export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unkn
     const { reason, place: path, expected, found } = thrown
     return runErrors.create(code, reason, {
       data: { path, expected, found },
-      hint: code === 'RUN_ARGUMENTS' ? 'the types of the program say what it takes' : 'correct the program'
+      hint: code === 'RUN_ARGUMENTS' ? 'see the types of the program' : 'correct the program'
     })
   }
   // For endlessly nested types or JSON.

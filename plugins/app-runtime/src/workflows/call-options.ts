@@ -73,18 +73,20 @@ export function delayAfter(attempt: number, { initialBackoff, maxBackoff, multip
 }
 
 function recordOf(options: Value): RecordValue {
-  return isRecord(options) ? options : fail('RUN_TYPE', `options are a record, found ${typeName(options)}`)
+  return isRecord(options) ? options : fail('RUN_TYPE', `options must be a record, found ${typeName(options)}`)
 }
 
 function wholeNumber(options: RecordValue, key: string): number {
   const value = options.get(key)
-  return typeof value === 'number' && value >= 0 ? value : fail('RUN_TYPE', `the option ${key} is an int of at least 0`)
+  return typeof value === 'number' && value >= 0
+    ? value
+    : fail('RUN_TYPE', `the option ${key} must be an int of at least 0`)
 }
 
 function text(options: RecordValue, key: string): string | null {
   const value = options.get(key)
   if (value === undefined) return null
-  return typeof value === 'string' && value !== '' ? value : fail('RUN_TYPE', `the option ${key} is a str`)
+  return typeof value === 'string' && value !== '' ? value : fail('RUN_TYPE', `the option ${key} must be a str`)
 }
 
 function oneOf<A extends string>(options: RecordValue, key: string, values: readonly A[]): A | null {
@@ -92,7 +94,7 @@ function oneOf<A extends string>(options: RecordValue, key: string, values: read
   if (value === null) return null
   return (
     values.find(each => each === value) ??
-    fail('RUN_ARGUMENTS', `the option ${key} is one of ${values.join(', ')}, found ${value}`)
+    fail('RUN_ARGUMENTS', `the option ${key} must be one of ${values.join(', ')}, found ${value}`)
   )
 }
 
@@ -102,7 +104,7 @@ function labelsOf(value: Value | undefined): readonly string[] {
   const labels = typeof value === 'string' ? value.split(',') : isList(value) ? [...value] : []
   const texts = labels.flatMap(label => (typeof label === 'string' && label.trim() !== '' ? [label.trim()] : []))
   if (texts.length === 0 || texts.length < labels.length) {
-    fail('RUN_TYPE', 'the option labels is a list of strs that are not empty')
+    fail('RUN_TYPE', 'the option labels must be a list of non-empty strs')
   }
   return texts
 }
@@ -110,5 +112,5 @@ function labelsOf(value: Value | undefined): readonly string[] {
 function factor(value: Value | undefined): number {
   if (value === undefined) return 2
   const number = value instanceof Float ? value.value : isInt(value) ? Number(value) : Number.NaN
-  return number >= 1 ? number : fail('RUN_TYPE', 'the option backoff_multiplier is a number of at least 1')
+  return number >= 1 ? number : fail('RUN_TYPE', 'the option backoff_multiplier must be a number of at least 1')
 }

@@ -84,7 +84,7 @@ export class WorkflowExecution {
   refuse(what: string, at = -1): never {
     return fail(
       'RUN_WORKFLOW_UNREPEATABLE',
-      `the workflow ${this.run.workflow} cannot be repeated with ${what} in it; call it in an activity or in side_effect { }`,
+      `the workflow ${this.run.workflow} is not repeatable with ${what}; call it in an activity or in side_effect { }`,
       at
     )
   }
@@ -179,7 +179,10 @@ export class WorkflowExecution {
       const kept = this.#value(done)
       if (typeof kept === 'number' && kept >= least && kept <= newest) return kept
       const { runId } = this.run
-      return fail('RUN_WORKFLOW_CHANGED', `the run ${runId} has version ${display(kept)} of ${id}, which is gone`)
+      return fail(
+        'RUN_WORKFLOW_CHANGED',
+        `the run ${runId} has version ${display(kept)} of ${id}, which no longer exists`
+      )
     }
     const value = this.isReplaying ? least : newest
     const own = { event: 'BranchDecision', ...this.#step(name, step), branch: `${id}=${value}` } as const
@@ -254,7 +257,7 @@ export class WorkflowExecution {
     }
     if (isMesh(name)) {
       const where = labels.length === 0 ? '' : ` and not by a node with ${labels.join(', ')}`
-      const reason = `no mesh is connected, so that ${mens ?? name} was done here${where}`
+      const reason = `no mesh is connected, so ${mens ?? name} ran here${where}`
       this.#entries.push(entry({ event: 'MeshActivitySkipped', ...this.#step(name, id), reason }))
     }
     const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed', classification } as const
@@ -276,7 +279,7 @@ export class WorkflowExecution {
     if (step.activity !== name) {
       fail(
         'RUN_WORKFLOW_CHANGED',
-        `the step ${id} of the run ${this.run.runId} was ${step.activity} and is ${name} now`
+        `the step ${id} of the run ${this.run.runId} was ${step.activity} and is now ${name}`
       )
     }
     if (this.#replayed.has(id)) return step

@@ -18,7 +18,7 @@ const run = t.object({
   started_at: time,
   completed_at: time,
   wakes_at: time,
-  waits_for: t.nullable(t.string({ description: 'The signal that it waits for.' })),
+  waits_for: t.nullable(t.string({ description: 'The awaited signal.' })),
   error: t.nullable(t.string())
 })
 
@@ -26,8 +26,8 @@ export const workflowList = defineOperation({
   id: 'workflow.list',
   summary: 'List workflow runs, newest first',
   input: t.object({
-    workflow: t.optional(t.string({ description: 'Only those of this workflow.' })),
-    status: t.optional(t.string({ description: 'Only those in this status.' })),
+    workflow: t.optional(t.string({ description: 'Only runs of this workflow.' })),
+    status: t.optional(t.string({ description: 'Only runs in this status.' })),
     limit: t.integer({ default: 50, minimum: 1, maximum: 1000 })
   }),
   output: t.object({ runs: t.array(run) }),
@@ -49,8 +49,8 @@ export const workflowInspect = defineOperation({
   input: t.object({ run_id: id }),
   output: t.object({
     run,
-    args: t.unknown({ description: 'As the runtime keeps them.' }),
-    result: t.unknown({ description: 'As the runtime keeps it; null until it has completed.' }),
+    args: t.unknown({ description: 'In the storage form of the runtime.' }),
+    result: t.unknown({ description: 'In the storage form of the runtime; null until the run has completed.' }),
     journal: t.array(t.unknown(), { description: 'contracts/workflow/workflow-journal.v1.schema.json' }),
     text: t.string()
   }),
@@ -69,8 +69,8 @@ export const workflowSignal = defineOperation({
   summary: 'Send a signal to a workflow run',
   input: t.object({
     run_id: id,
-    key: t.string({ minLength: 1, maxLength: 1000, description: 'What workflow_wait_signal names.' }),
-    payload: t.optional(t.unknown({ description: 'What workflow_wait_signal gives: JSON.' }))
+    key: t.string({ minLength: 1, maxLength: 1000, description: 'The key that workflow_wait_signal names.' }),
+    payload: t.optional(t.unknown({ description: 'The result of workflow_wait_signal, as JSON.' }))
   }),
   output: t.object({ run_id: t.string(), status: t.string(), text: t.string() }),
   errors: { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED },
@@ -103,15 +103,21 @@ export const workflowPrune = defineOperation({
   summary: 'Delete finished workflow runs and journals, except the newest',
   input: t.object({
     keep_runs: t.optional(
-      t.integer({ minimum: 0, description: 'Of each program; default: the setting workflow_keep_runs.' })
+      t.integer({ minimum: 0, description: 'Runs to keep for each program; default: the setting workflow_keep_runs.' })
     ),
     keep_days: t.optional(
-      t.integer({ minimum: 0, description: 'Since they ended; default: the setting workflow_keep_days.' })
+      t.integer({
+        minimum: 0,
+        description: 'Days to keep runs after their end; default: the setting workflow_keep_days.'
+      })
     ),
-    program: t.optional(t.string({ description: 'Only those of this program, as workflow list names it.' })),
-    dry_run: t.boolean({ default: false, description: 'Only count them.' })
+    program: t.optional(t.string({ description: 'Only runs of this program, with its name in workflow list.' })),
+    dry_run: t.boolean({ default: false, description: 'Only count the runs.' })
   }),
-  output: t.object({ runs: t.integer({ description: 'That were deleted, or would be.' }), text: t.string() }),
+  output: t.object({
+    runs: t.integer({ description: 'Number of deleted runs, or of runs to delete.' }),
+    text: t.string()
+  }),
   effect: 'destructive',
   expose: {
     http: { method: 'POST', path: '/api/workflows/prune' },
@@ -189,7 +195,7 @@ export function signalHandler(open: OpenRuns): Handler<typeof workflowSignal> {
     const store = await open()
     const { status } = shown(await found(store, run_id))
     if (ENDED.includes(status)) {
-      throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${run_id} takes no signal: it is ${status}`)
+      throw runErrors.create('RUN_WORKFLOW_FAILED', `the run ${run_id} accepts no signal: it is ${status}`)
     }
     await store.execute(
       'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)',
@@ -220,7 +226,7 @@ export function pruneHandler(open: OpenRuns, keeping: () => Keeping): Handler<ty
     const kept = keeping()
     const bounds = { runs: keep_runs ?? kept.runs, days: keep_days ?? kept.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
-    const what = runs === 1 ? '1 run that has ended' : `${runs} runs that have ended`
+    const what = runs === 1 ? '1 ended run' : `${runs} ended runs`
     return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${what}` }
   }
 }

@@ -89,7 +89,7 @@ export class DurableScheduler {
     }
     this.#looking = this.#look()
       .catch((error: unknown) => {
-        this.#options.log.warn('what is due cannot be looked for', { error })
+        this.#options.log.warn('due work could not be read', { error })
         return LOOK_MS
       })
       .then(wait => {
@@ -125,7 +125,7 @@ export class DurableScheduler {
     if (this.#isClosed || this.#busy.has(name)) return
     this.#busy.add(name)
     work()
-      .catch((error: unknown) => this.#options.log.warn(`${name} was not worked on`, { error }))
+      .catch((error: unknown) => this.#options.log.warn(`${name} was not processed`, { error }))
       .finally(() => {
         this.#busy.delete(name)
         this.#plan(0)

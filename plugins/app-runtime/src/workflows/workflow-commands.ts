@@ -13,7 +13,7 @@ export const workflowRunCommand: CommandDescriptor = {
     file,
     name: t.string({ minLength: 1, description: 'Name of the workflow.' }),
     args: t.string({ default: '{}', description: 'Arguments as JSON: an object by name, or a list.' }),
-    'run-id': t.optional(t.string({ minLength: 1, description: 'Id of the run; without it a new one.' }))
+    'run-id': t.optional(t.string({ minLength: 1, description: 'Id of the run; default: a new id.' }))
   }),
   args: ['file', 'name']
 }

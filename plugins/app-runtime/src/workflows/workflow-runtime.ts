@@ -84,7 +84,7 @@ export class WorkflowRuntime {
     if (workflows.inTransaction && !options.detach) {
       fail(
         'RUN_WORKFLOW_TRANSACTION',
-        `${name} cannot be waited for inside of a transaction; call it with { detach: true }, or from a @server function`
+        `${name} cannot run inside a transaction; call it with { detach: true }, or from a @server function`
       )
     }
     const isDetached = options.detach
@@ -110,7 +110,7 @@ export class WorkflowRuntime {
     const definition = this.#definitions.get(run.workflow)
     if (definition === undefined) {
       workflows.record(runId, owner, { turn: { status: 'pending' } }, now)
-      return fail('RUN_WORKFLOW_UNKNOWN', `the program has no workflow ${run.workflow}, which the run ${runId} is of`)
+      return fail('RUN_WORKFLOW_UNKNOWN', `the program has no workflow ${run.workflow} of the run ${runId}`)
     }
     const history = workflows.history(runId)
     const of = { runId, owner, workflow: run.workflow, history, tellsReplays: run.wasInterrupted || again }
@@ -159,7 +159,7 @@ export class WorkflowRuntime {
         this.#durable.notify?.()
         return fail(
           'RUN_WORKFLOW_PENDING',
-          `the run ${execution.run.runId} goes on without its caller: ${thrown.message}`
+          `the run ${execution.run.runId} continues without its caller: ${thrown.message}`
         )
       }
       // A failure outside the program, such as an unavailable database, leaves the run to the next process.
@@ -200,7 +200,7 @@ export class WorkflowRuntime {
       // With simulated time, a missing signal never arrives.
       if (skipsTime ? wakeAt === null && notify === null : left >= machine.timeLeft()) {
         const why = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
-        fail('RUN_WORKFLOW_PENDING', `the run ${runId} goes on without its caller: it waits for ${why}`)
+        fail('RUN_WORKFLOW_PENDING', `the run ${runId} continues without its caller: it waits for ${why}`)
       }
       this.#durable.sleep(left)
     }
@@ -218,13 +218,13 @@ export class WorkflowRuntime {
   #ended({ runId, result, error, status }: RunRecord, isKnown: boolean): Value {
     if (status === 'completed' && result !== null) return losslessValue(result, this.#handle)
     const how = status === 'cancelled' ? 'was cancelled' : `failed: ${error}`
-    return fail('RUN_WORKFLOW_FAILED', `the run ${runId} ${isKnown ? 'had been begun before and ' : ''}${how}`)
+    return fail('RUN_WORKFLOW_FAILED', `the run ${runId} ${isKnown ? 'was started earlier and ' : ''}${how}`)
   }
 
   #assertSame(runId: string, name: string): void {
     const workflow = this.#durable.workflows.find(runId)?.workflow
     if (workflow === name || workflow === undefined) return
-    fail('RUN_WORKFLOW_CHANGED', `the run ${runId} is of the workflow ${workflow}, and not of ${name}`)
+    fail('RUN_WORKFLOW_CHANGED', `the run ${runId} belongs to the workflow ${workflow}, not to ${name}`)
   }
 }
 

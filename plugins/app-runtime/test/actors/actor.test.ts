@@ -45,7 +45,7 @@ actor Counter(start: int, step: int = 1) {
 }
 `
 
-t.test('handlers take arguments by name, and fill what is left out', t => {
+t.test('handlers accept named arguments, and use defaults for omitted ones', t => {
   const adder = `
 actor Adder {
     state sum: int = 0
@@ -85,7 +85,7 @@ fn main() {
   t.same(lines, ['11 13 110 13', '1 2 1', '19 Ok(20) 20', 'Counter'])
 })
 
-t.test('a handler that fails, or refuses, leaves the state as it was', async t => {
+t.test('a handler that fails or returns an Error does not change the state', async t => {
   const durable = skippingDurable()
   const { lines, call } = durableProgram(
     `${COUNTER}
@@ -99,10 +99,10 @@ fn main() { print(counter.increment(1)) }
   call('main')
   t.throws(() => call('broken'), { code: 'RUN_PANIC' })
   call('refused')
-  t.same(lines, ['1', 'Error(too much) Ok(6) 6'], 'what a constant spawns is one instance')
+  t.same(lines, ['1', 'Error(too much) Ok(6) 6'], 'a constant spawns one instance')
 })
 
-t.test('the state is there for the next one that runs the program', async t => {
+t.test('the next run of the program finds the state', async t => {
   const durable = skippingDurable()
   const text = `${COUNTER}\nlet counter = spawn(Counter(0))\nfn main() { print(counter.increment(1)) }\n`
   for (const expected of ['1', '2', '3']) {
@@ -112,7 +112,7 @@ t.test('the state is there for the next one that runs the program', async t => {
   }
 })
 
-t.test('messages are handled in their order, before what is asked next, and before the program ends', async t => {
+t.test('messages are handled in order, before later calls and before the program ends', async t => {
   const { lines } = run(`
 actor Log {
     state lines: List[str]
@@ -135,11 +135,9 @@ fn main() {
   t.same(lines, ['sent', 'a', 'b', 'a b', 'end', 'c'])
 })
 
-t.test(
-  'a message is handled at least once, five times when it fails, and holds up those behind it until then',
-  async t => {
-    const { lines, call } = durableProgram(
-      `
+t.test('a failing message gets five attempts, and blocks later messages meanwhile', async t => {
+  const { lines, call } = durableProgram(
+    `
 actor A {
     state tries: int
     on bad() {
@@ -154,16 +152,15 @@ fn main() {
     a.send("good")
 }
 `,
-      skippingDurable()
-    )
-    call('main')
-    t.equal(lines.filter(line => line.startsWith('warn: A.bad failed')).length, 5)
-    t.match(lines[4], /given up/)
-    t.equal(lines[5], 'good 0')
-  }
-)
+    skippingDurable()
+  )
+  call('main')
+  t.equal(lines.filter(line => line.startsWith('warn: A.bad failed')).length, 5)
+  t.match(lines[4], /given up/)
+  t.equal(lines[5], 'good 0')
+})
 
-t.test('a message that is sent by a handler goes with its transaction', async t => {
+t.test('a message from a handler is part of its transaction', async t => {
   const { lines } = run(`
 actor Sink { on take(n: int) { print("took", n) } }
 actor Source {
@@ -182,7 +179,7 @@ fn main() {
   t.same(lines, ['Ok(1) Error(no)', 'took 1'])
 })
 
-t.test('actors ask each other, and one that would wait for itself gets an error', async t => {
+t.test('actors call each other, and a deadlock is an error', async t => {
   const text = `
 actor Ping { on hit(other: any, n: int) to int { if n > 0 { other.hit(n - 1) } else { 0 } } }
 actor Pong { on hit(n: int) to int { n * 10 } }
@@ -199,7 +196,7 @@ fn circle() {
   t.throws(() => call('circle'), { code: 'RUN_ACTOR_BUSY' })
 })
 
-t.test('state_save and state_load keep what has no field, for an instance and for the program', async t => {
+t.test('state_save and state_load store values for an instance and for the program', async t => {
   const { lines } = run(`
 actor A {
     on put(n: int) to Unit { state_save("n", n) }
@@ -218,7 +215,7 @@ fn main() {
   t.same(lines, ['None', 'Some(7) None None', 'Some([1, 2]) Some(7)'])
 })
 
-t.test('a separate scheduler handles messages where there is one', async t => {
+t.test('a scheduler handles messages, if there is one', async t => {
   const durable = drivenDurable()
   const { lines, call, interpreter } = durableProgram(
     `${COUNTER}\nlet counter = spawn(Counter(0))\nfn main() { counter.send("increment", 2) }\nfn count() { print(counter.increment(0)) }\n`,
@@ -236,7 +233,7 @@ t.test('a separate scheduler handles messages where there is one', async t => {
   t.same(lines, ['2'])
 })
 
-t.test('an agent migrates the state that another version of it has left', async t => {
+t.test('an agent migrates the state of its older version', async t => {
   const durable = skippingDurable()
   const agent = (version: string, fields: string, rest: string): string => `
 agent Helper {
@@ -269,7 +266,7 @@ fn main() { print(helper.say("hello")) }
   t.same(second.lines, ['hello 201 [a, kept]', 'hello 202 [a, kept]'], 'once')
 })
 
-t.test('a handle is a value that can be kept', async t => {
+t.test('a handle is a value that can be stored', async t => {
   const { lines } = run(`${COUNTER}
 actor Keeper {
     state kept: List[any]
@@ -286,7 +283,7 @@ fn main() {
   t.same(lines, ['7 7 true'])
 })
 
-t.test('a workflow reaches actors only through activities', async t => {
+t.test('a workflow calls actors only in activities', async t => {
   const text = (call: string): string => `${COUNTER}
 let counter = spawn(Counter(0))
 activity add(by: int) to Result[int] { Ok(counter.increment(by)) }
@@ -297,7 +294,7 @@ fn main() { print(w()) }
   t.equal(run(text('counter.increment(3)')).code, 'RUN_WORKFLOW_UNREPEATABLE')
 })
 
-t.test('kept values are read as they were written', async t => {
+t.test('stored values are read unchanged', async t => {
   const handle = () => null
   for (const value of [
     new Float(1),
@@ -313,7 +310,7 @@ t.test('kept values are read as they were written', async t => {
   t.same([...(losslessValue('{"b":1,"a":2}', handle) as Map<string, unknown>).keys()], ['b', 'a'])
 })
 
-t.test('messages are also written as send event(…) and ! event(…)', async t => {
+t.test('messages can be written as send event(…) and ! event(…)', async t => {
   const { lines } = run(`
 actor Log {
     state lines: List[str]

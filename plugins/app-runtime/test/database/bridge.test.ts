@@ -31,11 +31,11 @@ interface Ran {
 interface Circumstances {
   readonly work?: Job['work']
   readonly access?: DatabaseAccess
-  /** The line at which the thread is ended. */
+  /** The output line at which the thread is ended. */
   readonly endAt?: string
 }
 
-/** Runs a program in a thread that has to ask this one for everything. */
+/** Runs a program in a thread without its own connection. */
 async function ran(
   text: string,
   store: DatabaseStore,
@@ -96,7 +96,7 @@ t.test('a program uses a database of the main thread', async t => {
   t.same((await store.query('SELECT name FROM item ORDER BY _id')).rows, [['A'], ['bc']])
 })
 
-t.test('what a test does is undone before the next one', async t => {
+t.test('the changes of a test are rolled back before the next one', async t => {
   const text = `${PROGRAM}
 @test
 fn first() { assert(add("a") is 1) }
@@ -124,7 +124,7 @@ fn third() { assert(db.Item.all() is []) }`
   t.same((await store.query('SELECT count(*) FROM item')).rows, [[0]])
 })
 
-t.test('a thread that ends in a transaction leaves nothing, and blocks no others', async t => {
+t.test('a thread that ends in a transaction leaves no changes, and blocks no others', async t => {
   const text = `${PROGRAM}
 @test
 fn forever() {
@@ -142,7 +142,7 @@ fn forever() {
   t.same((await store.query('SELECT name FROM item')).rows, [['y']])
 })
 
-t.test('writers take turns with those of the main thread', async t => {
+t.test('writers of a thread and of the main thread are serialised', async t => {
   const text = `${PROGRAM}fn main() {
     let mut i = 0
     while i < 50 {
@@ -160,7 +160,7 @@ t.test('writers take turns with those of the main thread', async t => {
   ])
 })
 
-t.test('where a thread cannot open a database, tests use one of the main thread', async t => {
+t.test('tests use a database of the main thread if a thread cannot open one', async t => {
   const module = join(t.testdir({ 'connect.cjs': NO_BINDING }), 'connect.cjs')
   const text = `${PROGRAM}
 @search_index Item.words on (name)

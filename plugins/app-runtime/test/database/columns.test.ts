@@ -32,7 +32,7 @@ type Kind {
 const ROW = `whole: 9007199254740993, ratio: 2.0, text: "it's \\"x\\" \u{1F600}", yes: true, letter: "é", money: 1.50dec,
     other: 7, tags: ["a", ""], sizes: { a: 1 }, shape: Circle(1.5), point: { x: -1, y: 2 }, near: [0.5, -1.0, 2]`
 
-t.test('every type of column comes back as it was', async t => {
+t.test('every column type is read as it was written', async t => {
   const { call } = withTables(`${KINDS}
 fn main() to List[any] {
     let full = db.Kind.insert({ ${ROW}, maybe_whole: Some(-5), maybe_yes: Some(false), maybe_money: 0.10dec,
@@ -53,7 +53,7 @@ fn main() to List[any] {
   )
 })
 
-t.test('columns are stored as SQL would have them', async t => {
+t.test('columns are stored as native SQL types', async t => {
   const { call, connection } = withTables(`${KINDS}fn main() { db.Kind.insert({ ${ROW} }) }`)
   call('main')
   const sql = `SELECT typeof(whole), typeof(ratio), typeof(yes), yes, typeof(money), money, tags, shape, sizes,
@@ -89,7 +89,7 @@ fn main() to List[any] {
   t.equal(display(call('main')), '[1, 1, 3, 1, [-3, 1.50, 9.5, 10.25]]')
 })
 
-t.test('a value that a column cannot hold is reported with its name and place', async t => {
+t.test('an invalid value is reported with its column and position', async t => {
   const refused = (body: string, pattern: RegExp): void => {
     const { call, connection } = withTables(`${KINDS}fn main(v: any) {\n    ${body}\n}`)
     t.throws(() => call('main', 'x'), { message: pattern, code: 'RUN_TYPE' }, body)
@@ -151,7 +151,7 @@ fn part(text: str) to any {
   t.throws(() => call('add', '[]'), { code: 'RUN_TYPE', message: /a row of T is a record, found Json/ })
 })
 
-t.test('rows get defaults, None and nothing else for what is left out', async t => {
+t.test('omitted columns get their default or None', async t => {
   const { call } = withTables(`
 @table
 type T { name: str  count: int = 3  note: Option[str] }

@@ -16,7 +16,7 @@ type Page {
 
 const NOTE = '{title: x, stars: 3}'
 
-t.test('a record that is stored has the defaults of the type of its column', t => {
+t.test('a stored record has the defaults of its column type', t => {
   for (const [write, expected] of [
     ['db.Page.insert({ head: @, second: None, notes: [] })', `${NOTE} None []`],
     ['db.Page.insert({ head: @, second: @, notes: [@, @] })', `${NOTE} Some(${NOTE}) [${NOTE}, ${NOTE}]`],
@@ -42,7 +42,7 @@ fn main() {
   t.end()
 })
 
-t.test('a row that is written out has nothing where a column may be empty', t => {
+t.test('a literal row has None for omitted optional columns', t => {
   const { call } = withTables(`${DECLARATIONS}
 fn main() to Page { { _id: 1, head: { title: "x" }, notes: [] } }`)
   t.equal(display(call('main')), `{_id: 1, head: ${NOTE}, notes: [], second: None, owner: None}`)

@@ -76,10 +76,10 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 })
 )
 
-/** Values that no column holds. */
+/** Values that no column contains. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text === Buffer.from(text).toString()
 
-t.test('values are never anything but values', async t => {
+t.test('values are never interpreted as SQL', async t => {
   const { call, connection } = withTables(PROGRAM)
   call('add', 'bystander', 'untouched', ['neither touched'])
   const schema = JSON.stringify(connection.rows('SELECT sql FROM sqlite_master ORDER BY name'))
@@ -103,7 +103,7 @@ t.test('values are never anything but values', async t => {
         if (operator === 'lt' || operator === 'lte') expected.other = Buffer.compare(bytes(own.other), bytes(text)) < 0
         if (operator === 'gt' || operator === 'gte') expected.other = Buffer.compare(bytes(own.other), bytes(text)) > 0
         if (operator === 'contains') expected.other = lower(own.other).includes(lower(text))
-        // Which words a text has is for the tokenizer to say; words of others are not among them.
+        // The tokenizer decides the words of a text; words of other texts are not among them.
         if (operator === 'fts') continue
         if (among.has(own.name) !== expected.own || among.has(own.other) !== (expected.other || text === own.other)) {
           throw new Error(`${operator} of ${JSON.stringify(text)} found ${JSON.stringify(found)}`)
@@ -111,8 +111,9 @@ t.test('values are never anything but values', async t => {
       }
       call('change', id, `${text}x`)
       const [changed] = (call('one', id) as never as { fields: [Map<string, Value>] }).fields
-      if (!isRecord(changed) || changed.get('name') !== `${text}x`) throw new Error('not what was written')
-      if ((changed.get('tags') as string[])[0] !== `${text}x`) throw new Error('not the tags that were written')
+      if (!isRecord(changed) || changed.get('name') !== `${text}x`)
+        throw new Error('the row differs from the written one')
+      if ((changed.get('tags') as string[])[0] !== `${text}x`) throw new Error('the tags differ from the written ones')
       call('remove', id)
       const left = call('everything') as Map<string, Value>[]
       if (left.length !== 1) throw new Error(`${left.length} rows are left`)
@@ -124,7 +125,7 @@ t.test('values are never anything but values', async t => {
   t.equal(JSON.stringify(connection.rows('SELECT sql FROM sqlite_master ORDER BY name')), schema)
 })
 
-t.test('numbers that columns do not hold are refused, and change nothing', async t => {
+t.test('numbers outside the range of a column are refused, and change nothing', async t => {
   const { call, connection } = withTables(`
 @table
 type Number { whole: int  rate: float }
@@ -145,9 +146,9 @@ fn least() to any { db.Number.all().map(fn(each) [each.whole, each.rate]) }`)
         call('add', exact, new Float(rate))
         const [[gotWhole, gotRate]] = call('least') as never as [[Value, Float]]
         connection.execute('DELETE FROM number')
-        // Zero below zero is zero.
+        // Negative zero becomes zero.
         if (gotWhole !== exact || gotRate.value !== rate + 0)
-          throw new Error(`${gotWhole} and ${gotRate.value} came back`)
+          throw new Error(`${gotWhole} and ${gotRate.value} were read`)
       }
     )
   )
@@ -157,7 +158,7 @@ function bytes(text: string): Buffer {
   return Buffer.from(text)
 }
 
-/** As LIKE does: only letters of ASCII. */
+/** Like LIKE: only ASCII letters. */
 function lower(text: string): string {
   return text.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }

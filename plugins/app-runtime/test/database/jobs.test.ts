@@ -70,14 +70,14 @@ async function execute(
   return { ending, lines, tests }
 }
 
-t.test('a program that is run uses the database of the project, and finds there what it left', async t => {
+t.test('a program uses the database of the project, and finds its earlier rows there', async t => {
   const store = primaryStore(t)
   t.same((await execute(store, COUNTER)).lines, ['1', '1'])
   t.same((await execute(store, COUNTER)).lines, ['2', '2'])
   t.same((await store.query('SELECT count(*) FROM hit')).rows, [[2]])
 })
 
-t.test('or another one that is named', async t => {
+t.test('or another named database', async t => {
   const store = primaryStore(t)
   t.same((await execute(store, COUNTER, { kind: 'run' }, 'memory')).lines, ['1', '1'])
   t.same((await execute(store, COUNTER, { kind: 'run' }, 'other.db')).lines, ['1', '1'])
@@ -85,7 +85,7 @@ t.test('or another one that is named', async t => {
   await t.rejects(store.query('SELECT * FROM hit'), { code: 'DBS_SYNTAX' })
 })
 
-t.test('tests begin with empty tables, each of them and each turn, and do not touch those of the project', async t => {
+t.test('each test and each @forall value starts with empty tables, and the project is not touched', async t => {
   const store = primaryStore(t)
   await execute(store, COUNTER)
   const work = { kind: 'test', names: ['counts', 'again'], iterations: 20, seed: 1 } as const
@@ -100,7 +100,7 @@ t.test('tests begin with empty tables, each of them and each turn, and do not to
   t.same((await store.query('SELECT count(*) FROM hit')).rows, [[1]])
 })
 
-t.test('a test whose SQL does not end is one that failed, and those behind it find empty tables', async t => {
+t.test('a test with endless SQL fails, and later tests find empty tables', async t => {
   const sql = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
   const source = `${COUNTER}
 @test
@@ -123,7 +123,7 @@ fn last() { main() }`
   ])
 })
 
-t.test('what the database says against a change reaches the thread of the program', async t => {
+t.test('a database error of a change reaches the thread of the program', async t => {
   const store = primaryStore(t)
   await execute(store, COUNTER)
   await store.execute('CREATE UNIQUE INDEX one ON hit (at)')

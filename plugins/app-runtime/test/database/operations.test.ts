@@ -23,7 +23,7 @@ function shown(declarations: string, body: string): string {
   return lines.join('\n')
 }
 
-/** Titles that a chain gives, in their order. */
+/** Titles of the rows of a chain, in order. */
 function titles(chain: string): string {
   return shown(TASKS, `fill()\nprint(${chain}.map(fn(each) each.title))`)
 }
@@ -71,7 +71,7 @@ t.test('every operator of where', async t => {
   for (const [where, expected] of Object.entries(cases)) t.equal(titles(`db.Task.where({ ${where} })`), expected, where)
 })
 
-t.test('a list that is known when the program runs', async t => {
+t.test('a list from run time', async t => {
   t.equal(
     shown(TASKS, 'fill()\nlet wanted = [3, 1, 9]\nprint(db.Task.where({ priority: { in: wanted } }).count())'),
     '2'
@@ -90,7 +90,7 @@ t.test('order, limit, counts and projections', async t => {
   t.equal(
     shown(TASKS, 'fill()\nprint(db.Task.all().select("title").limit(1))'),
     '[{_id: 1, title: wash, note: None}]',
-    'what can be None is None, and the rest is missing'
+    'unselected optional columns are None, and the others are missing'
   )
   t.equal(shown(TASKS, 'fill()\nprint(db.Task.all().sync().scope("s").limit(0))'), '[]')
 })

@@ -45,7 +45,7 @@ const comparison = fc
       text: `{ ${of}: { ${operator}: ${value} } }`,
       holds: row => {
         const found = row[of as 'a' | 'b']
-        // An empty column equals no value, which is known.
+        // An empty column equals no value.
         return found === null ? (operator === 'eq' ? false : null) : compare(found, value)
       }
     }
@@ -86,7 +86,7 @@ const { condition } = fc.letrec<{ condition: Condition }>(tie => ({
         holds: row => some(all.map(each => each.holds(row)))
       })
     ),
-    // Two keys in one object, which hold both.
+    // Two keys in one object are joined by And.
     fc.tuple(tie('condition'), comparison).map(
       ([one, two]): Condition => ({
         text: `{ not: ${one.text}, ${two.text.slice(1, -1).trim()} }`,
@@ -115,6 +115,6 @@ ${functions.join('\n')}`)
   connection.close()
 })
 
-t.test('any combination of conditions finds the rows that meet it', async t => {
+t.test('any combination of conditions finds the matching rows', async t => {
   t.doesNotThrow(() => fc.assert(combined, { numRuns: 40 }))
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { freshFile, withTables } from './with-tables.ts'
 
-t.test('processes that write one file lose nothing of each other', async t => {
+t.test('processes that write one file lose no rows', async t => {
   const file = freshFile()
   const { connection } = withTables('@table\ntype Row { writer: str  number: int }\nfn main() {}', file)
   const run = promisify(execFile)

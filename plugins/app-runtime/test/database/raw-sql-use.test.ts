@@ -2,7 +2,7 @@ import t from 'tap'
 import { rawSqlUseOf } from '../../src/database/raw-sql-use.ts'
 import { programFrom } from '../run-program.ts'
 
-t.test('functions that can reach raw SQL are known, by every path', async t => {
+t.test('functions that can reach raw SQL are found, on every path', async t => {
   const sql = rawSqlUseOf(
     programFrom(`
 @table
@@ -31,7 +31,7 @@ actor Counter {
   for (const name of ['plain', 'GET /plain', 'Task']) t.equal(sql.reaches(name), false, name)
 })
 
-t.test('constants and conditions belong to every function', async t => {
+t.test('constants and conditions count for every function', async t => {
   const { reaches } = rawSqlUseOf(
     programFrom(`
 @table
@@ -44,7 +44,7 @@ fn plain() to int { db.Task.count() }
   t.equal(reaches('plain'), true)
 })
 
-t.test('in a program without raw SQL nothing reaches any', async t => {
+t.test('a program without raw SQL has no such functions', async t => {
   const sql = rawSqlUseOf(programFrom('fn query(n: int) to int { n }\nfn main() { print(str(query(1))) }'))
   t.match(sql, { isUsed: false, isInActors: false })
   t.equal(sql.reaches('main'), false)

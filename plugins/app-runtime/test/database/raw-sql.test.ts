@@ -4,7 +4,7 @@ import { withTables } from './with-tables.ts'
 
 const TASKS = '@table\ntype Task { title: str  done: bool  rate: float }\n'
 
-/** Chains with SQL are an error of the compiler, which does not keep them from running. */
+/** Chains with SQL are a compiler error, but still run. */
 function raw(body: string) {
   const tables = withTables(`${TASKS}fn fill() {
     db.Task.insert({ title: "a", done: true, rate: 0.5 })
@@ -15,13 +15,13 @@ fn main(q: any) to any { ${body} }`)
   return tables
 }
 
-t.test('db.query gives rows as records, with parameters by their place', async t => {
+t.test('db.query returns rows as records, and takes positional parameters', async t => {
   const { call } = raw('db.query("SELECT title, rate, NULL AS blank FROM task WHERE title = ? OR done = ?", [q, true])')
   t.equal(display(call('main', 'b')), '[{title: a, rate: 0.5, blank: None}, {title: b, rate: 1.5, blank: None}]')
   t.equal(display(call('main', "b' OR 1=1 --")), '[{title: a, rate: 0.5, blank: None}]')
 })
 
-t.test('db.query writes, too, but not two statements, and not where only reading is allowed', async t => {
+t.test('db.query also writes, but not two statements, and not in a read-only transaction', async t => {
   const { call, database } = raw('db.query(q)')
   t.equal(display(call('main', "UPDATE task SET title = 'c' WHERE _id = 1 RETURNING _id")), '[{_id: 1}]')
   t.equal(display(call('main', 'SELECT title FROM task ORDER BY _id')), '[{title: c}, {title: b}]')
@@ -32,7 +32,7 @@ t.test('db.query writes, too, but not two statements, and not where only reading
   t.throws(() => database.transaction('read', () => call('main', 'DELETE FROM task')), { code: 'RUN_DATABASE' })
 })
 
-t.test('a database error of SQL is an Error where a Result is taken', async t => {
+t.test('a database error of SQL is an Error if a Result is expected', async t => {
   const { call } = raw('match db.query(q) { Ok(rows) => len(rows), Error(why) => "no" }')
   t.equal(call('main', 'SELECT * FROM task'), 2)
   t.equal(call('main', 'SELECT * FROM nothing'), 'no')

@@ -7,7 +7,7 @@ const USERS = `
 type User { email: str  age: Option[int] }
 `
 
-/** Two rows may not have one email. */
+/** Two rows must not have the same email. */
 function users(body: string) {
   const tables = withTables(`${USERS}${body}`)
   tables.connection.execute('CREATE UNIQUE INDEX one_email ON user (email)')
@@ -17,7 +17,7 @@ function users(body: string) {
 
 const AGAIN = 'db.User.insert({ email: "a@x", age: None })'
 
-t.test('what an operation gives is the value, unless a Result is taken', async t => {
+t.test('an operation returns its value, or a Result if one is expected', async t => {
   const taken: Record<string, string> = {
     'fn main() to any { len(db.User.all()) }': '1',
     'fn main() to any { match db.User.get(1) { Some(user) => user.email, None => "none" } }': 'a@x',
@@ -40,7 +40,7 @@ t.test('what an operation gives is the value, unless a Result is taken', async t
   for (const [body, expected] of Object.entries(taken)) t.equal(display(users(body).call('main')), expected, body)
 })
 
-t.test('a failure is an Error where a Result is taken', async t => {
+t.test('a failure is an Error if a Result is expected', async t => {
   const same = 'Error(User: another row has the same email)'
   const taken: Record<string, string> = {
     [`fn main() to any { match ${AGAIN} { Ok(_) => "in", Error(why) => why } }`]: same.slice(6, -1),
@@ -53,7 +53,7 @@ t.test('a failure is an Error where a Result is taken', async t => {
   for (const [body, expected] of Object.entries(taken)) t.equal(display(users(body).call('main')), expected, body)
 })
 
-t.test('an unhandled failure ends the program, with the place and the table', async t => {
+t.test('an unhandled failure ends the program, with its position and the table', async t => {
   for (const body of [AGAIN, `let id = ${AGAIN}`, `${AGAIN}?`, `let r = ${AGAIN}\n    r?`]) {
     const { call } = users(`fn main() to Unit {\n    ${body}\n}`)
     t.throws(
@@ -78,7 +78,7 @@ t.test('messages do not name files', async t => {
   }
 })
 
-t.test('a program without a database says so', async t => {
+t.test('a program without a database gets an error', async t => {
   const { run } = await import('../run-program.ts')
   const { code, error } = run(`${USERS}fn main() { db.User.all() }`)
   t.equal(code, 'RUN_UNSUPPORTED')

@@ -28,7 +28,7 @@ function found(chain: string, parameter = 'q: str', given: unknown = 'apples'): 
   return display(call('find', given as string))
 }
 
-t.test('words are found in the requested columns, the best first', async t => {
+t.test('words are found in the requested columns, best match first', async t => {
   t.equal(found('where({ body: { contains: q } }).using("fts")'), '[Apples]')
   t.equal(
     found('where({ or: [{ title: { contains: q } }, { body: { contains: "apple" } }] }).using("fts")'),
@@ -41,7 +41,7 @@ t.test('words are found in the requested columns, the best first', async t => {
   t.equal(found('where({ body: { contains: q } }).using("fts").order_by("title", "desc")', 'q: str', 'a'), '[Pears]')
 })
 
-t.test('what looks like the language of searches is words', async t => {
+t.test('search operators in a query are plain words', async t => {
   for (const words of ['"', 'title:x', 'a* OR b', 'NEAR(a b)', '(', '-', '^x', "'; DROP TABLE doc", '', '\u{1F600}']) {
     t.equal(found('where({ body: { contains: q } }).using("fts")', 'q: str', words), '[]', words)
   }
@@ -60,7 +60,7 @@ fn change() {
   t.equal(display(call('find', 'plums')), '[Apples]')
 })
 
-t.test('the nearest come first, by the index or by looking at all that meet other conditions', async t => {
+t.test('the nearest rows come first, with an index or a scan', async t => {
   t.equal(found('filter({ embedding: [q, 0.1] }).using("vector").limit(2)', 'q: float', 1), '[Apples, Pears]')
   t.equal(found('filter({ embedding: [q, 0.1] }).using("vector")', 'q: float', 0), '[Trains, Pears, Apples]')
   t.equal(
@@ -69,11 +69,11 @@ t.test('the nearest come first, by the index or by looking at all that meet othe
   )
 })
 
-t.test('contains asks for the nearest, too', async t => {
+t.test('contains also finds the nearest rows', async t => {
   t.equal(found('where({ embedding: { contains: [q, 0.1] } }).using("vector").limit(1)', 'q: float', 1), '[Apples]')
 })
 
-t.test('words and nearness together', async t => {
+t.test('a hybrid search combines words and vectors', async t => {
   const both = 'where({ body: { contains: q }, embedding: { eq: [0.0, 1.0] } }).using("hybrid")'
   t.equal(found(`${both}.limit(3)`, 'q: str', 'rails'), '[Trains, Pears, Apples]')
   t.equal(found(`${both}.limit(1)`, 'q: str', 'apples'), '[Apples]')
@@ -81,7 +81,7 @@ t.test('words and nearness together', async t => {
   t.equal(found('where({ embedding: [1.0, 0.0] }).using("hybrid").limit(1)'), '[Apples]', 'nearness only')
 })
 
-t.test('matches are counted, and projections hold', async t => {
+t.test('matches can be counted and projected', async t => {
   const { call } = withTables(`${DOCS}
 fn main() to any {
     [db.Doc.where({ body: { contains: "apple" } }).using("fts").count(),
@@ -91,7 +91,7 @@ fn main() to any {
   t.equal(display(call('main')), '[1, [{_id: 3, title: Trains}]]')
 })
 
-t.test('ids of rows are those of the table, though others are written with them', async t => {
+t.test('inserts return the id in the table, despite triggers', async t => {
   const { call } = withTables(`
 @table
 type Note { text: str }
@@ -104,7 +104,7 @@ fn watch() to any { db.Note.all().live("notes") }`)
   )
 })
 
-t.test('a database that cannot search says so', async t => {
+t.test('a search without support of the database is an error', async t => {
   const { connection } = withTables(DOCS)
   const program = programFrom(`${DOCS}fn find() to any { db.Doc.where({ body: { contains: "x" } }).using("fts") }`)
   const capabilities = { fts: false, vector: false }

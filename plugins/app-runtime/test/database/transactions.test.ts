@@ -39,7 +39,7 @@ t.test('a write transaction is committed as a whole', async t => {
   database.transaction('write', () => {
     call('add', 'a')
     t.equal(call('count'), 1, 'sees what it wrote')
-    t.equal(seen(), 0, 'others do not')
+    t.equal(seen(), 0, 'other connections do not')
     call('add', 'b')
   })
   t.equal(seen(), 2)
@@ -57,7 +57,7 @@ t.test('it is rolled back by a failure, by a refusal, and by a limit', async t =
   t.throws(() => database.transaction('write', () => call('forever')), { code: 'RUN_STEP_LIMIT' })
   t.equal(seen(), 0)
   database.transaction('write', () => call('add', 'a'))
-  t.equal(seen(), 1, 'the next one is a new one')
+  t.equal(seen(), 1, 'the next transaction is a new one')
 })
 
 t.test('outside of transactions each write commits by itself', async t => {
@@ -66,13 +66,13 @@ t.test('outside of transactions each write commits by itself', async t => {
   t.equal(seen(), 1)
 })
 
-t.test('a reading transaction sees one state, and cannot write', async t => {
+t.test('a read transaction sees one snapshot, and cannot write', async t => {
   const { call, database, other } = items()
   database.transaction('read', () => {
     t.equal(call('count'), 0)
     other.execute("INSERT INTO item (name) VALUES ('x')")
     t.equal(call('count'), 0)
-    t.equal(call('sync_count'), 1, 'sync asks for what is new')
+    t.equal(call('sync_count'), 1, 'sync updates the replica')
     t.throws(() => call('add', 'y'), { code: 'RUN_DATABASE', message: /only reads/ })
   })
   t.equal(call('count'), 1)
@@ -88,7 +88,7 @@ t.test('code without database access does not wait', async t => {
   other.rollback()
 })
 
-t.test('one inside of another is a part of it, as is what the host writes', async t => {
+t.test('a nested transaction is a part of the outer one, as are writes of the host', async t => {
   const { call, database, connection, seen } = items()
   t.throws(() =>
     database.transaction('write', () => {
@@ -107,7 +107,7 @@ t.test('one inside of another is a part of it, as is what the host writes', asyn
   t.equal(seen(), 1)
 })
 
-t.test('a lock held for too long is reported as such', async t => {
+t.test('a lock timeout is reported', async t => {
   const file = freshFile()
   const { call, connection } = withTables(PROGRAM, file)
   connection.close()
@@ -128,18 +128,18 @@ t.test('a lock held for too long is reported as such', async t => {
   t.equal(interpreter.call('count', [], LIMITS), 0, 'readers do not wait')
   holder.rollback()
   t.equal(interpreter.call('add', ['x'], LIMITS), 1)
-  t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a connection that is closed')
+  t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a closed connection')
 })
 
 t.test('a mutation that another function calls is a transaction, too', t => {
   const { call, database, seen } = items()
   t.match(call('both'), { tag: 'Error' })
-  t.equal(seen(), 1, 'what was refused is gone, what was done before it is there')
+  t.equal(seen(), 1, 'the refused change is rolled back, earlier changes are kept')
   t.throws(() => call('mutate', 'x'), { code: 'RUN_PANIC' })
   t.equal(seen(), 1)
   database.transaction('write', () => {
     call('mutate', 'b')
-    t.equal(seen(), 1, 'within another one it is a part of that')
+    t.equal(seen(), 1, 'a nested mutation is a part of the outer transaction')
   })
   t.equal(seen(), 2)
   t.end()

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'program-'))
 t.teardown(() => rm(folder, { recursive: true }))
 let files = 0
 
-/** A path that nothing has, in a folder of the test's own. */
+/** An unused path in a folder of the test. */
 export function freshFile(): string {
   files += 1
   return join(folder, `${files}.db`)
@@ -30,7 +30,7 @@ export interface Tables {
   call(name: string, ...args: Value[]): Value
 }
 
-/** Makes the tables of a program on a connection, in which there is nothing yet. */
+/** Creates the tables of a program on an empty connection. */
 export function makeTables(connection: ThreadConnection, program: Program): void {
   const { tables, isLive } = desiredSchema(program, { fts: true, vector: true })
   if (isLive) for (const sql of changesStatements) connection.execute(sql)
@@ -49,7 +49,7 @@ export function withTables(text: string, file = freshFile()): Tables {
   return tablesOf(program, connection, file)
 }
 
-/** For a connection whose database has the tables. */
+/** For a connection to a database with the tables. */
 export function tablesOf(program: Program, connection: ThreadConnection, location: string): Tables {
   const database = new ProgramDatabase({ connection, location, capabilities: { fts: true, vector: true } })
   const lines: string[] = []

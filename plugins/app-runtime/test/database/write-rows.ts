@@ -1,4 +1,4 @@
-// A child process that inserts rows into a file that others write too.
+// A child process that inserts rows into a file that other processes also write.
 import { FileConnection } from '../../../database/src/thread/file-connection.ts'
 import { programFrom } from '../run-program.ts'
 import { tablesOf } from './with-tables.ts'

@@ -24,7 +24,7 @@ fn gross(a: dec, b: dec) to dec { a * b + a - b }
 const LEAST = -(1n << 63n)
 const MOST = (1n << 63n) - 1n
 
-/** The one form of an int. */
+/** The canonical form of an int. */
 const form = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value)
 
 function calculated(name: string, ...args: Value[]): string {
@@ -79,7 +79,7 @@ t.test('order, equality and signs of ints are exact', async t => {
   t.pass('for all')
 })
 
-t.test('an int has one form, so that what is equal is found equal however it was calculated', async t => {
+t.test('an int has one canonical form, so equal results compare as equal', async t => {
   fc.assert(
     fc.property(int, fc.bigInt({ min: -1000n, max: 1000n }), (a, b) => {
       if (a + b > MOST || a + b < LEAST) return true

@@ -60,7 +60,7 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   '"no {hole}"': 'no {hole}'
 }
 
-t.test('expressions have the value that the language gives them', async t => {
+t.test('expressions have the specified value', async t => {
   for (const [expression, value] of Object.entries(EXPRESSIONS)) t.equal(shown(expression), value, expression)
 })
 
@@ -98,16 +98,16 @@ const METHODS: Readonly<Record<string, string>> = {
   'std.time.now_ms()': '1700000000000',
   'std.random.int(0, 10)': '5',
   'std.path.extension("a/b.txt")': 'txt',
-  'OpenClaw.list_skills()': 'Error(other plugins cannot be asked from here)',
+  'OpenClaw.list_skills()': 'Error(other plugins cannot be called from here)',
   'Browser.open("http://a/")': 'Error(there is no browser here)',
   'std.nothing.here()': 'RUN_UNSUPPORTED'
 }
 
-t.test('methods and functions of the host do what the reference says', async t => {
+t.test('methods and functions of the host match the reference', async t => {
   for (const [expression, value] of Object.entries(METHODS)) t.equal(shown(expression), value, expression)
 })
 
-/** Bodies of main, with what they print. */
+/** Bodies of main, with their output. */
 const BODIES: readonly (readonly [what: string, body: string, printed: string])[] = [
   [
     'while, break and continue',
@@ -124,18 +124,18 @@ const BODIES: readonly (readonly [what: string, body: string, printed: string])[
   ['nested loops', 'for i in range(3) {\nfor j in range(3) {\nif j is i { break }\nprint(j)\n}\n}', '0 0 1'],
   ['names of inner blocks', 'let a = 1\nif true {\nlet a = 2\nprint(a)\n}\nprint(a)', '2 1'],
   ['a name again', 'let a = 1\nlet a = a + 1\nprint(a)', '2'],
-  ['lists that do not change', 'let mut a = [1, 2]\nlet b = a\na[0] = 9\nprint(a, b)', '[9, 2] [1, 2]'],
-  ['fields that are assigned', 'let mut p = { x: { y: 1 } }\nlet q = p\np.x.y += 5\nprint(p.x.y, q.x.y)', '6 1'],
+  ['immutable lists', 'let mut a = [1, 2]\nlet b = a\na[0] = 9\nprint(a, b)', '[9, 2] [1, 2]'],
+  ['assigned fields', 'let mut p = { x: { y: 1 } }\nlet q = p\np.x.y += 5\nprint(p.x.y, q.x.y)', '6 1'],
   ['closures that share a variable', 'let mut t = 0\n[1, 2, 3].map(fn(n) { t += n })\nprint(t)', '6'],
-  ['closures of turns', 'let fs = for i in range(3) { fn() i }\nprint(fs[0](), fs[2]())', '0 2'],
+  ['closures of iterations', 'let fs = for i in range(3) { fn() i }\nprint(fs[0](), fs[2]())', '0 2'],
   ['closures of closures', 'let add = fn(a) fn(b) a + b\nprint(add(1)(2))', '3'],
-  ['tuples taken apart', 'let (a, (b, _)) = (1, (2, 3))\nprint(a, b)', '1 2'],
+  ['destructured tuples', 'let (a, (b, _)) = (1, (2, 3))\nprint(a, b)', '1 2'],
   ['an index in for', 'for x, i in ["a", "b"] { print(i, x) }', '0 a 1 b'],
   ['an if without else', 'print(if false { 1 })', 'null'],
   ['a block as a value', 'let a = {\nlet b = 2\nb * 3\n}\nprint(a)', '6']
 ]
 
-t.test('statements do what the language says', async t => {
+t.test('statements behave as specified', async t => {
   for (const [what, body, printed] of BODIES) {
     const { lines, error } = run(`fn main() {\n${body}\n}\n`)
     t.equal(error, null, what)
@@ -218,11 +218,11 @@ t.test('functions, constructors, constants and conditions work together', async 
   for (const [expression, value] of Object.entries(CALLS)) t.equal(shown(expression, DECLARATIONS), value, expression)
 })
 
-t.test('loose statements are run as a script', async t => {
+t.test('top-level statements are run as a script', async t => {
   t.same(run('let a = 2\nprint(a * 21)\n', { script: true }).lines, ['42'])
 })
 
-t.test('a record that is written out has None for what may be missing', t => {
+t.test('a literal record has None for omitted optional members', t => {
   const { lines, error } = run(`
 type Options { name: str
     size: int = 3

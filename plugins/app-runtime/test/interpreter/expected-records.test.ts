@@ -20,7 +20,7 @@ const FIRST: Note = { title: "x" }
 const SHORT = '{ title: "x" }'
 const WHOLE = '{title: x, stars: 3, tags: [], by: None}'
 
-/** Where a record stands as `@`, in the body of a function that returns a Note. */
+/** Positions of a record (`@`) in the body of a function that returns a Note. */
 const IN_NOTE: readonly string[] = [
   '@',
   '(@)',
@@ -70,7 +70,7 @@ const IN_NOTE: readonly string[] = [
   'spawn(Keeper(@)).other()'
 ]
 
-t.test('a record that is written where a type is expected has the defaults of the type', t => {
+t.test('a literal record has the defaults of its expected type', t => {
   for (const place of IN_NOTE) {
     const body = place.replaceAll('@', SHORT)
     const { lines, error } = run(`${DECLARATIONS}fn note() to Note { ${body}\n }\nfn main() { print(note()) }`)
@@ -85,7 +85,7 @@ t.test('members with defaults have the defaults of their type', t => {
   t.end()
 })
 
-t.test('what a record says itself counts, and what is not written out stays as it is', t => {
+t.test('given members override defaults, and other types add no defaults', t => {
   const told = (body: string) => run(`${DECLARATIONS}fn main() { ${body}\n }`).lines
   t.same(told('let n: Note = { stars: 1, title: "x", by: Some("me") }\n print(n)'), [
     '{stars: 1, title: x, by: Some(me), tags: []}'

@@ -3,7 +3,7 @@ import { run } from '../run-program.ts'
 
 const MEGABYTE = 2 ** 20
 
-t.test('a loop without an end is stopped, and its place told', async t => {
+t.test('an endless loop is stopped, with its position', async t => {
   const { code, error } = run('fn main() {\n    let mut n = 0\n    while true {\n        n += 1\n    }\n}\n', {
     limits: { steps: 10_000 }
   })
@@ -17,7 +17,7 @@ t.test('a program that needs fewer steps than the limit runs', async t => {
   t.equal(run(text, { limits: { steps: 500 } }).code, 'RUN_STEP_LIMIT')
 })
 
-t.test('recursion without an end is stopped, by the limit and by the stack of the interpreter', async t => {
+t.test('endless recursion is stopped, by the limit and by the stack of the interpreter', async t => {
   const text = 'fn f(n: int) to int {\n    1 + f(n + 1)\n}\nfn main() {\n    print(f(0))\n}\n'
   const { code, error } = run(text, { limits: { depth: 100 } })
   t.equal(code, 'RUN_STACK_LIMIT')
@@ -31,9 +31,9 @@ t.test('the time is limited', async t => {
 })
 
 const GREEDY: Readonly<Record<string, string>> = {
-  'a text that doubles': 'let mut s = "x"\nloop { s = s + s }',
-  'a text that is repeated': 'let s = "x".repeat(1000000000)',
-  'a list that doubles': 'let mut s = [1]\nloop { s = s + s }',
+  'a doubling text': 'let mut s = "x"\nloop { s = s + s }',
+  'a repeated text': 'let s = "x".repeat(1000000000)',
+  'a doubling list': 'let mut s = [1]\nloop { s = s + s }',
   'a range': 'let s = range(1000000000)'
 }
 
@@ -45,11 +45,11 @@ for (const [what, body] of Object.entries(GREEDY)) {
   })
 }
 
-t.test('an error has its place and the calls that led there', async t => {
+t.test('an error has its position and call stack', async t => {
   const text =
     'fn a(n: int) to int {\n    10 / n\n}\n\nfn b(n: int) to int {\n    a(n) + 1\n}\n\nfn main() {\n    print("é", b(0))\n}\n'
   const { error } = run(text)
-  t.equal(error?.message, 'program.vox:2:5: 10 was divided by zero')
+  t.equal(error?.message, 'program.vox:2:5: 10 divided by zero')
   t.same(error?.data?.calls, [
     'in a, called at program.vox:6:5',
     'in b, called at program.vox:10:16',
@@ -57,7 +57,7 @@ t.test('an error has its place and the calls that led there', async t => {
   ])
 })
 
-t.test('what a program was not granted is an error', async t => {
+t.test('a capability that was not granted is an error', async t => {
   const text = 'fn main() {\n    print(std.fs.read("/etc/hostname"))\n}\n'
   const { code, error } = run(text, { capabilities: ['env'] })
   t.equal(code, 'RUN_CAPABILITY_DENIED')
@@ -69,7 +69,7 @@ t.test('what a program was not granted is an error', async t => {
   )
 })
 
-t.test('keys of records and JSON that mean something to the host mean nothing', async t => {
+t.test('keys with a meaning in JavaScript are ordinary keys', async t => {
   const body = `
     let r = { __proto__: 1, constructor: 2 }
     print(r.__proto__, r.constructor)

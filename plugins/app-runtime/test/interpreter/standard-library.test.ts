@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { run, shown } from '../run-program.ts'
 
-/** Output of a program that gets the path of an empty folder. */
+/** Output of a program with the path of an empty folder. */
 function printed(folder: string, body: string): readonly string[] {
   const { lines, code, error } = run(`fn main() {\n    let folder = ${JSON.stringify(folder)}\n${body}\n}\n`)
   if (code !== null) throw error
   return lines
 }
 
-t.test('csv is read as rows or as records, and written with the quotes that it needs', async t => {
+t.test('csv is read as rows or as records, and written with the necessary quotes', async t => {
   const text = JSON.stringify('name,note\nAda,"a, ""b"""\nBob,\n')
   t.equal(shown(`std.csv.parse(${text}).unwrap().at(1).unwrap().at(1).unwrap()`), 'a, "b"')
   t.equal(shown(`std.csv.parse_records(${text}).unwrap().at(0).unwrap().get_str("name").unwrap()`), 'Ada')
@@ -34,7 +34,7 @@ t.test('toml and yaml are read and written, with clear errors', async t => {
   t.match(shown('std.yaml.parse("a: [")'), /^Error\(no YAML: /)
 })
 
-t.test('a short yaml text that means a huge value is refused', async t => {
+t.test('a short yaml text with a huge value is refused', async t => {
   const rows = ['a: &a [x,x,x,x,x,x,x,x,x,x]']
   for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg'].map(pair => [...pair])) {
     rows.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(',')}]`)
@@ -107,12 +107,12 @@ t.test('programs are found, run in a folder with an environment, and their outpu
   t.match(shown(`std.process.spawn_background(${node}, ["-e", "0"])`), /^Ok\(\d+\)$/)
 })
 
-t.test('variables of the environment are set for this program', async t => {
+t.test('environment variables are set only for this program', async t => {
   t.equal(shown('std.env.set("SVC_TEST_VARIABLE", "x") |> fn(ignored) std.env.get("SVC_TEST_VARIABLE")'), 'Some(x)')
   delete process.env.SVC_TEST_VARIABLE
 })
 
-t.test('features of telephones are errors elsewhere, and can be queried', async t => {
+t.test('mobile features are errors on a computer, and can be queried', async t => {
   t.match(shown('std.mobile.vibrate()'), /^Error\(vibrate needs a telephone/)
   t.equal(shown('std.mobile.has_camera()'), 'false')
   t.equal(shown('std.mobile.platform()'), process.platform)

@@ -11,13 +11,13 @@ export interface EventClient {
   readonly type: string
   /** Received events with data. */
   readonly events: AsyncIterableIterator<StreamEvent>
-  /** As an EventSource has it, which a comment with a number moves, too. */
+  /** The last event id, as in an EventSource; a comment with a number also updates it. */
   readonly lastId: () => string
   body(): Promise<string>
   close(): void
 }
 
-/** Reads server-sent events as the standard says, without coming back by itself. */
+/** Reads server-sent events as in the standard, without reconnecting. */
 export async function listen(url: string, headers: Readonly<Record<string, string>> = {}): Promise<EventClient> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { headers, agent: false }, resolve).once('error', reject)
@@ -51,7 +51,7 @@ export async function listen(url: string, headers: Readonly<Record<string, strin
   }
 }
 
-/** A connection that is cut is the end. */
+/** A lost connection ends the stream. */
 async function* lines(response: IncomingMessage): AsyncIterableIterator<string> {
   let text = ''
   try {

@@ -43,7 +43,7 @@ async function openWorldWith(t: Test) {
   return { ...opened, connect }
 }
 
-t.test('one connection listens to several topics, and stops when it says so', async t => {
+t.test('one connection listens to several topics, and can unsubscribe', async t => {
   const { store, connect } = await openWorldWith(t)
   const client = await connect()
   client.send({ subscribe: 'notes' })
@@ -61,7 +61,7 @@ t.test('one connection listens to several topics, and stops when it says so', as
   t.match(await client.next(), { id: 4, topic: 'rest' })
   client.send({ subscribe: 'notes', after_id: 1 })
   t.same(await client.next(), { subscribed: 'notes', after_id: 1 })
-  t.match(await client.next(), { id: 3, topic: 'notes' }, 'what came since then is made up for')
+  t.match(await client.next(), { id: 3, topic: 'notes' }, 'missed changes are sent')
   client.socket.close()
 })
 
@@ -87,10 +87,10 @@ t.test('errors are reported, and the connection stays open', async t => {
   t.match(await client.next(), { subscribed: 'notes' })
   client.socket.send(Buffer.alloc(100_000))
   const [code] = await once(client.socket, 'close')
-  t.equal(code, 1009, 'save for what is too long')
+  t.equal(code, 1009, 'except after a message that is too long')
 })
 
-t.test('clients of a replaced program come back without a gap and nothing twice', async t => {
+t.test('clients of a replaced program reconnect without gaps and duplicates', async t => {
   const { store, connect, world, plugin } = await openWorldWith(t)
   const WRITES = 1_000
   const writing = (async () => {

@@ -31,7 +31,7 @@ export async function openLiveWorld(file?: string): Promise<LiveWorld & { readon
   const ask: AskQuery = async (name, query) => {
     runs += 1
     const min = Number(new URLSearchParams(query).get('min') ?? 0)
-    if (Number.isNaN(min)) return { status: 400, body: '{"error":"min is no int"}' }
+    if (Number.isNaN(min)) return { status: 400, body: '{"error":"min is not an int"}' }
     const sql =
       name === 'notes' ? 'SELECT title FROM note WHERE n >= ? ORDER BY _id' : 'SELECT a FROM other WHERE a >= ?'
     const { rows } = await store.query(sql, [min])

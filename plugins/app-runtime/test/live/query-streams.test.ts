@@ -8,7 +8,7 @@ async function next({ events }: EventClient): Promise<unknown> {
   return [value.event, JSON.parse(value.data)]
 }
 
-t.test('a query gives its result, and the next one when it is another', async t => {
+t.test('a query sends its result, and each changed result', async t => {
   const { world, store, runs } = await openLiveWorld()
   t.teardown(() => world.close())
   const [all, some] = [
@@ -21,17 +21,17 @@ t.test('a query gives its result, and the next one when it is another', async t 
   t.same(await next(all), ['result', ['a']])
   await store.execute("INSERT INTO note (title, n) VALUES ('b', 9)")
   t.same(await next(all), ['result', ['a', 'b']])
-  t.same(await next(some), ['result', ['b']], 'and nothing for a change that it does not show')
+  t.same(await next(some), ['result', ['b']], 'a change without effect on the result sends nothing')
   const before = runs()
   await store.execute('INSERT INTO other (a) VALUES (1)')
   await store.execute("UPDATE note SET title = 'c' WHERE n = 9")
   t.same(await next(some), ['result', ['c']])
-  t.ok(runs() <= before + 2, 'tables that it does not read do not run it')
+  t.ok(runs() <= before + 2, 'changes of other tables do not run it')
   all.close()
   some.close()
 })
 
-t.test('many who ask the same are answered by one run', async t => {
+t.test('clients of the same query share one run', async t => {
   const { world, store, runs } = await openLiveWorld()
   t.teardown(() => world.close())
   const clients = await Promise.all(Array.from({ length: 20 }, () => listen(world.url('/api/live/query/notes?min=0'))))
@@ -58,12 +58,12 @@ t.test('every burst of changes ends with the last result', async t => {
   client.close()
 })
 
-t.test('a query that cannot be run, or listened to, is answered as one', async t => {
+t.test('a failing or unknown query is answered with its error', async t => {
   const { world } = await openLiveWorld()
   t.teardown(() => world.close())
   const wrong = await listen(world.url('/api/live/query/notes?min=x'))
   t.equal(wrong.status, 400)
-  t.same(JSON.parse(await wrong.body()), { error: 'min is no int' })
+  t.same(JSON.parse(await wrong.body()), { error: 'min is not an int' })
   for (const name of ['silent', 'nothing']) {
     const client = await listen(world.url(`/api/live/query/${name}`))
     t.equal(client.status, 404)
@@ -73,7 +73,7 @@ t.test('a query that cannot be run, or listened to, is answered as one', async t
   }
 })
 
-t.test('streams of results end with their program', async t => {
+t.test('result streams end with their program', async t => {
   const { world, plugin } = await openLiveWorld()
   t.teardown(() => world.close())
   const client = await listen(world.url('/api/live/query/others'))

@@ -45,6 +45,6 @@ t.test('a served program announces its changes, and its tables follow saved prog
   t.match(refusal, /Note\.body is dropped, with what 2 rows hold \[loses data\]/)
   t.match((await get('/api/query/notes')).body, [{ body: 'b' }, { body: 'b' }], 'the previous program continues')
   await post('/api/mutation/add', { title: 'three' })
-  t.match(await next(again), { id: 3, row_id: 3 }, 'and so do its streams')
+  t.match(await next(again), { id: 3, row_id: 3 }, 'and its streams continue')
   again.close()
 })

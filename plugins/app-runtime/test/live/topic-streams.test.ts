@@ -12,7 +12,7 @@ async function next({ events }: EventClient): Promise<StreamEvent> {
   return value
 }
 
-t.test('changes of rows are announced with what they are', async t => {
+t.test('changes of rows are announced with their operation and row', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   const client = await listen(world.url('/api/live/notes'))
@@ -48,7 +48,7 @@ t.test('changes of rows are announced with what they are', async t => {
   byTable.close()
 })
 
-t.test('what is rolled back is not announced, and what another process writes is', async t => {
+t.test('changes of other processes are announced, and rolled back changes are not', async t => {
   const file = freshName()
   const { world, store } = await openLiveWorld(file)
   t.teardown(() => world.close())
@@ -66,7 +66,7 @@ t.test('what is rolled back is not announced, and what another process writes is
   client.close()
 })
 
-t.test('a client that comes back over and over has no gap and nothing twice', async t => {
+t.test('a client that reconnects repeatedly has no gaps and duplicates', async t => {
   const { world, store, live } = await openLiveWorld()
   t.teardown(() => world.close())
   const WRITES = 1_000
@@ -99,7 +99,7 @@ t.test('a client that comes back over and over has no gap and nothing twice', as
   )
 })
 
-t.test('a replaced program ends its streams, and clients go on with the next one', async t => {
+t.test('a replaced program ends its streams, and clients continue with the next one', async t => {
   const { world, store, plugin } = await openLiveWorld()
   t.teardown(() => world.close())
   const client = await listen(world.url('/api/live/notes'))
@@ -115,7 +115,7 @@ t.test('a replaced program ends its streams, and clients go on with the next one
   again.close()
 })
 
-t.test('changes that are no longer written down are an error, and say where to begin', async t => {
+t.test('changes that are no longer recorded are an error with the id to restart from', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   await store.execute("INSERT INTO note (title) VALUES ('a'), ('b'), ('c')")
@@ -124,7 +124,7 @@ t.test('changes that are no longer written down are an error, and say where to b
   t.equal(gone.status, 410)
   t.match(JSON.parse(await gone.body()), { error: { code: 'RUN_LIVE_GONE', hint: /after_id=3/ } })
   const ahead = await listen(world.url('/api/live/notes?after_id=99'))
-  t.equal(ahead.status, 410, 'the database is not the one that the client knows')
+  t.equal(ahead.status, 410, 'the database was replaced')
   ahead.close()
   const there = await listen(world.url('/api/live/notes?after_id=2'))
   t.equal((await next(there)).id, '3')
@@ -140,7 +140,7 @@ t.test('old changes are removed, and the newest are kept', async t => {
   t.same(await rowsOf(store, `SELECT min(id), max(id) FROM ${CHANGES_TABLE}`), [[3001, 103500]])
 })
 
-t.test('what is not there is an error', async t => {
+t.test('an unknown topic is an error', async t => {
   const { world } = await openLiveWorld()
   t.teardown(() => world.close())
   for (const topic of ['silent', 'nothing']) {
@@ -155,13 +155,13 @@ t.test('what is not there is an error', async t => {
   wrong.close()
 })
 
-t.test('a slow client misses nothing, and blocks no others', async t => {
+t.test('a slow client misses no changes, and blocks no others', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   const WRITES = 60_000
   const lazy = await listen(world.url('/api/live/notes'))
   const busy = await listen(world.url('/api/live/notes'))
-  // The server ends the stream of a client that does not read for long; the client comes back with the last id that it has.
+  // The server ends the stream of a client that does not read; the client reconnects with its last id.
   const readAll = async (client: EventClient, last = 0): Promise<number> => {
     let newest = last
     for await (const { id, event } of client.events) {
@@ -184,14 +184,14 @@ t.test('a slow client misses nothing, and blocks no others', async t => {
   t.equal(await readAll(lazy), WRITES)
 })
 
-t.test('no client is left after disconnects, also before the first event', async t => {
+t.test('disconnected clients are removed, also before the first event', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
   let looks = 0
   const query = store.query.bind(store)
   store.query = async (...given) => {
     looks += 1
-    // Slow enough for a client to go in the meantime.
+    // Slow enough for a client to disconnect meanwhile.
     await sleep(20)
     return query(...given)
   }
@@ -211,5 +211,5 @@ t.test('no client is left after disconnects, also before the first event', async
   await sleep(300)
   looks = 0
   await sleep(200)
-  t.equal(looks, 0, 'the database is left alone')
+  t.equal(looks, 0, 'the database is no longer polled')
 })

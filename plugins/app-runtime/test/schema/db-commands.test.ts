@@ -82,7 +82,7 @@ t.test('differences are shown as JSON', async t => {
   t.match(JSON.parse((await execute(diff, { file }, true)).out), { level: 'none', steps: [], statements: [] })
 })
 
-t.test('a lossy change needs --force, and is made after a copy', async t => {
+t.test('a lossy change needs --force, and follows a copy', async t => {
   const { store, file, write, copies, diff, migrate } = await open()
   write('@table type Note { title: str body: str }\n')
   await execute(migrate, { file })
@@ -102,17 +102,17 @@ t.test('a lossy change needs --force, and is made after a copy', async t => {
   t.match(JSON.parse((await execute(migrate, { file }, true)).err), { error: { code: 'RUN_SCHEMA_LOSSY' } })
   t.match(await execute(migrate, { file, rename: ['Note.body=text'], 'dry-run': true }), {
     code: 0,
-    out: '  + Note.text was called body\n  + Note.text may be empty\n'
+    out: '  + Note.text was called body\n  + Note.text becomes optional\n'
   })
   const forced = await execute(migrate, { file, force: true })
   t.equal(forced.code, 0)
   const [copy = ''] = readdirSync(copies)
-  t.match(forced.out, `a copy of what was there is ${join(copies, copy)}`)
+  t.match(forced.out, `the copy of the old database is ${join(copies, copy)}`)
   t.same(await rowsOf(await openStore(join(copies, copy)), 'SELECT body FROM note'), [['b']])
   t.same(await rowsOf(store, 'SELECT * FROM note'), [[1, 'a', null]])
 })
 
-t.test('names are kept by renaming', async t => {
+t.test('a rename keeps the rows', async t => {
   const { store, file, write, migrate } = await open()
   write('@table type Note { title: str }\n')
   await execute(migrate, { file })
@@ -128,7 +128,7 @@ t.test('names are kept by renaming', async t => {
   t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot have been called none/)
 })
 
-t.test('another database can be named, and a file with errors is none', async t => {
+t.test('another database can be named, and a file with errors is refused', async t => {
   const { store, file, write, diff, migrate } = await open()
   write('@table type Note { title: str }\n')
   const database = freshName()

@@ -12,7 +12,7 @@ const OLD = '@table type Note { title: str n: int }\n@index Note.by_n on (n)\n@s
 const NEW =
   '@table type Note { title: str n: float more: int = 1 }\n@index Note.by_title on (title)\n@search_index Note.words on (title)\n'
 
-/** How far the child came: milliseconds that it took, or that it was given. */
+/** Milliseconds that the child took, or was allowed. */
 async function migrate(file: string, lifetime: number | null): Promise<{ done: boolean; took: number }> {
   const args = [...CHILD_ARGUMENTS, join(import.meta.dirname, 'migrating-child.ts')]
   const child = spawn(process.execPath, [...args, file, project, NEW], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -45,7 +45,7 @@ async function shape(file: string) {
   return { names, columns, rows, sum, words, check }
 }
 
-t.test('a migration that is killed leaves the old tables or the new ones, with all rows', async t => {
+t.test('a killed migration leaves the old or the new tables, with all rows', async t => {
   const file = freshName()
   const store = await openStore(file)
   await apply(store, OLD)
@@ -69,9 +69,9 @@ SELECT 'word ' || i, i FROM c`
     const now = await shape(file)
     if (!outcome.done) killed += 1
     const isNew = now.columns.length === after.columns.length
-    if (outcome.done) t.ok(isNew, 'a migration reported as done is done')
+    if (outcome.done) t.ok(isNew, 'a reported migration is complete')
     t.same(now, isNew ? after : before, `killed in part ${round}`)
     if (isNew) break
   }
-  t.ok(killed > 0, 'it was killed on its way')
+  t.ok(killed > 0, 'it was killed before the end')
 })

@@ -24,7 +24,7 @@ async function filled(source = NOTES) {
   return store
 }
 
-t.test('a database gets the tables of a program, and is left alone the second time', async t => {
+t.test('a database gets the tables of a program, and does not change the second time', async t => {
   const store = await openStore()
   const first = await apply(store, `${NOTES}@index Note.by_title on (title, _id)\n`)
   t.same(said(first), ['safe Note is new, with the columns title, body, stars'])
@@ -70,16 +70,16 @@ type Maybe = Option[Name]
   )
 })
 
-t.test('defaults that are written out are the defaults of columns', async t => {
+t.test('literal defaults are the defaults of columns', async t => {
   const store = await openStore()
   const source = `@table type D { a: int = -5 b: float = 2.0 c: bool = true d: str = "it's" e: dec = 1.50dec f: List[int] = [1, 2] g: Option[int] = None h: Option[str] = Some("x") i: float = 1.25 k: str = "" }`
   await apply(store, source)
   await store.execute('INSERT INTO d DEFAULT VALUES')
   t.same(await rowsOf(store, 'SELECT * FROM d'), [[1, -5, 2, 1, "it's", '1.50', '[1,2]', null, 'x', 1.25, '']])
-  t.same((await apply(store, source)).plan.statements, [], 'and are known again')
+  t.same((await apply(store, source)).plan.statements, [], 'and a second migration changes nothing')
 })
 
-t.test('defaults of documents are what the program would store', async t => {
+t.test('defaults of documents have the storage form of the program', async t => {
   const store = await openStore()
   const source = `type Point { x: float y: int }
 type Mood = | Good | Bad(why: str, n: int)
@@ -98,10 +98,10 @@ type Mood = | Good | Bad(why: str, n: int)
     ]
   )
   const { code } = await refusal(apply(store, source))
-  t.equal(code, 'RUN_SCHEMA_REFUSED', 'what is known only when the program runs is none')
+  t.equal(code, 'RUN_SCHEMA_REFUSED', 'a default from run time is not a column default')
 })
 
-t.test('words of SQL are names like any other', async t => {
+t.test('SQL keywords can be names', async t => {
   const store = await openStore()
   const source = '@table type Order { group: int select: str }\n@index Order.table on (group, select)\n'
   await apply(store, source)
@@ -110,13 +110,13 @@ t.test('words of SQL are names like any other', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM "order"'), [[1, 1, 'a', 1]])
 })
 
-t.test('what keeps everything is done in place, and rows are kept', async t => {
+t.test('lossless changes happen in place, and keep all rows', async t => {
   const store = await filled()
   const grown =
     '@table type Note { title: str  body: Option[str]  stars: int = 3  done: bool = false  due: Option[int] }\n'
   t.same(said(await apply(store, grown)), [
-    'safe Note.done is new, and holds 0 in the rows that are there',
-    'safe Note.due is new, and holds nothing in the rows that are there'
+    'safe Note.done is new, and is 0 in existing rows',
+    'safe Note.due is new, and is nothing in existing rows'
   ])
   t.same(await rowsOf(store, 'SELECT * FROM note'), [
     [1, 'one', null, 3, 0, null],
@@ -140,7 +140,7 @@ t.test('what keeps everything is done in place, and rows are kept', async t => {
   t.same((await apply(store, changed)).plan.statements, [])
 })
 
-t.test('numbers of rows are not given again after a table was rebuilt', async t => {
+t.test('row ids are not reused after a table is rebuilt', async t => {
   const store = await filled()
   await store.execute('DELETE FROM note WHERE _id > 1')
   await apply(store, NOTES.replace('stars: int', 'stars: float'))
@@ -151,7 +151,7 @@ t.test('numbers of rows are not given again after a table was rebuilt', async t 
   t.equal((await store.execute("INSERT INTO note (title) VALUES ('five')")).lastInsertId, 5)
 })
 
-t.test('indexes come, change and go', async t => {
+t.test('indexes are created, changed and dropped', async t => {
   const store = await filled(`${NOTES}@index Note.a on (title)\n@index Note.b on (stars)\n`)
   const outcome = await apply(store, `${NOTES}@index Note.a on (title, stars)\n@index Note.c on (body)\n`)
   t.same(said(outcome), [
@@ -162,7 +162,7 @@ t.test('indexes come, change and go', async t => {
   t.same(await namesIn(store), ['idx_note_a', 'idx_note_c', 'note', 'program_schema'])
 })
 
-t.test('what loses something is refused with the plan, and nothing happens', async t => {
+t.test('a lossy change is refused with the plan, and changes nothing', async t => {
   const store = await filled()
   const { code, message } = await refusal(apply(store, '@table type Note { title: str  stars: int = 3 }\n'))
   t.equal(code, 'RUN_SCHEMA_LOSSY')
@@ -192,21 +192,21 @@ t.test('a loss is forced after a copy was made', async t => {
   t.same(await rowsOf(kept, 'SELECT body FROM note'), [[null], ['second'], ['third']])
 })
 
-t.test('a column of nothing, and one of an empty table, is dropped without being forced', async t => {
+t.test('a column without values is dropped without force', async t => {
   const store = await filled()
   await store.execute('UPDATE note SET body = NULL')
   t.same(said(await apply(store, '@table type Note { title: str  stars: int = 3 }\n')), [
-    'safe Note.body is dropped, and held nothing'
+    'safe Note.body is dropped, and has no values'
   ])
   await store.execute('DELETE FROM note')
   t.same(said(await apply(store, '@table type Note { heading: str }\n')), [
     'safe Note.heading is new',
-    'safe Note.title is dropped, and held nothing',
-    'safe Note.stars is dropped, and held nothing'
+    'safe Note.title is dropped, and has no values',
+    'safe Note.stars is dropped, and has no values'
   ])
 })
 
-t.test('a column that must hold something is refused where rows would hold nothing', async t => {
+t.test('a required column is refused if rows would have no value', async t => {
   const store = await filled()
   const { code, message } = await refusal(apply(store, NOTES.replace(' }', ' owner: str }')))
   t.equal(code, 'RUN_SCHEMA_REFUSED')
@@ -216,11 +216,11 @@ t.test('a column that must hold something is refused where rows would hold nothi
   t.match(filled1.message, /! Note\.body cannot be empty any more, and is in 1 row/)
   await store.execute("UPDATE note SET body = 'first' WHERE _id = 1")
   t.same(said(await apply(store, NOTES.replace('Option[str]', 'str'))), [
-    'safe Note.body cannot be empty any more, and never is'
+    'safe Note.body becomes required, and has a value in every row'
   ])
 })
 
-t.test('values are converted where their new type has them, and losses are counted', async t => {
+t.test('values are converted to their new type, and losses are counted', async t => {
   const store = await openStore()
   const declare = (...types: readonly string[]) =>
     `@table type V { ${types.map((type, at) => `c${at}: ${type}`).join(' ')} }`
@@ -262,7 +262,7 @@ async function lists() {
   return store
 }
 
-t.test('columns and tables are renamed with all that they hold', async t => {
+t.test('columns and tables are renamed with their values', async t => {
   const store = await filled(`${NOTES}@index Note.by_title on (title)\n@search_index Note.words on (title)\n`)
   const renamed = NOTES.replace('title', 'heading')
   const lossy = await refusal(apply(store, renamed))
@@ -284,7 +284,7 @@ t.test('columns and tables are renamed with all that they hold', async t => {
   t.equal((await store.execute("INSERT INTO memo (heading) VALUES ('x')")).lastInsertId, 4)
 })
 
-t.test('a table that is no longer declared is kept, and dropped when that is forced', async t => {
+t.test('an undeclared table is kept, and dropped with force', async t => {
   const store = await filled(`${NOTES}@table type Other { a: int }\n@search_index Note.words on (title)\n`)
   const outcome = await apply(store, '@table type Other { a: int }\n')
   t.same(said(outcome), ['kept Note is no longer declared; its 3 rows are kept'])
@@ -296,7 +296,7 @@ t.test('a table that is no longer declared is kept, and dropped when that is for
   t.same(said(await apply(store, '@table type Other { a: int }\n')), [])
 })
 
-t.test('tables that no program has made are not touched', async t => {
+t.test('tables that no program created are not touched', async t => {
   const store = await openStore()
   await store.execute('CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT)')
   await store.execute("INSERT INTO users VALUES (1, 'a')")
@@ -307,13 +307,13 @@ t.test('tables that no program has made are not touched', async t => {
   }
   t.same(await rowsOf(store, 'SELECT * FROM users'), [[1, 'a']])
   await store.execute('CREATE TABLE fits (_id INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL)')
-  t.same(said(await apply(store, '@table type Fits { a: int }')), [], 'save for one that is as declared')
+  t.same(said(await apply(store, '@table type Fits { a: int }')), [], 'except for a table that matches its declaration')
   t.ok(await apply(store, '@table type Fits { a: int b: Option[int] }'))
   await store.execute('CREATE VIEW taken AS SELECT 1')
   t.match((await refusal(apply(store, '@table type Taken { a: int }'))).message, /needs the name taken/)
 })
 
-t.test('names that cannot be are refused', async t => {
+t.test('impossible names are refused', async t => {
   const store = await openStore()
   const wrong: readonly (readonly [source: string, message: RegExp])[] = [
     ['@table type Sqlite_x { a: int }', /names of tables that begin with sqlite_/],
@@ -336,7 +336,7 @@ t.test('a table that foreign keys refer to is not rebuilt', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM mark'), [[1]])
 })
 
-t.test('a table that views and triggers of others name is not rebuilt, and otherwise changed', async t => {
+t.test('a table in foreign views and triggers is not rebuilt, but changed in place', async t => {
   const store = await filled()
   await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
   await store.execute('CREATE TABLE log (n INTEGER)')
@@ -356,7 +356,7 @@ t.test('a table that views and triggers of others name is not rebuilt, and other
   t.same(await rowsOf(store, 'SELECT count(*) FROM titles'), [[3]])
 })
 
-t.test('what others put on a table is there after it was rebuilt', async t => {
+t.test('foreign indexes and triggers survive a rebuild', async t => {
   const store = await filled()
   await store.execute('CREATE INDEX theirs ON note (title)')
   await store.execute('CREATE TABLE seen (n INTEGER)')
@@ -367,7 +367,7 @@ t.test('what others put on a table is there after it was rebuilt', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM seen'), [[4]])
 })
 
-t.test('two programs share a table, and neither takes from the other', async t => {
+t.test("two programs share a table, and keep each other's columns", async t => {
   const store = await filled(`${NOTES}@index Note.by_title on (title)\n@search_index Note.words on (title)\n`)
   const all = await namesIn(store)
   t.same(said(await apply(store, NOTES, { path: 'other.vox' })), [])
@@ -384,12 +384,12 @@ t.test('tables of a removed file belong to the file that declares them', async t
   const store = await filled()
   unlinkSync(join(project, 'app.vox'))
   t.same(said(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
-    'safe Note.heading is new, and holds nothing in the rows that are there'
+    'safe Note.heading is new, and is nothing in existing rows'
   ])
   t.same(await rowsOf(store, 'SELECT program FROM program_schema'), [['moved.vox']])
 })
 
-t.test('columns that a removed program added to a shared table go with it', async t => {
+t.test('columns of a removed program are dropped from a shared table', async t => {
   const store = await filled(
     `${NOTES}@index Note.by_title on (title)\n@query fn q() to List[Note] { db.Note.all().live("x") }\n`
   )
@@ -400,7 +400,7 @@ t.test('columns that a removed program added to a shared table go with it', asyn
   t.same((await apply(store, NOTES, { path: 'other.vox' })).plan.statements, [])
 })
 
-t.test('a database in memory has tables without search, and says so', async t => {
+t.test('a database in memory has no search, with warnings', async t => {
   const store = await openMemory()
   const outcome = await apply(
     store,

@@ -34,7 +34,7 @@ t.test('a remote database gets the tables, their changes and their searches', as
   feed.close()
   t.same(said(await apply(store, source.replace('n: int', 'n: float = 0.5'))), [
     'safe Note.n changes from int to float',
-    'safe Note.n has the default 0.5'
+    'safe Note.n gets the default 0.5'
   ])
   t.same(
     await rowsOf(

@@ -8,7 +8,7 @@ import { openFile } from '../../../database/src/store/local-store.ts'
 import { migrateSchema, type SchemaOptions, type SchemaOutcome } from '../../src/schema/migrate.ts'
 import { programFrom } from '../run-program.ts'
 
-/** A project with its database, gone when the test's file ends. */
+/** A project with its database, removed after the test file. */
 export const project = mkdtempSync(join(tmpdir(), 'schema-'))
 const stores: DatabaseStore[] = []
 let files = 0
@@ -29,7 +29,7 @@ export async function openStore(file = freshName()): Promise<DatabaseStore> {
   return store
 }
 
-/** Gives the database the tables of a program, whose file is there. */
+/** Writes the file of a program, and creates its tables. */
 export async function apply(
   store: DatabaseStore,
   source: string,
@@ -51,7 +51,7 @@ export async function rowsOf(store: DatabaseStore, sql: string): Promise<readonl
   return (await store.query(sql)).rows
 }
 
-/** Names of everything in the database that is not SQLite's, or a shadow of something else. */
+/** Names of all objects in the database, without SQLite's internal ones and shadow tables. */
 export async function namesIn(store: DatabaseStore): Promise<string[]> {
   const rows = await rowsOf(store, "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
   return rows.map(([name]) => String(name)).filter(name => !/_fts_(data|idx|docsize|config)$|shadow/.test(name))

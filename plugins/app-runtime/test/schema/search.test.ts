@@ -25,13 +25,13 @@ t.test('words are found after rows were added, changed and removed', async t => 
   await store.execute("INSERT INTO doc_fts (doc_fts) VALUES ('integrity-check')")
 })
 
-t.test('a search over rows that are there finds them, and follows its declaration', async t => {
+t.test('a new search finds existing rows, and follows its declaration', async t => {
   const store = await openStore()
   const table = '@table type Doc { title: str body: str }\n'
   await apply(store, table)
   await store.execute("INSERT INTO doc (title, body) VALUES ('running', 'water')")
   t.same(said(await apply(store, `${table}@search_index Doc.words on (title)\n`)), [
-    'safe Doc can be searched for words of title'
+    'safe Doc gets a full-text search of title'
   ])
   t.same(await found(store, 'running'), [1])
   t.same(await found(store, 'water'), [])
@@ -40,12 +40,12 @@ t.test('a search over rows that are there finds them, and follows its declaratio
   t.same(await found(store, 'run'), [])
   await apply(store, `${table}@search_index Doc.words on (title) with { tokenize: "porter" }\n`)
   t.same(await found(store, 'run'), [1])
-  t.same(said(await apply(store, table)), ['safe Doc is no longer searched for words'])
+  t.same(said(await apply(store, table)), ['safe Doc loses its full-text search'])
   t.same(await namesIn(store), ['doc', 'program_schema'])
   await store.execute("INSERT INTO doc (title, body) VALUES ('a', 'b')")
 })
 
-t.test('a search outlives that its table is rebuilt', async t => {
+t.test('a search survives a rebuild of its table', async t => {
   const store = await openStore()
   const source = '@table type Doc { title: str n: int }\n@search_index Doc.words on (title)\n'
   await apply(store, source)
@@ -58,7 +58,7 @@ t.test('a search outlives that its table is rebuilt', async t => {
   await store.execute("INSERT INTO doc_fts (doc_fts) VALUES ('integrity-check')")
 })
 
-t.test('a table that a program searches without an index has all its texts searched', async t => {
+t.test('without an index, a search covers all text columns of a table', async t => {
   const store = await openStore()
   await apply(
     store,
@@ -71,7 +71,7 @@ t.test('a table that a program searches without an index has all its texts searc
   t.same(await found(store, 'three'), [])
 })
 
-t.test('a vector index finds what is nearest, and outlives that its table is rebuilt', async t => {
+t.test('a vector index finds the nearest rows, and survives a rebuild of its table', async t => {
   const store = await openStore()
   const source =
     '@table type Place { name: str at: Tensor[3] }\n@vector_index Place.near on (at) with { metric: "l2" }\n'
@@ -89,12 +89,12 @@ t.test('a vector index finds what is nearest, and outlives that its table is reb
   t.same(await nearest(), ['p19', 'p20', 'p22'])
   t.same((await apply(store, source.replace('name: str', 'name: Option[str]'))).plan.statements, [])
   t.same(said(await apply(store, source.split('\n')[0] as string)), [
-    'safe Place.name cannot be empty any more, and never is',
+    'safe Place.name becomes required, and has a value in every row',
     'safe Place loses its index idx_place_near_vector'
   ])
 })
 
-t.test('vectors of another length have no place', async t => {
+t.test('vectors of another length are refused', async t => {
   const store = await openStore()
   await apply(store, '@table type P { at: Option[Tensor[2]] }')
   await store.execute("INSERT INTO p (at) VALUES (vector32('[1, 2]'))")

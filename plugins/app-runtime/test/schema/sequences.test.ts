@@ -58,7 +58,7 @@ function sourceOf(tables: readonly Table[]): string {
     .join('\n')}\n`
 }
 
-/** All that a database has, whatever the order in which it came. */
+/** The content of a database, independent of the order of its creation. */
 async function shapeOf(store: DatabaseStore): Promise<unknown> {
   const columns = await rowsOf(
     store,
@@ -103,7 +103,7 @@ async function rowsBy(store: DatabaseStore, { name, columns }: Table): Promise<M
   ])
 }
 
-t.test('every sequence of declarations ends with the tables of the last, and keeps what did not change', async t => {
+t.test('every sequence of declarations ends with the last tables, and keeps unchanged columns', async t => {
   const store = await openStore()
   const fresh = await openStore()
   const copyTo = async () => freshName()

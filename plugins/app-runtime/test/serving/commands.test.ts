@@ -62,7 +62,7 @@ function svc(t: Test, folder: string, ...argv: string[]): Command {
 
 const address = (line: string): string => /http:\/\/[\d.:]+/.exec(line)?.[0] ?? ''
 
-t.test('svc run serves a program that can be called, with a separate database and port', async t => {
+t.test('svc run serves a program with endpoints, with a separate database and port', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const first = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'memory')
   const url = address(await first.line(/app listens on/))
@@ -75,14 +75,14 @@ t.test('svc run serves a program that can be called, with a separate database an
   t.same(
     await ask(`${other}/api/query/notes`),
     { status: 200, body: 0 },
-    'at the same time as another one, with other rows'
+    'at the same time as another program, with other rows'
   )
   t.notOk(first.output.includes('main ran'))
   first.child.kill('SIGINT')
   t.same(await first.ended, [0, null])
 })
 
-t.test('svc run calls main on request, and where there is nothing to serve', async t => {
+t.test('svc run calls main on request, and if there is nothing to serve', async t => {
   const folder = makeProject(t, { 'app.vox': APP, 'hello.vox': 'fn main() { print("hello") }' })
   const commands = [
     ['app.vox', '--interp', '--database', 'memory'],
@@ -99,7 +99,7 @@ t.test('svc run calls main on request, and where there is nothing to serve', asy
   t.same(await both.ended, [2, null])
 })
 
-t.test('svc run and svc dev show what is wrong with a program', async t => {
+t.test('svc run and svc dev show the errors of a program', async t => {
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
   for (const { ended, output } of ['run', 'dev'].map(command => svc(t, folder, command, 'app.vox'))) {
     t.same(await ended, [1, null])
@@ -107,7 +107,7 @@ t.test('svc run and svc dev show what is wrong with a program', async t => {
   }
 })
 
-t.test('a program that has errors when the service starts is served when they are corrected', async t => {
+t.test('a program with errors at start is served after their correction', async t => {
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
   const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
   const served = svc(t, folder, 'serve', '--json', '--only', 'app-runtime,http', ...set)
@@ -119,7 +119,7 @@ t.test('a program that has errors when the service starts is served when they ar
   t.same(await ask(`${url}/api/query/f`), { status: 200, body: 1 })
 })
 
-t.test('svc dev says when it serves a program again', async t => {
+t.test('svc dev reports a reload', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const dev = svc(t, folder, 'dev', 'app.vox', '--port', '0')
   const url = address(await dev.line(/app listens on/))
@@ -128,7 +128,7 @@ t.test('svc dev says when it serves a program again', async t => {
   t.same(await ask(`${url}/api/query/more`), { status: 200, body: 2 })
 })
 
-t.test('pages come from the server of pages where there is one, and files in its place when it is gone', async t => {
+t.test('pages come from the page server, or from files if it does not answer', async t => {
   const pages = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/html', 'x-page': 'yes' })
     response.end(`page of ${request.url}`)

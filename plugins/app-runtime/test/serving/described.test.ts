@@ -101,7 +101,7 @@ t.before(async () => {
   document = (await app.get('/openapi.json')).body as Document
 })
 
-/** Values that a schema describes. Deep down it takes the alternative that ends soonest, which is the last. */
+/** Random values of a schema. At depth it selects the last alternative, which is not recursive. */
 class Values {
   readonly #random: () => number
 
@@ -159,7 +159,7 @@ interface Sent {
 
 const JSON_TYPE = 'application/json'
 
-/** A request as the document describes it, but for arguments that `change` makes others. */
+/** A request as documented, except for arguments that `change` replaces. */
 function requestFor(
   path: string,
   method: string,
@@ -184,7 +184,7 @@ function requestFor(
   return { path: query.length === 0 ? target : `${target}?${query.join('&')}`, init }
 }
 
-/** Checks an answer against what the operation declares for its status; gives the status, and what is wrong or null. */
+/** Validates an answer against its documented schema; returns the status, and the problem or null. */
 class Declared {
   readonly #ajv = new Ajv2020({ strict: false, logger: false })
   readonly #known = new Map<string, ValidateFunction>()
@@ -229,7 +229,7 @@ function operations(): [path: string, method: string, operation: Operation][] {
   )
 }
 
-t.test('what is called as described is taken, and answered as described', async t => {
+t.test('documented requests are accepted, with documented answers', async t => {
   const values = new Values(randomFrom(7))
   const declared = new Declared()
   const seen = new Map<string, Set<number>>()
@@ -239,7 +239,7 @@ t.test('what is called as described is taken, and answered as described', async 
       const [status, wrong] = await declared.wrong(requestFor(path, method, operation, values), operation, path)
       statuses.add(status)
       if (wrong !== null) t.fail(wrong)
-      if (status === 400) t.fail(`${operation.operationId} was described, and refused`)
+      if (status === 400) t.fail(`${operation.operationId} is documented, but was refused`)
     }
     seen.set(operation.operationId, statuses)
   }
@@ -247,7 +247,7 @@ t.test('what is called as described is taken, and answered as described', async 
   t.ok(seen.get('divide')?.has(500), 'failures were among the answers')
 })
 
-t.test('what is called in another way is refused as described', async t => {
+t.test('undocumented requests are refused, with documented answers', async t => {
   const values = new Values(randomFrom(11))
   const declared = new Declared()
   const JUNK = [undefined, null, 'x', '', -1.5, 1e300, true, [], [[]], {}, { _tag: 'None' }, { unknown: 1 }, 2 ** 63]
@@ -271,7 +271,7 @@ t.test('what is called in another way is refused as described', async t => {
   t.ok(refusals > 200, `${refusals} were refused`)
 })
 
-t.test('bodies that are no JSON, or too large, are refused as described', async t => {
+t.test('invalid or oversized bodies are refused, with documented answers', async t => {
   const declared = new Declared()
   const values = new Values(randomFrom(3))
   for (const [path, method, operation] of operations()) {

@@ -87,7 +87,7 @@ interface Document {
   readonly components: { readonly schemas: Record<string, object> }
 }
 
-t.test('the OpenAPI description has every route, and its schemas hold for what is answered', async t => {
+t.test('the OpenAPI document has every route, and answers match its schemas', async t => {
   const document = (await app.get('/openapi.json')).body as Document
   t.equal(document.openapi, '3.1.0')
   t.same(Object.keys(document.paths).sort(), [
@@ -152,13 +152,13 @@ client.add('1').catch(() => undefined)
 console.log(JSON.stringify(results))
 `
 
-t.test('the client type-checks strictly, and calls what it says', async t => {
+t.test('the client passes strict type checks, and calls its routes', async t => {
   const client = (await app.get('/api/client.ts')).body as string
   const command = spawnSync(process.execPath, [join(ROOT, 'kernel/bin/svc.mjs'), 'client', 'app.vox'], {
     cwd: app.folder,
     encoding: 'utf8'
   })
-  t.equal(command.stdout, client, 'svc client writes the same')
+  t.equal(command.stdout, client, 'svc client writes the same client')
   const folder = t.testdir({ 'client.ts': client, 'use.ts': USE(app.app) })
   writeFileSync(
     join(folder, 'tsconfig.json'),
@@ -186,7 +186,7 @@ t.test('the client type-checks strictly, and calls what it says', async t => {
   // The test runner's hooks, which processes inherit, cannot load the compiler.
   const tsc = ['-u', 'NODE_OPTIONS', process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder]
   const checked = spawnSync('env', tsc, { encoding: 'utf8' })
-  t.same([checked.status, checked.stdout], [0, ''], 'tsc finds nothing')
+  t.same([checked.status, checked.stdout], [0, ''], 'tsc reports no errors')
   const ran = spawnSync(process.execPath, ['--import', 'tsx', 'use.ts'], { cwd: folder, encoding: 'utf8' })
   t.equal(ran.stderr, '')
   t.same(JSON.parse(ran.stdout), [
@@ -244,14 +244,14 @@ t.test('tools and resources appear in the MCP surface', async t => {
   })
 })
 
-t.test('functions with @scheduled run again and again', async t => {
+t.test('functions with @scheduled run repeatedly', async t => {
   const before = app.lines.length
   await app.line(/the clock ticks/, before)
   await app.line(/the clock ticks/, app.lines.length)
   t.pass('twice')
 })
 
-t.test('files of public are sent, index.html for pages, and nothing else of the project', async t => {
+t.test('only files of public are sent, with index.html for pages', async t => {
   t.same(await app.get('/style.css'), { status: 200, body: 'a{}' })
   for (const page of ['/', '/some/page', '/index.html']) {
     t.same(await app.get(page), { status: 200, body: '<h1>home</h1>' }, page)
@@ -262,7 +262,7 @@ t.test('files of public are sent, index.html for pages, and nothing else of the 
   const head = await fetch(`${app.app}/style.css`, { method: 'HEAD' })
   t.equal(head.headers.get('content-length'), '3')
   const tag = head.headers.get('etag') ?? ''
-  // fetch says no-cache where it is given a tag.
+  // fetch sends no-cache with a given tag.
   const again = get(`${app.app}/style.css`, { headers: { 'if-none-match': tag } })
   const [{ statusCode }] = (await once(again, 'response')) as [IncomingMessage]
   t.equal(statusCode, 304)

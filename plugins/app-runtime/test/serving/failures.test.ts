@@ -211,7 +211,7 @@ t.test('the request id of a client is in the error and in the lines of the log',
   t.match(await app.line(/"request_id":"from-the-client"/), /RUN_DIVISION_BY_ZERO/)
 })
 
-t.test('so is a call beyond its time limit', async t => {
+t.test('a call beyond its time limit is refused in the same form', async t => {
   const short = await serveApp(t as never, SOURCE, { ...SETTINGS, ...SHORT })
   const at = Number(new URL(short.app).port)
   const head = `${request('GET', '/api/query/add', {}, '', at).trimEnd()}\r\ncontent-`
@@ -220,7 +220,7 @@ t.test('so is a call beyond its time limit', async t => {
   isOneForm(t, 'half a head', await sendRaw(at, head), late)
   isOneForm(t, 'half a body', await sendRaw(at, body), late)
   const endless = await sendRaw(at, request('POST', '/api/for_ever', {}, '{}', at))
-  isOneForm(t, 'a function without an end', endless, { status: 504, code: 'RUN_TIME_LIMIT' })
+  isOneForm(t, 'an endless function', endless, { status: 504, code: 'RUN_TIME_LIMIT' })
   t.match(endless.body, /1 s \(app-runtime\.time_limit_ms\)/, 'the limit and its setting are named')
 })
 
@@ -244,7 +244,7 @@ t.test('a head has no body, and the same status', async t => {
   t.equal(body, '')
 })
 
-t.test('calls beyond the queue limit are refused at once, with a retry time', async t => {
+t.test('calls beyond the queue limit are refused immediately, with a retry time', async t => {
   const busy = await serveApp(t as never, SOURCE, {
     ...SETTINGS,
     'app-runtime.threads': 1,

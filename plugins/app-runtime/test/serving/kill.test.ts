@@ -16,7 +16,7 @@ fn enter(key: str) to Result[int] {
 fn keys() to List[str] { db.Entry.all().map(fn(entry) entry.key) }
 `
 
-t.test('no mutation that was acknowledged is lost when the process is killed, and none is done by half', async t => {
+t.test('a killed process loses no acknowledged mutation, and leaves none half done', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const acknowledged: string[] = []
   let next = 0
@@ -30,7 +30,7 @@ t.test('no mutation that was acknowledged is lost when the process is killed, an
         else t.fail(`${key} was answered with ${status}`)
       }
     }
-    // Others are under way when the process is killed.
+    // Other calls are running when the process is killed.
     await Promise.any(Array.from({ length: 8 }, () => client().catch(() => new Promise<void>(() => undefined))))
     t.equal(await app.stop('SIGKILL'), 'SIGKILL')
   }
@@ -40,11 +40,11 @@ t.test('no mutation that was acknowledged is lost when the process is killed, an
   t.same(
     acknowledged.filter(key => !keys.has(key) || !keys.has(`${key}'`)),
     [],
-    'each that was acknowledged is there'
+    'each acknowledged mutation is stored'
   )
   t.same(
     [...keys].filter(key => !keys.has(key.endsWith("'") ? key.slice(0, -1) : `${key}'`)),
     [],
-    'each is whole'
+    'each mutation is complete'
   )
 })

@@ -65,7 +65,7 @@ t.before(async () => {
   app = await serveApp(t as never, SOURCE, LIMITS)
 })
 
-t.test('what does not end is stopped and named, while others are answered', async t => {
+t.test('endless calls are stopped and logged, while others are answered', async t => {
   const calls: readonly (readonly [name: string, body: object, code: RegExp, status: number])[] = [
     ['spin', {}, /RUN_TIME_LIMIT/, 504],
     ['backtrack', {}, /RUN_TIME_LIMIT/, 504],
@@ -91,7 +91,7 @@ t.test('what does not end is stopped and named, while others are answered', asyn
   }
 })
 
-t.test('a writer that is stopped has written nothing, says so, and holds no others up', async t => {
+t.test('a stopped writer has written nothing, reports that, and blocks no others', async t => {
   await app.post('/api/mutation/enter', { n: 1 })
   const stuck = app.post('/api/mutation/stuck', {})
   const others = Array.from({ length: 5 }, (_, n) => app.post('/api/mutation/enter', { n }))
@@ -103,7 +103,7 @@ t.test('a writer that is stopped has written nothing, says so, and holds no othe
   t.same(await app.get('/api/query/entries'), { status: 200, body: 6 })
 })
 
-t.test('functions that wait hold no others up', async t => {
+t.test('waiting functions block no others', async t => {
   const app = await serveApp(t, SOURCE, { ...LIMITS, 'app-runtime.time_limit_ms': 120_000 })
   const naps = [app.post('/api/nap', { ms: 5_000 }), app.post('/api/nap', { ms: 5_000 })]
   const quick = Array.from({ length: 50 }, (_, n) => app.get(`/api/query/quick?n=${n}`))

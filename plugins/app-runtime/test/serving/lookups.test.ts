@@ -85,7 +85,7 @@ interface World {
   readonly writer: FileConnection
   readonly file: string
   readonly lookups: Lookups
-  /** null for what is not answered. */
+  /** null if it is not answered. */
   ask(name: string, values: Readonly<Record<string, unknown>> | string): Answer | null
 }
 
@@ -93,7 +93,7 @@ const place = (name: string): number => ENDPOINTS.findIndex(each => each.name ==
 const query = (values: Readonly<Record<string, unknown>> | string): string =>
   typeof values === 'string' ? values : args(values).slice(1)
 
-/** Milliseconds that threads wait for a lock: longer than a test may take, so that a lookup that waits never passes. */
+/** Milliseconds that threads wait for a lock: longer than a test, so that a waiting lookup fails the test. */
 const WAIT_MS = 3_600_000
 
 function accessTo(file: string): DatabaseAccess {
@@ -122,7 +122,7 @@ function world(): World {
   return { writer, file, lookups, ask: (name, values) => lookups.answer(place(name), query(values)) }
 }
 
-/** As a thread of the pool answers. */
+/** The answer of a thread in the pool. */
 function askedOfThread(connection: ThreadConnection, name: string, input: string): Answer {
   const capabilities = { fts: true, vector: true }
   const database = new ProgramDatabase({ connection, location: 'notes.db', capabilities })
@@ -135,7 +135,7 @@ function askedOfThread(connection: ThreadConnection, name: string, input: string
   return runner.run(input, { running: () => undefined, committing: () => undefined, committed: () => undefined })
 }
 
-t.test('a lookup is answered as a thread answers it: rows, nothing, refusals and what is no argument', t => {
+t.test('a lookup has the same answer as in a thread: rows, None, refusals and invalid arguments', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
   const questions: readonly (readonly [name: string, values: Readonly<Record<string, unknown>> | string])[] = [
@@ -164,7 +164,7 @@ t.test('a lookup is answered as a thread answers it: rows, nothing, refusals and
   for (const [name, values] of questions) {
     t.same(ask(name, values), askedOfThread(writer, name, query(values)), `${name} ${query(values)}`)
   }
-  t.equal(ask('notes', ''), null, 'a query that is no lookup is not answered')
+  t.equal(ask('notes', ''), null, 'a query that is not a lookup is not answered')
   t.end()
 })
 
@@ -190,7 +190,7 @@ t.test('each lookup sees what was committed before it, and leaves no transaction
   t.end()
 })
 
-t.test('what fails, takes too many steps or grows too large is left to the pool', t => {
+t.test('failing, long and large lookups are left to the pool', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
   t.equal(ask('text', { id: 3 }), null, 'a failure of the program, which is logged')
@@ -199,17 +199,17 @@ t.test('what fails, takes too many steps or grows too large is left to the pool'
   t.equal(ask('long', { id: 1, of: 'some text' }), null)
   t.match(ask('note', { id: 1 }), { status: 200 })
   writer.execute('ALTER TABLE note ADD COLUMN more TEXT')
-  t.match(ask('note', { id: 1 }), { status: 200 }, 'a table that is changed meanwhile')
+  t.match(ask('note', { id: 1 }), { status: 200 }, 'a concurrently changed table')
   writer.execute('ALTER TABLE note RENAME TO other')
   t.equal(ask('note', { id: 1 }), null)
-  t.equal(ask('hidden', { id: 1 }), null, 'also where the program takes a failure of the database for a value')
+  t.equal(ask('hidden', { id: 1 }), null, 'also if the program handles a database failure as a value')
   t.match(askedOfThread(writer, 'hidden', 'id=1'), { status: 200, body: '"the database failed"' })
   writer.execute('ALTER TABLE other RENAME TO note')
   t.match(ask('hidden', { id: 1 }), { status: 200, body: '"found"' })
   t.end()
 })
 
-t.test('a database with an exclusive lock is not waited for', t => {
+t.test('a lookup does not wait for an exclusive lock', t => {
   const file = freshFile()
   const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' })
   const lookups = lookupsOf(file)
@@ -225,7 +225,7 @@ t.test('a database with an exclusive lock is not waited for', t => {
   t.end()
 })
 
-t.test('a query whose rows take long is asked of the pool, others are not', t => {
+t.test('only a query with slow rows goes to the pool', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
   writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 21)])
@@ -237,7 +237,7 @@ t.test('a query whose rows take long is asked of the pool, others are not', t =>
   t.end()
 })
 
-t.test('nothing is opened before the first query, and nothing is answered after the close', async t => {
+t.test('the database opens with the first query, and lookups end with the close', async t => {
   const { lookups, ask } = world()
   t.equal(ask('note', { id: 1 }), null)
   for (let tries = 0; ask('note', { id: 1 }) === null; tries++) {
@@ -250,7 +250,7 @@ t.test('nothing is opened before the first query, and nothing is answered after 
   t.equal(ask('note', { id: 1 }), null)
 })
 
-t.test('the connection outlives a reload, until the file is another one', async t => {
+t.test('the connection survives a reload, until the file is replaced', async t => {
   const { file } = world()
   const kept = new Map<string, unknown>()
   const closed: (() => void)[] = []
@@ -273,7 +273,7 @@ t.test('the connection outlives a reload, until the file is another one', async 
   t.equal(first?.answer(place('note'), 'id=1'), null)
   t.match(second?.answer(place('note'), 'id=1'), { status: 200 })
   renameSync(file, `${file}.old`)
-  t.equal(await openLookups(ctx, options), null, 'there is none')
+  t.equal(await openLookups(ctx, options), null, 'there is no connection')
   copyFileSync(`${file}.old`, file)
   t.not(await openLookups(ctx, options), null)
   t.equal(kept.size, 2)
@@ -310,7 +310,7 @@ fn spin() to int {
 }
 `
 
-/** Asks while the only thread has something else to do. */
+/** Sends requests while the only thread is busy. */
 async function answeredBeside(app: App): Promise<unknown> {
   const asked = new AbortController()
   t.teardown(() => asked.abort())
@@ -319,19 +319,19 @@ async function answeredBeside(app: App): Promise<unknown> {
   await app.line(/it spins/)
   const found = new Promise<unknown>(resolve => {
     const again = async (): Promise<void> => {
-      // Those that come before the database is open wait for the thread.
+      // Requests before the database is open wait for the thread.
       void ask(`${app.app}/api/query/note?id=1`, { signal }).then(resolve, () => null)
       await sleep(50)
       if (!signal.aborted) await again()
     }
     void again()
   })
-  const first = await Promise.race([found, spun.then(() => 'the thread has nothing to do any more')])
+  const first = await Promise.race([found, spun.then(() => 'the thread is idle again')])
   asked.abort()
   return first
 }
 
-t.test('a lookup is served while the only thread is busy, and sees each change that was acknowledged', async t => {
+t.test('a lookup is served while the only thread is busy, and sees each acknowledged change', async t => {
   const app = await serveApp(t, SERVED, {
     'app-runtime.threads': 1,
     'app-runtime.steps': 1_000_000_000_000,

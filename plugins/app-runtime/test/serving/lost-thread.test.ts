@@ -42,7 +42,7 @@ const BEFORE = 1
 const AFTER = 2
 
 /**
- * A module for `ThreadAccess` whose commits stop before or after they are done, like in a thread that is killed there.
+ * A module for `ThreadAccess` whose commits stop before or after they are done, as in a killed thread.
  */
 const STOPPING = `
 const { connect } = require(${JSON.stringify(THREAD_CONNECTION)})
@@ -151,7 +151,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(2)
 }
 
-/** Answers every path but `/never`, and counts requests by their path. */
+/** Answers every path except `/never`, and counts requests by path. */
 async function openServer(t: Test): Promise<{ readonly url: string; readonly requests: Map<string, number> }> {
   const requests = new Map<string, number>()
   const server: Server = createServer(({ url = '' }, response) => {
@@ -219,7 +219,7 @@ t.test('a thread that ends with 62 calls HELD repeats them, but none that made a
   t.equal(world.threads.length, 2)
 })
 
-t.test('a thread that ends with 63 calls POSTED behind a long one repeats them', async t => {
+t.test('a thread that ends with 63 calls POSTED after a long one repeats them', async t => {
   const world = await openPool(t)
   const { url, requests } = await openServer(t)
   world.threads[0]?.costs.fill(0)

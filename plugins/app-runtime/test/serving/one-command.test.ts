@@ -12,7 +12,7 @@ type Note { text: str }
 fn notes() to List[Note] { db.Note.all() }
 `
 
-t.test('a command in the project of a served program changes no table that it was not asked to change', async t => {
+t.test('a command in the project of a served program does not migrate tables implicitly', async t => {
   const cwd = makeProject(t, { 'svc.toml': SETTINGS, 'app.vox': PROGRAM })
   const before = await runSvc(cwd, ['db', 'diff', 'app.vox'])
   t.equal(before.code, 1, 'missing tables are shown')
@@ -22,18 +22,18 @@ t.test('a command in the project of a served program changes no table that it wa
   t.equal((await runSvc(cwd, ['db', 'diff', 'app.vox'])).code, 1, 'and still missing')
 })
 
-t.test('a program with errors is no hindrance to the commands of its project', async t => {
+t.test('commands run in a project whose program has errors', async t => {
   const cwd = makeProject(t, { 'svc.toml': SETTINGS, 'app.vox': PROGRAM })
   writeFileSync(join(cwd, 'other.vox'), 'fn main() { print("it runs") }\n')
   writeFileSync(join(cwd, 'app.vox'), readFileSync(join(cwd, 'app.vox'), 'utf8').replace('{ text', '( text'))
   t.match(await runSvc(cwd, ['run', 'other.vox']), { code: 0, stdout: 'it runs\n' })
   const { code, stderr } = await runSvc(cwd, ['run', 'app.vox'])
   t.equal(code, 1)
-  t.equal(stderr.match(/error\[E0001\]/g)?.length, 1, 'what is wrong is said once')
+  t.equal(stderr.match(/error\[E0001\]/g)?.length, 1, 'the errors are reported once')
   t.notMatch(stderr, /not active/)
 })
 
-t.test('a folder is no program', async t => {
+t.test('a folder is not a program', async t => {
   const cwd = makeProject(t, { 'a/one.vox': PROGRAM, 'a/two.vox': PROGRAM, 'b/README.md': '' })
   t.match(await runSvc(cwd, ['run', 'a']), {
     code: 1,

@@ -37,13 +37,13 @@ fn all_notes() -> List[Note] { db.Note.all() }
 fn checked(id: int) -> Option[Note] { db.Note.get(id) }
 `
 
-/** Statements of the query `q`, null where it is not plain. */
+/** Statements of the query `q`; null if it is not plain. */
 function statements(query: string): number | null {
   const { queries } = plainLookups(programFrom(`${DECLARED}\n@query\nfn q${query}\n`))
   return queries.get('q') ?? null
 }
 
-t.test('queries that find rows by their ids, and put little around them, are plain', async t => {
+t.test('queries that find rows by id with simple code around them are plain', async t => {
   const plain: readonly (readonly [query: string, statements: number])[] = [
     ['(id: Id[Note]) -> Option[Note] { db.Note.get(id) }', 1],
     ['(id: Id[Note]) -> Option[Note] { return db.Note.find(id) }', 1],
@@ -76,11 +76,11 @@ t.test('queries that find rows by their ids, and put little around them, are pla
   for (const [query, count] of plain) t.equal(statements(query), count, query)
 })
 
-t.test('whatever could take long, reach something else or grow without end is not', async t => {
+t.test('queries that may run long, grow large or access other resources are not plain', async t => {
   const others = [
     // No statement at all.
     '(id: int) -> int { id }',
-    // More than one row, or one that has to be searched.
+    // More than one row, or a search for one.
     '() -> List[Note] { db.Note.all() }',
     '(stars: int) -> List[Note] { db.Note.filter({ stars: stars }) }',
     '(id: int) -> List[Note] { db.Note.where({ _id: { gt: id } }) }',
@@ -104,7 +104,7 @@ t.test('whatever could take long, reach something else or grow without end is no
     '(id: int) -> List[Option[Note]] { [db.Note.get(id), db.Note.get(id)] }',
     '(id: int) -> (Option[Note], int) { (db.Note.get(id), id) }',
     '(id: int) -> Result[Note, Cause] { match db.Note.get(id) { Some(n) => Ok(n)\n None => Error(Both(id, id)) } }',
-    // Texts that are looked through.
+    // Texts that are scanned.
     '(id: int) -> Result[bool] { Ok(db.Note.get(id)?.unwrap().text.contains("x")) }',
     // Arguments with defaults.
     '(note: Note, id: int) -> Option[Note] { db.Note.get(id) }',
@@ -116,7 +116,7 @@ t.test('whatever could take long, reach something else or grow without end is no
   t.equal(statements(`(id: int) -> int { ${Array.from({ length: 9 }, () => many).join('\n')} }`), null)
 })
 
-t.test('names mean what the program means by them', async t => {
+t.test('redefined names have the meaning of the program', async t => {
   const query = '@query\nfn q(id: int) -> Option[Note] { let n = str(id)\n db.Note.get(id) }'
   const table = '@table\ntype Note { text: str }'
   t.equal(plainLookups(programFrom(`${table}\n${query}`)).queries.get('q'), 1)
@@ -124,7 +124,7 @@ t.test('names mean what the program means by them', async t => {
   t.equal(plainLookups(programFrom(`${table}\n${own}\n${query}`)).queries.size, 0)
 })
 
-t.test('what is loaded for them holds nothing else', async t => {
+t.test('the reduced program contains only their dependencies', async t => {
   const program = programFrom(`${DECLARED}
 @query
 fn q(id: Id[Owner]) -> str { named(id) }

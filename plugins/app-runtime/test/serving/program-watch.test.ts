@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ProgramWatch } from '../../src/serving/program-watch.ts'
 
-/** A watched program, the texts that were reported, and a wait for the next one. */
+/** A watched program, the reported texts, and a wait for the next one. */
 async function watched(t: Test, text: string) {
   const path = join(t.testdir({ 'app.vox': text }), 'app.vox')
   const watch = new ProgramWatch(path)
@@ -22,7 +22,7 @@ async function watched(t: Test, text: string) {
       })
     }
   }
-  // The watcher reports nothing before it has begun.
+  // The watcher reports nothing before it is ready.
   for (let save = 0; texts.length === 0; save++) {
     writeFileSync(path, `begun ${save}`)
     await sleep(100)
@@ -41,7 +41,7 @@ t.test('a program that is truncated before it is written is not reported as empt
   t.notOk(texts.includes(''))
 })
 
-t.test('a save that begins at the second read of the save before it is not reported as empty', async t => {
+t.test('a save during the second read of the previous save is not reported as empty', async t => {
   const { path, texts, reported } = await watched(t, 'first')
   for (let delay = 60; delay < 100; delay += 2) {
     writeFileSync(path, `before ${delay}`)

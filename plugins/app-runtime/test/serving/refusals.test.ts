@@ -72,7 +72,7 @@ t.before(async () => {
 
 const count = async (): Promise<number> => (await app.get('/api/query/count')).body as number
 
-t.test('an Error has the status that its alternative names, and is never a success', async t => {
+t.test('an Error has the status of its variant name, and never a success status', async t => {
   t.match(await app.get('/notes/7'), {
     status: 404,
     body: { code: 'RUN_REFUSED', error: /NotFound/, details: { _tag: 'NotFound', id: 7 } }
@@ -82,21 +82,25 @@ t.test('an Error has the status that its alternative names, and is never a succe
     status: 409,
     body: { code: 'RUN_REFUSED', details: { _tag: 'Conflict', title: 'a' } }
   })
-  t.same(await app.get('/api/query/count'), { status: 200, body: 1 }, 'what was refused is undone')
+  t.same(await app.get('/api/query/count'), { status: 200, body: 1 }, 'a refused change is rolled back')
   t.match(await app.post('/api/refuse', { n: 0 }), { status: 403, body: { details: { _tag: 'Forbidden' } } })
   t.match(await app.post('/api/refuse', { n: 1 }), { status: 500, body: { details: { _tag: 'Odd', n: 1 } } })
-  t.match(await app.post('/api/plain', {}), { status: 500, body: { error: 'NotFound' } }, 'a text is no name')
+  t.match(
+    await app.post('/api/plain', {}),
+    { status: 500, body: { error: 'NotFound' } },
+    'a text is not a variant name'
+  )
 })
 
-t.test('a mutation that another one calls belongs to its transaction, whatever it answers', async t => {
+t.test('a nested mutation belongs to the outer transaction, also if it is refused', async t => {
   const before = await count()
   t.match(await app.post('/api/mutation/add_or_not', { first: 'a', second: 'b' }), { status: 200, body: 'twice' })
-  t.equal(await count(), before + 2, 'the refused row is there, and the one after it')
+  t.equal(await count(), before + 2, 'the refused row is stored, and the one after it')
   t.match(await app.post('/api/mutation/add_both', { first: 'c', second: 'b' }), { status: 409 })
-  t.equal(await count(), before + 2, 'an Error of the outer one undoes both')
+  t.equal(await count(), before + 2, 'an Error of the outer mutation rolls back both')
 })
 
-t.test('a mutation that waits for another server holds up writers for as long as it may, and no one else', async t => {
+t.test('a mutation that waits for another server blocks only writers, up to its time limit', async t => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => {
@@ -108,9 +112,9 @@ t.test('a mutation that waits for another server holds up writers for as long as
   const asked = once(silent, 'request')
   const waits = app.post('/api/mutation/wait_for', { url })
   await asked
-  t.equal(await count(), before, 'readers see nothing of it')
+  t.equal(await count(), before, 'readers do not see its changes')
   const other = app.post('/api/mutation/add', { title: 'other' })
   t.match(await waits, { status: 504, body: { code: 'RUN_TIME_LIMIT' } })
   t.match(await other, { status: 200 })
-  t.equal(await count(), before + 1, 'the write before the wait is undone')
+  t.equal(await count(), before + 1, 'the write before the wait is rolled back')
 })

@@ -19,7 +19,7 @@ fn enter() to Result[int] { db.Entry.insert({ revision: ${revision} }) }
 fn entries() to int { db.Entry.count() }
 ${more}`
 
-/** Waits for as long as the test may take: a busy machine is no failure. */
+/** Waits as long as the test may take, since a busy machine is slow. */
 async function until(read: () => Promise<unknown>, wanted: unknown): Promise<void> {
   while ((await read()) !== wanted) await sleep(5)
 }
@@ -53,7 +53,7 @@ t.test('no request is dropped while a program is saved eight times, and none of 
   const clients = Array.from({ length: 12 }, (_, index) => load(index))
   for (let revision = 1; revision <= 8; revision++) {
     const file = join(app.folder, 'app.vox')
-    // Some editors write into the file, others put another one in its place.
+    // Some editors write into the file, others replace it.
     if (revision % 3 > 0) writeFileSync(file, source(revision))
     else {
       writeFileSync(`${file}.new`, source(revision))
@@ -68,7 +68,7 @@ t.test('no request is dropped while a program is saved eight times, and none of 
   t.same(await app.get('/api/query/entries'), { status: 200, body: writes })
 })
 
-t.test('a program with errors leaves the old one serving, and says where they are', async t => {
+t.test('with errors, the old program stays in service and the errors are reported', async t => {
   const app = shared
   const { body: before } = await app.get('/api/query/revision')
   const file = join(app.folder, 'app.vox')
@@ -77,10 +77,10 @@ t.test('a program with errors leaves the old one serving, and says where they ar
   t.same(await app.get('/api/query/revision'), { status: 200, body: before })
   writeFileSync(file, source(103))
   await until(async () => (await app.get('/api/query/revision')).body, 103)
-  t.pass('the next one serves')
+  t.pass('the corrected program serves')
 })
 
-t.test('routes come and go with the program, and a column that is added keeps the rows', async t => {
+t.test('routes follow the program, and a new column keeps the rows', async t => {
   const app = shared
   await app.post('/api/mutation/enter', {})
   const before = await entries()
@@ -96,7 +96,7 @@ t.test('routes come and go with the program, and a column that is added keeps th
   t.match(await ask(`${app.app}/extra`), { status: 404, body: { code: 'RUN_NOT_FOUND' } })
 })
 
-t.test('a change that would lose rows is refused, and the old program goes on', async t => {
+t.test('a change that would lose data is refused, and the old program stays in service', async t => {
   const app = shared
   await app.post('/api/mutation/enter', {})
   const { body: before } = await app.get('/api/query/revision')
@@ -110,7 +110,7 @@ t.test('a change that would lose rows is refused, and the old program goes on', 
   t.match(await app.post('/api/mutation/enter', {}), { status: 200 })
 })
 
-t.test('programs that are saved in quick succession are not served one after the other, but the last', async t => {
+t.test('of several programs saved in quick succession, only the last one is served', async t => {
   const app = await serveApp(t, source(0))
   const file = join(app.folder, 'app.vox')
   for (let revision = 1; revision <= 60; revision++) {
@@ -125,7 +125,7 @@ t.test('programs that are saved in quick succession are not served one after the
   t.notMatch(app.lines.join('\n'), /"level":(40|50)/)
 })
 
-t.test('a program that was refused serves when it is saved again as it is, once its tables were changed', async t => {
+t.test('a refused program is served when it is saved again after a migration', async t => {
   const app = await serveApp(t, source(1))
   await app.post('/api/mutation/enter', {})
   const file = join(app.folder, 'app.vox')

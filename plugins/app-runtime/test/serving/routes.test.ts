@@ -70,7 +70,7 @@ t.before(async () => {
   app = await serveApp(t as never, SOURCE)
 })
 
-t.test('a query takes each parameter as JSON, in any order, and defaults for what is left out', async t => {
+t.test('a query accepts parameters as JSON in any order, and uses defaults for omitted ones', async t => {
   t.same(await app.get('/api/query/add?a=1'), { status: 200, body: 6 })
   t.same(await app.get('/api/query/add?b=2&a=40'), { status: 200, body: 42 })
   const values = {
@@ -93,7 +93,7 @@ t.test('ints keep their digits', async t => {
   t.equal(await response.text(), '18014398509481986')
 })
 
-t.test('arguments that an endpoint does not take are refused, and named', async t => {
+t.test('invalid arguments are refused with their name', async t => {
   const refusals: readonly (readonly [path: string, details: object])[] = [
     ['/api/query/add', { path: 'a', expected: 'int', found: 'nothing' }],
     ['/api/query/add?a=%22x%22', { path: 'a', expected: 'int', found: '"x"' }],
@@ -106,7 +106,7 @@ t.test('arguments that an endpoint does not take are refused, and named', async 
   for (const [path, details] of refusals) {
     t.match(await app.get(path), { status: 400, body: { code: 'RUN_ARGUMENTS', details } }, path)
   }
-  t.match(await app.get('/api/query/add?a=1&a=2'), { status: 400, body: { error: 'a is given twice' } })
+  t.match(await app.get('/api/query/add?a=1&a=2'), { status: 400, body: { error: 'a is passed twice' } })
   const bodies: readonly (readonly [path: string, body: string, details: object])[] = [
     ['/api/divide', '{"a":1}', { path: 'b', expected: 'int', found: 'nothing' }],
     ['/api/divide', '{"a":1,"b":2,"c":[]}', { path: 'c', found: 'an array of 0' }],
@@ -123,7 +123,7 @@ t.test('arguments that an endpoint does not take are refused, and named', async 
   t.equal(invalid.status, 400)
 })
 
-t.test('declared routes take parts of their path, their query and their body', async t => {
+t.test('declared routes read parameters from the path, the query and the body', async t => {
   t.same(await app.get('/hello/J%C3%B6rg%20%2F'), { status: 200, body: 'hello Jörg /' })
   t.same(await app.get('/items/007?q=%22a%22'), { status: 200, body: ['7', '10', '"a"'] })
   t.same(await app.post('/points', { x: 1 }), { status: 200, body: { x: 1, y: 7 } })
@@ -134,7 +134,7 @@ t.test('declared routes take parts of their path, their query and their body', a
   t.same(await ask(`${app.app}/items/1`, { method: 'DELETE' }), { status: 200, body: null })
 })
 
-t.test('a Result gives its value, or an error with a status that is no success', async t => {
+t.test('a Result is answered with its value, or with an error status', async t => {
   t.match(await app.get('/api/query/note?id=77'), {
     status: 500,
     body: { error: 'there is no note 77', code: 'RUN_REFUSED' }
@@ -143,16 +143,16 @@ t.test('a Result gives its value, or an error with a status that is no success',
   t.same(await app.post('/api/nothing', {}), { status: 200, body: null })
 })
 
-t.test('a failure says what happened, without the path of the program', async t => {
+t.test('a failure is reported without the path of the program', async t => {
   const { status, body } = await app.post('/api/divide', { a: 1, b: 0 })
   t.equal(status, 500)
   t.same(body, {
-    error: '1 was divided by zero',
+    error: '1 divided by zero',
     code: 'RUN_DIVISION_BY_ZERO',
     request_id: (body as { request_id: string }).request_id
   })
   const line = await app.line(/RUN_DIVISION_BY_ZERO/)
-  t.match(line, /app\.vox:\d+:\d+/, 'the log has the place')
+  t.match(line, /app\.vox:\d+:\d+/, 'the log has the position')
   for (const path of ['/api/query/add?a=x', '/api/query/note?id=77']) {
     t.notMatch(JSON.stringify(await app.get(path)), app.folder)
   }
@@ -169,7 +169,7 @@ t.test('a mutation writes all or nothing', async t => {
   t.equal(after.length, before.length + 1)
 })
 
-t.test('bodies of any kind are answered, never with success and never by a crash', async t => {
+t.test('invalid bodies are answered with an error, and never crash', async t => {
   const bodies = [
     'null',
     '1',
@@ -193,7 +193,7 @@ t.test('bodies of any kind are answered, never with success and never by a crash
   t.same(await app.post('/api/divide', { a: 4, b: 2 }), { status: 200, body: 2 }, 'it still answers')
 })
 
-t.test('an address that takes another method says so, and one that takes none is not found', async t => {
+t.test('a wrong method is reported, and an unknown address is not found', async t => {
   for (const [path, allow] of [
     ['/api/mutation/add_note', 'POST, OPTIONS'],
     ['/raw/1', 'PUT, OPTIONS']
@@ -207,13 +207,13 @@ t.test('an address that takes another method says so, and one that takes none is
   t.match(await app.get('/api/mutation/'), { status: 404 })
 })
 
-t.test('a body that lacks what a route reads is the fault of its sender', async t => {
+t.test('a body without a required member is a client error', async t => {
   const put = (body: string) => ask(`${app.app}/raw/1`, { method: 'PUT', body })
   t.match(await put('{"other": 1}'), { status: 400, body: { error: 'the body has no name', code: 'RUN_BODY' } })
   t.match(await put('[]'), { status: 400 })
 })
 
-t.test('a float with more digits than a float has room for is refused', async t => {
+t.test('a float beyond the range of floats is refused', async t => {
   t.match(await app.get('/api/query/half?n=1e400'), {
     status: 400,
     body: { details: { path: 'n', expected: 'float' } }

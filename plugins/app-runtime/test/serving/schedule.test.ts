@@ -3,7 +3,7 @@ import t from 'tap'
 import { runSchedule } from '../../src/serving/schedule.ts'
 import { programFrom } from '../run-program.ts'
 
-t.test('scheduled functions are called until the plugin is about to end, and no more from then on', async t => {
+t.test('scheduled functions are called until the plugin begins to end', async t => {
   const program = programFrom('@scheduled("5ms")\nfn tick() { print("tick") }')
   const ending = new AbortController()
   const running: Promise<void>[] = []

@@ -10,7 +10,7 @@ export interface App extends Served {
 
 export interface Answer {
   readonly status: number
-  /** JSON, or the text where it is none. */
+  /** JSON, or the plain text if it is not JSON. */
   readonly body: unknown
 }
 

@@ -28,7 +28,7 @@ fn total() to int { db.Total.count() }
 fn has(key: str) to bool { db.Entry.filter({ key: key }).count() is 1 }
 `
 
-t.test('of writers that come at once each is done or undone by itself, and seen by who hears of it', async t => {
+t.test('concurrent writers are committed or rolled back separately, and visible when acknowledged', async t => {
   const app = await serveApp(t, SOURCE)
   await app.post('/api/mutation/enter', { key: 'first', how: 'do' })
   const hows = ['do', 'do', 'refuse', 'do', 'fail'] as const
@@ -49,7 +49,7 @@ t.test('of writers that come at once each is done or undone by itself, and seen 
   }
   t.same([...statuses.do, ...statuses.refuse, ...statuses.fail], [200, 500, 500])
   const entries = (await app.get('/api/query/entries')).body as { _id: number; key: string }[]
-  t.same(new Map(entries.slice(1).map(({ _id, key }) => [key, _id])), acknowledged, 'what was acknowledged is there')
+  t.same(new Map(entries.slice(1).map(({ _id, key }) => [key, _id])), acknowledged, 'acknowledged changes are stored')
   t.equal(acknowledged.size, 300)
   t.same((await app.get('/api/query/total')).body, 301)
   t.same(unseen, [])

@@ -21,7 +21,7 @@ async function runOnTakenPort(t: Test, settings = '') {
   return { child, port }
 }
 
-t.test('svc run of a program that cannot be served says why, and ends', async t => {
+t.test('svc run reports why a program cannot be served, and ends', async t => {
   const { child, port } = await runOnTakenPort(t)
   const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   t.equal(code, 1)
@@ -30,7 +30,7 @@ t.test('svc run of a program that cannot be served says why, and ends', async t 
   t.notMatch(err, 'next try in')
 })
 
-t.test('where the settings say so, it is tried again', async t => {
+t.test('with the setting on, it is retried', async t => {
   const { child } = await runOnTakenPort(t, '[plugins.app-runtime]\non_boot_failure = "retry"\n')
   let err = ''
   for await (const chunk of child.stderr) {

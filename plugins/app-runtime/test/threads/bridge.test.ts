@@ -50,7 +50,7 @@ function open(t: Test, answers: BridgeAnswers): World {
   }
 }
 
-t.test('a thread waits for what the main thread answers, and gets it in order', async t => {
+t.test('a thread waits for the answers of the main thread, and gets them in order', async t => {
   const { ask } = open(t, {
     double: async (n: number) => {
       await sleep(n % 3)
@@ -78,7 +78,7 @@ t.test('errors keep their code, message, status, hint and data', async t => {
   ])
 })
 
-t.test('what fails without a code is reported, and its message does not reach the thread', async t => {
+t.test('an error without a code is reported, and its message does not reach the thread', async t => {
   const { ask, reports } = open(t, {
     fail: () => {
       throw new Error('the password is 1234')
@@ -100,7 +100,7 @@ t.test('a question without a handler is an error', async t => {
   ])
 })
 
-t.test('after its time a question ends, and its late answer is not taken for that of the next', async t => {
+t.test('a request ends at its time limit, and its late answer is ignored', async t => {
   let aborted = false
   let late = (_value: string): void => undefined
   const { ask } = open(t, {
@@ -117,12 +117,12 @@ t.test('after its time a question ends, and its late answer is not taken for tha
   t.ok(aborted)
 })
 
-t.test('a thread that ends, or is given up, aborts what it waited for', async t => {
-  // A bridge holds no process up, and of the thread nothing is left to wait for.
+t.test('a thread that ends or is abandoned aborts its request', async t => {
+  // A bridge does not keep the process alive, and the thread has ended.
   const awake = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(awake))
-  for (const end of ['it ended', 'it was given up'] as const) {
-    // Not the thread: after its end it reports nothing.
+  for (const end of ['it ended', 'it was abandoned'] as const) {
+    // Not the thread, which reports nothing after its end.
     const told = new EventEmitter()
     const { worker, abort }: World = open(t, {
       wait: (_: null, { signal }) => {

@@ -81,7 +81,7 @@ t.test('a thread with an endless database call blocks neither other threads nor 
   t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
 })
 
-t.test('a thread that ended itself during a call is reported at once', async t => {
+t.test('a thread that ended itself during a call is reported immediately', async t => {
   const { ProgramWorker } = await import('../../src/threads/program-worker.ts')
   const script = `
 const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)

@@ -3,7 +3,7 @@ import { type Ref, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { provided } from '../../src/threads/provided.ts'
 
-/** A service that is there from when it is given. */
+/** A service that becomes available when it is set. */
 class Later implements Ref<BrowserAutomation> {
   value: BrowserAutomation | null = null
 
@@ -53,8 +53,7 @@ t.test('a service that cannot be activated is reported with what to do', async t
   const off = adminOf({ chrome: ['browser.automation@1'] }, () => undefined)
   await t.rejects(provided('Browser', browserAutomation, new Later(), off)(), {
     code: 'RUN_UNSUPPORTED',
-    message:
-      'Browser cannot be used, since chrome is disabled; svc.toml switches it on with "enabled = true" in [plugins.chrome]'
+    message: 'Browser cannot be used, since chrome is disabled; set "enabled = true" in [plugins.chrome] of svc.toml'
   })
   for (const admin of [undefined, adminOf({}, () => undefined)]) {
     await t.rejects(provided('Browser', browserAutomation, undefined, admin)(), {

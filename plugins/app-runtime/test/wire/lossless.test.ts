@@ -9,7 +9,7 @@ const handle = (): never => {
 }
 const again = (value: Value): Value => losslessValue(losslessText(value), handle)
 
-t.test('values come back in their kind, with their digits and their order', async t => {
+t.test('values keep their kind, their digits and their order', async t => {
   const kept: readonly Value[] = [
     9_007_199_254_740_993n,
     -9_223_372_036_854_775_808n,
@@ -43,7 +43,7 @@ t.test('values come back in their kind, with their digits and their order', asyn
   t.ok(Number.isNaN((again(new Float(Number.NaN)) as Float).value))
 })
 
-t.test('any nested value comes back', async t => {
+t.test('any nested value is read unchanged', async t => {
   const { value } = fc.letrec<{ value: Value }>(tie => ({
     value: fc.oneof(
       { maxDepth: 4 },
@@ -64,7 +64,7 @@ t.test('any nested value comes back', async t => {
   )
 })
 
-t.test('a function cannot be kept, and is named by its place', async t => {
+t.test('a function cannot be stored, and is reported with its path', async t => {
   const value = new Map<string, Value>([['list', [1, new Callable('f', [], () => null)]]])
   t.throws(() => losslessText(value), { code: 'RUN_TYPE', message: /list\[1\]/ })
 })

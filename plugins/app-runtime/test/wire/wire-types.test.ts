@@ -58,7 +58,7 @@ function refusal(run: () => unknown): unknown {
   return 'accepted'
 }
 
-t.test('every type is written in its form of JSON and read again', t => {
+t.test('every type is written as JSON and read unchanged', t => {
   const forms: readonly (readonly [HirType | null, Value, string])[] = [
     [named('int'), -7, '-7'],
     [named('int'), 2n ** 63n - 1n, '9223372036854775807'],
@@ -109,7 +109,7 @@ t.test('every type is written in its form of JSON and read again', t => {
   t.end()
 })
 
-t.test('what does not have its type is refused with the place, and with what was expected and found', t => {
+t.test('a mismatch is refused with its path, and the expected and found types', t => {
   const refusals: readonly (readonly [HirType, string, string])[] = [
     [named('int'), '1.5', 'the value: expected int, found 1.5'],
     [named('int'), '9223372036854775808', 'the value: expected int, found 9223372036854775808'],
@@ -145,7 +145,7 @@ t.test('what does not have its type is refused with the place, and with what was
   t.end()
 })
 
-t.test('a value that is not what its function promises is an error of the program', t => {
+t.test('a result of the wrong type is an error of the program', t => {
   t.match(
     refusal(() => types.encode('1', named('int'))),
     {
@@ -168,13 +168,13 @@ t.test('a value that is not what its function promises is an error of the progra
   t.end()
 })
 
-t.test('members may be left out where their type or a default allows it', t => {
+t.test('optional members and members with a default may be omitted', t => {
   t.equal(through('{"name":"a"}', named('Options')), '{"name":"a","size":3,"note":null}')
   t.equal(through('{"name":"a","note":null,"size":4}', named('Options')), '{"name":"a","size":4,"note":null}')
   t.end()
 })
 
-t.test('only what a type declares is written', t => {
+t.test('only declared members are written', t => {
   const secretive = record({ x: new Float(1), y: new Float(2), password: 'x' })
   t.equal(printJson(types.encode(secretive, named('Point'))), '{"x":1,"y":2}')
   t.equal(
@@ -185,7 +185,7 @@ t.test('only what a type declares is written', t => {
   t.end()
 })
 
-t.test('JSON that is nested without end is refused', t => {
+t.test('too deeply nested JSON is refused', t => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   t.match(
     refusal(() => types.decode(parseJson(deep), null)),
@@ -195,11 +195,11 @@ t.test('JSON that is nested without end is refused', t => {
   for (let depth = 0; depth < 300; depth++) {
     tree = `{"_tag":"Node","left":${tree},"right":{"_tag":"Leaf","value":2}}`
   }
-  t.equal(through(tree, named('Tree')), tree, 'a depth that people have use for')
+  t.equal(through(tree, named('Tree')), tree, 'a realistic depth')
   t.end()
 })
 
-t.test('a schema describes what is taken', t => {
+t.test('a schema describes the accepted JSON', t => {
   const schemaOf = (type: HirType): object => {
     const schemas = new TypeSchemas(new TypeNames(program.module), program.defaults)
     return schemas.whole(schemas.of(type))
@@ -230,7 +230,7 @@ t.test('a schema describes what is taken', t => {
   t.end()
 })
 
-t.test('untyped JSON comes back as it was', t => {
+t.test('untyped JSON is unchanged', t => {
   fc.assert(
     fc.property(fc.jsonValue({ depthSize: 'medium' }), json => {
       const text = JSON.stringify(json).replaceAll('"_tag"', '"tag"')

@@ -23,7 +23,7 @@ workflow outer() to Result[int] {
 fn main() { w() with { id: "w" } }
 `
 
-/** Journal of a run whose step has the options; it holds the ids of steps. */
+/** Journal of a run whose step has the options, with the ids of its steps. */
 function journalOf(step: string, options: string): readonly JournalEntry[] {
   const durable = skippingDurable()
   durableProgram(PROGRAM(step, options), durable).call('main')
@@ -33,7 +33,7 @@ function journalOf(step: string, options: string): readonly JournalEntry[] {
 const delays = (journal: readonly JournalEntry[]): number[] =>
   journal.flatMap(each => (each.event === 'ActivityRetryScheduled' ? [each.delay_ms] : []))
 
-/** By option of an activity: what it changes of the journal. */
+/** By option of an activity: its effect on the journal. */
 const EFFECTS: Readonly<Record<string, (t: Test) => void>> = {
   retries(t) {
     t.equal(delays(journalOf('work', 'retries: 2')).length, 2)
@@ -82,7 +82,7 @@ function skipped(options: string): string {
   return entry?.event === 'MeshActivitySkipped' ? entry.reason : ''
 }
 
-t.test('every option of an activity changes what is done', t => {
+t.test('every option of an activity has an effect', t => {
   t.same(Object.keys(EFFECTS).sort(), [...OPTIONS_OF.mesh].sort())
   for (const [option, effect] of Object.entries(EFFECTS)) {
     t.test(option, t => {
@@ -93,7 +93,7 @@ t.test('every option of an activity changes what is done', t => {
   t.end()
 })
 
-t.test('every option of a workflow changes how it is run', t => {
+t.test('every option of a workflow has an effect', t => {
   t.same([...OPTIONS_OF.workflow].sort(), ['activity_id', 'detach', 'id'])
   for (const option of ['id', 'activity_id']) {
     const durable = skippingDurable()
@@ -108,7 +108,7 @@ t.test('every option of a workflow changes how it is run', t => {
   t.end()
 })
 
-t.test('options that would do nothing, and values that there are not, are refused', t => {
+t.test('options without effect, and invalid values, are refused', t => {
   for (const [of, option, value, message] of [
     ['activity', 'labels', ['gpu'], /^the activity f has no option labels; it has retries/],
     ['activity', 'detach', true, /^the activity f has no option detach/],

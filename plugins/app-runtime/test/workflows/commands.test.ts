@@ -18,7 +18,7 @@ workflow fails(n: dec) to Result[dec] {
 }
 `
 
-t.test('runs are begun, signalled, shown and cancelled from the command line', async t => {
+t.test('runs are started, signalled, shown and cancelled from the command line', async t => {
   const folder = makeProject(t, { 'order.vox': SOURCE })
   const svc = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const short = ['--set', 'plugins.app-runtime.time_limit_ms=1500']
@@ -37,7 +37,7 @@ t.test('runs are begun, signalled, shown and cancelled from the command line', a
   t.match(await svc(['workflow', 'signal', 'o1', 'paid', '--payload', '{"who":"me"}']), { status: 0 })
   const done = await svc(['workflow', 'run', 'order.vox', 'order', '--run-id', 'o1', '--json'])
   t.same(JSON.parse(done.stdout), { run_id: 'o1', result: { _tag: 'Ok', value: 'r-cup 1 by me' } })
-  t.notMatch(done.stderr, 'reserving', 'what was done is not done again')
+  t.notMatch(done.stderr, 'reserving', 'completed steps do not run again')
   const shown = await svc(['workflow', 'inspect', 'o1'])
   t.match(shown.stdout, /o1: order of order.vox is completed[\s\S]*ActivityReplayed order-0[\s\S]*WorkflowCompleted/)
   t.match(await svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /takes no signal: it is completed/ })
@@ -50,7 +50,7 @@ t.test('runs are begun, signalled, shown and cancelled from the command line', a
   t.match(await svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   const ordered = (args: string) => svc(['run', 'order.vox'], { SVC_RUN_WORKFLOW: 'fails', SVC_WORKFLOW_ARGS: args })
   const runOrder = (args: string) => svc(['workflow', 'run', 'order.vox', 'order', '--args', args])
-  // Each starts a process; none depends on another.
+  // Each starts a separate process.
   await Promise.all([
     svc(['workflow', 'inspect', 'unknown']).then(ran => t.match(ran, { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })),
     runOrder('{"thing":1}').then(ran => t.match(ran, { status: 1, stderr: /RUN_ARGUMENTS/ })),

@@ -4,7 +4,7 @@ import { Interpreter } from '../../src/interpreter/interpreter.ts'
 import { databaseDurable } from '../../src/workflows/database-durable.ts'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 
-/** Takes turns at the run until it has ended. Arguments: the database, the source, the file of lines, the run. */
+/** Runs turns until the run has ended. Arguments: the database, the source, the file of lines, the run. */
 const [, , file = '', source = '', lines = '', runId = ''] = process.argv
 const idle = new Int32Array(new SharedArrayBuffer(4))
 const sleep = (duration: number): void => void Atomics.wait(idle, 0, 0, duration)

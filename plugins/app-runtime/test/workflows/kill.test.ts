@@ -71,7 +71,7 @@ function eventsOf({ connection }: World, run: string): { readonly event: string;
   return rows.map(([text]) => JSON.parse(String(text)))
 }
 
-t.test('a process that is killed at any point costs the attempt that was under way, and nothing else', async t => {
+t.test('a killed process loses only the running attempt', async t => {
   const world = await openWorld(t)
   const { workflows } = databaseDurable(world.connection, { program: 'p', metricSession: null }, () => undefined, null)
   let [kills, recovered, runs] = [0, 0, 0]
@@ -85,7 +85,7 @@ t.test('a process that is killed at any point costs the attempt that was under w
       const child = start(world, run)
       const exit = once(child, 'exit')
       await Promise.race([once(child.stdout as NonNullable<typeof child.stdout>, 'data'), exit])
-      // Every eighth process may come to an end, so that a run does as well.
+      // Every eighth process may end normally, so that the run ends.
       if (Math.random() < 7 / 8) {
         await sleep(Math.random() * 40)
         child.kill('SIGKILL')
@@ -96,7 +96,7 @@ t.test('a process that is killed at any point costs the attempt that was under w
       t.ok(hasEnded || signal === 'SIGKILL', `ended with ${code ?? signal}`)
       const lines = linesOf(world)
       const again = lines.slice(seen).filter(name => completed.has(name))
-      t.same(again, [], 'what was completed before is not done again')
+      t.same(again, [], 'completed activities do not run again')
       seen = lines.length
       completed = new Set(workflows.history(run).completed.keys())
     }
@@ -110,7 +110,7 @@ t.test('a process that is killed at any point costs the attempt that was under w
       t.equal(count('ActivityTask'), 1)
       t.equal(count('LocalActivity'), 1, `${name} was completed once`)
       const times = done.filter(each => each === name).length
-      t.ok(times >= 1 && times <= 1 + count('ActivityAttemptRecovered'), `${name} was done ${times} times`)
+      t.ok(times >= 1 && times <= 1 + count('ActivityAttemptRecovered'), `${name} ran ${times} times`)
       t.equal(count('ActivityReplayed') + 1, count('ActivityCompleted'))
     }
     t.equal(events.filter(({ event }) => event === 'WorkflowStarted').length, 1)
@@ -119,7 +119,7 @@ t.test('a process that is killed at any point costs the attempt that was under w
   t.ok(recovered > 0, `${recovered} attempts were recovered in ${kills} kills of ${runs} runs`)
 })
 
-t.test('two processes take turns at a run, and never run it at once', async t => {
+t.test('two processes alternate at a run, and never run it concurrently', async t => {
   const world = await openWorld(t)
   const { workflows } = databaseDurable(world.connection, { program: 'p', metricSession: null }, () => undefined, null)
   for (const run of ['r1', 'r2', 'r3']) {

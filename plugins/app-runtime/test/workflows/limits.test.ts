@@ -61,7 +61,7 @@ async function runOf(
   return (body as { run: { status: string; error: string | null; completed_steps: number } }).run
 }
 
-t.test('runs and messages that do not end are given up, and hold up no others', async t => {
+t.test('endless runs and messages are abandoned, and block no others', async t => {
   const app = await serveApp(t, SOURCE, settings)
   t.match(await app.post('/api/begin', {}), { body: 'never' })
   await app.post('/api/send', {})
@@ -86,20 +86,17 @@ t.test('runs and messages that do not end are given up, and hold up no others', 
     ['loops', 5],
     ['hangs', 5]
   ])
-  t.match(await app.post('/api/well', {}), { status: 200, body: 3 }, 'what stood behind them was handled')
+  t.match(await app.post('/api/well', {}), { status: 200, body: 3 }, 'the messages after them were handled')
 })
 
-t.test(
-  'a run may take longer than a turn, as long as its steps do not, also while the program is reloaded',
-  async t => {
-    const app = await serveApp(t, SOURCE, { ...settings, 'app-runtime.time_limit_ms': 1000 })
-    await app.post('/api/begin_slow', {})
-    let run = await runOf(app.url, 'slow')
-    for (let left = 300; left > 0 && run.status !== 'completed'; left--) {
-      if (run.completed_steps === 2 && left > 0) writeFileSync(`${app.folder}/app.vox`, `${SOURCE}\n// saved\n`)
-      await sleep(50)
-      run = await runOf(app.url, 'slow')
-    }
-    t.match(run, { status: 'completed', completed_steps: 6 })
+t.test('a run may take longer than a turn if its steps do not, also across a reload', async t => {
+  const app = await serveApp(t, SOURCE, { ...settings, 'app-runtime.time_limit_ms': 1000 })
+  await app.post('/api/begin_slow', {})
+  let run = await runOf(app.url, 'slow')
+  for (let left = 300; left > 0 && run.status !== 'completed'; left--) {
+    if (run.completed_steps === 2 && left > 0) writeFileSync(`${app.folder}/app.vox`, `${SOURCE}\n// saved\n`)
+    await sleep(50)
+    run = await runOf(app.url, 'slow')
   }
-)
+  t.match(run, { status: 'completed', completed_steps: 6 })
+})

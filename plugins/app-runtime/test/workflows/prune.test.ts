@@ -19,7 +19,7 @@ interface World {
   /** Of the program `p`. */
   readonly runs: WorkflowStore
   of(program: string): WorkflowStore
-  /** Ids in a table, each once, in their order. */
+  /** Distinct ids in a table, in order. */
   ids(table: string): Promise<unknown[]>
 }
 
@@ -45,7 +45,7 @@ async function open(t: Test): Promise<World> {
   }
 }
 
-/** Begins a run, and has it do something. */
+/** Starts a run with one step. */
 function begin(runs: WorkflowStore, runId: string, at: number, parent: string | null = null): void {
   runs.create({ runId, workflow: 'w', args: '[]', parent, plannedSteps: 1 }, at)
   runs.claim(runId, { owner: runId, now: at, until: NOW + DAY })
@@ -63,7 +63,7 @@ function complete(runs: WorkflowStore, runId: string, at: number): void {
   runs.record(runId, runId, { turn: { status: 'completed', result: '1' } }, at)
 }
 
-t.test('runs go by their number and by their age, with everything that is theirs', async t => {
+t.test('runs are deleted by number and by age, with all their rows', async t => {
   const { store, runs, ids } = await open(t)
   for (let day = 1; day <= 9; day++) {
     begin(runs, `r${day}`, day * DAY)
@@ -88,7 +88,7 @@ t.test('runs go by their number and by their age, with everything that is theirs
   t.ok(runs.create({ runId: 'r6', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, NOW), 'its id is free')
 })
 
-t.test('runs that go on stay, and what belongs to them', async t => {
+t.test('active runs and their rows are kept', async t => {
   const { store, runs, ids } = await open(t)
   runs.create({ runId: 'pending', workflow: 'w', args: '[]', parent: null, plannedSteps: 1 }, 1)
   begin(runs, 'running', 1)
@@ -109,11 +109,11 @@ t.test('runs that go on stay, and what belongs to them', async t => {
   const kept = ['left', 'left/busy', 'pending', 'running', 'waiting', 'waiting/child']
   t.same(await ids('workflow_run_log'), kept)
   t.same(await ids('workflow_run_state'), kept)
-  t.match(runs.history('waiting').completed.get('a'), { result: '1' }, 'its journal is whole')
-  t.equal(await pruneRuns(store, null, ALL, NOW + 2 * DAY), 1, 'a lease that is over holds nothing')
+  t.match(runs.history('waiting').completed.get('a'), { result: '1' }, 'its journal is complete')
+  t.equal(await pruneRuns(store, null, ALL, NOW + 2 * DAY), 1, 'an expired lease has no effect')
 })
 
-t.test('programs do not count for each other, and many runs are deleted in parts', async t => {
+t.test('programs are counted separately, and many runs are deleted in batches', async t => {
   const { store, runs, of, ids } = await open(t)
   const other = of('q')
   begin(other, 'q1', 1)
@@ -130,10 +130,10 @@ t.test('programs do not count for each other, and many runs are deleted in parts
   )
   const call = {} as Parameters<typeof prune>[1]
   t.match(await prune({ dry_run: false }, call), { runs: 0 })
-  t.match(await prune({ dry_run: true, keep_runs: 0 }, call), { runs: 2, text: 'would delete 2 runs that have ended' })
+  t.match(await prune({ dry_run: true, keep_runs: 0 }, call), { runs: 2, text: 'would delete 2 ended runs' })
   t.match(await prune({ dry_run: false, keep_days: 0, program: 'q' }, call), {
     runs: 1,
-    text: 'deleted 1 run that has ended'
+    text: 'deleted 1 ended run'
   })
   t.same(await ids('workflow_journal'), ['r1202'])
 })

@@ -6,7 +6,7 @@ import type { RunRecord, WorkflowStore } from '../../src/workflows/workflow-stor
 import { durableProgram } from '../durable-program.ts'
 import { LIMITS } from '../run-program.ts'
 
-/** The end of the process, as far as the program can tell. */
+/** The end of the process, as the program sees it. */
 class Killed extends Error {}
 
 type Step =
@@ -99,8 +99,8 @@ interface Outcome {
 }
 
 /**
- * Runs to the end. Each of `kills` is a number of moments after which the process ends: before or after something is
- * written, or in the middle of an activity.
+ * Runs to the end. Each of `kills` is the number of steps after which the process ends: before or after a write, or in
+ * the middle of an activity.
  */
 function outcome(text: string, kills: readonly number[]): Outcome {
   let ahead = 0
@@ -148,12 +148,12 @@ function outcome(text: string, kills: readonly number[]): Outcome {
     try {
       const end = interpreter.turn('r', LIMITS)
       if (end.kind === 'completed' || end.kind === 'failed') break
-      // It was killed when everything was written.
+      // It was killed after its last write.
       if (end.kind === 'taken' && end.run?.status === 'completed') break
       if (end.kind === 'waiting') ahead += Math.max(0, (end.wakeAt ?? 0) - durable.now())
     } catch (thrown) {
       if (!(thrown instanceof Killed)) throw thrown
-      // Until the lease of the process is over.
+      // Until the lease of the process has expired.
       ahead += 100_000
       interpreter = open()
     }
@@ -162,7 +162,7 @@ function outcome(text: string, kills: readonly number[]): Outcome {
   return { run: { status, result, error }, completed: completed().sort(), twice, kills: kills.length - left.length }
 }
 
-t.test('a workflow that is killed at any moments ends as it would have ended', async t => {
+t.test('a workflow that is killed at random points has the same result', async t => {
   let killed = 0
   fc.assert(
     fc.property(
@@ -182,5 +182,5 @@ t.test('a workflow that is killed at any moments ends as it would have ended', a
     ),
     { numRuns: 150 }
   )
-  t.ok(killed > 100, `${killed} ends of processes`)
+  t.ok(killed > 100, `${killed} killed processes`)
 })

@@ -99,7 +99,7 @@ function database(t: Test, folder: string): FileConnection {
   return connection
 }
 
-t.test('a run outlives the process that began it, and is signalled over HTTP', async t => {
+t.test('a run survives the end of its process, and is signalled over HTTP', async t => {
   const folder = makeProject(t, { 'app.vox': SOURCE })
   const first = await serveApp(t, '', {}, folder)
   t.match(await first.post('/api/tell', { name: 'a' }), { status: 200, body: 'story-a' })
@@ -134,7 +134,7 @@ t.test('a run outlives the process that began it, and is signalled over HTTP', a
     { run: { status: 'completed' }, result: { $tag: ['Ok', ['told a']] } }
   )
   t.same(await notes(app), ['a begins', 'a goes on', 'a ends well'])
-  t.match(await app.post('/api/told', { name: 'a' }), { status: 200, body: 'told a' }, 'its result is kept')
+  t.match(await app.post('/api/told', { name: 'a' }), { status: 200, body: 'told a' }, 'its result is stored')
   t.match(await ask(`${app.url}/api/workflows/nobody`), { status: 404 })
   const rows = database(t, folder).rows(
     "SELECT session_id, metadata_json FROM research_metrics WHERE metric_type = 'workflow_journal_entry'"
@@ -152,7 +152,7 @@ t.before(async () => {
   shared = await serveApp(t as never, SOURCE)
 })
 
-t.test('a run that is cancelled does nothing more', async t => {
+t.test('a cancelled run stops', async t => {
   const app = shared
   await app.post('/api/tell', { name: 'b' })
   await until(
@@ -194,16 +194,16 @@ t.test('handlers of one instance run one at a time, in all threads', async t => 
   t.same(
     seen.slice(120),
     Array.from({ length: 20 }, (_, index) => 1001 + index),
-    'what was sent is handled in its order, before what is asked next'
+    'messages are handled in order, before the next call'
   )
   t.match(await app.post('/api/checked', { by: 50 }), { status: 500, body: { error: 'too much' } })
-  t.same(await notes(app), [], 'an Error takes back what the handler wrote')
+  t.same(await notes(app), [], 'an Error rolls back the writes of the handler')
   const before = (await app.post('/api/add', { by: 0 })).body
   t.match(await app.post('/api/checked', { by: 5 }), { status: 200, body: Number(before) + 5 })
   t.same(await notes(app), ['checked 5'])
   t.equal(await app.stop('SIGKILL'), 'SIGKILL')
   const again = await serveApp(t, '', {}, folder)
-  t.equal((await again.post('/api/add', { by: 0 })).body, Number(before) + 5, 'the state is there')
+  t.equal((await again.post('/api/add', { by: 0 })).body, Number(before) + 5, 'the state is stored')
   const rows = database(t, folder).rows('SELECT count(*) FROM research_metrics')
   t.same(rows, [[0]])
 })

@@ -74,7 +74,7 @@ for (const [name, open] of Object.entries(STORES)) {
     t.match(workflows.claim('r', { owner: 'b', now: 3, until: 100 }, true), { error: null, wasInterrupted: false })
   })
 
-  t.test(`runs in ${name}: what was done is there for the next owner`, async t => {
+  t.test(`runs in ${name}: the next owner finds completed steps`, async t => {
     const { workflows } = open(t).durable
     workflows.create(run('r'), 1)
     workflows.claim('r', { owner: 'a', now: 1, until: 100 })
@@ -95,15 +95,15 @@ for (const [name, open] of Object.entries(STORES)) {
     t.equal(workflows.history('other').completed.size, 0)
   })
 
-  t.test(`runs in ${name}: those that wait are due at their time, or with their signal`, async t => {
+  t.test(`runs in ${name}: waiting runs are due at their time, or with their signal`, async t => {
     const { durable, signal } = open(t)
     const { workflows } = durable
     for (const id of ['timer', 'signal', 'begun']) workflows.create(run(id), 1)
     workflows.create(run('child', 'timer'), 1)
-    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'not the one that belongs to another')
+    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'but not the run of another owner')
     for (const id of ['timer', 'signal', 'begun']) workflows.claim(id, { owner: 'a', now: 1, until: 100 })
     t.same(workflows.due(2), [])
-    t.same(workflows.due(101).length, 3, 'when their owner has lost them')
+    t.same(workflows.due(101).length, 3, 'after their owner has lost them')
     workflows.record('timer', 'a', { turn: { status: 'waiting', wakeAt: 50, waitingFor: null } }, 3)
     workflows.record('signal', 'a', { turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }, 3)
     workflows.record('begun', 'a', { turn: { status: 'completed', result: 'null' } }, 3)
@@ -118,10 +118,10 @@ for (const [name, open] of Object.entries(STORES)) {
     t.match(workflows.signal('signal', 'go'), { payload: '1' })
     workflows.claim('signal', { owner: 'a', now: 1, until: 100 })
     workflows.record('signal', 'a', { signal: workflows.signal('signal', 'go')?.id ?? 0 }, 5)
-    t.match(workflows.signal('signal', 'go'), { payload: '2' }, 'each is taken once')
+    t.match(workflows.signal('signal', 'go'), { payload: '2' }, 'each signal is consumed once')
   })
 
-  t.test(`actors in ${name}: a transaction is kept as a whole or not at all`, async t => {
+  t.test(`actors in ${name}: a transaction is atomic`, async t => {
     const { actors } = open(t).durable
     t.notOk(actors.inTransaction)
     t.equal(actors.load('k'), null)
@@ -152,7 +152,7 @@ for (const [name, open] of Object.entries(STORES)) {
     t.equal(actors.load('k'), '3')
   })
 
-  t.test(`actors in ${name}: messages wait in their order`, async t => {
+  t.test(`actors in ${name}: messages wait in order`, async t => {
     const { actors } = open(t).durable
     actors.post(ADDRESS, 'first', '[1]', 1)
     actors.post(ADDRESS, 'second', '[2]', 1)
@@ -183,7 +183,7 @@ t.test('the lease of a process that has ended blocks no others', async t => {
   t.same(workflows.due(3), [])
 })
 
-t.test('the row of a run names its step of a plan, where one was given', async t => {
+t.test('the row of a run names its plan step, if one is set', async t => {
   const connection = new FileConnection({
     file: join(t.testdir(), 'runs.db'),
     busyTimeoutMs: 1000,
@@ -200,7 +200,7 @@ t.test('the row of a run names its step of a plan, where one was given', async t
   t.same(Object.values(rowOf('other') ?? {}), [null, null, null])
 })
 
-t.test('programs do not see the runs and actors of others in their database', async t => {
+t.test("programs in one database do not see each other's runs and actors", async t => {
   const connection = new FileConnection({
     file: join(t.testdir(), 'runs.db'),
     busyTimeoutMs: 1000,

@@ -42,7 +42,7 @@ fn main() {
 }
 `
 
-t.test('activities are steps of the workflow that calls them, by way of functions', async t => {
+t.test('activities are steps of the workflow, also through functions', async t => {
   const durable = skippingDurable()
   const { lines, call } = durableProgram(ORDER, durable)
   call('main')
@@ -91,7 +91,7 @@ t.test('outside of a workflow an activity is a function', async t => {
   )
 })
 
-t.test('a run with the id of one that was completed gives what that gave', async t => {
+t.test('a completed run returns its result to a call with the same id', async t => {
   const { lines, call } = durableProgram(ORDER, skippingDurable())
   call('main')
   call('main')
@@ -114,7 +114,7 @@ workflow w() to Result[int] {
 fn main() { print(w() with { id: "w" }) }
 `
 
-t.test('attempts that fail are made again, with a delay that doubles', async t => {
+t.test('failed attempts are retried, with exponential backoff', async t => {
   const durable = skippingDurable()
   const { lines, call } = durableProgram(FLAKY, durable)
   call('main')
@@ -138,7 +138,7 @@ t.test('attempts that fail are made again, with a delay that doubles', async t =
   t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
 })
 
-t.test('the workflow gets an Error when the last attempt has failed, and can make good', async t => {
+t.test('the workflow gets an Error after the last attempt, and can compensate', async t => {
   const text = `
 activity never() to Result[int] { panic("no") }
 activity undo() to Result[Unit] {
@@ -172,7 +172,7 @@ fn main() { print(w()) }
   t.same(run(text(' with { retries: 1 }')).lines, ['asked', 'asked', 'Error(sold out)'])
 })
 
-t.test('an attempt ends with its time', async t => {
+t.test('an attempt ends at its time limit', async t => {
   const text = `
 activity slow() to Result[int] {
     loop { }
@@ -184,7 +184,7 @@ fn main() { print(w().is_err()) }
   t.same(run(text, { limits: { steps: 1e9 } }).lines, ['true'])
 })
 
-t.test('what could be something else each time is refused in a workflow, and kept by side_effect', async t => {
+t.test('non-deterministic code is refused in a workflow, and recorded by side_effect', async t => {
   const text = (body: string): string => `
 workflow w() to int {
     ${body}
@@ -199,7 +199,7 @@ fn main() { print(w()) }
   t.match(assigns.error?.message, 'write x = side_effect')
 })
 
-t.test('a side effect gives the same when the workflow is run again, also the way it is left', async t => {
+t.test('a replayed side effect has the same result, also after a jump', async t => {
   const durable = skippingDurable()
   let chance = 0
   const text = `
@@ -236,7 +236,7 @@ workflow approval() to Result[str] {
 fn main() { print(approval() with { id: "a" }) }
 `
 
-t.test('waits and signals suspend a run, and it goes on where it was', async t => {
+t.test('waits and signals suspend and resume a run', async t => {
   const durable = drivenDurable()
   const { lines, call, interpreter } = durableProgram(SIGNALLED, durable)
   t.throws(() => interpreter.call('main', [], { ...LIMITS, milliseconds: 300 }), { code: 'RUN_WORKFLOW_PENDING' })
@@ -263,10 +263,10 @@ t.test('waits and signals suspend a run, and it goes on where it was', async t =
       { activity: 'workflow_wait_signal', activity_id: 'approval-2', signal_key: 'approved' }
     ]
   )
-  t.notOk(durable.workflows.send('a', 'approved', null), 'a run that has ended takes no signal')
+  t.notOk(durable.workflows.send('a', 'approved', null), 'an ended run accepts no signal')
 })
 
-t.test('a workflow that calls one waits with it', async t => {
+t.test('a workflow waits for the workflows that it calls', async t => {
   const text = `
 activity step(n: int) to Result[int] {
     print("step", n)
@@ -289,7 +289,7 @@ fn main() { print(outer()) }
   t.same(lines, ['step 1', 'step 2', 'step 10', 'step 11', 'Ok(13)'])
 })
 
-t.test('a detached workflow starts and is not waited for', async t => {
+t.test('a detached workflow starts without a waiting caller', async t => {
   const durable = drivenDurable()
   const text = ORDER.replace('with { id: "run-1" }', 'with { id: "run-1", detach: true }')
   const { lines, call, interpreter } = durableProgram(text, durable)
@@ -300,10 +300,10 @@ t.test('a detached workflow starts and is not waited for', async t => {
   t.match(interpreter.turn('run-1', LIMITS), { kind: 'completed' })
   const alone = durableProgram(text, skippingDurable())
   alone.call('main')
-  t.same(alone.lines, ['Ok(run-1)', 'reserve cup', 'charge'], 'without a scheduler it is done before the end')
+  t.same(alone.lines, ['Ok(run-1)', 'reserve cup', 'charge'], 'without a scheduler it runs before the program ends')
 })
 
-t.test('a version is that of the run: the newest for new ones, the oldest for those that are beyond it', async t => {
+t.test('a new run has the newest version, and a run past this point the oldest', async t => {
   const text = (version: string): string => `
 activity a(text: str) to Result[str] {
     print(text)
@@ -333,7 +333,7 @@ fn main() { print(w() with { id: "w" }) }
   t.throws(() => gone.call('main'), { code: 'RUN_WORKFLOW_CHANGED' })
 })
 
-t.test('a text that differs from what its run has done is reported', async t => {
+t.test('code that differs from the recorded steps is reported', async t => {
   const durable = drivenDurable()
   const short = { ...LIMITS, milliseconds: 200 }
   const before = durableProgram(SIGNALLED.replace('workflow_wait("2h")', ''), durable)
@@ -346,7 +346,7 @@ t.test('a text that differs from what its run has done is reported', async t => 
   })
 })
 
-t.test('a run has one owner at a time, and one that was cancelled is not written to', async t => {
+t.test('a run has one owner at a time, and a cancelled run is not written', async t => {
   const { workflows } = skippingDurable()
   workflows.create({ runId: 'r', workflow: 'w', args: '[]', parent: null, plannedSteps: 0 }, 1)
   const first = workflows.claim('r', { owner: 'a', now: 1, until: 100 })
@@ -358,7 +358,7 @@ t.test('a run has one owner at a time, and one that was cancelled is not written
   t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }), null)
 })
 
-t.test('values of every kind come back as they went', async t => {
+t.test('values of every kind are recorded unchanged', async t => {
   const text = `
 type Shape = | Circle(r: float) | Empty
 activity same(v: any) to Result[any] { Ok(v) }

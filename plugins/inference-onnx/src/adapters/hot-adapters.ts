@@ -250,7 +250,7 @@ export function adapterUnknown(name: string, known: readonly string[]) {
 function taken(name: string) {
   return inferenceErrors.create('INF_ADAPTER_EXISTS', `The model has an adapter ${name} already`, {
     data: { name },
-    hint: 'Take another name, or remove that one first.'
+    hint: 'Choose another name, or remove that adapter first.'
   })
 }
 

@@ -10,16 +10,16 @@ const PEFT_TENSORS = 'adapter_model.safetensors'
 
 /** Fields that factors cannot express, each with its meaning. */
 const refused: Readonly<Record<string, string>> = {
-  use_dora: 'DoRA, which scales the rows of the weights too',
+  use_dora: 'DoRA, which also scales the rows of the weights',
   use_qalora: 'QALoRA',
   use_bdlora: 'block-diagonal LoRA',
   kasa_config: 'KaSA',
   monteclora_config: 'MonteCLoRA',
   arrow_config: 'routing between adapters',
-  alora_invocation_tokens: 'activated LoRA, which begins in the middle of a prompt',
+  alora_invocation_tokens: 'activated LoRA, which starts in the middle of a prompt',
   modules_to_save: 'whole modules in addition to the factors',
   trainable_token_indices: 'embeddings of single tokens',
-  target_parameters: 'factors of parameters that are no linear layer',
+  target_parameters: 'factors of parameters outside linear layers',
   layer_replication: 'a base model with repeated layers',
   fan_in_fan_out: 'weights that are stored transposed',
   lora_bias: 'biases of the factors',
@@ -56,8 +56,8 @@ export async function readPeftAdapter(folder: string): Promise<Adapter> {
   for (const [path, { a, b }] of pairs) {
     const label = projectionLabel(path)
     if (label === null)
-      throw invalidAdapter(tensorFile, `${a.name} changes ${path}, which is no projection of a decoder`)
-    if (factors.has(label)) throw invalidAdapter(tensorFile, `${a.name} changes what another tensor changes too`)
+      throw invalidAdapter(tensorFile, `${a.name} changes ${path}, which is not a projection of a decoder`)
+    if (factors.has(label)) throw invalidAdapter(tensorFile, `${a.name} changes the same weight as another tensor`)
     factors.set(label, { label, a, b, scale: scaleOf(tensorFile, configuration, path, a, b) })
   }
   return {
@@ -82,7 +82,7 @@ function parseConfiguration(file: string, value: Record<string, unknown>): PeftC
     throw invalidAdapter(
       file,
       `init_lora_weights is ${JSON.stringify(initialisation)}, which belongs to changed base weights`,
-      'Save it with path_initial_model_for_weight_conversion, which makes a plain LoRA adapter of it.'
+      'Save it with path_initial_model_for_weight_conversion, which converts it to a plain LoRA adapter.'
     )
   }
   const { r, lora_alpha: alpha = 8, use_rslora: rankStabilised = false } = value
@@ -131,7 +131,7 @@ function pairUp(
     halves.set(path, pair)
     pair[half === 'A' ? 'a' : 'b'] = entry
   }
-  if (halves.size === 0) throw invalidAdapter(file, 'it holds no tensor')
+  if (halves.size === 0) throw invalidAdapter(file, 'it contains no tensor')
   const pairs = new Map<string, { readonly a: TensorEntry; readonly b: TensorEntry }>()
   for (const [path, { a, b }] of halves) {
     if (a === undefined || b === undefined) {
@@ -195,7 +195,7 @@ function expression(file: string, field: string, pattern: string): RegExp {
   try {
     return new RegExp(`^(?:${pattern})$`)
   } catch {
-    throw invalidAdapter(file, `${field} holds ${JSON.stringify(pattern)}, which is no regular expression`)
+    throw invalidAdapter(file, `${field} holds ${JSON.stringify(pattern)}, which is not a regular expression`)
   }
 }
 

@@ -154,7 +154,7 @@ export class CachePool {
     const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
     return inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
-      `No memory for the ${bytes} bytes that ${this.slots} contexts of ${capacity} tokens take`,
+      `No memory for the ${bytes} bytes of ${this.slots} contexts of ${capacity} tokens`,
       {
         cause,
         data: { bytes, capacity, slots: this.slots },
