@@ -6,7 +6,7 @@ export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
 
 export interface LanguageCompiler {
   /**
-   * Parses, checks and lowers a text. What is wrong with it is part of the result. `script` allows top-level statements
+   * Parses, checks and lowers a text. Its diagnostics are part of the result. `script` allows top-level statements
    * next to declarations; they become the function `main`.
    */
   compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>

@@ -177,6 +177,6 @@ function checkForm(quantization: Quantization, device: string): Quantization {
   throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {
     at: { path: 'quantization' },
     data: { name: 'quantization', value: quantization, device },
-    hint: 'Take none or q4 there, or the device cpu.'
+    hint: 'Choose none or q4, or the device cpu.'
   })
 }

@@ -99,7 +99,7 @@ export class DecoderSession {
   async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<Frame, 'logits' | 'argmax'>> {
     const { row, spans, weights = null, signal } = run
     const variant = this.#variants.get(weights)
-    if (variant === undefined) throw new Error('a run names weights that are not there')
+    if (variant === undefined) throw new Error('a run names unknown weights')
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
     const window = this.#window(row, spans.length)
     const name = `${shape.batch} ${shape.length} ${wanted}`

@@ -3,7 +3,7 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Codes of the inference engine. */
 export const inferenceErrors = errorTable({
   INF_ADAPTER_EXISTS: { message: 'The model has an adapter of that name already.', status: 409 },
-  INF_ADAPTER_INVALID: { message: "The adapter's file or metadata does not fit itself or the model." },
+  INF_ADAPTER_INVALID: { message: "The adapter's file or metadata is inconsistent, or does not fit the model." },
   INF_ADAPTER_UNKNOWN: { message: 'The model has no adapter of that name.', status: 404 },
   INF_ARCHITECTURE_UNSUPPORTED: { message: 'The engine cannot build a model of this family or with this setting.' },
   INF_BUSY: { message: 'Every slot of the model is taken and the waiting room is full.', status: 503 },
@@ -34,10 +34,10 @@ export const inferenceErrors = errorTable({
   INF_RUN_DIR_TENSOR_INVALID: {
     message: 'A tensor that the model needs has a wrong shape or element type, or holds NaN or infinity.'
   },
-  INF_RUN_DIR_TENSOR_MISSING: { message: 'A tensor that the model needs is in none of the weight files.' },
-  INF_RUN_DIR_TRUNCATED: { message: 'A file of the run directory ends before the data that it announces.' },
+  INF_RUN_DIR_TENSOR_MISSING: { message: 'A required tensor is missing from the weight files.' },
+  INF_RUN_DIR_TRUNCATED: { message: 'A file of the run directory is shorter than its header states.' },
   INF_RUN_DIR_UNREADABLE: { message: 'A file of the run directory could not be read.' },
   INF_RUNTIME_FAILED: { message: 'ONNX Runtime reported an error.' },
-  INF_RUNTIME_UNAVAILABLE: { message: 'ONNX Runtime could not be loaded in any way.' },
-  INF_TOKENIZER_UNSUPPORTED: { message: 'The tokenizer uses a decoder that the engine does not know.' }
+  INF_RUNTIME_UNAVAILABLE: { message: 'ONNX Runtime could not be loaded.' },
+  INF_TOKENIZER_UNSUPPORTED: { message: 'The tokenizer uses an unsupported decoder.' }
 })

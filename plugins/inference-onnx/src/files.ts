@@ -13,7 +13,7 @@ export function fileError(error: unknown, file: string): unknown {
   })
 }
 
-export function fileMissing(file: string, hint = 'Put the file there, or name another run directory.') {
+export function fileMissing(file: string, hint = 'Add the file, or name another run directory.') {
   return inferenceErrors.create('INF_RUN_DIR_FILE_MISSING', `${file} is missing`, {
     at: { file },
     data: { file },

@@ -64,7 +64,7 @@ export function contextExceeded(promptTokens: number, contextLength: number) {
 }
 
 function outOfRange(name: string, value: unknown, [low, high]: readonly [number, number]) {
-  return inferenceErrors.create('INF_OPTION_INVALID', `${name} is ${value}, allowed is ${low} to ${high}`, {
+  return inferenceErrors.create('INF_OPTION_INVALID', `${name} is ${value}; the allowed range is ${low} to ${high}`, {
     at: { path: name },
     data: { name, value, minimum: low, maximum: high }
   })

@@ -6,18 +6,17 @@ import { type PrecisionChoice, precisionChoices } from './device/precision.ts'
 export const gpuSettings = {
   gpu_library_directory: t.string({
     description:
-      "Folder of ONNX Runtime's CUDA provider and of CUDA's own libraries, relative to the project; svc gpu install fills it.",
+      "Folder of ONNX Runtime's CUDA provider and CUDA libraries, relative to the project. svc gpu install fills it.",
     minLength: 1,
     default: '.vox/gpu'
   }),
   gpu_precision: t.enum(precisionChoices, {
-    description:
-      'What GPUs compute in. auto takes bfloat16 or float16 on CUDA, as the checkpoint has it, and float32 on WebGPU.',
+    description: 'Precision of GPUs. auto uses bfloat16 or float16 of the checkpoint on CUDA, and float32 on WebGPU.',
     default: 'auto'
   }),
   device_graphs: t.enum(deviceGraphsChoices, {
     description:
-      'Whether a GPU captures the runs that add a token to each sequence, and replays them from then on without work for the processor. auto does so on WebGPU; for CUDA, on asks for it, which no GPU has been seen to do yet.',
+      'Whether a GPU captures recurring runs and replays them without work for the processor. auto captures on WebGPU, on also on CUDA, which is untested.',
     default: 'auto'
   }),
   gpu_model: t.optional(
@@ -36,7 +35,7 @@ export const gpuSettings = {
   ),
   vram_override_gb: t.optional(
     t.number({
-      description: 'Memory of the GPU in GB that models may take, whatever its driver says.',
+      description: 'GPU memory for models in GB. It overrides the value of the driver.',
       exclusiveMinimum: 0,
       'x-env': 'SVC_VRAM_OVERRIDE_GB'
     })

@@ -13,7 +13,7 @@ export default definePlugin({
   summary: 'Runs decoder language models from run directories on ONNX Runtime',
   config: t.object({
     device: t.string({
-      description: 'Device for loads that name none. best is another word for auto.',
+      description: 'Default device of a load. best is a synonym of auto.',
       pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|webgpu|metal)$',
       default: 'auto',
       'x-env': 'SVC_CANDLE_DEVICE'
@@ -36,23 +36,22 @@ export default definePlugin({
     }),
     quantization: t.enum(quantizationChoices, {
       description:
-        'Bits a weight for loads that name none: none keeps what the checkpoint has, q8 and q4 take 8 or 4. auto takes q8 for models of 256 million weights and more on a processor.',
+        'Default bits per weight of a load: none keeps those of the checkpoint, q8 and q4 use 8 or 4. auto uses q8 on a processor for models with at least 256 million weights.',
       default: 'auto'
     }),
     prompt_chunk: t.integer({
-      description: 'Tokens of a prompt that are read at once; other sequences run between chunks.',
+      description: 'Tokens of a prompt in one chunk; other sequences run between chunks.',
       minimum: 1,
       maximum: 4096,
       default: 256
     }),
     max_waiting: t.integer({
-      description: 'Requests that may wait for a slot of one model before further ones are refused.',
+      description: 'Maximum requests that wait for a slot of one model; further ones are refused.',
       minimum: 0,
       default: 64
     }),
     speculation: t.integer({
-      description:
-        'Tokens that are guessed from the text so far, at most, when a model generates one sequence; 0 guesses none.',
+      description: 'Maximum speculated tokens while a model generates one sequence; 0 disables speculation.',
       minimum: 0,
       maximum: 64,
       default: 8

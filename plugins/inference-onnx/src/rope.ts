@@ -59,7 +59,8 @@ function readRope(
   const positions = fields.count('max_position_embeddings')
   const kind = stated?.values.rope_type ?? stated?.values.type ?? 'default'
   const plain: Rope = { inverseFrequencies: frequencies, magnitude: 1, long: null }
-  if (!hasNumbers(plain)) throw (stated ?? fields).refuse('rope_theta', `${base} gives frequencies that are no numbers`)
+  if (!hasNumbers(plain))
+    throw (stated ?? fields).refuse('rope_theta', `${base} gives frequencies that are not numbers`)
   if (stated === null || kind === 'default') return { rope: plain, contextLength: positions }
   const name = traits.ropeAliases[`${kind}`] ?? `${kind}`
   const scale: RopeScaling | undefined = Object.hasOwn(scalings, name) ? scalings[name] : undefined
@@ -76,7 +77,7 @@ function readRope(
     original: positive(stated, 'original_max_position_embeddings', original)
   })
   if (hasNumbers(scaled.rope)) return scaled
-  throw stated.refuse('rope_type', `${kind} with these numbers gives frequencies that are no numbers`)
+  throw stated.refuse('rope_type', `${kind} with these numbers gives frequencies that are not numbers`)
 }
 
 function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {

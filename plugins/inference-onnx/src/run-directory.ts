@@ -106,7 +106,7 @@ async function readWeights(
 function notMergeable(graph: string, metadata: string) {
   return inferenceErrors.create(
     'INF_ADAPTER_INVALID',
-    `${metadata} announces an adapter, but ${graph} is served as it was exported`,
+    `${metadata} announces an adapter, but ${graph} is an exported graph`,
     {
       at: { file: metadata },
       data: { file: metadata },

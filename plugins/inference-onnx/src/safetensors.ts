@@ -98,10 +98,10 @@ export function parseSafetensorsHeader(
 function headerLength(path: string, prefix: Uint8Array, fileSize: number): number {
   const length = new DataView(prefix.buffer).getBigUint64(0, true)
   if (length > BigInt(MAX_HEADER_BYTES)) {
-    throw malformed(path, 0, `it announces a header of ${length} bytes, more than the ${MAX_HEADER_BYTES} allowed`)
+    throw malformed(path, 0, `its header of ${length} bytes exceeds the limit of ${MAX_HEADER_BYTES}`)
   }
   if (length > BigInt(fileSize - LENGTH_BYTES)) {
-    throw truncated(path, LENGTH_BYTES, `the header needs ${length} bytes, the file has ${fileSize} in all`)
+    throw truncated(path, LENGTH_BYTES, `the header needs ${length} bytes, but the file has only ${fileSize}`)
   }
   return Number(length)
 }

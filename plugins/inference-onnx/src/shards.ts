@@ -84,7 +84,7 @@ async function readLooseShards(folder: string): Promise<Shards | null> {
           {
             at: { file },
             data: { file, offset: entry.offset },
-            hint: `Remove one of the two, or add ${INDEX} to say which one counts.`
+            hint: `Remove one of the two, or add ${INDEX} to select one.`
           }
         )
       }

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { JinjaTemplate } from './jinja.ts'
 import type { TemplateJob, TemplateReply } from './template-thread.ts'
 
-if (parentPort === null) throw new Error('this is the program of a thread')
+if (parentPort === null) throw new Error('this program must run in a thread')
 const port = parentPort
 
 port.on('message', (job: TemplateJob) => port.postMessage(answer(job)))

@@ -9,7 +9,7 @@ import { fixtures, loadModel, readExpected } from './support/models.ts'
 const plain = { source: null, variables: {}, specialNames: [] }
 
 for (const name of ['qwen2-tiny', 'llama-tiny-bf16', 'vox-tiny']) {
-  t.test(`${name}: conversations are rendered and tokenised as the reference implementation does`, async t => {
+  t.test(`${name}: conversations are rendered and tokenised as in the reference implementation`, async t => {
     const { chats, runDirectory } = await readExpected(name)
     const { chat_template: source } = JSON.parse(
       await readFile(join(fixtures, runDirectory, 'tokenizer_config.json'), 'utf8')
@@ -44,7 +44,7 @@ t.test('special tokens that a message spells out are neutralised', async t => {
   )
 })
 
-t.test('a single user message that is ChatML already is not wrapped again', async t => {
+t.test('a single user message in ChatML form is not wrapped again', async t => {
   const template = new ChatTemplate({ ...plain, source: 'not {{ used }}' })
   const closed = '<|im_start|>user\nHi<|im_end|>\n'
   t.equal(template.render([{ role: 'user', content: closed }]), `${closed}<|im_start|>assistant\n`)
@@ -73,7 +73,7 @@ t.test('a template that cannot be parsed is refused', async t => {
   t.throws(() => new ChatTemplate({ ...plain, source: '{% if %}' }), { code: 'INF_CHAT_TEMPLATE_FAILED' })
 })
 
-t.test('a tokenizer with a template for tools uses it for conversations with tools, and none else', async t => {
+t.test('a tool template of a tokenizer is used only for conversations with tools', async t => {
   const template = new ChatTemplate({
     ...plain,
     source: '{{ messages[0].content }}',
@@ -85,7 +85,7 @@ t.test('a tokenizer with a template for tools uses it for conversations with too
   t.equal(template.abilities.tools, true)
 })
 
-t.test('a template of a request cannot ask for endless numbers', async t => {
+t.test('a template of a request cannot create huge ranges', async t => {
   const thread = new TemplateThread()
   t.teardown(() => thread.close())
   const template = new ChatTemplate({ ...plain, thread })
@@ -96,7 +96,7 @@ t.test('a template of a request cannot ask for endless numbers', async t => {
   }
 })
 
-t.test('dates are written as Python writes them, in every time zone', async t => {
+t.test('dates have the format of Python, in every time zone', async t => {
   const now = () => new Date(2024, 0, 3, 15, 4, 5)
   const template = new ChatTemplate({ ...plain, source: '{{ strftime_now(messages[0].content) }}', now })
   const written = (format: string) => template.render([{ role: 'user', content: format }])
@@ -104,7 +104,7 @@ t.test('dates are written as Python writes them, in every time zone', async t =>
   t.equal(written('%H:%M:%S %I%p %-I %m %-m 100%% %q'), '15:04:05 03PM 3 01 1 100% %q')
 })
 
-t.test('a template stops after its limit of steps, which counts what lists and texts hold', t => {
+t.test('a template stops at its step limit, which counts the size of lists and texts', t => {
   const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
   for (const source of [
     loop(loop('')),
@@ -119,7 +119,7 @@ t.test('a template stops after its limit of steps, which counts what lists and t
   t.end()
 })
 
-t.test('a template that takes too long is stopped without blocking the thread that asked', async t => {
+t.test('a slow template is stopped without blocking its caller', async t => {
   const thread = new TemplateThread()
   t.teardown(() => thread.close())
   // One step each, so that only time or memory can stop them.
@@ -128,7 +128,7 @@ t.test('a template that takes too long is stopped without blocking the thread th
   const ticking = setInterval(() => turns++, 1)
   t.teardown(() => clearInterval(ticking))
   await t.rejects(thread.render(`${text}{{ x }}`, {}, new Date(0)), { code: 'INF_CHAT_TEMPLATE_FAILED' })
-  t.ok(turns > 0, 'the event loop went on')
+  t.ok(turns > 0, 'the event loop was not blocked')
   t.equal(await thread.render('{{ 1 + 1 }}', {}, new Date(0)), '2', 'the next template gets a new thread')
   const many = await Promise.allSettled(Array.from({ length: 70 }, () => thread.render('x', {}, new Date(0))))
   t.equal(many.filter(({ status }) => status === 'fulfilled').length, 64)

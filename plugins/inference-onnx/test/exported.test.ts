@@ -25,7 +25,7 @@ async function readExpected(name: string) {
 for (const name of ['genai', 'optimum', 'genai-int4']) {
   for (const runtime of ['native', 'worker'] as const) {
     for (const promptChunk of [64, 16, 1]) {
-      t.test(`${name}, ${runtime} runtime, ${promptChunk} tokens at once: logits are the reference's`, async t => {
+      t.test(`${name}, ${runtime} runtime, ${promptChunk} tokens at once: logits equal the reference`, async t => {
         const { tokens, positions, continuation, logits: wanted } = await readExpected(name)
         const engine = await openEngine(t, { runtime, promptChunk })
         const model = await engine.load({ runDirectory: join(folder, name) })
@@ -43,7 +43,7 @@ for (const name of ['genai', 'optimum', 'genai-int4']) {
   }
 }
 
-t.test('what a graph and its configuration say is what the model says of itself', async t => {
+t.test('the model reports the facts of its graph and configuration', async t => {
   const load = async (name: string) => {
     const model = await (await openEngine(t)).load({ runDirectory: join(folder, name) })
     t.teardown(() => model.close())
@@ -56,7 +56,7 @@ t.test('what a graph and its configuration say is what the model says of itself'
   t.match((await load('genai')).renderChat([{ role: 'user', content: 'Hi' }]), /assistant\n$/)
 })
 
-t.test('a graph that appends in place computes several sequences at once and reuses what they share', async t => {
+t.test('a graph that appends in place supports batches and prefix reuse', async t => {
   const { tokens } = await readExpected('genai')
   const model = await (await openEngine(t)).load({ runDirectory: join(folder, 'genai'), slots: 3 })
   t.teardown(() => model.close())
@@ -73,7 +73,7 @@ t.test('a graph that appends in place computes several sequences at once and reu
   t.ok(model.statistics().cachedPromptTokens > 0)
 })
 
-t.test('a graph that appends to a copy has one slot, which is said', async t => {
+t.test('a graph that appends to a copy has one slot, with a notice', async t => {
   const { tokens, continuation } = await readExpected('optimum')
   const notes: string[] = []
   const engine = await openEngine(t, { onNote: note => void notes.push(note) })
@@ -88,14 +88,14 @@ t.test('a graph that appends to a copy has one slot, which is said', async t => 
   )
 })
 
-/** A copy of an export, to be changed. */
+/** A modifiable copy of an export. */
 async function copyOf(t: Parameters<typeof temporaryFolder>[0], name: string): Promise<string> {
   const copy = join(await temporaryFolder(t), name)
   await cp(join(folder, name), copy, { recursive: true })
   return copy
 }
 
-t.test('what cannot be served as it is is refused with its name', async t => {
+t.test('an unsupported part of an export is refused with its name', async t => {
   const engine = await openEngine(t)
   const runDirectory = await copyOf(t, 'genai')
   const load = (options: Partial<LoadOptions> = {}) => engine.load({ runDirectory, ...options })
@@ -118,7 +118,7 @@ t.test('what cannot be served as it is is refused with its name', async t => {
 
 type Type = 'float32' | 'float16' | 'int64'
 
-/** A graph of the inputs and outputs that a decoder has, which computes nothing but what is written here. */
+/** A graph with the inputs and outputs of a decoder, and only the given nodes. */
 function graphOf(extra: Readonly<Record<string, Type>> = {}, without: readonly string[] = []): OnnxGraph {
   const graph = new OnnxGraph('test')
   const inputs = {
@@ -141,7 +141,7 @@ const half = { 'past_key_values.0.key': 'float16', 'past_key_values.0.value': 'f
 for (const [what, graph, says] of [
   ['an unknown input', graphOf({ use_cache_branch: 'int64' }), /input "use_cache_branch"/],
   ['no logits', graphOf({}, ['logits']), /outputs .*logits among them/],
-  ['a past that it does not return', graphOf({}, ['present.0.value']), /present\.0\.value among them/],
+  ['a past without a matching output', graphOf({}, ['present.0.value']), /present\.0\.value among them/],
   ['outputs that nothing computes', graphOf({}, ['node of logits']), /output "logits"/],
   [
     'a cache of whole numbers',
@@ -159,7 +159,7 @@ for (const [what, graph, says] of [
   })
 }
 
-t.test('weights outside of the run directory are refused', async t => {
+t.test('weights outside the run directory are refused', async t => {
   const runDirectory = await copyOf(t, 'genai')
   for (const location of ['../secret', '/etc/passwd']) {
     const graph = graphOf()
@@ -170,12 +170,12 @@ t.test('weights outside of the run directory are refused', async t => {
   }
 })
 
-t.test('a graph that is cut off anywhere is an error, not a crash', async t => {
+t.test('a truncated graph is an error, not a crash', async t => {
   const bytes = await readFile(join(folder, 'genai', 'model.onnx'))
   for (let length = 1; length < bytes.length; length += 97) {
     try {
       readOnnx(bytes.subarray(0, length))
-      t.fail(`${length} bytes were taken for a whole model`)
+      t.fail(`${length} bytes were accepted as a whole model`)
     } catch (error) {
       if (!(error instanceof Error)) throw error
     }

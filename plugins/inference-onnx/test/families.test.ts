@@ -4,7 +4,7 @@ import { collect, greedy, openEngine, temporaryFolder } from './support/models.t
 
 const TOLERANCE = 1e-3
 
-/** The largest difference between a prompt's reference and what a model makes of it. */
+/** The largest difference between the logits of a model and the reference of a prompt. */
 function difference({ positions, logits: wanted }: FamilyPrompt, logits: readonly Float32Array[]): number {
   const rows = positions.map((position, row) =>
     wanted[row]!.map((value, id) => Math.abs(value - logits[position]![id]!))
@@ -22,7 +22,7 @@ function divergence(reference: Float32Array, other: Float32Array): number {
   return p.reduce((sum, value, id) => sum + Math.exp(value) * (value - q[id]!), 0)
 }
 
-/** Tokens that are read at once; the prompts are longer than the windows and than these. */
+/** Tokens per chunk; the prompts are longer than the windows and the chunks. */
 const prefills = [
   ['in one run', 64],
   ['in several runs', 7],
@@ -56,7 +56,7 @@ for (const name of families) {
     const model = await (await openEngine(t)).load({ runDirectory, slots: 3 })
     t.teardown(() => model.close())
     const [prompt] = await readFamily(name)
-    // Nothing may be reused, so that each is computed in its own place.
+    // Without reuse, each is computed in a separate row.
     const requests = [40, 21, 5].map(length => ({
       ...greedy(prompt!.tokens.slice(-length), 16),
       reusePrefix: false
@@ -82,7 +82,7 @@ for (const name of families) {
   })
 }
 
-t.test('the decoder of a model that also sees is found one level deeper', async t => {
+t.test('the decoder of a multimodal model is found one level deeper', async t => {
   const [prompt] = await readFamily('gemma3')
   for (const prefix of ['model.language_model.', 'language_model.model.']) {
     const runDirectory = await familyDirectory(t, 'gemma3', {

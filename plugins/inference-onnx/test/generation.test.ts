@@ -5,7 +5,7 @@ import { collect, greedy, loadModel, readExpected } from './support/models.ts'
 
 const prompts = async () => (await readExpected('llama-tiny-bf16')).prompts.map(prompt => prompt.tokens)
 
-/** RunQueue of the event loop until a promise settles. */
+/** Number of event loop turns until a promise settles. */
 async function turnsUntil(work: Promise<unknown>): Promise<number> {
   let turns = 0
   let running = true
@@ -20,7 +20,7 @@ async function turnsUntil(work: Promise<unknown>): Promise<number> {
   return turns
 }
 
-t.test('the last event has the reason of the end and the usage', async t => {
+t.test('the last event has the finish reason and the usage', async t => {
   const model = await loadModel(t)
   const [tokens = []] = await prompts()
   const { done } = await collect(model.generate(greedy(tokens, 5)))
@@ -52,7 +52,7 @@ t.test('a stop string ends the text before it, across tokens', async t => {
   }
 })
 
-t.test('pieces are whole characters and add up to the text of the tokens', async t => {
+t.test('pieces contain whole characters, and together the text of the tokens', async t => {
   const model = await loadModel(t)
   const { pieces, text, tokens } = await collect(
     model.generate({ tokens: [5, 6, 7], maxTokens: 60, ignoreEos: true, sampling: { temperature: 3, seed: 11 } })
@@ -63,7 +63,7 @@ t.test('pieces are whole characters and add up to the text of the tokens', async
   t.equal(text, model.detokenize(visible))
 })
 
-t.test('equal seeds give equal text; another seed gives another one', async t => {
+t.test('equal seeds produce equal texts, and different seeds different texts', async t => {
   const model = await loadModel(t)
   const run = async (seed: number) =>
     (
@@ -82,7 +82,7 @@ t.test('a request without a seed is different every time', async t => {
   t.notSame(first?.tokens, second?.tokens)
 })
 
-t.test('a prompt that is read in chunks gives what one that is read at once gives', async t => {
+t.test('chunks do not change the result of a prompt', async t => {
   const [long = []] = (await prompts()).sort((a, b) => b.length - a.length)
   const whole = await loadModel(t)
   const wanted = await collect(whole.generate(greedy(long, 12)))
@@ -95,7 +95,7 @@ t.test('a prompt that is read in chunks gives what one that is read at once give
   }
 })
 
-t.test('cancelling ends the sequence within one token', async t => {
+t.test('a cancelled sequence ends within one token', async t => {
   const model = await loadModel(t)
   for (const after of [1, 4]) {
     const abort = new AbortController()
@@ -124,7 +124,7 @@ t.test('a request that is cancelled before it starts computes nothing', async t 
   t.match(done, { finishReason: 'cancelled', usage: { completionTokens: 0, promptNs: 0 } })
 })
 
-t.test('a consumer that walks away frees its slot', async t => {
+t.test('a consumer that stops reading frees its slot', async t => {
   const model = await loadModel(t)
   for await (const event of model.generate(greedy([9, 8], 50))) {
     t.equal(event.type, 'text')
@@ -133,7 +133,7 @@ t.test('a consumer that walks away frees its slot', async t => {
   t.same(model.capacity(), { slots: 1, active: 0, waiting: 0 })
 })
 
-t.test('concurrent sequences give the same as separately, and take turns', async t => {
+t.test('concurrent sequences alternate, and have the same results as separately', async t => {
   const model = await loadModel(t, { slots: 3 })
   const requests: GenerateRequest[] = (await prompts())
     .slice(0, 3)
@@ -149,10 +149,10 @@ t.test('concurrent sequences give the same as separately, and take turns', async
     alone
   )
   const changes = order.filter((sequence, i) => i > 0 && sequence !== order[i - 1]).length
-  t.ok(changes > order.length / 3, `${changes} changes of turn in ${order.length} pieces`)
+  t.ok(changes > order.length / 3, `${changes} alternations in ${order.length} pieces`)
 })
 
-t.test('requests wait for a slot in their order, and further ones are refused', async t => {
+t.test('requests wait for a slot in order, and further ones are refused', async t => {
   const model = await loadModel(t, { engine: { maxWaiting: 2 } })
   const order: string[] = []
   const run = async (name: string) => {
@@ -168,7 +168,7 @@ t.test('requests wait for a slot in their order, and further ones are refused', 
   t.same(model.capacity(), { slots: 1, active: 0, waiting: 0 })
 })
 
-t.test('many requests at once and one after the other leave nothing behind', async t => {
+t.test('many concurrent and sequential requests leak no resources', async t => {
   const warnings: Error[] = []
   const listen = (warning: Error) => void warnings.push(warning)
   process.on('warning', listen)
@@ -183,7 +183,7 @@ t.test('many requests at once and one after the other leave nothing behind', asy
   t.same(warnings, [])
 })
 
-t.test('a request that waits for a slot can be cancelled', async t => {
+t.test('a waiting request can be cancelled', async t => {
   const model = await loadModel(t)
   const first = collect(model.generate(greedy([9, 8], 20)))
   const abort = new AbortController()
@@ -210,7 +210,7 @@ t.test('a prompt that does not fit is refused with both numbers, before any even
   t.equal((await model.logits(Array(32).fill(5))).length, 32)
 })
 
-t.test('a context larger than what the model was made for is not promised', async t => {
+t.test('the context never exceeds that of the model', async t => {
   const model = await loadModel(t, { maxContext: 100_000 })
   t.equal(model.info.contextLength, 256)
 })
@@ -224,12 +224,12 @@ t.test('the whole context can be filled', async t => {
 for (const [what, request] of [
   ['an empty prompt', { tokens: [] }],
   ['a token outside the vocabulary', { tokens: [5, 300] }],
-  ['a token that is no whole number', { tokens: [1.5] }],
+  ['a token that is not a whole number', { tokens: [1.5] }],
   ['a negative temperature', { tokens: [5], sampling: { temperature: -1 } }],
-  ['a temperature that is no number', { tokens: [5], sampling: { temperature: Number.NaN } }],
+  ['a temperature that is not a number', { tokens: [5], sampling: { temperature: Number.NaN } }],
   ['a share above one', { tokens: [5], sampling: { topP: 1.1 } }],
   ['half a candidate', { tokens: [5], sampling: { topK: 0.5 } }],
-  ['a bias for no token', { tokens: [5], sampling: { logitBias: new Map([[300, 1]]) } }],
+  ['a bias for an unknown token', { tokens: [5], sampling: { logitBias: new Map([[300, 1]]) } }],
   ['a negative limit', { tokens: [5], maxTokens: -1 }]
 ] as const) {
   t.test(`${what} is refused, and the slot stays free`, async t => {
@@ -239,7 +239,7 @@ for (const [what, request] of [
   })
 }
 
-t.test('logprobs describe the chosen token and its rivals, untouched by temperature and bias', async t => {
+t.test('logprobs describe the chosen token and its alternatives, without temperature and bias', async t => {
   const model = await loadModel(t)
   const tokens = [9, 8]
   const [, row] = await model.logits(tokens)
@@ -248,7 +248,7 @@ t.test('logprobs describe the chosen token and its rivals, untouched by temperat
   const events: GenerateEvent[] = []
   for await (const event of model.generate(request)) events.push(event)
   const [piece] = events
-  if (piece?.type !== 'text') return t.fail('no text came')
+  if (piece?.type !== 'text') return t.fail('no text was generated')
   const [reported] = piece.logprobs ?? []
   const sum = Math.log(row!.reduce((total, value) => total + Math.exp(value), 0))
   t.equal(reported?.token, 20)
@@ -263,7 +263,7 @@ t.test('logprobs describe the chosen token and its rivals, untouched by temperat
   t.match(silent.value, { logprobs: [{ top: [] }] })
 })
 
-t.test('any options inside their ranges generate something', async t => {
+t.test('any valid options generate a text', async t => {
   const model = await loadModel(t)
   const sampling = fc.record(
     {
@@ -292,7 +292,7 @@ t.test('any options inside their ranges generate something', async t => {
   )
 })
 
-t.test('the event loop turns while a prompt is read and while tokens are computed', async t => {
+t.test('prompts and tokens are computed without blocking the event loop', async t => {
   const model = await loadModel(t, { name: '../../../model-server/models/vox-tiny' })
   const long = Array.from({ length: 256 }, (_, i) => 10 + i)
   const reading = await turnsUntil(collect(model.generate(greedy(long, 1))))
@@ -301,7 +301,7 @@ t.test('the event loop turns while a prompt is read and while tokens are compute
   t.ok(generating > 64, `${generating} turns during 32 tokens`)
 })
 
-t.test('closing a model ends its sequences, also those that wait, and refuses new ones', async t => {
+t.test('a closed model ends its sequences, also waiting ones, and refuses new ones', async t => {
   const model = await loadModel(t)
   const running = collect(model.generate(greedy([9, 8], 200)), async count => {
     if (count === 3) await model.close()
@@ -314,7 +314,7 @@ t.test('closing a model ends its sequences, also those that wait, and refuses ne
   await model.close()
 })
 
-t.test('closing a model ends what asks for logits', async t => {
+t.test('a closed model ends requests for logits', async t => {
   const model = await loadModel(t)
   const asked = [model.logits([9, 8]), model.logits([7, 6])]
   const closing = model.close()
@@ -322,7 +322,7 @@ t.test('closing a model ends what asks for logits', async t => {
   await closing
 })
 
-t.test('closing a model waits for the run under way', async t => {
+t.test('closing a model waits for the current run', async t => {
   const model = await loadModel(t)
   const results = await Promise.all([collect(model.generate(greedy([9, 8], 200))), model.close(), model.close()])
   t.equal(results[0].done.finishReason, 'cancelled')

@@ -38,7 +38,7 @@ const question: MemoryQuestion = {
   available: { bytes: 16 * GIB, source: 'free memory of the machine' }
 }
 
-t.test('bytes of the weights, by how they are held', async t => {
+t.test('bytes of the weights, by representation', async t => {
   const parameters = 494_032_768
   const none = planMemory(question).weightBytes
   t.ok(Math.abs(none / (parameters * 4) - 1) < 0.01, `${none}`)
@@ -63,7 +63,7 @@ t.test('rotary tables cover the whole context, one for each embedding of the mod
   t.equal(workspace(32_768, windowed) - workspace(32_768), 2 * 32 * 4 * 32_768)
 })
 
-t.test('automatic slots are as many as fit with full contexts', async t => {
+t.test('auto selects as many slots with full contexts as fit', async t => {
   const slots = (gib: number | null) =>
     planMemory({
       ...question,
@@ -75,10 +75,10 @@ t.test('automatic slots are as many as fit with full contexts', async t => {
   t.ok(some > 1 && some < MAX_SLOTS, `${some}`)
   t.ok(slots(4) < some)
   t.equal(slots(3), 1)
-  t.equal(slots(null), 1, 'and one where the memory is unknown')
+  t.equal(slots(null), 1, 'and one slot if the memory is unknown')
 })
 
-t.test('what cannot fit is refused with the numbers before anything is allocated', async t => {
+t.test('a model that does not fit is refused with the numbers before any allocation', async t => {
   const available = { bytes: 1.5 * GIB, source: "the rest of the control group's limit" }
   t.throws(() => planMemory({ ...question, available }), {
     code: 'INF_OUT_OF_MEMORY',
@@ -96,7 +96,7 @@ t.test('what cannot fit is refused with the numbers before anything is allocated
   t.equal(planMemory({ ...question, available: null, slots: 1000 }).slots, 1000)
 })
 
-t.test('free memory is what the machine has, or what a control group leaves of it', async t => {
+t.test('free memory is that of the machine or of the control group', async t => {
   const meminfo = 'MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n'
   const read = async (files: Record<string, string>) => {
     const { bytes, source } = await availableMemory((await bareHost(t, { files })).root)
@@ -111,7 +111,7 @@ t.test('free memory is what the machine has, or what a control group leaves of i
     '/sys/fs/cgroup/a/memory.current': '3000\n',
     '/sys/fs/cgroup/a/memory.stat': 'active_file 5\ninactive_file 500\n'
   }
-  t.same(await read(limited), [1500, true], 'a limit further up; pages that can be dropped count as free')
+  t.same(await read(limited), [1500, true], 'a limit of a parent group; droppable pages count as free')
   const one = {
     '/proc/meminfo': meminfo,
     '/proc/self/cgroup': '5:cpu:/x\n4:memory:/docker/c\n',
@@ -124,7 +124,7 @@ t.test('free memory is what the machine has, or what a control group leaves of i
   t.same(await read(endless), [8_000_000 * 1024, false])
 })
 
-t.test('a load takes as many slots as fit when it says auto', async t => {
+t.test('a load with auto uses as many slots as fit', async t => {
   const engine = await openEngine(t)
   const model = await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny'), device: 'cpu', slots: 'auto' })
   t.equal(model.capacity().slots, MAX_SLOTS)

@@ -17,7 +17,7 @@ const base = {
 const parse = (change: object, generation: Record<string, unknown> | null = null) =>
   parseModelConfig('config.json', { ...base, ...change }, generation)
 
-t.test('what a configuration leaves out has the value that the family defines', async t => {
+t.test('missing fields have the defaults of the family', async t => {
   t.match(parse({}), {
     family: 'llama',
     headSize: 16,
@@ -36,7 +36,7 @@ t.test('end tokens come from both configuration files', async t => {
   t.same(parse({ eos_token_id: null }, { eos_token_id: 3 }).endTokens, [3])
 })
 
-t.test('a sliding window counts for the layers that the family lets slide', async t => {
+t.test('a sliding window applies to the layers of the family', async t => {
   const windows = (change: object) => parse({ num_hidden_layers: 4, sliding_window: 512, ...change }).windows
   const [all, none] = [Array(4).fill(512), Array(4).fill(null)]
   t.same(windows({ model_type: 'llama' }), none)
@@ -77,7 +77,7 @@ t.test('each family has its own norms, scales, caps and biases', async t => {
   t.match(parse({ model_type: 'phi3' }), { joinedProjections: true, normEpsilon: 1e-5, queryKeyValueBias: false })
 })
 
-t.test('of a model that also sees, the part that reads text counts', async t => {
+t.test('the text part of a multimodal model is used', async t => {
   const text = { ...base, model_type: 'gemma3_text', eos_token_id: 5 }
   const config = parseModelConfig('config.json', { model_type: 'gemma3', text_config: text, eos_token_id: [1] }, null)
   t.match(config, { family: 'gemma3_text', hiddenSize: 64, endTokens: [1, 5] })
@@ -87,7 +87,7 @@ t.test('of a model that also sees, the part that reads text counts', async t => 
   })
 })
 
-t.test('rotary frequencies follow theta in every place of the configuration', async t => {
+t.test('rotary frequencies follow theta at every position in the configuration', async t => {
   for (const change of [
     { rope_theta: 1000 },
     { rope_parameters: { rope_theta: 1000 } },
@@ -115,16 +115,16 @@ t.test('linear scaling divides all frequencies, llama3 scaling the low ones', as
     original_max_position_embeddings: 8192
   }
   const llama3 = parse({ head_dim: 128, rope_parameters: parameters }).rope.inverseFrequencies
-  t.equal(llama3[0], plain[0], 'the highest frequency stays')
+  t.equal(llama3[0], plain[0], 'the highest frequency is unchanged')
   t.equal(llama3[63], plain[63]! / 32, 'the lowest is divided')
   t.ok(
     llama3.every((value, i) => i === 0 || value < llama3[i - 1]!),
-    'and the passage between them is monotonous'
+    'and the transition between them is monotonic'
   )
   t.ok(llama3.some((value, i) => value < plain[i]! && value > plain[i]! / 32))
 })
 
-t.test('rotary tables hold cosine and sine of position times frequency', async t => {
+t.test('rotary tables contain cosine and sine of position times frequency', async t => {
   const { cos, sin } = rotaryTables({ inverseFrequencies: [1, 0.5], magnitude: 1, long: null }, 3)
   t.same(
     [...cos],
@@ -136,7 +136,7 @@ t.test('rotary tables hold cosine and sine of position times frequency', async t
   )
 })
 
-t.test('a context whose tables no model file can hold is refused with a way out', async t => {
+t.test('a context with tables beyond the limit of a model file is refused with a hint', async t => {
   const { rope } = parse({ head_dim: 128 })
   t.throws(() => rotaryTables(rope, 100_000_000), { code: 'INF_OUT_OF_MEMORY', hint: /maxContext/ })
 })
@@ -157,7 +157,7 @@ t.test('layers with a window have a separate rotary base in Gemma 3, in either s
   t.equal(windowRope.inverseFrequencies[4], 1e4 ** -0.5)
 })
 
-t.test('a part of each head is rotated where the configuration says so', async t => {
+t.test('a configuration can rotate a part of each head', async t => {
   t.equal(parse({ head_dim: 128, partial_rotary_factor: 0.75 }).rope.inverseFrequencies.length, 48)
 })
 
@@ -173,7 +173,7 @@ t.test('yarn keeps fast frequencies, divides slow ones, and makes the context lo
   t.equal(parse({ rope_scaling: { ...scaling, mscale: 1, mscale_all_dim: 1 } }).rope.magnitude, 1)
 })
 
-t.test('longrope takes its long factors where the context is longer than the original one', async t => {
+t.test('longrope uses its long factors if the context exceeds the original one', async t => {
   const short_factor = Array(8).fill(1)
   const long_factor = Array(8).fill(4)
   const rope_scaling = { type: 'su', short_factor, long_factor }
@@ -226,7 +226,7 @@ for (const [change, code, path] of [
   })
 }
 
-t.test('configurations in the form of public checkpoints are read', async t => {
+t.test('configurations of public checkpoints are read', async t => {
   const phi4mini = {
     model_type: 'phi3',
     hidden_size: 3072,
@@ -273,7 +273,7 @@ t.test('configurations in the form of public checkpoints are read', async t => {
   t.match(parse(qwen), { contextLength: 131_072, windows: [null, null] })
 })
 
-t.test('whatever a configuration holds, it is read or refused with its file', async t => {
+t.test('any configuration is read, or refused with its file', async t => {
   const names = [
     'model_type hidden_size num_attention_heads num_key_value_heads head_dim num_hidden_layers hidden_act text_config',
     'hidden_activation layer_types sliding_window use_sliding_window max_window_layers sliding_window_pattern rope_theta',

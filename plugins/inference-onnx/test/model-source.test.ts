@@ -4,7 +4,7 @@ import { familyDirectory, readFamily } from './support/families.ts'
 import { openEngine } from './support/models.ts'
 import { webgpuProblem } from './support/webgpu.ts'
 
-t.test('soft caps of attention are refused where a device would leave them out', async t => {
+t.test('soft caps of attention are refused on devices that ignore them', async t => {
   checkDeviceAttention(50, 'cpu')
   checkDeviceAttention(null, 'webgpu')
   t.throws(() => checkDeviceAttention(50, 'webgpu'), {

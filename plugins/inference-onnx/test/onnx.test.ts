@@ -5,7 +5,7 @@ import { ProtoWriter } from '../src/onnx/protobuf.ts'
 import { ownRequire } from '../src/ort/library.ts'
 import { openRuntime } from '../src/ort/open.ts'
 
-t.test('protobuf fields are written as the encoding guide shows them', async t => {
+t.test('protobuf fields match the encoding guide', async t => {
   const hex = (writer: ProtoWriter) => Buffer.from(writer.finish()).toString('hex')
   t.equal(hex(new ProtoWriter().integer(1, 150)), '089601')
   t.equal(hex(new ProtoWriter().string(2, 'testing')), '120774657374696e67')
@@ -14,7 +14,7 @@ t.test('protobuf fields are written as the encoding guide shows them', async t =
   t.equal(hex(new ProtoWriter().float(20, 1)), 'a5010000803f')
 })
 
-t.test('whole numbers of any size are written in as few bytes as they need', async t => {
+t.test('whole numbers of any size take the minimum number of bytes', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), value => {

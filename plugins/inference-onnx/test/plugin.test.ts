@@ -12,7 +12,7 @@ import { collect, fixtures, greedy, temporaryFolder } from './support/models.ts'
 
 const runDirectory = join(fixtures, 'qwen2-tiny')
 
-/** A plugin that keeps a model as a model server does. */
+/** A plugin that keeps a model, like a model server. */
 function consumer(onModel: (model: LoadedModel) => void) {
   return definePlugin({
     name: 'consumer',
@@ -24,7 +24,7 @@ function consumer(onModel: (model: LoadedModel) => void) {
   })
 }
 
-t.test('the plugin provides an engine, and a kept model outlives a reload of it', async t => {
+t.test('the plugin provides an engine, and a kept model survives a reload', async t => {
   const models: LoadedModel[] = []
   const kernel = await testKernel([plugin, consumer(model => models.push(model))], {
     settings: { 'inference-onnx': { threads: 1 } }
@@ -52,7 +52,7 @@ t.test('settings are named in snake_case and reach the engine', async t => {
     settings: { 'inference-onnx': { threads: 1, cache_directory: cache, prompt_chunk: 2, max_waiting: 0 } }
   })
   t.teardown(() => kernel.close())
-  t.ok((await readdir(cache)).length, 'the cache is where the setting says')
+  t.ok((await readdir(cache)).length, 'the cache is in the configured folder')
   const held = collect(models[0]!.generate(greedy([9, 8, 7], 50)))
   await t.rejects(collect(models[0]!.generate(greedy([9], 1))), { code: 'INF_BUSY' })
   t.equal((await held).tokens.length, 50)

@@ -16,7 +16,7 @@ import { cpuTarget } from './support/cpu-target.ts'
 import { families, familyDirectory } from './support/families.ts'
 import { fixtures, openEngine, temporaryFolder } from './support/models.ts'
 
-t.test('CUDA computes in half precision, as the checkpoint has it; others in float32 unless told', async t => {
+t.test('CUDA uses the half precision of the checkpoint, and others float32 by default', async t => {
   t.equal(precisionOf('cuda:0', 'BF16', 'auto'), 'bfloat16')
   t.equal(precisionOf('cuda:1', 'F16', 'auto'), 'float16')
   t.equal(precisionOf('cuda:0', 'F32', 'auto'), 'float16')
@@ -30,7 +30,7 @@ function api(): OrtApi {
   return new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
 }
 
-/** Logits of two sequences that are read one after the other, moved, and continued in one run. */
+/** Logits of two sequences, read one after the other, moved, and continued in one run. */
 async function logits(
   t: { teardown(run: () => Promise<void>): void },
   runDirectory: string,
@@ -87,12 +87,12 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
     const [first, second] = [await model.logits([4, 3, 2, 11]), await model.logits([9, 8, 7, 6, 5, 12])]
     const reference = [...(first.at(-1) ?? []), ...(second.at(-1) ?? [])]
     const wrong = reference.reduce((most, value, index) => Math.max(most, Math.abs(value - (wide[index] as number))), 0)
-    t.ok(wrong < 1e-3, 'and in float32 the same as on the CPU itself')
+    t.ok(wrong < 1e-3, 'and in float32 the same as on the CPU')
     await model.close()
   })
 }
 
-t.test('with the capacity in place of the total length, which a capture reads once, nothing changes', async t => {
+t.test('the capacity instead of the total length, as in captures, does not change the result', async t => {
   // This device captures nothing, but reads all inputs on the host.
   for (const precision of ['float32', 'float16'] as const) {
     const runDirectory = join(fixtures, 'qwen2-tiny')

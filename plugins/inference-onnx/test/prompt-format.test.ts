@@ -11,7 +11,7 @@ async function open(name: string): Promise<Tokenizer> {
   return new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
 }
 
-/** The parts of a run directory that count here. */
+/** The relevant parts of a run directory. */
 function directory(tokenizerConfiguration: Record<string, unknown>, chatTemplate: string | null = null): RunDirectory {
   return { tokenizerConfiguration, chatTemplate } as RunDirectory
 }
@@ -26,7 +26,7 @@ const config = {
   endTokens: [7]
 }
 
-t.test('a sequence ends at the end of a turn, whatever the configurations leave out', async t => {
+t.test('a sequence ends at the end of a turn, also if the configuration lacks the token', async t => {
   for (const [name, token] of [
     ['gemma', '<end_of_turn>'],
     ['llama3', '<|eot_id|>'],
@@ -40,7 +40,7 @@ t.test('a sequence ends at the end of a turn, whatever the configurations leave 
   t.ok(endTokens(config, directory({ eos_token: { content: '</s>' } }), tokenizer).has(tokenizer.id('</s>')!))
 })
 
-t.test('of several templates the default counts, and the one for tools where there are tools', async t => {
+t.test('of several templates the default is used, and the tool template with tools', async t => {
   const tokenizer = await open('llama3')
   const templates = [
     { name: 'tool_use', template: 'tools' },
@@ -52,6 +52,6 @@ t.test('of several templates the default counts, and the one for tools where the
   t.equal(template.render(messages), '<|begin_of_text|>plain')
   t.equal(template.render(messages, { tools: [{ name: 'now', parameters: {} }] }), 'tools')
   t.equal(chatTemplate(directory(configuration, 'a file'), tokenizer).render(messages), 'a file')
-  t.equal(chatTemplate(directory({ chat_template: [templates[0]] }), tokenizer).source, 'tools', 'the only one')
+  t.equal(chatTemplate(directory({ chat_template: [templates[0]] }), tokenizer).source, 'tools', 'the only template')
   t.match(chatTemplate(directory({}), tokenizer).render(messages), /^<\|im_start\|>user/)
 })

@@ -29,13 +29,13 @@ async function template(name: string): Promise<ChatTemplate> {
   return new ChatTemplate({ source, variables, specialNames: [], now })
 }
 
-t.test('every template has its expectations', async t => {
+t.test('every template has expected output', async t => {
   const names = (await readdir(folder)).filter(name => name.endsWith('.jinja')).map(name => name.slice(0, -6))
   t.same(names.sort(), Object.keys(expected).sort())
 })
 
 for (const [name, results] of Object.entries(expected)) {
-  t.test(`a template in the manner of ${name} renders as transformers renders it`, async t => {
+  t.test(`a template in the style of ${name} renders as in transformers`, async t => {
     const compiled = await template(name)
     for (const { name: conversation, messages, tools: offered = false, thinking } of cases) {
       const render = () =>
@@ -50,7 +50,7 @@ for (const [name, results] of Object.entries(expected)) {
   })
 }
 
-t.test('abilities are what a template makes of tools and of thinking', async t => {
+t.test('tool and thinking support are detected from the template', async t => {
   for (const [name, abilities] of Object.entries({
     'qwen2.5': { tools: true, thinking: false },
     qwen3: { tools: true, thinking: true },

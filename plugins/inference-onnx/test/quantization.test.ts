@@ -19,7 +19,7 @@ function numbers(count: number, seed: number, scale = 1): Float32Array {
   return Float32Array.from({ length: count }, () => (random() + random() + random() - 1.5) * scale)
 }
 
-/** Runs one projection whose weights are packed as a model's are; some rows of the weight arrive at a time. */
+/** Runs one projection with packed weights, whose rows arrive in parts. */
 async function project(
   quantization: Quantization,
   weight: Float32Array,
@@ -81,7 +81,7 @@ for (const [quantization, bound] of [
       async t => {
         const weight = numbers(inputs * outputs, 1, 0.05)
         const input = numbers(rows * inputs, 2)
-        // One row far larger than the others: its steps must not become theirs.
+        // One row is far larger than the others: its scale must not affect them.
         for (let i = 0; i < inputs; i++) input[i]! *= 1000
         const exact = await project('none', weight, input, [rows, inputs, outputs])
         const rounded = await project(quantization, weight, input, [rows, inputs, outputs])
@@ -95,19 +95,19 @@ for (const [quantization, bound] of [
   }
 }
 
-t.test('q8: an input that towers above the others of its row costs them little', async t => {
+t.test('q8: an outlier of a row hardly affects the other inputs', async t => {
   const [inputs, outputs] = [640, 48]
   const [weight, input] = [numbers(inputs * outputs, 9, 0.05), numbers(inputs, 10)]
   input[77] = 100
   const exact = await project('none', weight, input, [1, inputs, outputs])
   const rounded = await project('q8', weight, input, [1, inputs, outputs])
-  // By one scale for all, steps would be 100 / 127 wide: an error of 0.23 for each of the inputs.
+  // With one scale for all, steps would be 100 / 127: an error of 0.23 for each input.
   const usual = 0.23 * norm(weight)
   const error = norm(rounded.map((value, i) => value - exact[i]!))
   t.ok(error < usual * 0.3, `${error} instead of ${usual}`)
 })
 
-t.test('q8: a row by itself and in a batch gives the same bits', async t => {
+t.test('q8: a row has the same bits by itself and in a batch', async t => {
   const [inputs, outputs] = [256, 96]
   const weight = numbers(inputs * outputs, 3)
   const input = numbers(8 * inputs, 4)
@@ -118,7 +118,7 @@ t.test('q8: a row by itself and in a batch gives the same bits', async t => {
   }
 })
 
-t.test('q8: it does not matter in how many strips a tensor is written', async t => {
+t.test('q8: the number of strips does not change a tensor', async t => {
   const sizes = [3, 64, 50] as const
   const [weight, input] = [numbers(64 * 50, 5), numbers(3 * 64, 6)]
   const whole = await project('q8', weight, input, sizes)
@@ -128,7 +128,7 @@ t.test('q8: it does not matter in how many strips a tensor is written', async t 
 })
 
 for (const quantization of quantized) {
-  t.test(`${quantization}: a row of zeros stays one, in the weight and in the input`, async t => {
+  t.test(`${quantization}: a row of zeros stays zero, in the weight and in the input`, async t => {
     const [weight, input] = [numbers(128 * 4, 7), numbers(2 * 128, 8)]
     weight.fill(0, 128, 256)
     input.fill(0, 0, 128)
@@ -153,7 +153,7 @@ function divergence(exact: readonly Float32Array[], rounded: readonly Float32Arr
   return each.reduce((a, b) => a + b, 0) / each.length
 }
 
-/** Random weights spread their errors over every logit, and small ones err more: these bounds are above any real use. */
+/** Random weights spread their errors over every logit, so these bounds are higher than in real use. */
 const bounds = {
   'qwen2-tiny': { q8: 0.02, q4: 0.6 },
   'llama-tiny-bf16': { q8: 0.02, q4: 0.6 },
@@ -162,30 +162,27 @@ const bounds = {
 
 for (const [name, bound] of Object.entries(bounds)) {
   for (const quantization of quantized) {
-    t.test(
-      `${name}, ${quantization}: predictions stay near those in fp32, whichever way the runtime is called`,
-      async t => {
-        const { prompts, runDirectory } = await readExpected(name)
-        const { tokens } = prompts.at(-1)!
-        const load = { name: runDirectory, quantization }
-        const exact = await loadModel(t, { name: runDirectory, quantization: 'none' })
-        const native = await loadModel(t, { ...load, engine: { runtime: 'native' } })
-        const worker = await loadModel(t, { ...load, engine: { runtime: 'worker' } })
-        t.match(native.info, { quantization, precision: quantization })
-        t.match(exact.info, { quantization: 'none', precision: /^B?F(16|32)$/ })
-        t.equal(native.info.parameters, exact.info.parameters)
-        const logits = await native.logits(tokens)
-        const kl = divergence(await exact.logits(tokens), logits)
-        t.ok(kl < bound[quantization], `KL divergence ${kl}`)
-        t.same(await worker.logits(tokens), logits)
-        const texts = await Promise.all([native, worker].map(model => collect(model.generate(greedy(tokens, 12)))))
-        t.same(texts[1]!.tokens, texts[0]!.tokens)
-      }
-    )
+    t.test(`${name}, ${quantization}: predictions stay close to fp32 with both runtimes`, async t => {
+      const { prompts, runDirectory } = await readExpected(name)
+      const { tokens } = prompts.at(-1)!
+      const load = { name: runDirectory, quantization }
+      const exact = await loadModel(t, { name: runDirectory, quantization: 'none' })
+      const native = await loadModel(t, { ...load, engine: { runtime: 'native' } })
+      const worker = await loadModel(t, { ...load, engine: { runtime: 'worker' } })
+      t.match(native.info, { quantization, precision: quantization })
+      t.match(exact.info, { quantization: 'none', precision: /^B?F(16|32)$/ })
+      t.equal(native.info.parameters, exact.info.parameters)
+      const logits = await native.logits(tokens)
+      const kl = divergence(await exact.logits(tokens), logits)
+      t.ok(kl < bound[quantization], `KL divergence ${kl}`)
+      t.same(await worker.logits(tokens), logits)
+      const texts = await Promise.all([native, worker].map(model => collect(model.generate(greedy(tokens, 12)))))
+      t.same(texts[1]!.tokens, texts[0]!.tokens)
+    })
   }
 }
 
-t.test('quantised, the bundled model still answers with its language', async t => {
+t.test('the quantised bundled model still answers with valid programs', async t => {
   const { runDirectory: name } = await readExpected('vox-tiny')
   for (const quantization of quantized) {
     const model = await loadModel(t, { name, quantization })
@@ -196,14 +193,14 @@ t.test('quantised, the bundled model still answers with its language', async t =
   }
 })
 
-t.test('auto quantises large models on a processor, and nothing else', async t => {
+t.test('auto quantises only large models on a processor', async t => {
   t.equal(chooseQuantization('auto', { parameters: 5e8, device: 'cpu' }), 'q8')
   t.equal(chooseQuantization('auto', { parameters: 4e6, device: 'cpu' }), 'none')
   t.equal(chooseQuantization('auto', { parameters: 5e8, device: 'cuda:0' }), 'none')
   t.equal(chooseQuantization('q4', { parameters: 4e6, device: 'cpu' }), 'q4')
 })
 
-t.test('a load that names a quantisation has its way over the setting; other words are refused', async t => {
+t.test('the quantisation of a load overrides the setting, and unknown ones are refused', async t => {
   const asked = await loadModel(t, { engine: { quantization: 'q4' }, quantization: 'none' })
   t.equal(asked.info.quantization, 'none')
   const set = await loadModel(t, { engine: { quantization: 'q4' } })

@@ -24,7 +24,7 @@ async function editJson(file: string, edit: (value: any) => void): Promise<void>
 
 const read = (folder: string) => readRunDirectory(folder, { adapter: true })
 
-t.test('a directory that does not exist, and a file in its place, are named', async t => {
+t.test('a missing directory, and a file at its path, are named', async t => {
   const folder = await temporaryFolder(t)
   await t.rejects(read(join(folder, 'nothing')), { code: 'INF_RUN_DIR_NOT_FOUND', message: /nothing does not exist/ })
   await writeFile(join(folder, 'file'), '')
@@ -56,7 +56,7 @@ t.test('a numbered shard that is missing is named without an index, too', async 
 })
 
 for (const target of ['../model.safetensors', '/etc/passwd', 'a/../../b.safetensors', '', 7, 'x\0y']) {
-  t.test(`an index that points at ${JSON.stringify(target)} is refused`, async t => {
+  t.test(`an index that refers to ${JSON.stringify(target)} is refused`, async t => {
     const folder = await copyOf(t, QWEN)
     await editJson(join(folder, 'model.safetensors.index.json'), index => {
       index.weight_map['model.norm.weight'] = target
@@ -74,7 +74,7 @@ t.test('a relative path and a trailing slash name the same directory', async t =
   }
 })
 
-t.test('an index that names a shard or a tensor which is not there is refused', async t => {
+t.test('an index with a missing shard or tensor is refused', async t => {
   const folder = await copyOf(t, QWEN)
   const index = join(folder, 'model.safetensors.index.json')
   await editJson(index, value => {
@@ -108,7 +108,7 @@ t.test('a truncated shard is refused before anything is computed', async t => {
   })
 })
 
-t.test('JSON that is broken or no object is refused with its file', async t => {
+t.test('JSON that is invalid or not an object is refused with its file', async t => {
   for (const file of ['config.json', 'tokenizer.json', 'generation_config.json', 'adapter_manifest.json']) {
     const folder = await copyOf(t, LLAMA)
     await writeFile(join(folder, file), '{"a":')
@@ -118,7 +118,7 @@ t.test('JSON that is broken or no object is refused with its file', async t => {
   }
 })
 
-t.test('weights are taken from the folder that the adapter metadata names as base_model', async t => {
+t.test('weights are read from the base_model folder of the adapter metadata', async t => {
   const folder = await copyOf(t, LLAMA)
   const base = join(folder, '..', 'base')
   await mkdir(base)
@@ -149,9 +149,9 @@ t.test('metadata of version 2 need neither labels nor a key map', async t => {
 for (const [what, edit, says] of [
   ['another format', (m: any) => (m.format = 'peft'), /format is "peft"/],
   ['an unknown version', (m: any) => (m.version = 4), /version is 4/],
-  ['a rank that is not the tensors’', (m: any) => (m.rank = 8), /states rank 8/],
+  ['a rank that differs from the tensors', (m: any) => (m.rank = 8), /states rank 8/],
   ['no rank', (m: any) => delete m.rank, /rank is undefined/],
-  ['an alpha that is no number', (m: any) => (m.alpha = '6'), /alpha/],
+  ['an alpha that is not a number', (m: any) => (m.alpha = '6'), /alpha/],
   ['a label without tensors', (m: any) => m.layer_order.push('l9.q'), /l9\.q\.lora_a\.weight is missing/],
   ['a key map of numbers', (m: any) => (m.base_key_map = { 'l0.q': 1 }), /base_key_map/]
 ] as const) {
@@ -232,7 +232,7 @@ t.test('merged.safetensors shadows base tensors, and the adapter is not applied 
   const [logits] = await model.logits([5])
   t.ok(
     logits?.every(value => value === 0),
-    'the head that was merged is all zero'
+    'the merged head is all zero'
   )
 })
 
@@ -307,7 +307,7 @@ for (const [what, edit, code, says] of [
   })
 }
 
-t.test('a tokenizer that cannot be built, or decodes in an unknown way, is refused', async t => {
+t.test('an invalid tokenizer, or one with an unknown decoder, is refused', async t => {
   const engine = await openEngine(t)
   const folder = await copyOf(t, LLAMA)
   const file = join(folder, 'tokenizer.json')
@@ -329,7 +329,7 @@ t.test('the digest follows names and contents, and nothing else', async t => {
     return model.info.digest
   }
   t.equal(await digest(), first.info.digest)
-  t.equal(await digest(), first.info.digest, 'again, with remembered hashes')
+  t.equal(await digest(), first.info.digest, 'again, with cached hashes')
   await editJson(join(folder, 'config.json'), config => {
     config.note = 'changed'
   })

@@ -8,7 +8,7 @@ import { openRuntime } from '../src/ort/open.ts'
 import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
-t.test('a device that is not there is refused by name; best and auto are other words for what there is', async t => {
+t.test('an unavailable device is refused by name, and best and auto select an available one', async t => {
   const gpu = { host: await bareHost(t) }
   const notes: string[] = []
   const engine = await openEngine(t, { gpu, onNote: note => void notes.push(note) })
@@ -46,7 +46,7 @@ for (const [option, value] of [
 }
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`${runtime}: the library's own words reach the caller`, async t => {
+  t.test(`${runtime}: the message of the library reaches the caller`, async t => {
     const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
     t.match(opened.name, /^onnxruntime 1\.\d+\.\d+/)
@@ -76,7 +76,7 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 }
 
-t.test('where the C interface cannot be called, the same tokens come from a worker thread', async t => {
+t.test('without the C interface, a worker thread computes the same tokens', async t => {
   const root = await temporaryFolder(t)
   const packages = join(root, 'node_modules')
   await mkdir(join(packages, 'koffi'), { recursive: true })
@@ -116,7 +116,7 @@ t.test('a dead worker fails its runs instead of leaving them waiting', async t =
   const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
   const one = opened.host('float32', [1, 1])
   const binding = session.bind({ weight: one, a: one, b: one }, { merged: opened.host('float32', [1, 1]) })
-  // The first may have been answered by then; with as many behind it, the last cannot.
+  // The first may be answered already; with so many in the queue, the last cannot.
   const runs = Array.from({ length: 500 }, () => binding.run())
   const settled = Promise.allSettled(runs)
   await opened.close()
@@ -126,7 +126,7 @@ t.test('a dead worker fails its runs instead of leaving them waiting', async t =
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`models outlive the engine that loaded them (${runtime} runtime)`, async t => {
+  t.test(`models survive the engine that loaded them (${runtime} runtime)`, async t => {
     const engine = await openEngine(t, { runtime })
     const models = [
       await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny') }),
@@ -150,7 +150,7 @@ t.test('a native run can be interrupted, and its binding used again', async t =>
   const abort = new AbortController()
   const run = binding.run(abort.signal)
   abort.abort()
-  // Whether the library notices before its last operator is a matter of luck; that it ends and recovers is not.
+  // The library may notice only at its last operator, but it must end and recover.
   await run.catch(() => {})
   weight.data.fill(2)
   await binding.run()

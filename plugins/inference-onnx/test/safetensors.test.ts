@@ -98,7 +98,7 @@ const hostile: Readonly<Record<string, { header: string; bytes?: number; code: s
     says: /__metadata__/
   },
   'a header that is not JSON': { header: '{"a":', code: 'INF_RUN_DIR_MALFORMED', says: /not JSON/ },
-  'a header that is no object': { header: '[]', code: 'INF_RUN_DIR_MALFORMED', says: /not a JSON object/ }
+  'a header that is not an object': { header: '[]', code: 'INF_RUN_DIR_MALFORMED', says: /not a JSON object/ }
 }
 
 for (const [name, { header, bytes = 0, code, says }] of Object.entries(hostile)) {
@@ -127,13 +127,13 @@ t.test('a header that is not UTF-8 is refused', async t => {
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_MALFORMED', message: /not UTF-8/ })
 })
 
-t.test('a folder in place of the file is refused', async t => {
+t.test('a folder instead of the file is refused', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await mkdir(file)
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_MALFORMED', message: /not a regular file/ })
 })
 
-t.test('a file that is not there is named', async t => {
+t.test('a missing file is named', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await t.rejects(readSafetensors(file), { code: 'INF_RUN_DIR_FILE_MISSING', message: file })
 })

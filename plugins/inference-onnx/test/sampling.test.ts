@@ -8,7 +8,7 @@ import { sumOfWeights } from '../src/token-weights.ts'
 const logits = (values: readonly number[]) => Float32Array.from(values)
 const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })
 
-/** How often each token is drawn. */
+/** Number of samples of each token. */
 function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonly number[], times = 4000) {
   const sampler = new Sampler(options, seededRandom(1))
   const counts = new Map<number, number>()
@@ -21,14 +21,14 @@ function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonl
 
 const drawn = (counts: Map<number, number>) => [...counts.keys()].sort((a, b) => a - b)
 
-t.test('temperature 0 takes the largest logit, and of equal ones the first', async t => {
-  const sampler = new Sampler({ temperature: 0 }, () => t.fail('no chance is involved') as never)
+t.test('temperature 0 selects the largest logit, and the first of equal ones', async t => {
+  const sampler = new Sampler({ temperature: 0 }, () => t.fail('the result is deterministic') as never)
   t.equal(sampler.sample(logits([1, 3, 2]), []), 1)
   t.equal(sampler.sample(logits([1, 3, 3]), []), 1)
   t.equal(sampler.sample(logits([Number.NaN, 3, Number.POSITIVE_INFINITY]), []), 2)
 })
 
-t.test('tokens are drawn as often as the soft-max says', async t => {
+t.test('tokens are sampled with their soft-max probability', async t => {
   const counts = draw({ temperature: 1 }, [Math.log(0.5), Math.log(0.3), Math.log(0.2)])
   for (const [token, share] of [0.5, 0.3, 0.2].entries()) {
     t.ok(Math.abs((counts.get(token) ?? 0) / 4000 - share) < 0.03, `token ${token}`)
@@ -42,7 +42,7 @@ t.test('a lower temperature sharpens, a higher one flattens', async t => {
   t.ok(share(1) > share(5))
 })
 
-t.test('top-k, top-p and min-p keep what they name', async t => {
+t.test('top-k, top-p and min-p keep the specified tokens', async t => {
   const values = [0.4, 0.3, 0.15, 0.1, 0.05].map(Math.log)
   t.same(drawn(draw({ temperature: 1, topK: 2 }, values)), [0, 1])
   t.same(drawn(draw({ temperature: 1, topK: 0 }, values)), [0, 1, 2, 3, 4])
@@ -51,7 +51,11 @@ t.test('top-k, top-p and min-p keep what they name', async t => {
   t.same(drawn(draw({ temperature: 1, topP: 0 }, values)), [0])
   t.same(drawn(draw({ temperature: 1, minP: 0.3 }, values)), [0, 1, 2])
   t.same(drawn(draw({ temperature: 1, minP: 1 }, values)), [0])
-  t.same(drawn(draw({ temperature: 1, topK: 3, topP: 0.5 }, values)), [0, 1], 'shares are of what top-k left')
+  t.same(
+    drawn(draw({ temperature: 1, topK: 3, topP: 0.5 }, values)),
+    [0, 1],
+    'top-p applies to the tokens that top-k kept'
+  )
 })
 
 t.test('typical-p keeps the tokens whose surprise is closest to the expected one', async t => {
@@ -63,12 +67,16 @@ t.test('typical-p keeps the tokens whose surprise is closest to the expected one
   t.same(drawn(draw({ temperature: 1, typicalP: 0.71 }, values)), [0, 1, 2])
   t.same(drawn(draw({ temperature: 1, typicalP: 0.86 }, values)), [0, 1, 2, 3])
   t.same(drawn(draw({ temperature: 1, typicalP: 1 }, values)), [0, 1, 2, 3, 4])
-  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, topP: 0.4 }, values)), [0], 'shares are of what it left')
-  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, minP: 0.5 }, values)), [0, 1], 'min-p comes after it')
-  t.same(drawn(draw({ temperature: 1, typicalP: 0.5, topK: 2 }, values)), [0], 'top-k comes before it')
+  t.same(
+    drawn(draw({ temperature: 1, typicalP: 0.8, topP: 0.4 }, values)),
+    [0],
+    'top-p applies to the tokens that it kept'
+  )
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, minP: 0.5 }, values)), [0, 1], 'min-p follows it')
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.5, topK: 2 }, values)), [0], 'top-k precedes it')
 })
 
-t.test('typical-p keeps what a full sort by surprise keeps, however many tokens that takes', async t => {
+t.test('typical-p equals a full sort by surprise, for any number of tokens', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(logitArray, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (values, typicalP) => {
@@ -77,7 +85,7 @@ t.test('typical-p keeps what a full sort by surprise keeps, however many tokens 
         const entropy = weights.reduce((sum, weight) => sum - (weight / total) * Math.log(weight / total), 0)
         const distances = weights.map(weight => Math.abs(-Math.log(weight / total) - entropy))
         const token = new Sampler({ temperature: 1, typicalP }, Math.random).sample(logits(values), [])
-        // The tokens that are strictly closer than the chosen one do not reach the share by themselves.
+        // The tokens that are strictly closer than the chosen one do not reach the share without it.
         const closer = weights.filter((_, i) => distances[i]! < distances[token]! - 1e-4).reduce((a, b) => a + b, 0)
         return closer / total < typicalP + 1e-6
       })
@@ -104,11 +112,11 @@ t.test('a token without its bit in the mask is never chosen', async t => {
   t.equal(
     new Sampler({ temperature: 1 }, almostOne).sample(logits([1, 2, 3]), [], Uint32Array.of(0b011)),
     1,
-    'rounding or not'
+    'with and without rounding'
   )
 })
 
-t.test('top-p keeps the smallest set that reaches its share, however many tokens that takes', async t => {
+t.test('top-p keeps the smallest set that reaches its share, of any size', async t => {
   const values = Array.from({ length: 2000 }, (_, i) => -i / 1000)
   const total = values.reduce((sum, value) => sum + Math.exp(value), 0)
   let expected = 0
@@ -144,14 +152,14 @@ t.test('equal seeds give equal sequences, different seeds different ones', async
   t.equal(new Set(Array.from({ length: 200 }, (_, seed) => sequence(seed))).size, 200)
 })
 
-t.test('random numbers are in [0, 1) and spread evenly', async t => {
+t.test('random numbers are in [0, 1) and evenly distributed', async t => {
   const random = seededRandom(42)
   const buckets = new Array(10).fill(0)
   for (let i = 0; i < 20_000; i++) buckets[Math.floor(random() * 10)]++
   for (const count of buckets) t.ok(Math.abs(count - 2000) < 200)
 })
 
-t.test('the largest logits come in order, as a full sort has them', async t => {
+t.test('the largest logits are in the order of a full sort', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(logitArray, fc.nat(400), (values, count) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { TextStream } from '../src/text-stream.ts'
 
-/** Cuts bytes at the given places. */
+/** Splits bytes at the given positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const sorted = [...new Set(places.map(place => place % (bytes.byteLength + 1)))].sort((a, b) => a - b)
   return [0, ...sorted].map((start, i) => bytes.subarray(start, sorted[i] ?? bytes.byteLength))
@@ -26,7 +26,7 @@ const joined = (pieces: readonly { text: string }[]) => pieces.map(piece => piec
 const places = fc.array(fc.nat(200), { maxLength: 40 })
 const anyText = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', '€', '😀', '\n', '<'), maxLength: 30 })
 
-/** The text up to the first complete stop string, found the plain way. */
+/** The text up to the first complete stop string, as a simple reference. */
 function cutAtStop(text: string, stops: readonly string[]): string {
   for (let end = 1; end <= text.length; end++) {
     const hits = stops.filter(stop => stop !== '' && text.slice(0, end).endsWith(stop))
@@ -35,7 +35,7 @@ function cutAtStop(text: string, stops: readonly string[]): string {
   return text
 }
 
-t.test('pieces put together are the decoded bytes, whatever the bytes and however they are cut', async t => {
+t.test('joined pieces equal the decoded bytes, for any bytes and splits', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), places, (bytes, at) => {
@@ -47,7 +47,7 @@ t.test('pieces put together are the decoded bytes, whatever the bytes and howeve
   )
 })
 
-t.test('no piece of a valid text holds half a character', async t => {
+t.test('no piece of a valid text contains half a character', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(anyText, places, (text, at) => {
@@ -62,7 +62,7 @@ t.test('no piece of a valid text holds half a character', async t => {
   )
 })
 
-t.test('text ends before the first stop string, however the text is cut into tokens', async t => {
+t.test('text ends before the first stop string, for any split into tokens', async t => {
   const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '€'), minLength: 1, maxLength: 4 }), {
     maxLength: 3
   })
@@ -78,25 +78,25 @@ t.test('text ends before the first stop string, however the text is cut into tok
   )
 })
 
-t.test('nothing that may become a stop string is shown early, and all else is shown at once', async t => {
+t.test('only a possible prefix of a stop string is held back', async t => {
   const text = new TextStream<number>(['END.'])
   const push = (part: string, data: number) => text.push({ bytes: Buffer.from(part), data })
   t.same(push('the ', 0), { text: 'the ', data: [0] })
   t.equal(push('E', 1), null)
   t.equal(push('ND', 2), null)
-  t.same(push('E', 3), { text: 'END', data: [1, 2] }, 'the last E may begin another one')
+  t.same(push('E', 3), { text: 'END', data: [1, 2] }, 'the last E may start another stop string')
   t.same(push('ND. more', 4), null)
   t.equal(text.stopped, true)
   t.equal(text.finish(), null)
 })
 
-t.test('a token that straddles a stop string comes with the text before it', async t => {
+t.test('a token across a stop string belongs to the text before it', async t => {
   const text = new TextStream<number>(['##'])
   t.same(text.push({ bytes: Buffer.from('end##rest'), data: 7 }), { text: 'end', data: [7] })
   t.equal(text.stopped, true)
 })
 
-t.test('tokens without text are handed out with what follows, or at the end', async t => {
+t.test('tokens without text belong to the next piece, or to the end', async t => {
   const none = new Uint8Array()
   const text = new TextStream<number>([])
   t.equal(text.push({ bytes: none, data: 0 }), null)

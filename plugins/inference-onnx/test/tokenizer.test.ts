@@ -34,21 +34,18 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16', 'vox-tiny']) {
 const families = JSON.parse(await readFile(join(fixtures, 'tokenizers', 'expected.json'), 'utf8'))
 
 for (const [name, texts] of Object.entries<any[]>(families)) {
-  t.test(
-    `a tokenizer in the manner of ${name} tokenises and detokenises as the reference implementation does`,
-    async t => {
-      const file = join(fixtures, 'tokenizers', `${name}.json`)
-      const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
-      for (const { text, ordinary, special, decoded } of texts) {
-        t.same(tokenizer.encode(text, false), ordinary, JSON.stringify(text))
-        t.same(tokenizer.encode(text, true), special, `${JSON.stringify(text)}, special`)
-        t.equal(tokenizer.decode(ordinary), decoded)
-      }
+  t.test(`a tokenizer in the style of ${name} matches the reference implementation`, async t => {
+    const file = join(fixtures, 'tokenizers', `${name}.json`)
+    const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
+    for (const { text, ordinary, special, decoded } of texts) {
+      t.same(tokenizer.encode(text, false), ordinary, JSON.stringify(text))
+      t.same(tokenizer.encode(text, true), special, `${JSON.stringify(text)}, special`)
+      t.equal(tokenizer.decode(ordinary), decoded)
     }
-  )
+  })
 }
 
-t.test('the beginning of a text is what post-processor or configuration say', async t => {
+t.test('the start tokens of a text follow the post-processor or the configuration', async t => {
   const file = join(fixtures, 'tokenizers', 'llama3.json')
   const definition = JSON.parse(await readFile(file, 'utf8'))
   const beginning = (postProcessor: unknown, configuration: object = {}) =>
@@ -69,7 +66,7 @@ t.test('the beginning of a text is what post-processor or configuration say', as
   t.same(beginning(bytes, { add_bos_token: true, bos_token: { content: '<|begin_of_text|>' } }), [0])
 })
 
-t.test('every text comes back from its tokens', async t => {
+t.test('every text is restored from its tokens', async t => {
   const tokenizer = await open('llama-tiny-bf16')
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
@@ -84,7 +81,7 @@ t.test('every text comes back from its tokens', async t => {
   )
 })
 
-t.test('names of special tokens in ordinary text are only text', async t => {
+t.test('names of special tokens in ordinary text are plain text', async t => {
   const tokenizer = await open('llama-tiny-bf16')
   const tokens = tokenizer.encode('<|im_end|>', false)
   t.ok(tokens.length > 1)
@@ -97,26 +94,23 @@ t.test('an id outside the vocabulary has no text', async t => {
   t.equal(tokenizer.decode([100_000]), '')
 })
 
-t.test(
-  'a SentencePiece decoder maps space markers and byte tokens, and drops the space that it put in front',
-  async t => {
-    const decoder = tokenDecoder({
-      type: 'Sequence',
-      decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-        { type: 'ByteFallback' },
-        { type: 'Fuse' },
-        { type: 'Strip', content: ' ', start: 1, stop: 0 }
-      ]
-    })!
-    t.equal(Buffer.from(decoder.bytes('▁Hello▁you')).toString(), ' Hello you')
-    t.same([...decoder.bytes('<0xE2>')], [0xe2])
-    t.equal(decoder.leadingSpaces, 1)
-    t.equal(tokenDecoder({ type: 'Metaspace' })?.leadingSpaces, 1)
-    t.equal(tokenDecoder({ type: 'WordPiece' }), null)
-    t.equal(tokenDecoder(null), null)
-  }
-)
+t.test('a SentencePiece decoder maps space markers and byte tokens, and drops the added leading space', async t => {
+  const decoder = tokenDecoder({
+    type: 'Sequence',
+    decoders: [
+      { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+      { type: 'ByteFallback' },
+      { type: 'Fuse' },
+      { type: 'Strip', content: ' ', start: 1, stop: 0 }
+    ]
+  })!
+  t.equal(Buffer.from(decoder.bytes('▁Hello▁you')).toString(), ' Hello you')
+  t.same([...decoder.bytes('<0xE2>')], [0xe2])
+  t.equal(decoder.leadingSpaces, 1)
+  t.equal(tokenDecoder({ type: 'Metaspace' })?.leadingSpaces, 1)
+  t.equal(tokenDecoder({ type: 'WordPiece' }), null)
+  t.equal(tokenDecoder(null), null)
+})
 
 t.test('a model prepends the start token on request, and never twice', async t => {
   const runDirectory = join(await temporaryFolder(t), 'model')

@@ -20,7 +20,7 @@ async function cachedFiles(folder: string): Promise<string[]> {
   return names.filter(name => /\.(f32|q8|q4)$/.test(name)).map(name => join(folder, name))
 }
 
-/** Loads with a cache, and returns the first tokens and the work done. */
+/** Loads with a cache; returns the first tokens and the load steps. */
 async function load(t: Test, cacheDirectory: string, quantization: Quantization) {
   const steps = new Set<string>()
   const model = await loadModel(t, {
@@ -47,23 +47,23 @@ async function runLoad(cacheDirectory: string, quantization: Quantization): Prom
 
 interface Loaded {
   readonly tokens: readonly number[]
-  /** Whether it packed the weights itself. */
+  /** True if it packed the weights itself. */
   readonly packed: boolean
 }
 
 type Damage = (bytes: Buffer, at: number) => Uint8Array
 
 const damages: Readonly<Record<string, Damage>> = {
-  'a bit is another': (bytes, at) => {
+  'a flipped bit': (bytes, at) => {
     const other = Buffer.from(bytes)
     other[at >> 3]! ^= 1 << (at & 7)
     return other
   },
-  'the end is missing': (bytes, at) => bytes.subarray(0, at >> 3),
+  'a truncated file': (bytes, at) => bytes.subarray(0, at >> 3),
   'something follows': (bytes, at) => Buffer.concat([bytes, bytes.subarray(0, 1 + (at >> 3))])
 }
 
-/** Writes into a file, and puts the time of modification back, but not in the moment in which it was last changed. */
+/** Writes into a file and restores its modification time. Waits first, so that its change time differs. */
 async function overwrite(file: string, bytes: Uint8Array): Promise<void> {
   const { atime, mtime, ctimeMs } = await stat(file)
   do {
@@ -72,7 +72,7 @@ async function overwrite(file: string, bytes: Uint8Array): Promise<void> {
   } while ((await stat(file)).ctimeMs === ctimeMs)
 }
 
-t.test('whatever is changed in a cached file, it does not count as cached any more', async t => {
+t.test('any change of a cached file invalidates it', async t => {
   const folder = await temporaryFolder(t)
   const byteLength = 300
   await fc.assert(
@@ -97,19 +97,19 @@ t.test('whatever is changed in a cached file, it does not count as cached any mo
 })
 
 for (const quantization of ['none', 'q8', 'q4'] as const) {
-  t.test(`${quantization}: a cached file is used again as long as it is whole`, async t => {
+  t.test(`${quantization}: an intact cached file is reused`, async t => {
     const cacheDirectory = await temporaryFolder(t)
     const first = await load(t, cacheDirectory, quantization)
     t.equal(first.made, true)
     const [file] = await cachedFiles(cacheDirectory)
     const bytes = await readFile(file!)
     t.match(await load(t, cacheDirectory, quantization), { made: false, tokens: first.tokens })
-    for (const damaged of [damages['a bit is another']!(bytes, 4 * bytes.length), bytes.subarray(0, -40)]) {
+    for (const damaged of [damages['a flipped bit']!(bytes, 4 * bytes.length), bytes.subarray(0, -40)]) {
       await overwrite(file!, damaged)
       t.match(await load(t, cacheDirectory, quantization), { made: true, tokens: first.tokens })
-      t.ok(bytes.equals(await readFile(file!)), 'made as it was')
+      t.ok(bytes.equals(await readFile(file!)), 'it is created again with the same content')
     }
-    t.match(await load(t, cacheDirectory, quantization), { made: false }, 'then used again')
+    t.match(await load(t, cacheDirectory, quantization), { made: false }, 'and then reused')
   })
 }
 
@@ -122,7 +122,7 @@ t.test('every representation of the weights has a separate file, with and withou
   t.equal((await cachedFiles(cacheDirectory)).length, 6)
 })
 
-t.test('a process that is killed while it writes leaves nothing that the next one trips over', async t => {
+t.test('a process that is killed during a write does not affect the next one', async t => {
   const cacheDirectory = await temporaryFolder(t)
   for (const progress of ['0', '0.55', '0.8']) {
     const killed = await run(process.execPath, [
@@ -149,7 +149,7 @@ t.test('a process that is killed while it writes leaves nothing that the next on
   t.equal((await cachedFiles(cacheDirectory)).length, 1)
 })
 
-t.test('of several processes that load one model at once, one packs its weights for all', async t => {
+t.test('of several processes that load one model, one packs its weights for all', async t => {
   const cacheDirectory = await temporaryFolder(t)
   const outputs = await Promise.all([1, 2, 3].map(() => runLoad(cacheDirectory, 'q4')))
   t.equal(outputs.filter(({ packed }) => packed).length, 1)
@@ -160,7 +160,7 @@ t.test('of several processes that load one model at once, one packs its weights 
   t.same(others, [])
 })
 
-t.test('a writer waits for another one that lives, and for no other', async t => {
+t.test('a writer waits only for a live writer', async t => {
   const file = join(await temporaryFolder(t), 'weights.q8')
   const first = await lockForWriting(file)
   t.equal(first.waited, false)
@@ -183,6 +183,6 @@ t.test('a writer waits for another one that lives, and for no other', async t =>
   await (await lockForWriting(file)).release()
   t.same(await readdir(dirname(file)), [])
   const nowhere = await lockForWriting(join(file, 'nowhere'))
-  t.equal(nowhere.waited, false, 'without a place for a lock, there is no wait')
+  t.equal(nowhere.waited, false, 'without a writable lock folder, there is no wait')
   await nowhere.release()
 })

@@ -25,7 +25,7 @@ t.test('every bfloat16 number is widened exactly', async t => {
   t.ok(bits.every((_, i) => Number.isNaN(wide[i]) || back[i] === i * 65536))
 })
 
-t.test('F32 weights without an adapter are used where they lie: nothing is written', async t => {
+t.test('F32 weights without an adapter are used in place, and nothing is written', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   await loadModel(t, { name: 'qwen2-tiny', engine: { cacheDirectory } })
   t.same(
@@ -34,7 +34,7 @@ t.test('F32 weights without an adapter are used where they lie: nothing is writt
   )
 })
 
-t.test('converted weights are written once and found again', async t => {
+t.test('converted weights are written once and reused', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const weights = async () => (await readdir(cacheDirectory)).filter(name => name.endsWith('.f32'))
   const steps: string[] = []
@@ -48,11 +48,11 @@ t.test('converted weights are written once and found again', async t => {
   t.equal((await stat(join(cacheDirectory, file!))).mtimeMs, mtimeMs)
   t.notOk(steps.includes('converting the weights'))
   await loadModel(t, { engine: { cacheDirectory }, adapter: false })
-  t.equal((await weights()).length, 2, 'the base model is another file')
+  t.equal((await weights()).length, 2, 'the base model has a separate file')
   t.notOk((await readdir(cacheDirectory)).some(name => name.endsWith('.partial')))
 })
 
-t.test('several loads at once share one cache without harm', async t => {
+t.test('concurrent loads share one cache', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const models = await Promise.all([1, 2, 3].map(() => loadModel(t, { engine: { cacheDirectory } })))
   const texts = await Promise.all(models.map(model => collect(model.generate(greedy([9, 8], 6)))))
@@ -61,7 +61,7 @@ t.test('several loads at once share one cache without harm', async t => {
   t.equal((await readdir(cacheDirectory)).filter(name => name.endsWith('.f32')).length, 1)
 })
 
-t.test('what a crashed process left behind is removed after a day', async t => {
+t.test('files of a crashed process are removed after a day', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   await mkdir(cacheDirectory)
   const [old, young] = ['.old.partial', '.young.partial'].map(name => join(cacheDirectory, name)) as [string, string]
@@ -76,7 +76,7 @@ t.test('what a crashed process left behind is removed after a day', async t => {
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`where nothing can be written, converted weights stay in memory (${runtime} runtime)`, async t => {
+  t.test(`without a writable cache, converted weights stay in memory (${runtime} runtime)`, async t => {
     const blocked = join(await temporaryFolder(t), 'file')
     await writeFile(blocked, '')
     const warnings: string[] = []
@@ -91,7 +91,7 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 }
 
-t.test('loading can be cancelled at every step and leaves no half file', async t => {
+t.test('a load can be cancelled at every step and leaves no partial file', async t => {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const engine = await openEngine(t, { cacheDirectory })
   const runDirectory = join(fixtures, 'llama-tiny-bf16')
@@ -115,7 +115,7 @@ t.test('loading can be cancelled at every step and leaves no half file', async t
   await model.close()
 })
 
-t.test('progress runs from 0 to 1 and never back', async t => {
+t.test('progress increases from 0 to 1', async t => {
   const seen: number[] = []
   await loadModel(t, { onProgress: fraction => void seen.push(fraction) })
   t.equal(seen[0], 0)
@@ -123,7 +123,7 @@ t.test('progress runs from 0 to 1 and never back', async t => {
   t.ok(seen.every((fraction, i) => i === 0 || fraction >= seen[i - 1]!))
 })
 
-t.test('files are located relative to the deepest folder that they share', async t => {
+t.test('files are located relative to their deepest common folder', async t => {
   const folder = await temporaryFolder(t)
   await mkdir(join(folder, 'a', 'b'), { recursive: true })
   await writeFile(join(folder, 'a', 'b', 'one'), '')
@@ -138,7 +138,7 @@ t.test('files are located relative to the deepest folder that they share', async
   t.equal(locations.of('/elsewhere'), null)
 })
 
-t.test('parameters, size and adapter are what the files hold', async t => {
+t.test('parameters, size and adapter match the files', async t => {
   const { info } = await loadModel(t)
   t.match(info, {
     family: 'llama',

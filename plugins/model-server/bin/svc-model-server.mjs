@@ -10,7 +10,7 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --host ADDRESS       address to listen on (127.0.0.1)
   --model-name NAME    name that clients send (last part of DIR)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
-  --quant NAME         bits a weight: auto, none, q8, q4 (auto)
+  --quant NAME         bits per weight: auto, none, q8, q4 (auto)
   --max-tokens N       tokens generated at most by default (512)
   --temperature N      temperature by default, 0 is greedy (0.7)
 

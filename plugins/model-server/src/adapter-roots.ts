@@ -16,7 +16,7 @@ export class AdapterRoots {
   /**
    * Returns the absolute path of a folder that a caller named relative to the project. Links are followed.
    *
-   * Throws `MSV_ADAPTER_DIRECTORY` unless it lies in one of the roots. The error is the same whether or not a folder
+   * Throws `MSV_ADAPTER_DIRECTORY` unless it is in one of the roots. The error is the same whether or not a folder
    * outside of the roots exists.
    */
   async resolve(directory: string): Promise<string> {

@@ -47,7 +47,7 @@ export async function startChat(
   return chatAnswer(completion, reading, model, proceed, taps)
 }
 
-/** Starts the completion of a prompt that is no conversation. Throws like {@link Completions.start}. */
+/** Starts the completion of a prompt without a conversation. Throws like {@link Completions.start}. */
 export async function startText(
   served: ServedModel,
   completions: Completions,

@@ -30,7 +30,7 @@ export interface ToolIntent {
   readonly functions: readonly ChatTool[]
   /** Functions of which one must be called; empty if the model chooses. */
   readonly forced: readonly ChatTool[]
-  /** Whether one answer may hold several calls. */
+  /** True if one answer may contain several calls. */
   readonly several: boolean
   /** Names of functions whose arguments must follow their schema. */
   readonly strict: ReadonlySet<string>

@@ -28,8 +28,8 @@ const MAX_COUNTED_ITEMS = 10_000
 type Place = readonly { readonly schema: unknown; readonly path: string }[]
 
 /**
- * The JSON texts that are valid against a schema and written in one form: properties in the order of the schema, at most one
- * space, numbers of at most 15 digits.
+ * The JSON texts that are valid against a schema, in one canonical form: properties in schema order, single spaces, and
+ * numbers of at most 15 digits.
  *
  * Throws `INF_CONSTRAINT_UNSUPPORTED`, with keyword and place, outside the supported subset.
  */
@@ -69,7 +69,7 @@ class SchemaCompiler {
     for (let task = this.#pending.pop(); task !== undefined; task = this.#pending.pop()) {
       this.#fill(task.rule, task.sources)
     }
-    if (!network.prune()) throw unsupported('#', 'no text that the engine can write is valid against the schema')
+    if (!network.prune()) throw unsupported('#', 'the schema accepts no text that the engine can write')
     return network
   }
 
@@ -224,7 +224,7 @@ function stringsOfFormat(name: string, path: string): Dfa | null {
   const pattern = formats.get(name)
   if (pattern === undefined) {
     const names = [...formats.keys()].join(', ')
-    throw unsupported(path, `the format ${JSON.stringify(name)} is not supported; known are ${names}`)
+    throw unsupported(path, `the format ${JSON.stringify(name)} is not supported; supported: ${names}`)
   }
   const strings = stringsOf(pattern, path, 'whole')
   ofFormat.set(name, strings)

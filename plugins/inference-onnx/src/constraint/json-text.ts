@@ -25,7 +25,7 @@ function once(make: () => Dfa | null): () => Dfa {
   let made: Dfa | undefined
   return () => {
     made ??= make() ?? undefined
-    if (made === undefined) throw new Error('an automaton of the engine itself accepts nothing')
+    if (made === undefined) throw new Error('a builtin automaton accepts nothing')
     return made
   }
 }

@@ -43,8 +43,8 @@ export class Matcher {
     if (!any && !accepting) {
       throw inferenceErrors.create(
         'INF_CONSTRAINT_IMPASSE',
-        'No token of the vocabulary goes on as the constraint demands, and the text may not end here',
-        { hint: 'Loosen the constraint: the model cannot write what it asks for.' }
+        'No token of the vocabulary satisfies the constraint, and the text may not end here',
+        { hint: 'Loosen the constraint: the model has no tokens for it.' }
       )
     }
     const { endTokens } = this.#options
@@ -67,8 +67,8 @@ export class Matcher {
     if ((word & (1 << (token & 31))) === 0) {
       throw inferenceErrors.create(
         'INF_CONSTRAINT_IMPASSE',
-        `Token ${token} does not go on as the constraint demands, and no token that does can be chosen`,
-        { data: { token }, hint: 'Look for a logit bias that bans every token that the constraint allows.' }
+        `Token ${token} violates the constraint, and no allowed token can be chosen`,
+        { data: { token }, hint: 'Check for a logit bias that bans every allowed token.' }
       )
     }
     if (this.#options.endTokens.has(token)) return

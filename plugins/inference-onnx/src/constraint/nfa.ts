@@ -111,7 +111,7 @@ export class NfaBuilder {
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)
     this.#visits += seen.size
-    if (this.#visits > MAX_VISITS) throw new AutomatonTooLarge('it is too ambiguous to be made deterministic')
+    if (this.#visits > MAX_VISITS) throw new AutomatonTooLarge('it is too ambiguous for a deterministic automaton')
     return [...seen].filter(state => state === end || this.#edges[state]?.length !== 0).sort((a, b) => a - b)
   }
 

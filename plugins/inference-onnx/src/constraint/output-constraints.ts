@@ -93,7 +93,7 @@ function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pu
   const network = compileNetwork(constraint)
   const order = network.callOrder()
   if (order !== null) return new Pushdown(network, order)
-  throw unsupported('#', 'a $ref leads back to itself with no object or list between')
+  throw unsupported('#', 'a $ref refers to itself without an object or a list between')
 }
 
 function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Network {

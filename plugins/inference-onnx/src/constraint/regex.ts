@@ -97,7 +97,7 @@ class Translation {
       case 'CharacterSet':
         return this.#characters(node, () => characterSet(node))
       case 'CharacterClass':
-        if (node.unicodeSets) throw this.#refuse('a class of the v mode')
+        if (node.unicodeSets) throw this.#refuse('a class in v mode')
         return this.#characters(node, () => characterClass(node))
       case 'Group':
         if (node.modifiers !== null) throw this.#refuse('a modifier')
@@ -112,7 +112,7 @@ class Translation {
       case 'Backreference':
         throw this.#refuse('a back-reference')
       case 'Assertion':
-        if (node.kind === 'start' || node.kind === 'end') throw this.#refuse('an anchor inside of the pattern')
+        if (node.kind === 'start' || node.kind === 'end') throw this.#refuse('an anchor inside the pattern')
         throw this.#refuse(node.kind === 'word' ? 'a word boundary' : 'look-around')
       default:
         throw this.#refuse(node.type)

@@ -66,7 +66,7 @@ function namedTypes({ schema, path }: Source): ReadonlySet<JsonType> | null {
   const named = Array.isArray(schema.type) ? schema.type : [schema.type]
   const unknown = named.find(type => !types.includes(type))
   if (unknown !== undefined || named.length === 0) {
-    throw unsupported(pointer(path, 'type'), `${JSON.stringify(unknown ?? [])} is not a type of JSON`)
+    throw unsupported(pointer(path, 'type'), `${JSON.stringify(unknown ?? [])} is not a JSON type`)
   }
   return new Set(named)
 }

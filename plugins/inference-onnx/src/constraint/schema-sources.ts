@@ -71,7 +71,7 @@ export class SchemaSources {
     const visit = (schema: unknown, path: string): void => {
       if (schema === false) never = true
       if (typeof schema === 'boolean') return
-      if (!isObject(schema)) throw unsupported(path, 'a schema is an object or a boolean')
+      if (!isObject(schema)) throw unsupported(path, 'a schema must be an object or a boolean')
       if (seen.has(schema)) return
       seen.add(schema)
       // Objects with nothing but references are left out, so that places with equal targets are equal.
@@ -105,10 +105,7 @@ export class SchemaSources {
     const count = choices.reduce((product, options) => product * options.length, 1)
     if (count > MAX_ALTERNATIVES) {
       const place = choices[0]?.[0]?.path ?? '#'
-      throw unsupported(
-        place,
-        `${count} combinations of alternatives are too many, at most ${MAX_ALTERNATIVES} are known`
-      )
+      throw unsupported(place, `${count} combinations of alternatives exceed the limit of ${MAX_ALTERNATIVES}`)
     }
     const common = sources.map(({ schema, path }) => ({ schema: this.#withoutChoices(schema), path }))
     return choices.reduce<{ schema: unknown; path: string }[][]>(
@@ -132,7 +129,7 @@ export class SchemaSources {
     if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
       throw unsupported(
         path,
-        `${JSON.stringify(reference)} is not supported: only places of the same schema, as in #/$defs/name`
+        `${JSON.stringify(reference)} is not supported: use a pointer into the same schema, such as #/$defs/name`
       )
     }
     let schema: unknown = this.#root

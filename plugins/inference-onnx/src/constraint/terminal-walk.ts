@@ -1,7 +1,7 @@
 import type { Dfa } from './dfa.ts'
 import type { TokenTrie } from './token-trie.ts'
 
-/** Effect of tokens inside of one terminal, from one of its states, independent of what follows the terminal. */
+/** Effect of tokens inside one terminal, from one of its states, independent of the following terminals. */
 export interface TerminalWalk {
   /** Tokens that end inside the terminal: a bitmap, or a list if they are few. */
   readonly inside: Uint32Array | null

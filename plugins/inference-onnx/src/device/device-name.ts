@@ -16,7 +16,7 @@ export function parseDevice(text: string): DeviceRequest {
   if (cuda !== undefined) return { kind: 'cuda', index: Number(index) }
   throw inferenceErrors.create(
     'INF_DEVICE_UNAVAILABLE',
-    `Device ${JSON.stringify(text)} is not available: no device has such a name`,
+    `Device ${JSON.stringify(text)} is not available: no device has that name`,
     {
       at: { path: 'device' },
       data: { device: text },

@@ -18,7 +18,7 @@ interface Segment {
 
 /**
  * Names of the shared libraries that a 64-bit little-endian ELF file needs (its `DT_NEEDED` entries), in order. Null if
- * the file is no such library.
+ * the file is not such a library.
  *
  * Format: https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html
  */

@@ -16,7 +16,7 @@ export function cudaObstacle(found: Survey, index: number, platform: string = pr
   }
   const { driver, provider, libraryDirectory } = found
   if (driver === null && found.card === false) {
-    return { missing: ['NVIDIA GPU'], reason: 'there is no GPU of NVIDIA in this machine', command: null }
+    return { missing: ['NVIDIA GPU'], reason: 'this machine has no NVIDIA GPU', command: null }
   }
   if (driver === null) {
     return {
@@ -40,7 +40,7 @@ export function cudaObstacle(found: Survey, index: number, platform: string = pr
   if (missing.length === 0) return null
   return {
     missing,
-    reason: `${provider.path} needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not there`,
+    reason: `${provider.path} needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} missing`,
     command: missing.includes('libcuda.so.1')
       ? driverCommand(found.distribution)
       : libraryCommand(missing, libraryDirectory)
@@ -54,7 +54,7 @@ export function webgpuObstacle(found: Survey, platform: string = process.platfor
   if (loader === null) {
     return {
       missing: ['libvulkan.so.1'],
-      reason: 'the Vulkan loader libvulkan.so.1 is not there',
+      reason: 'the Vulkan loader libvulkan.so.1 is missing',
       command: found.distribution === 'fedora' ? 'sudo dnf install vulkan-loader' : 'sudo apt-get install libvulkan1'
     }
   }

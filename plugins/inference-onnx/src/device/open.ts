@@ -48,6 +48,6 @@ export async function coreBeside(core: string, folder: string): Promise<string> 
 }
 
 function coreOf({ core }: OpenOptions): string {
-  if (core === null) throw new Error('the onnxruntime-node package holds no library for this machine')
+  if (core === null) throw new Error('the onnxruntime-node package contains no library for this machine')
   return core
 }

@@ -54,7 +54,7 @@ export function readOnnx(model: Uint8Array): OnnxParts {
     else modelFields.push(field.raw)
     if (field.number === 8) opset = standardOpset(field.bytes) ?? opset
   }
-  if (graph === null) throw new Error('it holds no graph')
+  if (graph === null) throw new Error('it contains no graph')
   const parts = { nodes: [] as GraphNode[], inputs: [] as GraphValue[], outputs: [] as GraphValue[] }
   const weights: GraphWeight[] = []
   for (const { number, bytes, raw } of protoFields(graph)) {
@@ -62,7 +62,7 @@ export function readOnnx(model: Uint8Array): OnnxParts {
     else if (number === 5) weights.push(readWeight(bytes, raw))
     else if (number === 11) parts.inputs.push(readValue(bytes))
     else if (number === 12) parts.outputs.push(readValue(bytes))
-    else if (number === 15) throw new Error('it holds sparse weights')
+    else if (number === 15) throw new Error('it contains sparse weights')
   }
   const names = new Set(weights.map(({ name }) => name))
   return {

@@ -32,6 +32,6 @@ export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallba
 function unavailable(cause: Error) {
   return inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', `ONNX Runtime could not be loaded: ${cause.message}`, {
     cause,
-    hint: 'Run npm install in the project; onnxruntime-node and koffi must be there for this platform.'
+    hint: 'Run npm install in the project; onnxruntime-node and koffi must be installed for this platform.'
   })
 }

@@ -33,7 +33,7 @@ export async function withDownload<T>(options: DownloadOptions, use: (wheel: str
   try {
     await download(options, folder)
     const wheel = (await readdir(folder)).find(name => name.endsWith('.whl'))
-    if (wheel === undefined) throw failed(options.requirement, 'pip ended well, but left no wheel')
+    if (wheel === undefined) throw failed(options.requirement, 'pip succeeded, but left no wheel')
     return await use(join(folder, wheel))
   } finally {
     await rm(folder, { recursive: true, force: true })

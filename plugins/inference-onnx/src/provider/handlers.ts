@@ -91,7 +91,7 @@ async function summary(engine: OnnxEngine, directory: string, installed: Install
     directory
   )
   const next = [
-    ...(command === null ? [] : [`It needs libraries of CUDA that are not there: ${command}`]),
+    ...(command === null ? [] : [`It needs missing CUDA libraries: ${command}`]),
     ...(obstacle === null || obstacle.command === command || obstacle.command === null
       ? []
       : [`CUDA cannot be used yet: ${obstacle.reason}: ${obstacle.command}`])

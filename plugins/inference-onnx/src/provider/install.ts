@@ -143,7 +143,7 @@ async function checkContents(options: InstallOptions, contents: Unpacked, stagin
   if (form === null || (form === 'bundled' && !has(providerFiles.shared))) {
     const missing = has(providerFiles.bundled) ? providerFiles.shared : providerFiles.plugin
     const plain = form === null ? ` or ${providerFiles.bundled}` : ''
-    throw invalid(source, `it holds no ${missing}${plain}`)
+    throw invalid(source, `it contains no ${missing}${plain}`)
   }
   if (form === 'bundled' && version !== '' && version !== coreVersion) {
     throw invalid(source, `it belongs to ONNX Runtime ${version}, but ${coreVersion} is installed here`)
@@ -151,10 +151,10 @@ async function checkContents(options: InstallOptions, contents: Unpacked, stagin
   for (const { name, sha256 } of files) {
     const expected = recorded.get(name)
     if (expected !== undefined && Buffer.from(expected, 'base64url').toString('hex') !== sha256) {
-      throw invalid(source, `${name} is not what the archive's own list says: it was damaged or changed`)
+      throw invalid(source, `${name} does not match the hash in the archive: it was damaged or changed`)
     }
     if ((await neededLibraries(join(staging, name))) === null) {
-      throw invalid(source, `${name} is no shared library for this machine`)
+      throw invalid(source, `${name} is not a shared library for this machine`)
     }
   }
   return form

@@ -10,11 +10,11 @@ export const doctorGpu = defineOperation({
   summary: 'Show the compute device, what a GPU needs, and the next command',
   input: t.object({}),
   output: t.object({
-    healthy: t.boolean({ description: 'Whether the device that the settings name can be used.' }),
-    device: t.string({ description: 'What models are computed on when a load names no device.' }),
-    requested: t.string({ description: 'What the settings name.' }),
+    healthy: t.boolean({ description: 'True if the configured device can be used.' }),
+    device: t.string({ description: 'Default device of a load.' }),
+    requested: t.string({ description: 'The configured device.' }),
     missing: t.array(t.string()),
-    command: t.nullable(t.string({ description: 'What adds the first thing that is missing for a GPU.' })),
+    command: t.nullable(t.string({ description: 'The command that installs the first missing part for a GPU.' })),
     findings: t.array(
       t.object({
         subject: t.string(),
@@ -38,24 +38,23 @@ export const installGpu = defineOperation({
     from: t.optional(
       t.string({
         minLength: 1,
-        description: 'Wheel, zip file, tar file or folder, relative to the project. Without it pip downloads a wheel.'
+        description: 'Wheel, zip file, tar file or folder, relative to the project. Default: pip downloads a wheel.'
       })
     ),
     package: t.optional(
       t.string({
         pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9.]+)?$',
-        description:
-          'What pip downloads. Default: onnxruntime-gpu in the version of the ONNX Runtime that is installed.'
+        description: 'Requirement for pip. Default: onnxruntime-gpu in the version of the installed ONNX Runtime.'
       })
     ),
-    without_gpu: t.optional(t.boolean({ description: 'Download it although no NVIDIA GPU was found.' })),
-    sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'What the archive must hash to.' }))
+    without_gpu: t.optional(t.boolean({ description: 'Download it even without an NVIDIA GPU.' })),
+    sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'Expected SHA-256 of the archive.' }))
   }),
   output: t.object({
     directory: t.string(),
     form: t.enum(['plugin', 'bundled']),
-    version: t.string({ description: 'As the archive names it; empty where it does not.' }),
-    sha256: t.string({ description: 'Of the archive; empty for a folder.' }),
+    version: t.string({ description: 'Version from the file names of the archive; empty if they have none.' }),
+    sha256: t.string({ description: 'SHA-256 of the archive; empty for a folder.' }),
     files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha256: t.string() })),
     text: t.string()
   }),

@@ -204,12 +204,12 @@ class Planner {
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_MISSING',
         `No weight file of ${this.#options.runDirectory} holds ${name} [${shape.join(', ')}]`,
-        { data: { tensor: name, shape }, hint: 'Check that all shards are there and that config.json belongs to them.' }
+        { data: { tensor: name, shape }, hint: 'Check that no shard is missing and that config.json belongs to them.' }
       )
     }
     const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
     if (!fits || readable[entry.dtype] === undefined) {
-      const wanted = fits ? Object.keys(readable).join(', ') : `[${shape.join(', ')}], as config.json says`
+      const wanted = fits ? Object.keys(readable).join(', ') : `[${shape.join(', ')}], as in config.json`
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_INVALID',
         `${entry.file}: ${name} at byte ${entry.offset} is ${entry.dtype} [${entry.shape.join(', ')}], not ${wanted}`,

@@ -63,7 +63,7 @@ function nonFinite(entry: TensorEntry, element: number, value: number, owner: 'm
 function shrunk(entry: TensorEntry, offset: number) {
   return inferenceErrors.create(
     'INF_RUN_DIR_TRUNCATED',
-    `${entry.file} ends at byte ${offset}, inside ${entry.name}: it became shorter while it was read`,
+    `${entry.file} ends at byte ${offset}, inside ${entry.name}: it shrank during the read`,
     { at: { file: entry.file }, data: { file: entry.file, offset } }
   )
 }

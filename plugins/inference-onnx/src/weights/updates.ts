@@ -27,12 +27,12 @@ export function assignUpdates(
     const tensor = adapter.baseKeys.get(label) ?? labels.get(label)
     if (tensor === undefined) throw refuse(`is unknown in a ${config.family} model of ${config.layers} layers`)
     const shape = shapes.get(tensor)
-    if (shape === undefined) throw refuse(`changes ${tensor}, which is no projection of this model`)
+    if (shape === undefined) throw refuse(`changes ${tensor}, which is not a projection of this model`)
     const [rows, columns] = [factors.b.shape[0], factors.a.shape[1]]
     if (rows !== shape[0] || columns !== shape[1]) {
       throw refuse(`is made for [${rows}, ${columns}], ${tensor} is [${shape.join(', ')}]`)
     }
-    if (updates.has(tensor)) throw refuse(`changes ${tensor}, which another label changes too`)
+    if (updates.has(tensor)) throw refuse(`changes ${tensor}, which another label also changes`)
     updates.set(tensor, factors)
   }
   return updates

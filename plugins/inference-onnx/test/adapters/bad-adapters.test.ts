@@ -26,7 +26,7 @@ async function peft(t: Test, changes: object = {}, tensors: Record<string, Sourc
 
 const add = (directory: string, name = 'x') => model.adapters!.add({ name, directory })
 
-t.test('a plain adapter of PEFT is taken, whatever fields without effect it has', async t => {
+t.test('a plain PEFT adapter is accepted, with any fields without effect', async t => {
   const changes = {
     use_dora: false,
     modules_to_save: null,
@@ -52,9 +52,9 @@ const refused: readonly (readonly [
   ['biases', { bias: 'lora_only' }, /bias is "lora_only"/],
   ['other methods', { peft_type: 'IA3' }, /peft_type is "IA3", not "LORA"/],
   ['changed base weights', { init_lora_weights: 'pissa_niter_4' }, /init_lora_weights is "pissa_niter_4"/],
-  ['a rank that is none', { r: 0 }, /r is 0/],
-  ['a rank that the tensors do not have', { r: 8 }, /is \[4, 64\], .*states rank 8/],
-  ['a pattern that is none', { rank_pattern: { q_proj: 'a' } }, /rank_pattern of "q_proj" is "a"/],
+  ['an invalid rank', { r: 0 }, /r is 0/],
+  ['a rank that differs from the tensors', { r: 8 }, /is \[4, 64\], .*states rank 8/],
+  ['an invalid pattern', { rank_pattern: { q_proj: 'a' } }, /rank_pattern of "q_proj" is "a"/],
   ['a broken expression', { target_modules: '(' }, /target_modules holds "\("/],
   ['tensors that no target names', { target_modules: ['v_proj'] }, /target_modules does not name .*q_proj/],
   ['half a pair', {}, /lora_B\.weight is missing/, { [`${q}.lora_A.weight`]: floats([4, 64], () => 0) }],
@@ -72,7 +72,7 @@ const refused: readonly (readonly [
     { ...pair(), [`${q}.lora_magnitude_vector`]: floats([128], () => 1) }
   ],
   [
-    'modules that are no projection',
+    'modules that are not a projection',
     { target_modules: ['router'] },
     /which is no projection/,
     pair('base_model.model.model.layers.0.router')
@@ -98,7 +98,7 @@ for (const [what, changes, message, tensors] of refused) {
   })
 }
 
-t.test('folders that hold no adapter, or damaged files, are refused with the file', async t => {
+t.test('folders without an adapter and damaged files are refused with the file', async t => {
   const empty = await temporaryFolder(t)
   await t.rejects(add(empty), { code: 'INF_ADAPTER_INVALID', message: /it holds neither adapter_config\.json nor/ })
   await t.rejects(add(join(empty, 'nowhere')), { code: 'INF_ADAPTER_INVALID' })
@@ -112,7 +112,7 @@ t.test('folders that hold no adapter, or damaged files, are refused with the fil
   await t.rejects(add(folder), { code: 'INF_ADAPTER_INVALID', message: /adapter_config\.json is not valid/ })
 })
 
-t.test('the tensors of a run directory may leave .weight out', async t => {
+t.test('the tensors of a run directory may omit .weight', async t => {
   const folder = await temporaryFolder(t)
   const own = join(fixtures, 'llama-tiny-bf16')
   const bytes = await readFile(join(own, 'candle_qlora_adapter.safetensors'))
@@ -140,7 +140,7 @@ t.test('the tensors of a run directory may leave .weight out', async t => {
   t.same(await model.logits(tokens, { adapter: 'short' }), await model.logits(tokens, { adapter: 'long' }))
 })
 
-t.test('an exported graph takes no adapters', async t => {
+t.test('an exported graph accepts no adapters', async t => {
   const exported = await loadModel(t, { name: 'exported/genai' })
   t.equal(exported.adapters, undefined)
   const tokens = [9, 8]

@@ -20,7 +20,7 @@ import { cpuTarget } from '../support/cpu-target.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from '../support/models.ts'
 import { webgpuProblem } from '../support/webgpu.ts'
 
-/** Drivers that are made of software take seconds to compile a model's programs. */
+/** Software drivers take seconds to compile the shaders of a model. */
 t.setTimeout(300_000)
 const problem = await webgpuProblem()
 const runDirectory = join(fixtures, 'llama-tiny-bf16')
@@ -30,7 +30,7 @@ const tokens = [9, 8, 7, 6, 5, 4, 3]
 const difference = (a: Float32Array, b: Float32Array) =>
   a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i]!)), 0)
 
-t.test('on WebGPU adapters compute what they do on the CPU', problem === null ? {} : { skip: problem }, async t => {
+t.test('adapters have the same results on WebGPU as on the CPU', problem === null ? {} : { skip: problem }, async t => {
   const cpu = await loadModel(t)
   const gpu = await (await openEngine(t, { runtime: 'native' })).load({ runDirectory, device: 'webgpu', slots: 2 })
   t.teardown(() => gpu.close())
@@ -45,7 +45,7 @@ t.test('on WebGPU adapters compute what they do on the CPU', problem === null ? 
   }
 })
 
-/** Logits behind the tokens, with and without an adapter, of a decoder in some precision on the CPU as a device. */
+/** Logits after the tokens, with and without an adapter, on the CPU as a device with some precision. */
 async function logits(t: { teardown(run: () => Promise<void>): void }, precision: Precision): Promise<Float32Array[]> {
   const api = new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
   const directory = await readRunDirectory(runDirectory, { adapter: false })
@@ -90,7 +90,7 @@ async function logits(t: { teardown(run: () => Promise<void>): void }, precision
   return results
 }
 
-t.test('factors are added to what is computed in float16', async t => {
+t.test('factors are added to float16 results', async t => {
   const [wanted, got] = [await logits(t, 'float32'), await logits(t, 'float16')]
   for (const [i, row] of got.entries()) {
     const largest = difference(row, wanted[i]!)

@@ -79,7 +79,7 @@ for (const { name, runDirectory, tokens, offset, greedy: continuation } of adapt
     const base = await model.logits(tokens)
     t.ok(
       base.some((row, i) => row.some((value, id) => Math.abs(value - logits[i]![id]!) > 0.1)),
-      'it changes something'
+      'it has an effect'
     )
   })
 }

@@ -16,7 +16,7 @@ async function alone(model: LoadedModel, request: GenerateRequest): Promise<read
   return (await collect(model.generate({ ...request, reusePrefix: false }))).tokens
 }
 
-t.test('sequences of different lengths are computed in one run, and give the same as separately', async t => {
+t.test('sequences of different lengths in one run have the same results as separately', async t => {
   const model = await loadModel(t, { slots: 6 })
   const requests = [3, 50, 17, 120, 1, 80].map((length, seed) => sampled(range(length, seed), 40, seed))
   const together = await Promise.all(requests.map(request => collect(model.generate(request))))
@@ -26,7 +26,7 @@ t.test('sequences of different lengths are computed in one run, and give the sam
   for (const [i, request] of requests.entries()) t.same(together[i]?.tokens, await alone(model, request))
 })
 
-t.test('sequences that come and go in the middle change nothing for the others', async t => {
+t.test('sequences that start or end do not affect the others', async t => {
   const model = await loadModel(t, { slots: 4 })
   const requests = [60, 5, 33, 12, 25, 3, 44].map((length, i) =>
     sampled(range(length, 3 * i), [50, 4, 20, 9, 31, 2, 15][i]!, i)
@@ -40,7 +40,7 @@ t.test('sequences that come and go in the middle change nothing for the others',
   for (const [i, request] of requests.entries()) t.same(results[i]?.tokens, await alone(model, request))
 })
 
-t.test('one sequence that is cancelled does not touch the others of its run', async t => {
+t.test('a cancelled sequence does not affect the others of its run', async t => {
   const model = await loadModel(t, { slots: 3 })
   const abort = new AbortController()
   const kept = [sampled(range(9), 40, 1), sampled(range(30, 4), 40, 2)]
@@ -56,7 +56,7 @@ t.test('one sequence that is cancelled does not touch the others of its run', as
   t.same(three.tokens, await alone(model, kept[1]!))
 })
 
-t.test('a consumer that does not take its events blocks no other', async t => {
+t.test('a consumer that does not read its events blocks no other', async t => {
   const model = await loadModel(t, { slots: 2 })
   const idle = model.generate(greedy([9, 8], 200))[Symbol.asyncIterator]()
   t.equal((await idle.next()).value?.type, 'text')
@@ -73,7 +73,7 @@ t.test('a consumer that does not take its events blocks no other', async t => {
   t.ok(tokens > 150)
 })
 
-t.test('others go on while a long prompt is read', async t => {
+t.test('other sequences continue while a long prompt is read', async t => {
   const model = await loadModel(t, { slots: 2, engine: { promptChunk: 8 } })
   const running = collect(model.generate(greedy([9, 8], 120)))
   while (model.statistics().completionTokens < 3) await turn()
@@ -84,7 +84,7 @@ t.test('others go on while a long prompt is read', async t => {
   await running
 })
 
-t.test('a short prompt does not wait for a long one to be read', async t => {
+t.test('a short prompt does not wait for a long one', async t => {
   const model = await loadModel(t, { slots: 2, engine: { promptChunk: 8 } })
   const order: string[] = []
   const run = async (name: string, tokens: readonly number[]) => {
@@ -95,7 +95,7 @@ t.test('a short prompt does not wait for a long one to be read', async t => {
   t.same(order, ['short', 'long'])
 })
 
-t.test('clients take turns in the waiting room, and a flood of one makes room for another', async t => {
+t.test('the waiting room is fair, and a flood from one client gives way to another client', async t => {
   const model = await loadModel(t, { engine: { maxWaiting: 3 } })
   const order: string[] = []
   const run = async (client: string) => {
@@ -110,7 +110,7 @@ t.test('clients take turns in the waiting room, and a flood of one makes room fo
   t.same(order, ['a', 'a', 'b', 'a'])
 })
 
-t.test('the cache grows with what is used of a context, and keeps what it holds', async t => {
+t.test('the cache grows with the used context, and keeps its contents', async t => {
   const model = await loadModel(t, { name: bundled, slots: 2 })
   const long = range(500)
   const small = model.statistics().cacheBytes
@@ -124,7 +124,7 @@ t.test('the cache grows with what is used of a context, and keeps what it holds'
   t.same(tokens, await alone(await loadModel(t, { name: bundled }), greedy(long, 40)))
 })
 
-t.test('a cache that cannot grow fails the sequence that needs it, and others go on', async t => {
+t.test('a cache that cannot grow fails only the sequence that needs it', async t => {
   const model = await loadModel(t, { slots: 2 })
   const { ArrayBuffer: Real } = globalThis
   globalThis.ArrayBuffer = class extends Real {
@@ -142,7 +142,7 @@ t.test('a cache that cannot grow fails the sequence that needs it, and others go
   t.equal((await collect(model.generate(greedy([9, 8], 3)))).tokens.length, 3)
 })
 
-t.test('lost rows fail the run that needed them; other sequences in them are read again', async t => {
+t.test('lost rows fail the current run; other sequences in them are read again', async t => {
   const model = await loadModel(t, { slots: 3 })
   const idle = model.generate(greedy([9, 8], 60))[Symbol.asyncIterator]()
   const got: number[] = []
@@ -153,7 +153,7 @@ t.test('lost rows fail the run that needed them; other sequences in them are rea
   }
   const before = collect(model.generate(greedy(range(9), 220)))
   await take()
-  // Its consumer rests now, so its row will lie between those of the two that are computed.
+  // Its consumer pauses now, so its row is between the rows of the two active sequences.
   while (model.statistics().completionTokens < 60) await turn()
   const { swap } = CachePool.prototype
   CachePool.prototype.swap = () => Promise.reject(new Error('the device is full'))
@@ -169,7 +169,7 @@ t.test('lost rows fail the run that needed them; other sequences in them are rea
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`every sequence is the same as by itself while others come and go (${runtime} runtime)`, async t => {
+  t.test(`every sequence has the same result as by itself while others come and go (${runtime} runtime)`, async t => {
     const oracle = await loadModel(t)
     const known = new Map<string, readonly number[]>()
     const expected = async (request: GenerateRequest): Promise<readonly number[]> => {

@@ -54,7 +54,7 @@ class Memory {
     return this.states.filter(({ released }) => !released)
   }
 
-  /** Writes a number that identifies its place. */
+  /** Writes a number that identifies its position. */
   write(row: number, position: number, value: number): void {
     for (const { shape, values } of this.living) {
       const [, heads = 0, capacity = 0] = shape
@@ -64,7 +64,7 @@ class Memory {
     }
   }
 
-  /** The common value of all states there, when they agree. */
+  /** The common value of all states at a position. */
   read(row: number, position: number): number | null {
     const found = this.living.flatMap(({ shape, values }) => {
       const [, heads = 0, capacity = 0] = shape
@@ -82,7 +82,7 @@ function open(slots: number, contextLength = 5000): { pool: CachePool; memory: M
   return { memory, pool: new CachePool({ runtime: memory.runtime, config, slots, contextLength }) }
 }
 
-t.test('nothing is taken before it is used; then it doubles up to the context', async t => {
+t.test('memory is allocated on first use, and doubles up to the context', async t => {
   const { pool } = open(3)
   t.equal(pool.bytes, 0)
   const capacities = []
@@ -100,7 +100,7 @@ t.test('a single slot has no spare row', async t => {
   t.equal(pool.bytes, 100 * 2 * 2 * 2 * 4)
 })
 
-t.test('growing needs room for one state more, and keeps what rows hold', async t => {
+t.test('growth needs memory for one more state, and keeps the rows', async t => {
   const { pool, memory } = open(2)
   await pool.reserve(500, [0, 0])
   memory.write(1, 499, 7)
@@ -110,11 +110,11 @@ t.test('growing needs room for one state more, and keeps what rows hold', async 
   t.equal(memory.living.length, 4)
 })
 
-t.test('where there is no room everything stays as it was', async t => {
+t.test('a failed growth changes nothing', async t => {
   const { pool, memory } = open(2)
   await pool.reserve(500, [0, 0])
   memory.write(0, 3, 7)
-  // Two of four states grow, then the room is used up.
+  // Two of four states grow, then the memory is exhausted.
   memory.room = 3 * 2 * 512 * 4 + 3 * 2 * 512 * 2 + 3 * 2 * 512
   await t.rejects(pool.reserve(600, [4, 0]), { code: 'INF_OUT_OF_MEMORY', data: { capacity: 1024, slots: 2 } })
   t.equal(pool.capacity, 512)
@@ -125,7 +125,7 @@ t.test('where there is no room everything stays as it was', async t => {
   t.equal(memory.read(0, 3), 7)
 })
 
-t.test('where there is no room for the first states none is left', async t => {
+t.test('a failed first allocation frees all states', async t => {
   const { pool, memory } = open(2)
   memory.room = 3 * 2 * 512 * 2
   await t.rejects(pool.reserve(1, [0, 0]), { code: 'INF_OUT_OF_MEMORY' })
@@ -133,7 +133,7 @@ t.test('where there is no room for the first states none is left', async t => {
   t.equal(pool.capacity, 0)
 })
 
-t.test('rows hold what was written, copied and swapped, whatever grows in between', async () => {
+t.test('rows keep written, copied and swapped contents across growth', async () => {
   const action = fc.record({
     act: fc.constantFrom('write', 'write', 'copy', 'swap', 'grow'),
     a: fc.nat(3),

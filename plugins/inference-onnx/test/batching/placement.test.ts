@@ -9,19 +9,19 @@ function rows(lengths: readonly number[]): CacheRow[] {
 
 const places = (pairs: ReturnType<typeof gather>) => pairs.map(pair => pair.map(({ index }) => index))
 
-t.test('rows that follow each other stay where they are', async t => {
+t.test('adjacent rows are not moved', async t => {
   const all = rows([9, 9, 9, 9])
   t.same(gather(all, [all[1]!, all[2]!]), [])
   t.same(gather(all, [all[3]!]), [])
 })
 
-t.test('a hole is closed by the move that copies least', async t => {
+t.test('a gap is closed with the fewest copies', async t => {
   const all = rows([5, 3, 100, 0])
   t.same(places(gather(all, [all[0]!, all[2]!])), [[0, 3]])
   t.same(places(gather(all, [all[0]!, all[2]!, all[3]!])), [[3, 1]])
 })
 
-t.test('after the swaps the wanted rows follow each other, and each row has one place', async () => {
+t.test('after the swaps, the requested rows are adjacent and each row has one position', async () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(50), fc.boolean()), { minLength: 1, maxLength: 12 }), entries => {
       const all = rows(entries.map(([length]) => length))
@@ -37,7 +37,7 @@ t.test('after the swaps the wanted rows follow each other, and each row has one 
   )
 })
 
-t.test('several groups are arranged at once, each row has one place, and nothing is left to do', async () => {
+t.test('several groups are arranged together, and each row has one position', async () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(50), fc.nat(4)), { minLength: 1, maxLength: 12 }), entries => {
       const all = rows(entries.map(([length]) => length))

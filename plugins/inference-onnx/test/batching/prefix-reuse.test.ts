@@ -10,14 +10,14 @@ t.test('the next turn of a conversation computes only the new tokens', async t =
   const { tokens: answer } = await collect(model.generate(greedy(first, 10)))
   const next = [...first, ...answer, ...range(5, 30)]
   const { done } = await collect(model.generate(greedy(next, 4)))
-  // The last token of an answer is chosen, not computed.
+  // The last token of an answer is sampled, but never computed.
   t.equal(done.usage.cachedTokens, first.length + answer.length - 1)
   t.equal(done.usage.promptTokens, next.length)
   const { promptTokens, cachedPromptTokens, completionTokens } = model.statistics()
   t.same([promptTokens, cachedPromptTokens, completionTokens], [40 + 6, 49, 14])
 })
 
-t.test('of a prompt that is known altogether the last token is computed', async t => {
+t.test('of a fully cached prompt, only the last token is computed', async t => {
   const model = await loadModel(t)
   const request = greedy(range(30), 6)
   const first = await collect(model.generate(request))
@@ -33,7 +33,7 @@ t.test('reusePrefix false computes everything', async t => {
   for (let i = 0; i < 3; i++) t.equal((await collect(model.generate(request))).done.usage.cachedTokens, 0)
 })
 
-t.test('a beginning that differs is not taken for the same', async t => {
+t.test('a different prefix is not reused', async t => {
   const model = await loadModel(t)
   await collect(model.generate(greedy([11, ...range(20)], 3)))
   const other = [12, ...range(20)]
@@ -42,7 +42,7 @@ t.test('a beginning that differs is not taken for the same', async t => {
   t.same(tokens, (await collect((await loadModel(t)).generate(greedy(other, 8)))).tokens)
 })
 
-t.test('conversations with one beginning keep their own rows, and new ones copy the beginning', async t => {
+t.test('conversations with one prefix keep their own rows, and new ones copy the prefix', async t => {
   const model = await loadModel(t, { slots: 3 })
   const system = range(10)
   const conversations = [1, 2, 3].map(number => [...system, ...range(20, number)])
@@ -54,7 +54,7 @@ t.test('conversations with one beginning keep their own rows, and new ones copy 
   for (const tokens of conversations) t.equal(await turn([...tokens, 5, 6, 7]), 30)
 })
 
-t.test('of several rows the one that was not used for longest is given up', async t => {
+t.test('the least recently used row is evicted', async t => {
   const model = await loadModel(t, { slots: 2 })
   const cached = async (tokens: readonly number[]) =>
     (await collect(model.generate(greedy(tokens, 2)))).done.usage.cachedTokens
@@ -66,7 +66,7 @@ t.test('of several rows the one that was not used for longest is given up', asyn
   t.equal(await cached(range(20, 2)), 0)
 })
 
-t.test('prompts with one beginning that come at once compute it once', async t => {
+t.test('concurrent prompts with one prefix compute it once', async t => {
   const model = await loadModel(t, { slots: 4, engine: { promptChunk: 16 } })
   const beginning = range(120)
   const requests: GenerateRequest[] = [1, 2, 3, 4].map(number => greedy([...beginning, number, number + 1], 6))
@@ -80,7 +80,7 @@ t.test('prompts with one beginning that come at once compute it once', async t =
   }
 })
 
-t.test('a sequence that was cancelled leaves what it computed', async t => {
+t.test('a cancelled sequence leaves its computed prefix', async t => {
   const model = await loadModel(t)
   const abort = new AbortController()
   const { tokens } = await collect(model.generate({ ...greedy(range(25), 50), signal: abort.signal }), count => {
@@ -90,7 +90,7 @@ t.test('a sequence that was cancelled leaves what it computed', async t => {
   t.ok(done.usage.cachedTokens >= 25, `${done.usage.cachedTokens} tokens were kept`)
 })
 
-t.test('logits of a text are computed again in spite of kept prefixes', async t => {
+t.test('logits of a text are computed again despite cached prefixes', async t => {
   const model = await loadModel(t)
   await collect(model.generate(greedy(range(20), 5)))
   t.equal((await model.logits(range(20))).length, 20)

@@ -11,7 +11,7 @@ function costs(single: number, further: number): RunCosts {
   return known
 }
 
-t.test('a sequence is guessed to go on as it did after its latest tokens', async t => {
+t.test('a draft repeats the tokens after the last occurrence of the latest n-gram', async t => {
   const tokens = [1, 2, 3, 4, 5, 9, 2, 3]
   const lookup = new PromptLookup(tokens)
   t.same(lookup.draft(2), [4, 5])
@@ -22,16 +22,16 @@ t.test('a sequence is guessed to go on as it did after its latest tokens', async
   t.same(new PromptLookup([1]).draft(3), [])
 })
 
-t.test('a longer ending says more than a later place', async t => {
+t.test('a longer n-gram takes precedence over a later occurrence', async t => {
   t.same(new PromptLookup([1, 2, 3, 7, 9, 2, 3, 8, 1, 2, 3]).draft(1), [7])
 })
 
-t.test('what repeats itself is taken to go on so', async t => {
+t.test('a repetition is assumed to continue', async t => {
   t.same(new PromptLookup([1, 2, 3, 1, 2, 3]).draft(7), [1, 2, 3, 1, 2, 3, 1])
   t.same(new PromptLookup([4, 4, 4]).draft(4), [4, 4, 4, 4])
 })
 
-t.test('a guess follows what came before, also where large token ids share a number', async () => {
+t.test('hash collisions of large token ids do not affect drafts', async () => {
   const tokens = fc.array(fc.oneof(fc.nat(2), fc.constantFrom(131_070, 131_071, 131_072, 262_143)), { maxLength: 60 })
   fc.assert(
     fc.property(tokens, fc.integer({ min: 1, max: 6 }), (all, count) => {
@@ -50,7 +50,7 @@ t.test('a guess follows what came before, also where large token ids share a num
   )
 })
 
-t.test('drafts grow while they are right', async t => {
+t.test('drafts grow while they are accepted', async t => {
   const tokens = Array.from({ length: 400 }, (_, i) => i % 3)
   const speculation = new Speculation(tokens, costs(10, 2), 8)
   const first = speculation.draft(100).length
@@ -61,7 +61,7 @@ t.test('drafts grow while they are right', async t => {
   t.equal(speculation.draft(0).length, 0)
 })
 
-t.test('what is guessed wrong is given up, but for a try now and then', async t => {
+t.test('rejected drafts stop, except for an occasional attempt', async t => {
   const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 2), 8)
   let drafted = 0
   for (let step = 0; step < 1000; step++) {
@@ -73,23 +73,23 @@ t.test('what is guessed wrong is given up, but for a try now and then', async t 
   t.ok(drafted < 100, `${drafted} tokens were drafted in 1000 steps`)
 })
 
-t.test('where further tokens cost as much as single ones, next to nothing is drafted', async t => {
+t.test('almost nothing is drafted if further tokens cost as much as single ones', async t => {
   const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 10), 8)
   let drafted = 0
   for (let step = 0; step < 100; step++) drafted += speculation.draft(100).length
   t.ok(drafted <= 4)
 })
 
-t.test('nothing is drafted before it is known what a token costs', async t => {
+t.test('nothing is drafted before the cost of a token is measured', async t => {
   t.same(new Speculation([1, 2, 1, 2, 1, 2], new RunCosts(), 8).draft(100), [])
 })
 
 const repeating = Array.from({ length: 60 }, (_, i) => 20 + (i % 6))
 
-t.test('guessing changes how a sequence is computed, and nothing of the sequence', async t => {
+t.test('speculation does not change the sequence', async t => {
   const plain = await loadModel(t, { engine: { speculation: 0 } })
   const guessing = await loadModel(t, { engine: { speculation: 6 } })
-  // A bias makes texts of few different tokens, which can be guessed.
+  // A bias produces texts of few different tokens, which are predictable.
   const few = (...tokens: number[]) => new Map(tokens.map(token => [token, 1000]))
   const requests: GenerateRequest[] = [
     { ...greedy(repeating, 150), sampling: { temperature: 0, logitBias: few(20) } },
@@ -114,7 +114,7 @@ t.test('guessing changes how a sequence is computed, and nothing of the sequence
   t.match(plain.statistics(), { draftedTokens: 0, acceptedTokens: 0, completionTokens })
 })
 
-t.test('a stop string ends a sequence in the middle of what was guessed right', async t => {
+t.test('a stop string ends a sequence inside an accepted draft', async t => {
   const model = await loadModel(t)
   const sampling = { temperature: 0, logitBias: new Map([[40, 1000]]) }
   const request = { ...greedy([9, 8], 100), sampling }
@@ -126,7 +126,7 @@ t.test('a stop string ends a sequence in the middle of what was guessed right', 
   t.ok(model.statistics().acceptedTokens > 0)
 })
 
-t.test('what was guessed wrong is not taken for what the cache holds', async t => {
+t.test('rejected drafts are not reused from the cache', async t => {
   const model = await loadModel(t)
   const plain = await loadModel(t, { engine: { speculation: 0 } })
   let tokens = repeating
@@ -141,7 +141,7 @@ t.test('what was guessed wrong is not taken for what the cache holds', async t =
   }
 })
 
-t.test('nothing is guessed while several sequences are computed', async t => {
+t.test('nothing is drafted while several sequences are computed', async t => {
   const model = await loadModel(t, { slots: 2 })
   await Promise.all([1, 2].map(last => collect(model.generate(greedy([...repeating, last], 60)))))
   const { draftedTokens, decodeRuns } = model.statistics()

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { WaitingRoom } from '../../src/batching/waiting-room.ts'
 
-/** Everybody, in the order in which they are let in. */
+/** All entries, in order of admission. */
 function drain(room: WaitingRoom<string>): string[] {
   const order: string[] = []
   for (let one = room.next(); one !== null; one = room.next()) order.push(one)
   return order
 }
 
-t.test('clients take turns; each one is served in its own order', async t => {
+t.test('clients alternate, and each is served in its own order', async t => {
   const room = new WaitingRoom<string>(10)
   for (const one of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) room.enter(one[0] as string, one)
   t.equal(room.size, 7)
@@ -17,7 +17,7 @@ t.test('clients take turns; each one is served in its own order', async t => {
   t.equal(room.size, 0)
 })
 
-t.test('a client that has had its turn comes after those that wait when it returns', async t => {
+t.test('a served client queues after the waiting ones', async t => {
   const room = new WaitingRoom<string>(10)
   room.enter('a', 'a1')
   room.enter('b', 'b1')
@@ -26,7 +26,7 @@ t.test('a client that has had its turn comes after those that wait when it retur
   t.same(drain(room), ['b1', 'a2'])
 })
 
-t.test('a full room refuses those who have as many in it as anybody', async t => {
+t.test('a full room refuses a client with as many entries as any other', async t => {
   const room = new WaitingRoom<string>(2)
   room.enter('a', 'a1')
   t.same(room.enter('b', 'b1'), { displaced: null })
@@ -35,7 +35,7 @@ t.test('a full room refuses those who have as many in it as anybody', async t =>
   t.equal(new WaitingRoom<string>(0).enter('a', 'a1'), false)
 })
 
-t.test('a client that floods a full room loses its last to one that has fewer', async t => {
+t.test('a client that floods a full room loses its last entry to a client with fewer', async t => {
   const room = new WaitingRoom<string>(4)
   for (const one of ['a1', 'a2', 'a3', 'a4']) room.enter('a', one)
   t.same(room.enter('b', 'b1'), { displaced: 'a4' })
@@ -45,7 +45,7 @@ t.test('a client that floods a full room loses its last to one that has fewer', 
   t.same(drain(room), ['a1', 'b1', 'c1', 'b2'])
 })
 
-t.test('a job that leaves is not let in', async t => {
+t.test('a removed job is not admitted', async t => {
   const room = new WaitingRoom<string>(4)
   for (const one of ['a1', 'a2', 'b1']) room.enter(one[0] as string, one)
   t.equal(room.leave('a', 'a1'), true)
@@ -55,7 +55,7 @@ t.test('a job that leaves is not let in', async t => {
   t.same(drain(room), ['a2'])
 })
 
-t.test('no job is lost, let in twice, or overtaken by a later one of the same client', async () => {
+t.test('no job is lost, admitted twice, or overtaken by a later one of the same client', async () => {
   const action = fc.record({
     client: fc.constantFrom('a', 'b', 'c'),
     act: fc.constantFrom('enter', 'enter', 'next', 'leave')

@@ -30,7 +30,7 @@ const person: OutputConstraint = {
   }
 }
 
-t.test('a model answers in the form that a constraint asks for, and stops there', async t => {
+t.test('a model answers in the form of a constraint, and stops', async t => {
   const model = await bundled(t)
   for (const sampling of [{ temperature: 0 }, { temperature: 1.5, seed: 1 }, { temperature: 2, topK: 40, seed: 2 }]) {
     const { text, done } = await collect(model.generate(ask(model, person, { sampling })))
@@ -58,14 +58,14 @@ t.test('constrained and free sequences run side by side', async t => {
   )
 })
 
-t.test('an answer that runs out of tokens is cut and says so', async t => {
+t.test('an answer at its token limit is truncated with that reason', async t => {
   const model = await bundled(t)
   const { text, done } = await collect(model.generate(ask(model, person, { maxTokens: 3 })))
   t.ok('{"name": "'.startsWith(text) || /^\{"name": ?"/.test(text), text)
   t.match(done, { finishReason: 'length', usage: { completionTokens: 3 } })
 })
 
-t.test('an answer that is complete with its last token has stopped, not been cut', async t => {
+t.test('an answer that is complete with its last token is not truncated', async t => {
   const model = await bundled(t)
   const one = { type: 'regex', pattern: 'a' } as const
   t.match(await collect(model.generate(ask(model, one, { maxTokens: 1 }))), {
@@ -79,7 +79,7 @@ t.test('an answer that is complete with its last token has stopped, not been cut
   t.match(ignoring, { text: 'a', done: { finishReason: 'stop' } })
 })
 
-t.test('what cannot be enforced is refused before the first event', async t => {
+t.test('an unenforceable constraint is refused before the first event', async t => {
   const model = await bundled(t)
   const request = ask(model, { type: 'json-schema', schema: { type: 'object', properties: { a: { not: {} } } } })
   await t.rejects(collect(model.generate(request)), {
@@ -89,7 +89,7 @@ t.test('what cannot be enforced is refused before the first event', async t => {
   })
 })
 
-t.test('a bias that bans all that is allowed fails one sequence and no other', async t => {
+t.test('a bias that bans all allowed tokens fails only its sequence', async t => {
   const model = await bundled(t)
   const one = { type: 'regex', pattern: 'a' } as const
   const [a = 0] = model.tokenize('a')
@@ -98,7 +98,7 @@ t.test('a bias that bans all that is allowed fails one sequence and no other', a
   t.match(await collect(model.generate(ask(model, one))), { text: 'a' })
 })
 
-t.test('probabilities that are reported are those of the model, not of the constraint', async t => {
+t.test('reported probabilities are those of the model without the constraint', async t => {
   const model = await bundled(t)
   const one = { type: 'regex', pattern: 'z' } as const
   for await (const event of model.generate(ask(model, one, { logprobs: 1 }))) {

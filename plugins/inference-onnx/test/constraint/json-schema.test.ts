@@ -15,7 +15,7 @@ function isValid(schema: Schema, text: string): boolean {
   return ajv.validate(schema, JSON.parse(text)) === true
 }
 
-/** Contradictory schemas, and values that would have to be searched, are reported before anything is written. */
+/** Contradictory schemas, and values that need a search, are reported before generation. */
 async function isRefused(constraints: OutputConstraints, schema: Schema): Promise<boolean> {
   try {
     await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
@@ -31,7 +31,7 @@ for (const [name, constraints, vocabulary] of [
   ['bytes', byBytes, byteVocabulary],
   ['the tokens of the bundled model', byTokens, bundled]
 ] as const) {
-  t.test(`whatever the logits are, a text of ${name} is valid against its schema`, async t => {
+  t.test(`with any logits, a text of ${name} is valid against its schema`, async t => {
     let complete = 0
     await fc.assert(
       fc.asyncProperty(schemas, fc.nat(2 ** 30), fc.constantFrom(0, 1, 3), async (schema, seed, temperature) => {
@@ -44,11 +44,11 @@ for (const [name, constraints, vocabulary] of [
       }),
       { numRuns: 40 }
     )
-    t.ok(complete > 8, `${complete} texts came to their end`)
+    t.ok(complete > 8, `${complete} texts were complete`)
   })
 }
 
-t.test('a text that wants to end is valid against its schema, recursion or not', async t => {
+t.test('a text that ends as soon as possible is valid against its schema', async t => {
   await fc.assert(
     fc.asyncProperty(schemas, fc.nat(2 ** 30), async (schema, seed) => {
       if (await isRefused(byBytes, schema)) return

@@ -6,7 +6,7 @@ import { patterns } from '../support/patterns.ts'
 import { schemas } from '../support/schemas.ts'
 import { byteVocabulary, OutputConstraints, vocabularyOf, write } from '../support/writers.ts'
 
-/** Pieces that cross the borders of strings, numbers and brackets, some of them twice, some longer than the distinct ones. */
+/** Pieces that cross the boundaries of strings, numbers and brackets, with duplicates and long ones. */
 const pieces = [
   ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
   ...[
@@ -50,7 +50,7 @@ const constraints = new OutputConstraints(vocabulary)
 const bytewise = new OutputConstraints(byteVocabulary)
 const isSet = (mask: Uint32Array, token: number) => ((mask[token >> 5] ?? 0) & (1 << (token & 31))) !== 0
 
-/** Whether every byte of a token may follow, one by one. */
+/** True if every byte of a token may follow, one by one. */
 async function follows(constraint: OutputConstraint, bytes: Uint8Array): Promise<boolean> {
   const matcher = await bytewise.matcher(constraint, { ignoreEnd: false })
   for (const byte of bytes) {
@@ -60,7 +60,7 @@ async function follows(constraint: OutputConstraint, bytes: Uint8Array): Promise
   return true
 }
 
-/** Compares masks with what single bytes say, all along a text. */
+/** Compares masks with single bytes, along a text. */
 async function compareMasks(constraint: OutputConstraint, seed: number, length: number): Promise<void> {
   const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
   const random = seededRandom(seed)
@@ -69,7 +69,7 @@ async function compareMasks(constraint: OutputConstraint, seed: number, length: 
     const mask = matcher.allowed()
     const allowed = pieces.map((_, token) => token).filter(token => isSet(mask, token))
     for (const [token] of pieces.entries()) {
-      // Single bytes are what is compared with; of the others all are.
+      // Single bytes are the reference; all other tokens are compared.
       if (token < 256 && token % 16 !== step % 16) continue
       const expected = await follows(constraint, Buffer.concat([written, vocabulary.bytes(token)]))
       if (expected !== isSet(mask, token)) {
@@ -120,7 +120,7 @@ t.test('an end token is allowed exactly where the text may end, special tokens n
   t.same([...ignoring.allowed()], [0b0010])
 })
 
-t.test('what a vocabulary cannot express fails with its own code', async t => {
+t.test('a constraint that the vocabulary cannot express has a separate error code', async t => {
   const few = vocabularyOf(['a', 'b'])
   const matcher = await new OutputConstraints(few).matcher({ type: 'regex', pattern: 'ac|xy' }, { ignoreEnd: false })
   matcher.accept(0)
@@ -129,7 +129,7 @@ t.test('what a vocabulary cannot express fails with its own code', async t => {
   t.throws(() => other.accept(1), { code: 'INF_CONSTRAINT_IMPASSE', data: { token: 1 } })
 })
 
-t.test('whatever the logits are, a text matches its regular expression', async t => {
+t.test('with any logits, a text matches its regular expression', async t => {
   let complete = 0
   await fc.assert(
     fc.asyncProperty(patterns, fc.nat(2 ** 30), async (pattern, seed) => {
@@ -144,11 +144,11 @@ t.test('whatever the logits are, a text matches its regular expression', async t
     }),
     { numRuns: 60 }
   )
-  t.ok(complete > 20, `${complete} texts came to their end`)
+  t.ok(complete > 20, `${complete} texts were complete`)
 })
 
-t.test('a grammar of the caller decides over bytes', async t => {
-  // Words of balanced brackets: not regular, and no JSON.
+t.test('a grammar of the caller decides on bytes', async t => {
+  // Balanced brackets: neither regular nor JSON.
   const state = (depth: number): TextGrammarState => ({
     key: String(depth),
     accepting: depth === 0,
@@ -171,7 +171,7 @@ t.test('a grammar of the caller decides over bytes', async t => {
   t.ok(complete > 5)
 })
 
-t.test('a grammar is asked once for what follows a state, not for each sequence', async t => {
+t.test('a grammar is called once per state, not once per sequence', async t => {
   let asked = 0
   const loop: TextGrammarState = {
     key: 'loop',
@@ -190,8 +190,8 @@ t.test('a grammar is asked once for what follows a state, not for each sequence'
   t.equal(asked, first)
 })
 
-t.test('states and masks that are forgotten are worked out again, the same', async t => {
-  // More states than are kept: each length of the list is one, in each string of it.
+t.test('evicted states and masks are recomputed with the same result', async t => {
+  // More states than the cache holds: one for each length of the list, in each of its strings.
   const schema = { type: 'array', items: { enum: ['ab', 'cd'] }, minItems: 900, maxItems: 900 }
   const once = await write(constraints, vocabulary, { type: 'json-schema', schema }, { seed: 3, maxTokens: 20_000 })
   t.equal(JSON.parse(once.text).length, 900)
@@ -199,7 +199,7 @@ t.test('states and masks that are forgotten are worked out again, the same', asy
   t.equal(again.text, once.text)
 })
 
-t.test('constraints that take too much memory are refused, large ones that do not are written', async t => {
+t.test('only constraints above the memory limit are refused', async t => {
   const names = Array.from({ length: 1000 }, (_, i) => `value number ${i}`)
   const written = await write(
     bytewise,

@@ -5,7 +5,7 @@ type Schema = Record<string, unknown>
 
 const constraints = new OutputConstraints(byteVocabulary)
 
-/** Whether a schema's texts include this one; `begin` when some of them begin so. */
+/** True if a schema accepts the text; `begin` if it is the prefix of an accepted text. */
 async function accepts(schema: Schema, text: string): Promise<boolean | 'begin'> {
   const matcher = await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
   for (const byte of Buffer.from(text)) {
@@ -17,12 +17,12 @@ async function accepts(schema: Schema, text: string): Promise<boolean | 'begin'>
   return (matcher.allowed()[end >> 5] ?? 0) >>> (end & 31) === 1 ? true : 'begin'
 }
 
-/** Checks which of some texts are written. */
+/** Checks which texts a schema accepts. */
 async function check(t: Test, schema: Schema, texts: Readonly<Record<string, boolean | 'begin'>>): Promise<void> {
   for (const [text, expected] of Object.entries(texts)) t.equal(await accepts(schema, text), expected, text)
 }
 
-t.test('properties come in the order of the schema, those that are not required may be left out', async t => {
+t.test('properties are in schema order, and optional ones may be omitted', async t => {
   const properties = { a: { type: 'null' }, b: { type: 'null' }, c: { type: 'null' } }
   await check(
     t,
@@ -39,7 +39,7 @@ t.test('properties come in the order of the schema, those that are not required 
   await check(t, { type: 'object', properties }, { '{}': true, '{"c":null}': true, '{"c":null,': false })
 })
 
-t.test('one space may follow a colon or a comma, and there is no other white space', async t => {
+t.test('only a colon or a comma may be followed by one space', async t => {
   const schema = { type: 'object', properties: { a: { type: 'array' }, b: {} }, required: ['a', 'b'] }
   await check(t, schema, {
     '{"a": [1, 2], "b": 3}': true,
@@ -54,7 +54,7 @@ t.test('one space may follow a colon or a comma, and there is no other white spa
   })
 })
 
-t.test('an object with properties has no others, unless the schema says so', async t => {
+t.test('an object with properties has additional ones only if the schema allows them', async t => {
   const properties = { a: { type: 'integer' } }
   await check(t, { type: 'object', properties }, { '{"a":1}': true, '{"b"': false })
   await check(
@@ -79,7 +79,7 @@ t.test('an object with properties has no others, unless the schema says so', asy
   )
 })
 
-t.test('lists have the items that the schema counts', async t => {
+t.test('lists have the number of items in the schema', async t => {
   await check(
     t,
     { type: 'array', items: { type: 'boolean' }, minItems: 1, maxItems: 2 },
@@ -127,7 +127,7 @@ t.test('lengths count characters, not bytes', async t => {
   )
 })
 
-t.test('types, values and alternatives are what they say', async t => {
+t.test('types, values and alternatives are enforced', async t => {
   await check(t, { type: ['string', 'null'] }, { null: true, '"x"': true, '1': false })
   await check(t, { enum: [1, 'a', null, { a: [1] }] }, { '1': true, '"a"': true, '{"a":[1]}': true, '2': false })
   await check(
@@ -167,7 +167,7 @@ t.test('types, values and alternatives are what they say', async t => {
   await check(t, { maxLength: 2 }, { '"ab"': true, '1': false })
 })
 
-t.test('schemas may refer to places in themselves', async t => {
+t.test('schemas may contain local references', async t => {
   const tree = {
     $ref: '#/$defs/a~1b%20c',
     $defs: {
@@ -187,7 +187,7 @@ t.test('schemas may refer to places in themselves', async t => {
   })
 })
 
-t.test('what is outside of the subset is refused with its name and place', async t => {
+t.test('an unsupported keyword is refused with its name and path', async t => {
   const cases: readonly [schema: Schema, path: string, message: RegExp][] = [
     [{ type: 'object', properties: { 'a/b': { not: {} } } }, '#/properties/a~1b/not', /"not"/],
     [{ type: 'array', items: { multipleOf: 2 } }, '#/items/multipleOf', /"multipleOf"/],

@@ -41,7 +41,7 @@ t.test('names of devices', async t => {
   }
 })
 
-t.test('without a driver CUDA is refused, and auto takes the CPU and says why, once', linux, async t => {
+t.test('without a driver CUDA is refused, and auto selects the CPU with one notice', linux, async t => {
   const card = { '/sys/bus/pci/devices/0000:01:00.0/vendor': '0x10de\n', '/etc/os-release': 'ID=ubuntu\n' }
   const { devices, notes } = devicesOf(await bareHost(t, { files: card }), await temporaryFolder(t))
   await t.rejects(devices.open('cuda'), {
@@ -54,13 +54,13 @@ t.test('without a driver CUDA is refused, and auto takes the CPU and says why, o
   t.match(notes, [/^Models are computed on the CPU: there is no NVIDIA driver .*sudo ubuntu-drivers install$/])
 })
 
-t.test('a machine without a card is not told to install a driver', linux, async t => {
+t.test('no driver is suggested for a machine without a card', linux, async t => {
   const files = { '/sys/bus/pci/devices/0000:00:02.0/vendor': '0x8086\n' }
   const { devices } = devicesOf(await bareHost(t, { files }), await temporaryFolder(t))
   await t.rejects(devices.open('cuda:1'), { message: /no GPU of NVIDIA/, hint: /^Name one of cpu, or auto/ })
 })
 
-t.test('with a driver but no provider, the command that adds it is named', linux, async t => {
+t.test('with a driver but no provider, the install command is named', linux, async t => {
   const folder = await temporaryFolder(t)
   const { devices } = devicesOf(await nvidiaHost(t), folder)
   await t.rejects(devices.open('cuda:1'), {
@@ -77,7 +77,7 @@ t.test('with a driver but no provider, the command that adds it is named', linux
   )
 })
 
-t.test('libraries that the provider asks for and that are not there are named', linux, async t => {
+t.test('missing libraries of the provider are named', linux, async t => {
   const folder = await temporaryFolder(t)
   const needed = ['libcudart.so.13', 'libcublas.so.13', 'libcublasLt.so.13', 'libcuda.so.1', 'libc.so.6']
   await writeFile(join(folder, providerFiles.plugin), sharedLibrary(needed))
@@ -118,19 +118,15 @@ t.test('a stated GPU is not queried', linux, async t => {
   t.notOk(host.started.includes('nvidia-smi'))
 })
 
-t.test(
-  'the bundled provider counts with the part that it shares, and loading it says what is wrong',
-  linux,
-  async t => {
-    const folder = await temporaryFolder(t)
-    await writeFile(join(folder, providerFiles.bundled), sharedLibrary([]))
-    const { devices } = devicesOf(await nvidiaHost(t), folder)
-    t.equal((await devices.survey()).provider, null)
-    await writeFile(join(folder, providerFiles.shared), 'no library')
-    t.equal((await devices.survey()).provider?.form, 'bundled')
-    await t.rejects(devices.open('cuda'), { code: 'INF_DEVICE_UNAVAILABLE', message: /Cuda|CUDA/ })
-  }
-)
+t.test('the bundled provider needs its shared library, and a failed load is reported', linux, async t => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, providerFiles.bundled), sharedLibrary([]))
+  const { devices } = devicesOf(await nvidiaHost(t), folder)
+  t.equal((await devices.survey()).provider, null)
+  await writeFile(join(folder, providerFiles.shared), 'no library')
+  t.equal((await devices.survey()).provider?.form, 'bundled')
+  await t.rejects(devices.open('cuda'), { code: 'INF_DEVICE_UNAVAILABLE', message: /Cuda|CUDA/ })
+})
 
 t.test('the worker runtime has no GPU', async t => {
   const { devices, notes } = devicesOf(await nvidiaHost(t), await temporaryFolder(t), { native: false })
@@ -158,7 +154,7 @@ t.test('obstacles to WebGPU', async t => {
   t.match(cudaObstacle(survey({ loader, drivers: [] }), 0, 'darwin'), { reason: /Linux/ })
 })
 
-t.test('Vulkan drivers are found where the loader looks', linux, async t => {
+t.test('Vulkan drivers are found in the search path of the loader', linux, async t => {
   const files = { '/usr/share/vulkan/icd.d/nvidia_icd.json': '{}', '/usr/lib64/libvulkan.so.1': '' }
   const installed = devicesOf(await bareHost(t, { files }), await temporaryFolder(t))
   t.match((await installed.devices.survey()).vulkan.drivers, ['/usr/share/vulkan/icd.d/nvidia_icd.json'])
@@ -167,7 +163,7 @@ t.test('Vulkan drivers are found where the loader looks', linux, async t => {
   t.same((await named.devices.survey()).vulkan.drivers, ['/a.json', '/b.json'])
 })
 
-t.test('packages that hold libraries of CUDA 12 and 13', async t => {
+t.test('packages with libraries of CUDA 12 and 13', async t => {
   const twelve = libraryCommand(['libcudart.so.12', 'libcurand.so.10'], '/g')
   t.equal(twelve, 'pip install --target /g nvidia-cuda-runtime-cu12 nvidia-curand-cu12')
   t.equal(libraryCommand(['libcudnn.so.9'], '/g'), 'pip install --target /g nvidia-cudnn-cu13')
@@ -184,7 +180,7 @@ t.test('packages that hold libraries of CUDA 12 and 13', async t => {
   t.match(cudaObstacle(found, 0, 'linux'), { missing: ['libcuda.so.1'], command: 'sudo dnf install akmod-nvidia' })
 })
 
-t.test('what a library needs is read from its file', async t => {
+t.test('the dependencies of a library are read from its file', async t => {
   const file = join(await temporaryFolder(t), 'lib.so')
   await writeFile(file, sharedLibrary(['libone.so.1', 'libtwo.so']))
   t.same(await neededLibraries(file), ['libone.so.1', 'libtwo.so'])
@@ -196,7 +192,7 @@ t.test('what a library needs is read from its file', async t => {
   t.ok((await neededLibraries(findLibrary(ownRequire())))?.includes('libc.so.6'))
 })
 
-t.test('runs are captured where that is known to work, or on request', async t => {
+t.test('runs are captured on known devices, or on request', async t => {
   const table = (['auto', 'on', 'off'] as const).map(choice => [
     capturesRuns(choice, 'webgpu'),
     capturesRuns(choice, 'cuda')

@@ -2,7 +2,7 @@ import { assert, integer, property, record } from 'fast-check'
 import t from 'tap'
 import { blockCopies } from '../../src/ort/cache-blocks.ts'
 
-t.test('blocks cover exactly the positions that are to be copied, each once', async t => {
+t.test('blocks cover each position to copy exactly once', async t => {
   const cases = record({
     heads: integer({ min: 1, max: 3 }),
     sourcePositions: integer({ min: 1, max: 1200 }),

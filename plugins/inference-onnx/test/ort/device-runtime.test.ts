@@ -6,7 +6,7 @@ import type { Runtime, Session, Tensor } from '../../src/ort/runtime.ts'
 import { collect, fixtures, greedy, models, openEngine } from '../support/models.ts'
 import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
 
-/** Drivers that are made of software take seconds to compile a model's programs. */
+/** Software drivers take seconds to compile the shaders of a model. */
 t.setTimeout(300_000)
 const problem = await webgpuProblem()
 const gpu = problem === null ? {} : { skip: problem }
@@ -20,7 +20,7 @@ function increment(): Uint8Array {
   return graph.toBytes()
 }
 
-/** Moves numbers between the host and a device, each time adding one. */
+/** Moves numbers between the host and a device, and adds one each time. */
 class Shuttle {
   readonly #runtime: Runtime
   readonly #session: Session
@@ -63,7 +63,7 @@ async function shuttle(t: {
   return { runtime, shuttle: new Shuttle(runtime, session) }
 }
 
-t.test('states on a device begin as zeros and keep what runs write', gpu, async t => {
+t.test('states on a device are zeros initially, and keep the writes of runs', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
   t.match(runtime.name, /webgpu/)
   const state = await runtime.state([2, 3, 5, 4])
@@ -76,7 +76,7 @@ t.test('states on a device begin as zeros and keep what runs write', gpu, async 
   state.release()
 })
 
-t.test('positions are copied between states of different sizes, and nothing else', gpu, async t => {
+t.test('only the requested positions are copied between states of different sizes', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
   const [heads, size] = [2, 4]
   for (const [from, to, start, end] of [
@@ -102,7 +102,7 @@ t.test('positions are copied between states of different sizes, and nothing else
   }
 })
 
-t.test('rows of a state are read and written where they lie', gpu, async t => {
+t.test('rows of a state are read and written in place', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
   const state = await runtime.state([3, 2, 4, 2])
   await numbers.put(state, index => index)
@@ -156,7 +156,7 @@ for (const [name, runDirectory] of [
   })
 }
 
-t.test('adapters that are added later compute the same on a device', gpu, async t => {
+t.test('added adapters have the same results on a device', gpu, async t => {
   const engine = await openEngine(t)
   const runDirectory = join(fixtures, 'llama-tiny-bf16')
   const directory = join(fixtures, 'peft', 'all-linear')
@@ -178,28 +178,24 @@ t.test('adapters that are added later compute the same on a device', gpu, async 
     Math.max(...left.flatMap((row, i) => [...row.map((value, j) => Math.abs(value - (right[i]?.[j] ?? 0)))]))
   t.ok(distance(adapted, adaptedOnDevice) < 1e-3)
   t.ok(distance(base, baseOnDevice) < 1e-3)
-  t.ok(distance(adapted, base) > 1e-3, 'the adapter changes something')
+  t.ok(distance(adapted, base) > 1e-3, 'the adapter has an effect')
 })
 
-t.test(
-  'several models on one device, one of which gets an adapter meanwhile, do not get in their way',
-  gpu,
-  async t => {
-    const engine = await openEngine(t)
-    const load = (name: string) => engine.load({ runDirectory: join(fixtures, name), device: 'webgpu' })
-    const [one, other] = [await load('llama-tiny-bf16'), await load('qwen2-tiny')]
-    const run = async (model: LoadedModel) => (await collect(model.generate(greedy([9, 8, 7], 24)))).tokens
-    const alone = [await run(one), await run(other)]
-    for (let round = 0; round < 3; round++) {
-      const adding = one.adapters?.add({ name: `late-${round}`, directory: join(fixtures, 'peft', 'patterns') })
-      t.same(await Promise.all([run(one), run(other)]), alone)
-      await adding
-    }
-    await Promise.all([one.close(), other.close()])
+t.test('several models on one device do not interfere, also when one gets an adapter', gpu, async t => {
+  const engine = await openEngine(t)
+  const load = (name: string) => engine.load({ runDirectory: join(fixtures, name), device: 'webgpu' })
+  const [one, other] = [await load('llama-tiny-bf16'), await load('qwen2-tiny')]
+  const run = async (model: LoadedModel) => (await collect(model.generate(greedy([9, 8, 7], 24)))).tokens
+  const alone = [await run(one), await run(other)]
+  for (let round = 0; round < 3; round++) {
+    const adding = one.adapters?.add({ name: `late-${round}`, directory: join(fixtures, 'peft', 'patterns') })
+    t.same(await Promise.all([run(one), run(other)]), alone)
+    await adding
   }
-)
+  await Promise.all([one.close(), other.close()])
+})
 
-t.test('8 bits a weight are for the CPU', gpu, async t => {
+t.test('weights in 8 bits are only for the CPU', gpu, async t => {
   const engine = await openEngine(t)
   const load = { runDirectory: join(fixtures, 'qwen2-tiny'), device: 'webgpu' }
   await t.rejects(engine.load({ ...load, quantization: 'q8' }), {

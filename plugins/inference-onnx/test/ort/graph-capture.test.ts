@@ -11,7 +11,7 @@ import { familyDirectory, readFamily } from '../support/families.ts'
 import { collect, fixtures, greedy, openEngine } from '../support/models.ts'
 import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
 
-/** Drivers that are made of software take seconds to compile a model's programs. */
+/** Software drivers take seconds to compile the shaders of a model. */
 t.setTimeout(300_000)
 const problem = await webgpuProblem()
 const gpu = problem === null ? {} : { skip: problem }
@@ -20,10 +20,10 @@ interface Test {
   teardown(run: () => Promise<void>): void
 }
 
-/** The same model on the CPU and on the device, where it is captured, and what is said about that. */
+/** The same model on the CPU and, with captures, on the device; and the notices about captures. */
 async function pair(t: Test, runDirectory: string, slots: number) {
   const notes: string[] = []
-  // Where groups of threads are of four, attention over 32 tokens at once is wrong.
+  // On devices with subgroups of four, attention over 32 tokens at once is wrong.
   const engine = await openEngine(t, { promptChunk: 16, speculation: 0, onNote: note => void notes.push(note) })
   const load = async (device: string): Promise<LoadedModel> => {
     const model = await engine.load({ runDirectory, device, slots })
@@ -62,7 +62,7 @@ t.test('captured runs give the tokens of the CPU in batches whose size changes',
   ] as const
   const run = (model: LoadedModel) => Promise.all(requests.map(([prompt, count]) => tokens(model, prompt, count)))
   const wanted = await run(cpu)
-  // In a batch with one that draws, the others get their tokens from the logits as well.
+  // In a batch with a sampling sequence, the others also get their tokens from the logits.
   const drawn = { ...greedy([7, 7, 9], 12), sampling: { temperature: 0.7, topK: 4, seed: 5 } }
   const mixed = async (model: LoadedModel) => {
     const [one, other] = await Promise.all([collect(model.generate(drawn)), tokens(model, [9, 8, 7, 6], 12)])
@@ -88,31 +88,27 @@ t.test('captured runs of adapters and of the base do not mix', gpu, async t => {
   t.same(notes, [])
 })
 
-t.test('a model with sliding windows is not captured, and the log says so once', gpu, async t => {
+t.test('a model with sliding windows is not captured, with one log line', gpu, async t => {
   const { cpu, device, notes } = await pair(t, await familyDirectory(t, 'mistral'), 1)
   t.match(notes, [/^Runs on webgpu are not captured \(device_graphs\): the model has sliding windows$/])
   const [prompt] = await readFamily('mistral')
   t.same(await tokens(device, prompt!.tokens, 16), await tokens(cpu, prompt!.tokens, 16))
 })
 
-t.test(
-  'a model in 4 bits is captured, with and without an own head, in half precision as well as in full',
-  gpu,
-  async t => {
-    for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
-      const results: (readonly number[])[] = []
-      const notes: string[] = []
-      for (const graphs of ['auto', 'off'] as const) {
-        const engine = await openEngine(t, { gpu: { graphs }, onNote: note => void notes.push(note) })
-        const model = await engine.load({ runDirectory: join(fixtures, name), device: 'webgpu', quantization: 'q4' })
-        results.push(await tokens(model, [9, 8, 7], 12))
-        await model.close()
-      }
-      t.same(results[0], results[1], name)
-      t.same(notes, [])
+t.test('a 4-bit model is captured, with and without a separate head, in half and full precision', gpu, async t => {
+  for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
+    const results: (readonly number[])[] = []
+    const notes: string[] = []
+    for (const graphs of ['auto', 'off'] as const) {
+      const engine = await openEngine(t, { gpu: { graphs }, onNote: note => void notes.push(note) })
+      const model = await engine.load({ runDirectory: join(fixtures, name), device: 'webgpu', quantization: 'q4' })
+      results.push(await tokens(model, [9, 8, 7], 12))
+      await model.close()
     }
+    t.same(results[0], results[1], name)
+    t.same(notes, [])
   }
-)
+})
 
 const shape = [1, 2, 4]
 const identity = new Uint8Array(Float32Array.from({ length: 16 }, (_, i) => (i % 5 === 0 ? 1 : 0)).buffer)
@@ -126,7 +122,7 @@ function double(): Uint8Array {
   return graph.toBytes()
 }
 
-/** The same with an operator between that WebGPU does not have. */
+/** The same model with an operator that WebGPU does not support. */
 function doubleOnHost(): Uint8Array {
   const graph = new OnnxGraph('double')
   const x = graph.input('x', 'float32', ['a', 'b', 'c'])
@@ -139,7 +135,7 @@ function doubleOnHost(): Uint8Array {
   return graph.toBytes()
 }
 
-/** An attention whose heads are too narrow for the way that can be captured, which shows when it runs. */
+/** An attention with heads too narrow for a capture, which fails at the first run. */
 function narrowAttention(): Uint8Array {
   const graph = new OnnxGraph('narrow')
   const x = graph.input('x', 'float32', shape)
@@ -148,7 +144,7 @@ function narrowAttention(): Uint8Array {
   return graph.toBytes()
 }
 
-/** Output of a model for numbers that change from run to run. */
+/** Output of a model for inputs that change in each run. */
 async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise<number[][]> {
   const session = await runtime.createSession({ model, weights: null, threads: 1 })
   const [x, out] = [runtime.host('float32', shape), runtime.host('float32', shape)]
@@ -168,7 +164,7 @@ async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise
 
 const wanted = Array.from({ length: 8 }, (_, run) => Array.from({ length: 8 }, (_, index) => 2 * (run - index)))
 
-t.test('inputs and outputs in host memory change from run to run', gpu, async t => {
+t.test('inputs and outputs in host memory are current in each run', gpu, async t => {
   const notes: string[] = []
   const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
@@ -176,7 +172,7 @@ t.test('inputs and outputs in host memory change from run to run', gpu, async t 
   t.same(notes, [])
 })
 
-t.test('what a provider refuses to record is computed without', gpu, async t => {
+t.test('a model that the provider refuses to capture runs without capture', gpu, async t => {
   const notes: string[] = []
   const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
@@ -184,7 +180,7 @@ t.test('what a provider refuses to record is computed without', gpu, async t => 
   t.match(notes, [/graph capture/])
 })
 
-t.test('where an operator turns out not to be capturable, the session is made again without', gpu, async t => {
+t.test('if an operator cannot be captured, the session is created again without capture', gpu, async t => {
   const notes: string[] = []
   const capture = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   const plain = await openWebgpuRuntime()
@@ -229,6 +225,6 @@ t.test('runs are replayed, not only captured', gpu, async t => {
   )
   t.equal(stdout.trim(), 'done')
   const replayed = stderr.split('\n').filter(line => line.includes('Replaying the captured'))
-  // Of eight runs two are as ever, and the third one is captured.
+  // Of eight runs, two are ordinary, and the third one is captured.
   t.equal(replayed.length, 5)
 })

@@ -52,7 +52,7 @@ async function place(t: { teardown(run: () => Promise<void>): void }): Promise<P
   }
 }
 
-t.test('a wheel of the plug-in provider is put in place, whole and checked', async t => {
+t.test('a wheel of the plug-in provider is verified and installed', async t => {
   const { archive, install, directory } = await place(t)
   const content = wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)
   const source = await archive('x.whl', content)
@@ -77,7 +77,7 @@ t.test('a wheel of the plug-in provider is put in place, whole and checked', asy
   t.same(seen.at(-1), [plugin.length, plugin.length, `unpacking ${providerFiles.plugin}`])
 })
 
-t.test('the bundled provider comes with the core that it belongs to, and replaces the plug-in', async t => {
+t.test('the bundled provider is installed with its core library, and replaces the plug-in', async t => {
   const { archive, install, directory } = await place(t)
   await install(await archive('a.whl', wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)))
   const installed = await install(await archive('b.whl', wheel('onnxruntime_gpu-1.30.0', gpuWheel)))
@@ -86,7 +86,7 @@ t.test('the bundled provider comes with the core that it belongs to, and replace
   t.equal(await readFile(join(directory, 'libonnxruntime.so.1'), 'utf8'), 'the core')
 })
 
-t.test('tar files and folders are taken as well', async t => {
+t.test('tar files and folders are accepted, too', async t => {
   const { folder, install, directory } = await place(t)
   const release = 'onnxruntime-linux-x64-gpu_cuda13-1.30.0'
   const tree: Contents = {
@@ -102,7 +102,7 @@ t.test('tar files and folders are taken as well', async t => {
   t.match(await install(join(folder, 'tree')), { form: 'bundled', version: '1.30.0', sha256: '' })
 })
 
-t.test('what does not fit is refused, and leaves everything as it was', async t => {
+t.test('an unsuitable archive is refused without changes', async t => {
   const { archive, install, directory, folder } = await place(t)
   await install(await archive('good.whl', wheel('onnxruntime_ep_cuda13-0.2.0', epWheel)))
   const good = wheel('onnxruntime_gpu-1.30.0', gpuWheel)
@@ -134,7 +134,7 @@ t.test('what does not fit is refused, and leaves everything as it was', async t 
   t.same(await readFile(join(directory, providerFiles.plugin)), plugin)
 })
 
-t.test('a cancelled installation leaves nothing behind', async t => {
+t.test('a cancelled installation leaves no files', async t => {
   const { archive, install, directory } = await place(t)
   const source = await archive('x.whl', wheel('onnxruntime_ep_cuda13-0.2.0', epWheel))
   const controller = new AbortController()
@@ -143,42 +143,46 @@ t.test('a cancelled installation leaves nothing behind', async t => {
   t.same(await readdir(directory), [])
 })
 
-t.test('pip is run for a wheel, and its last words are passed on', { skip: process.platform === 'win32' }, async t => {
-  const folder = await temporaryFolder(t)
-  const programs = join(folder, 'bin')
-  const pip = async (name: string, script: string) => {
-    await mkdir(programs, { recursive: true })
-    await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
-    await chmod(join(programs, name), 0o755)
-  }
-  const said: string[] = []
-  const download = (use: (wheel: string) => Promise<string>) =>
-    withDownload(
-      {
-        requirement: 'onnxruntime-gpu==1.30.0',
-        directory: join(folder, 'gpu'),
-        environment: { PATH: `${programs}:/usr/bin:/bin` },
-        signal: new AbortController().signal,
-        onProgress: line => void said.push(line)
-      },
-      use
-    )
-  await pip('python3', 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
-  await pip('pip3', 'echo "ERROR: No matching distribution found"; exit 1')
-  await t.rejects(
-    download(async () => ''),
-    {
-      code: 'INF_PROVIDER_DOWNLOAD_FAILED',
-      message: /onnxruntime-gpu==1\.30\.0 .*: ERROR: No matching distribution found$/
+t.test(
+  'pip downloads a wheel, and the end of its output is reported on failure',
+  { skip: process.platform === 'win32' },
+  async t => {
+    const folder = await temporaryFolder(t)
+    const programs = join(folder, 'bin')
+    const pip = async (name: string, script: string) => {
+      await mkdir(programs, { recursive: true })
+      await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
+      await chmod(join(programs, name), 0o755)
     }
-  )
-  await pip('pip3', 'echo "Collecting $*"; for last; do prev=$dest; dest=$last; done; echo wheel > "$prev/a.whl"')
-  t.equal(await download(wheel => readFile(wheel, 'utf8')), 'wheel\n')
-  t.match(said.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
-  await pip('pip3', 'exit 0')
-  await t.rejects(
-    download(async () => ''),
-    { message: /left no wheel/ }
-  )
-  t.same(await readdir(join(folder, 'gpu')), [])
-})
+    const said: string[] = []
+    const download = (use: (wheel: string) => Promise<string>) =>
+      withDownload(
+        {
+          requirement: 'onnxruntime-gpu==1.30.0',
+          directory: join(folder, 'gpu'),
+          environment: { PATH: `${programs}:/usr/bin:/bin` },
+          signal: new AbortController().signal,
+          onProgress: line => void said.push(line)
+        },
+        use
+      )
+    await pip('python3', 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
+    await pip('pip3', 'echo "ERROR: No matching distribution found"; exit 1')
+    await t.rejects(
+      download(async () => ''),
+      {
+        code: 'INF_PROVIDER_DOWNLOAD_FAILED',
+        message: /onnxruntime-gpu==1\.30\.0 .*: ERROR: No matching distribution found$/
+      }
+    )
+    await pip('pip3', 'echo "Collecting $*"; for last; do prev=$dest; dest=$last; done; echo wheel > "$prev/a.whl"')
+    t.equal(await download(wheel => readFile(wheel, 'utf8')), 'wheel\n')
+    t.match(said.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
+    await pip('pip3', 'exit 0')
+    await t.rejects(
+      download(async () => ''),
+      { message: /left no wheel/ }
+    )
+    t.same(await readdir(join(folder, 'gpu')), [])
+  }
+)

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../support/models.ts'
 
 const core = packageVersion(ownRequire())
 
-t.test('svc gpu install takes a wheel of the project, and says what it did', async t => {
+t.test('svc gpu install installs a wheel of the project, and reports the result', async t => {
   const kernel = await testKernel([plugin])
   t.teardown(() => kernel.close())
   const capi = 'onnxruntime/capi'
@@ -55,7 +55,7 @@ const bare: Survey = {
 }
 const linux = process.platform === 'linux' ? {} : { skip: 'missing parts are reported on Linux' }
 
-t.test('a GPU that is there and cannot be used is unhealthy, with the one command that comes next', linux, async t => {
+t.test('an unusable GPU is unhealthy, with the next command', linux, async t => {
   const facts = { requested: 'auto', request: { kind: 'auto' } as const, opened: { id: 'cpu' }, runtime: 'onnxruntime' }
   t.match(diagnose({ ...facts, survey: bare }), {
     healthy: true,
@@ -101,12 +101,12 @@ t.test('a GPU that is there and cannot be used is unhealthy, with the one comman
 })
 
 t.test('a requested device that fails is unhealthy', async t => {
-  const opened = { error: new Error('Device webgpu is not available: it fell over') }
+  const opened = { error: new Error('Device webgpu is not available: it crashed') }
   const facts = { requested: 'webgpu', request: { kind: 'webgpu' } as const, opened, survey: bare, runtime: 'x' }
   t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /fell over/ }] })
 })
 
-t.test('a GPU is stated by model and memory together', async t => {
+t.test('a GPU is set by model and memory together', async t => {
   t.same(gpuOptions('/gpu', {}), { libraryDirectory: '/gpu' })
   t.same(gpuOptions('/gpu', { gpu_model: 'H200' }), { libraryDirectory: '/gpu' })
   t.same(gpuOptions('/gpu', { gpu_model: 'H200', gpu_vram_mb: 1000, vram_override_gb: 1.5 }), {
@@ -116,7 +116,7 @@ t.test('a GPU is stated by model and memory together', async t => {
   })
 })
 
-t.test('svc gpu install downloads nothing where no NVIDIA GPU was found, unless it is confirmed', linux, async t => {
+t.test('svc gpu install without an NVIDIA GPU downloads only after confirmation', linux, async t => {
   const survey = async () => bare
   const options = {
     engine: { surveyDevices: survey },

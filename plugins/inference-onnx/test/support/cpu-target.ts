@@ -1,7 +1,7 @@
 import type { ExecutionTarget } from '../../src/ort/execution-target.ts'
 
 /**
- * The CPU, treated as if it were a device: its memory is addressed as that of CUDA is, and, unlike drivers of WebGPU that
- * are made of software, it computes in half precision.
+ * The CPU, treated as if it were a device: its memory has addresses, as on CUDA, and it supports half precision, unlike
+ * WebGPU software drivers.
  */
 export const cpuTarget: ExecutionTarget = { id: 'cpu-as-device', addressable: true, concurrent: true, append() {} }

@@ -39,7 +39,7 @@ export interface Change {
   readonly tensorName?: (name: string) => string
 }
 
-/** A run directory made of a family's fixture. */
+/** A run directory from a family's fixture. */
 export async function familyDirectory(
   t: Parameters<typeof temporaryFolder>[0],
   name: string,

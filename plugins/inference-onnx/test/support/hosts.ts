@@ -8,19 +8,19 @@ interface Teardown {
 }
 
 export interface HostContents {
-  /** Absolute paths and what they hold. */
+  /** Contents by absolute path. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
-  /** Programs, by name, and what they print. */
+  /** Output of programs by name. */
   readonly programs?: Readonly<Record<string, string>>
   readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface FakeHost extends Host {
-  /** Programs that were started. */
+  /** Started programs. */
   readonly started: readonly string[]
 }
 
-/** A machine that has nothing but what it is given. */
+/** A machine with only the given files and programs. */
 export async function bareHost(t: Teardown, contents: HostContents = {}): Promise<FakeHost> {
   const root = await temporaryFolder(t)
   for (const [path, content] of Object.entries(contents.files ?? {})) {
@@ -41,7 +41,7 @@ export async function bareHost(t: Teardown, contents: HostContents = {}): Promis
 
 const DRIVER = 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:17:28 UTC 2025\n'
 
-/** A machine with a driver and two GPUs of NVIDIA. */
+/** A machine with a driver and two NVIDIA GPUs. */
 export function nvidiaHost(t: Teardown, contents: HostContents = {}): Promise<FakeHost> {
   return bareHost(t, {
     ...contents,
@@ -53,7 +53,7 @@ export function nvidiaHost(t: Teardown, contents: HostContents = {}): Promise<Fa
   })
 }
 
-/** A minimal 64-bit ELF library that asks the loader for others. */
+/** A minimal 64-bit ELF library with dependencies. */
 export function sharedLibrary(needed: readonly string[]): Buffer {
   const strings = Buffer.from(`\0${needed.map(name => `${name}\0`).join('')}`)
   const [programHeaders, tables] = [64, 64 + 2 * 56]

@@ -1,6 +1,6 @@
 import { OnnxEngine } from '../../src/engine.ts'
 
-/** A process that is killed, as by `kill -9`, while it quantises a run directory: once its load has come so far. */
+/** A process that kills itself, as with `kill -9`, at a given progress while it quantises a run directory. */
 const [runDirectory = '', cacheDirectory = '', progress = ''] = process.argv.slice(2)
 await new OnnxEngine({ cacheDirectory, threads: 1 }).load({
   runDirectory,

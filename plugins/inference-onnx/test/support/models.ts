@@ -5,7 +5,7 @@ import type { GenerateEvent, GenerateRequest, LoadedModel, LoadOptions } from '@
 import { OnnxEngine, type OnnxEngineOptions } from '../../src/engine.ts'
 
 export const fixtures = resolve(import.meta.dirname, '../fixtures')
-/** Models that come with the project. */
+/** Models of this repository. */
 export const models = resolve(import.meta.dirname, '../../../model-server/models')
 
 interface Teardown {
@@ -19,7 +19,7 @@ export async function temporaryFolder(t: Teardown): Promise<string> {
   return folder
 }
 
-/** An engine with a separate cache, on the processor: loads need not look for GPUs, which starts programs. */
+/** An engine with a separate cache, on the processor, so that loads start no programs to find GPUs. */
 export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions> = {}): Promise<OnnxEngine> {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const engine = new OnnxEngine({ cacheDirectory, threads: 1, device: 'cpu', ...options })

@@ -1,4 +1,4 @@
-/** Runs a session on WebGPU eight times, with ONNX Runtime telling on standard error what it does. */
+/** Runs a session on WebGPU eight times, with verbose logs of ONNX Runtime on standard error. */
 import { OnnxGraph } from '../../src/onnx/graph.ts'
 import { type Koffi, OrtApi } from '../../src/ort/api.ts'
 import { DeviceRuntime } from '../../src/ort/device-runtime.ts'

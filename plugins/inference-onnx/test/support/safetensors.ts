@@ -1,4 +1,4 @@
-/** A tensor to be written. */
+/** A tensor to write. */
 export interface Source {
   readonly dtype: string
   readonly shape: readonly number[]

@@ -10,7 +10,7 @@ export async function openWebgpuRuntime(options?: DeviceRuntimeOptions): Promise
 }
 
 /**
- * Why nothing can be computed through WebGPU here; null where it can. A software driver does: VK_DRIVER_FILES names its
+ * Reason why WebGPU is not available here; null if it is. A software driver is enough: VK_DRIVER_FILES names its
  * manifest.
  */
 export async function webgpuProblem(): Promise<string | null> {

@@ -22,7 +22,7 @@ export function vocabularyOf(texts: readonly (string | Uint8Array)[]): Constrain
 /** One token for each byte. */
 export const byteVocabulary = vocabularyOf(Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)))
 
-/** The vocabulary of the model that comes with the project. */
+/** The vocabulary of the bundled model. */
 export async function bundledVocabulary(): Promise<ConstraintVocabulary> {
   const file = join(models, 'vox-tiny', 'tokenizer.json')
   const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
@@ -39,7 +39,7 @@ export async function bundledVocabulary(): Promise<ConstraintVocabulary> {
 export interface Written {
   readonly text: string
   readonly bytes: Uint8Array
-  /** Whether the text came to its end, rather than to that of the token budget. */
+  /** True if the text is complete, false at the token limit. */
   readonly complete: boolean
   readonly tokens: readonly number[]
 }
@@ -48,11 +48,11 @@ export interface WriteOptions {
   readonly seed: number
   readonly maxTokens: number
   readonly temperature?: number
-  /** Logit of a token's text behind what has been written. Default: by chance, the same all the way. */
+  /** Logit of a token's text after the text so far. Default: random, but constant for each token. */
   taste?(text: string, written: string): number
 }
 
-/** Writes with logits that have their own mind: what the constraint allows is all that keeps them to it. */
+/** Generates with random logits, so that only the constraint determines the form. */
 export async function write(
   constraints: OutputConstraints,
   vocabulary: ConstraintVocabulary,
@@ -89,8 +89,8 @@ export async function write(
 }
 
 /**
- * Likes whatever brings a JSON text to its end, and what opens something least: of the properties of a definition that
- * holds itself, `next` before `value`, which may hold it several times.
+ * Prefers tokens that end a JSON text to tokens that open a value. In a recursive definition, it prefers `next` to
+ * `value`, which may be recursive several times.
  */
 export function closingTaste(text: string, written: string): number {
   if (text === '') return 60

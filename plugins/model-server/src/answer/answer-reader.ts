@@ -21,7 +21,7 @@ export interface AnswerReading {
     readonly names: readonly string[]
     /** The answer after any thought is a call, whose beginning is prefilled. */
     readonly forced: boolean
-    /** Whether one answer may hold several calls. */
+    /** True if one answer may contain several calls. */
     readonly several: boolean
     /** Constraints on the arguments of strict functions, by function name. */
     readonly strict: ReadonlyMap<string, FieldConstraint>

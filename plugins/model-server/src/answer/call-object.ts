@@ -107,7 +107,7 @@ export class CallObject {
     this.state = this.name === undefined || this.state === 'broken' ? 'broken' : 'complete'
   }
 
-  /** Whether a character of a string is its closing quote. */
+  /** True if a character of a string is its closing quote. */
   #endsString(character: string): boolean {
     if (this.#escaped) this.#escaped = false
     else if (character === '\\') this.#escaped = true

@@ -130,7 +130,7 @@ export class ToolCallReader {
     return this.#textPiece(this.#buffer.slice(0, this.#buffer.length - possible).trimEnd().length)
   }
 
-  /** Finds the begin of a call in an answer that consists only of a call. */
+  /** Finds the start of a call in an answer that consists only of a call. */
   #bareCall(): readonly [number, number] {
     const { name } = this.#format
     const begins = name === 'bare' && !this.#textShown && this.#buffer.trimStart().startsWith('{')
@@ -230,7 +230,7 @@ export class ToolCallReader {
     return []
   }
 
-  /** Returns text that looked like a call, but is none. */
+  /** Returns text that looked like a call, but is not one. */
   #asText(): ToolCallPiece[] {
     const text = this.#region
     this.#call = undefined

@@ -4,7 +4,7 @@ import * as ort from 'onnxruntime-node'
 import { Recognition } from './recognition.ts'
 import type { JobRequest, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
-if (parentPort === null) throw new Error('this is the program of a thread')
+if (parentPort === null) throw new Error('this program must run in a thread')
 const port = parentPort
 const recognition = new Recognition(ort)
 /** One recording after the other: each takes all the cores that it may have. */
