@@ -54,7 +54,7 @@ t.test('an error status and a missing answer are Errors', async t => {
   t.equal(lines[0], `Error(${url}/pot answered 418: I am a teapot)`)
   t.match(lines[1], /^Error\(http:\/\/127\.0\.0\.1:1\/: /)
   t.notMatch(lines[1], /hidden/)
-  t.match(lines[2], /^Error\(file:\/\/\/etc\/passwd: that is no address of HTTP\)$/)
+  t.match(lines[2], /^Error\(file:\/\/\/etc\/passwd: that is not an HTTP address\)$/)
 })
 
 t.test('an answer that is too long is an error', async t => {

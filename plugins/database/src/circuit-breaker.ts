@@ -65,7 +65,7 @@ export class CircuitBreaker {
         'circuit breaker is open: the database failed several times in a row',
         {
           data: { retryAfterMs: Math.max(Math.ceil(left), 0) },
-          hint: 'svc db status says what is wrong'
+          hint: 'svc db status shows the problem'
         }
       )
     this.#probing = true

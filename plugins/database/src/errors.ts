@@ -1,7 +1,7 @@
 import { errorTable } from '@svc/plugin-sdk'
 
 export const pluginErrors = errorTable({
-  DBP_BACKUP_INVALID: { message: 'A file is not a copy that can be restored.', status: 422 },
+  DBP_BACKUP_INVALID: { message: 'A file is not a restorable copy.', status: 422 },
   DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
   DBP_CODEX_REFUSED: { message: 'A change refers to a missing object, or creates an existing one.', status: 400 },
   DBP_CODEX_UNKNOWN: { message: 'The database has no object of that name or number.', status: 404 },
@@ -11,9 +11,9 @@ export const pluginErrors = errorTable({
     status: 400
   },
   DBP_SCHEMA_CONFLICT: {
-    message: 'A database has tables that cannot be changed to the schema of this program.',
+    message: 'A database has tables that cannot be migrated to the schema of this program.',
     status: 409
   },
-  DBP_SCHEMA_NEWER: { message: 'A database was made by a later version of the program.', status: 409 },
+  DBP_SCHEMA_NEWER: { message: 'A later version of the program created the database.', status: 409 },
   DBP_URL_INVALID: { message: 'A setting for a remote database is not a valid URL.', status: 400 }
 })

@@ -18,10 +18,10 @@ export interface OpenOptions extends LocalOptions {
 
 const MAX_ATTEMPTS = 3
 const WAIT_MS = 500
-/** Errors that may pass. */
+/** Transient errors. */
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
-/** Opens the database that the settings name. Retries errors that may pass, up to three attempts. */
+/** Opens the configured database. Retries transient errors, up to three attempts. */
 export async function openPlace(place: Place, options: OpenOptions): Promise<QueuedStore> {
   if (place.mode === 'remote')
     return withRetries(() => openRemote({ ...place, timeoutMs: options.remoteTimeoutMs }), options)
@@ -33,7 +33,7 @@ export async function openPlace(place: Place, options: OpenOptions): Promise<Que
       return await withRetries(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
     } catch (error) {
       if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
-      options.warn(`no copy of ${url} can be kept here; every query goes to the remote database`, error)
+      options.warn(`${url} cannot have a local copy here; every query goes to the remote database`, error)
       return withRetries(() => openRemote({ url, token, timeoutMs: options.remoteTimeoutMs }), options)
     }
   }
@@ -47,7 +47,7 @@ export async function openPlace(place: Place, options: OpenOptions): Promise<Que
   }
 }
 
-/** Opens a local file and makes its folder. Throws `DBS_OPEN_FAILED` and what opening throws. */
+/** Opens a local file and creates its folder. Throws `DBS_OPEN_FAILED` and the errors of opening. */
 export async function openLocal(file: string, options: OpenOptions): Promise<QueuedStore> {
   makeFolderOf(file)
   return withRetries(() => openFile(file, options), options)
@@ -57,7 +57,7 @@ function makeFolderOf(file: string): void {
   try {
     makeFolder(dirname(file))
   } catch (cause) {
-    throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be made: ${errorMessage(cause)}`, {
+    throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be created: ${errorMessage(cause)}`, {
       cause,
       hint: 'name another file in SVC_DB_PATH'
     })

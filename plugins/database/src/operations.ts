@@ -15,10 +15,10 @@ const COPY_TIMEOUT_MS = 3_600_000
 const capabilities = t.object({
   fts: t.boolean({ description: 'Full-text search.' }),
   vector: t.boolean({ description: 'Vector functions and indexes.' }),
-  replica: t.boolean({ description: 'Whether it is a copy of a remote database.' }),
-  durable: t.boolean({ description: 'Whether acknowledged changes survive the process.' }),
-  mvcc: t.boolean({ description: 'Whether writers need not wait for each other.' }),
-  backup: t.boolean({ description: 'Whether it can be copied from here.' })
+  replica: t.boolean({ description: 'True for a copy of a remote database.' }),
+  durable: t.boolean({ description: 'True if acknowledged changes survive the process.' }),
+  mvcc: t.boolean({ description: 'True if writers do not wait for each other.' }),
+  backup: t.boolean({ description: 'True if it can be copied from here.' })
 })
 
 export const databaseStatus = defineOperation({
@@ -31,11 +31,11 @@ export const databaseStatus = defineOperation({
     location: t.string({ description: 'Path or URL.' }),
     schema_version: t.nullable(t.integer()),
     expected_version: t.integer(),
-    baseline_digest: t.nullable(t.string({ description: 'What the database holds.' })),
+    baseline_digest: t.nullable(t.string({ description: 'The schema state of the database.' })),
     expected_digest: t.string(),
     missing_tables: t.array(t.string()),
     capabilities: t.nullable(capabilities),
-    text: t.string({ description: 'How it is, as sentences.' })
+    text: t.string({ description: 'Problems, as sentences.' })
   }),
   effect: 'read',
   expose: {
@@ -53,7 +53,7 @@ export const databaseBackup = defineOperation({
     file: t.optional(
       t.string({
         minLength: 1,
-        description: 'A new file, relative to the project. Default: a name with the time of day.'
+        description: 'A new file, relative to the project. Default: a name with the current time.'
       })
     )
   }),
@@ -70,7 +70,7 @@ export const databaseRestore = defineOperation({
   input: t.object({ file: t.string({ minLength: 1, description: 'A copy, relative to the project.' }) }),
   output: t.object({
     file: t.string({ description: 'The database.' }),
-    kept: t.nullable(t.string({ description: 'Where the replaced database is now.' })),
+    kept: t.nullable(t.string({ description: 'Path of the replaced database.' })),
     text: t.string()
   }),
   errors: { DBP_BACKUP_INVALID, DBS_BUSY, DBS_NO_BINDING, DBS_UNSUPPORTED },
@@ -124,7 +124,7 @@ export function backupHandler({ store, projectRoot, copies }: OperationsOptions)
 export function restoreHandler({ store, projectRoot }: OperationsOptions): Handler<typeof databaseRestore> {
   return async ({ file: named }) => {
     if (store.mode !== 'file')
-      throw databaseErrors.create('DBS_UNSUPPORTED', `${store.location} is restored where it lives: ${store.mode}`)
+      throw databaseErrors.create('DBS_UNSUPPORTED', `${store.location} must be restored on its server: ${store.mode}`)
     const file = store.location
     const copy = resolve(projectRoot, named)
     const { kept } = await store.whileClosed(() => restore(copy, file, new Date()))

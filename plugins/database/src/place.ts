@@ -33,8 +33,8 @@ type Named = Pick<
 const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
- * Returns the place that the settings name: URL and token a remote database, with a path a copy of it; only a path, a file.
- * The deprecated names count where the current ones do not make a pair. Throws `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
+ * Returns the configured place: URL and token mean a remote database, with a path also a local copy; only a path means
+ * a file. The deprecated names apply if the current ones are not a pair. Throws `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
  */
 export function placeOf(settings: Named, { project, state, data }: Folders): Place {
   const { url, path } = settings
@@ -73,7 +73,7 @@ function remotePair(settings: Named): Remote | null {
   if (half === undefined) return null
   const [has, lacks] = half.url === undefined ? ['a token', 'no URL'] : ['a URL', 'no token']
   const path = `plugins.database.${half.setting}`
-  throw pluginErrors.create('DBP_REMOTE_INCOMPLETE', `${path} and its token: there is ${has} and ${lacks}`, {
+  throw pluginErrors.create('DBP_REMOTE_INCOMPLETE', `${path} and its token: ${has} is set, but ${lacks} is not`, {
     at: { path },
     hint: 'set both SVC_DB_URL and SVC_DB_TOKEN, or neither and SVC_DB_PATH for a local file'
   })
@@ -87,9 +87,9 @@ function assertUrl({ url, setting }: Remote): void {
       at: { path },
       hint: 'write it as libsql://HOST, https://HOST or http://HOST:PORT'
     })
-  if (parsed === null || !SCHEMES.has(parsed.protocol)) throw refuse('is no URL of a database')
+  if (parsed === null || !SCHEMES.has(parsed.protocol)) throw refuse('is not the URL of a database')
   // Messages print the URL.
-  if (parsed.username !== '' || parsed.password !== '') throw refuse('holds a user name or a password')
+  if (parsed.username !== '' || parsed.password !== '') throw refuse('contains a user name or a password')
 }
 
 function localFile(url: string, project: string): string {

@@ -39,7 +39,7 @@ export default definePlugin({
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
     const place = placeOf(config, {
       project: ctx.projectRoot,
-      // The folder is made at the first write: programs without a database run in read-only folders.
+      // The folder is created at the first write: programs without a database run in read-only folders.
       state: kernel.stateRoot,
       data: dataDirectory(typeof folder === 'string' ? folder : undefined, process.env)
     })

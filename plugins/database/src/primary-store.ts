@@ -29,7 +29,7 @@ export interface PrimaryOptions extends OpenOptions {
   readonly projectRoot: string
   /** Called after the schema was changed. */
   readonly migrated?: (migration: DatabaseMigration) => void
-  /** Null where writes are not gated. */
+  /** Null if writes are not limited. */
   readonly breaker: CircuitBreaker | null
 }
 

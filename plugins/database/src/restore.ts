@@ -65,9 +65,9 @@ async function check(store: DatabaseStore, invalid: (why: string) => Error): Pro
   const { rows } = await store.query('PRAGMA integrity_check(1)')
   if (rows[0]?.[0] !== 'ok') throw invalid(`it is damaged: ${rows[0]?.[0]}`)
   const { version } = await readSchema(store)
-  if (version === null) throw invalid('it holds no schema_version')
+  if (version === null) throw invalid('it contains no schema_version')
   if (version > BASELINE_VERSION)
-    throw invalid(`its schema version is ${version}, and this program knows ${BASELINE_VERSION}`)
+    throw invalid(`its schema version is ${version}, but this program supports ${BASELINE_VERSION}`)
 }
 
 /** Leaves WAL mode, which needs exclusive access: `DBS_BUSY` means that another process has the file open. */

@@ -7,16 +7,16 @@ const token = (description: string, variable: string) =>
 
 export const settings = t.object({
   url: text(
-    'URL of a remote database: libsql:, https: or http:, and wss: or ws: as other words for the latter two; file: names a local file.',
+    'URL of a remote database: libsql:, https: or http:, with the synonyms wss: and ws:. file: means a local file.',
     'SVC_DB_URL'
   ),
-  token: token('Token of the remote database; one without the other is not enough.', 'SVC_DB_TOKEN'),
+  token: token('Token of the remote database; url and token must be set together.', 'SVC_DB_TOKEN'),
   sql_url: t.optional(
     t.string({
       minLength: 1,
       deprecated: true,
       'x-env': 'SVC_SQL_URL',
-      description: 'Deprecated: use url. Read where url and token are not both set.'
+      description: 'Deprecated: use url. Used only if url and token are not both set.'
     })
   ),
   sql_token: t.optional(
@@ -27,7 +27,7 @@ export const settings = t.object({
       minLength: 1,
       deprecated: true,
       'x-env': 'LEGACY_SQL_URL',
-      description: 'Deprecated: use url. Read last.'
+      description: 'Deprecated: use url. Used only without the other names.'
     })
   ),
   legacy_sql_auth_token: t.optional(
@@ -46,42 +46,41 @@ export const settings = t.object({
     default: false,
     'x-env': 'SVC_DB_MVCC',
     'x-env-type': 'truthy',
-    description: 'Whether writers need not wait for each other where an engine can do that; the present ones cannot.'
+    description: 'Whether writers run concurrently. No current engine supports it.'
   }),
   circuit_breaker: t.boolean({
     default: false,
     'x-env': 'SVC_DB_CIRCUIT_BREAKER',
     'x-env-type': 'truthy',
-    description: 'Whether writes are refused for half a minute after five failures of the database in a row.'
+    description: 'Whether writes are refused for 30 seconds after five consecutive failures of the database.'
   }),
   journey_store: t.enum(['project', 'canonical'], {
     default: 'project',
     'x-env': 'SVC_WORKSPACE_JOURNEY_STORE',
     description:
-      'Database where neither url nor path names one: store.db of the project, or vox.db in the data directory of the user.'
+      'Default database without url and path: store.db of the project, or vox.db in the data directory of the user.'
   }),
   journey_fallback_canonical: t.boolean({
     default: true,
     'x-env': 'SVC_WORKSPACE_JOURNEY_FALLBACK_CANONICAL',
     'x-env-type': 'truthy',
-    description: "Whether the user's database is taken where the project's cannot be opened."
+    description: "Whether the user's database is used if the project's database cannot be opened."
   }),
   synchronous: t.enum(['normal', 'full'], {
     default: 'normal',
-    description:
-      'When a commit of a local file reaches the disk. Both survive the end of the process; full also a loss of power.'
+    description: 'Sync of commits to disk. Both modes survive the end of the process; full also survives a power loss.'
   }),
   busy_timeout_ms: t.integer({
     default: 5_000,
     minimum: 0,
     maximum: 600_000,
-    description: 'Milliseconds that a lock of another process is waited for.'
+    description: 'Time limit for a lock of another process, in milliseconds.'
   }),
   remote_timeout_ms: t.integer({
     default: 10_000,
     minimum: 10,
     maximum: 600_000,
-    description: 'Milliseconds that a remote database has for one answer.'
+    description: 'Time limit for an answer of a remote database, in milliseconds.'
   })
 })
 

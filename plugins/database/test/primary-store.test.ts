@@ -258,7 +258,10 @@ t.test(
   },
   async t => {
     const { store } = primary(t, { place: file('/proc/nothing/store.db') })
-    await t.rejects(store.query('SELECT 1'), { code: 'DBS_OPEN_FAILED', message: /its folder cannot be made: ENOENT/ })
+    await t.rejects(store.query('SELECT 1'), {
+      code: 'DBS_OPEN_FAILED',
+      message: /its folder cannot be created: ENOENT/
+    })
   }
 )
 

@@ -20,7 +20,7 @@ export interface ChatAnswer {
   readonly events: AsyncIterable<AnswerEvent>
 }
 
-/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and what a tap throws. */
+/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and the error of a tap. */
 export async function startChat(
   served: ServedModel,
   completions: Completions,

@@ -7,7 +7,7 @@ const HEADER = 'x-svc-tapped'
 
 /**
  * A secret of this process by which the server recognises requests of the client in the same process: those have passed the
- * hooks of models. The secret is sent to no other server, so other clients cannot avoid the hooks.
+ * hooks of models. The secret is sent to no other server, so other clients cannot bypass the hooks.
  */
 export class ClientPass implements OwnModelServer {
   readonly #listening: Listening

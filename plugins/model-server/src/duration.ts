@@ -5,7 +5,7 @@ export const DURATION = '^[+-]?(\\d+|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|ms|s|m|
 
 const pattern = new RegExp(DURATION)
 
-/** Returns milliseconds: infinity for a negative duration, undefined for text that is no duration. */
+/** Returns milliseconds: infinity for a negative duration, undefined for text that is not a duration. */
 export function durationMs(text: string): number | undefined {
   if (!pattern.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)([nuµm]?s|m|h)/g)]

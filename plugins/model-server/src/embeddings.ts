@@ -4,6 +4,6 @@ import { errors } from './errors.ts'
 export async function noEmbeddings(): Promise<never> {
   throw errors.create(
     'MSV_EMBEDDINGS',
-    'this server makes no embeddings: it serves one generative model; send embedding requests to a server with an embedding model'
+    'this server does not compute embeddings: it serves one generative model; send embedding requests to a server with an embedding model'
   )
 }

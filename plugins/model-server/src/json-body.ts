@@ -8,7 +8,7 @@ import { errors } from './errors.ts'
  * Parses every body of a scope as JSON, whatever its content type: curl sends bodies for the Ollama API as forms.
  *
  * A body over the limit is read to its end and discarded, since a client that is still writing would see a reset
- * instead of the answer. Beyond {@link DISCARD_LIMIT} times the limit the answer is sent at once.
+ * instead of the answer. Beyond {@link DISCARD_LIMIT} times the limit the answer is sent immediately.
  */
 export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void {
   scope.removeAllContentTypeParsers()

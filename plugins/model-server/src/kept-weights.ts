@@ -28,7 +28,7 @@ export interface WeightsWatcher {
 const MAX_DATE_MS = 8.64e15
 
 /**
- * Weights of one model, loaded on first use and unloaded after an idle time. They outlive a reload of the plugin: both
+ * Weights of one model, loaded on first use and unloaded after an idle time. They survive a reload of the plugin: both
  * instances share them, each with its own load function.
  *
  * 1. {@link use} counts a user and loads the model if necessary. Concurrent users share one load.
@@ -105,7 +105,7 @@ export class KeptWeights {
     }
   }
 
-  /** Unloads the model once no one uses it. Resolves after the unload, or at once if the model is in use. */
+  /** Unloads the model once no one uses it. Resolves after the unload, or immediately if the model is in use. */
   async unload(): Promise<void> {
     if (this.#loaded !== undefined || this.#loading !== undefined) this.#requestedMs = 0
     if (this.#users === 0) await this.#loading?.catch(() => undefined)

@@ -66,7 +66,7 @@ export class ModelLoader implements ServedWeights {
   /**
    * Resolves when the generation may begin to serve. At boot that is soon, even if the load fails: the routes answer 503
    * with the reason. On a reload it is when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the
-   * older instance stays. Resolves at once if nothing serves the model.
+   * older instance stays. Resolves immediately if nothing serves the model.
    */
   beforeServing(): Promise<void> {
     if (this.#loading === undefined) return Promise.resolve()

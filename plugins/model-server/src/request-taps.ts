@@ -24,7 +24,7 @@ export class RequestTaps {
     this.#name = name
   }
 
-  /** Resolves to the conversation as taps changed it. Throws what a tap throws. */
+  /** Resolves to the conversation as changed by taps. Throws the error of a tap. */
   intent(model: LoadedModel, intent: ChatIntent): Promise<ChatIntent> {
     this.#intent ??= this.#changedIntent(model, intent)
     return this.#intent
@@ -58,7 +58,7 @@ export class RequestTaps {
     }
   }
 
-  /** Resolves to a prompt that is no conversation, as taps changed it. Throws what a tap throws. */
+  /** Resolves to a prompt without a conversation, as changed by taps. Throws the error of a tap. */
   async prompt(model: LoadedModel, text: TextPrompt): Promise<TextPrompt> {
     refuseUnknownTokens(model, text.prompt)
     const prompt: ModelPrompt = { text: textOf(model, text.prompt), raw: true, ...defined({ suffix: text.suffix }) }
@@ -68,7 +68,7 @@ export class RequestTaps {
     return { prompt: changed.text, ...defined({ suffix: changed.suffix }) }
   }
 
-  /** Yields an answer as taps changed it. `onChanged` receives the text of an answer that a tap changed. */
+  /** Yields an answer as changed by taps. `onChanged` receives the text of an answer that a tap changed. */
   events(events: AsyncIterable<AnswerEvent>, onChanged: (text: string) => void): AsyncIterable<AnswerEvent> {
     if (this.#hooks === NO_MODEL_HOOKS) return events
     const answer = new TappedAnswer(this.#hooks.holdsAnswers)

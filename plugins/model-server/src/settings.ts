@@ -65,7 +65,7 @@ export const settings = t.object({
     pattern: DURATION,
     'x-reload': 'live',
     description:
-      'Time that the model stays loaded after its last request, such as 5m; without a unit seconds. 0 unloads it at once, a negative value never. Requests of the Ollama API may override it.'
+      'Time that the model stays loaded after its last request, such as 5m; without a unit seconds. 0 unloads it immediately, a negative value never. Requests of the Ollama API may override it.'
   }),
   max_tokens: t.integer({
     default: 512,

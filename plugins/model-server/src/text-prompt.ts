@@ -3,7 +3,7 @@ import { invalid } from './body-reader.ts'
 import { fillInTheMiddle } from './fill-in-the-middle.ts'
 import type { Prompt } from './prompt.ts'
 
-/** A prompt that is no conversation, and the text that follows the answer. */
+/** A prompt without a conversation, and the text that follows the answer. */
 export interface TextPrompt {
   readonly prompt: string | readonly number[]
   readonly suffix?: string

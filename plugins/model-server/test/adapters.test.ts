@@ -98,13 +98,13 @@ t.test('operations add and remove adapters while the model answers', async t => 
   const running = await fetch(`${url}/api/generate`, { method: 'POST', body })
   t.same(await call('model.adapters.remove', { name: 'hot' }), { name: 'hot', removed: true })
   const rows = (await running.text()).trim().split('\n')
-  t.equal(rows.map(row => JSON.parse(row).response).join(''), adapted, 'an answer that had begun is finished')
+  t.equal(rows.map(row => JSON.parse(row).response).join(''), adapted, 'a running answer is finished')
   await t.rejects(call('model.adapters.remove', { name: 'hot' }), { code: 'MSV_ADAPTER_UNKNOWN' })
   t.equal((await json('/api/generate', { model: 'tiny:hot', prompt })).status, 404)
   t.equal(await generate('tiny'), before)
 })
 
-t.test('folders outside of the project and the roots are refused, also behind a link', async t => {
+t.test('folders outside the project and the roots are refused, also through a link', async t => {
   const { call, project } = await open(t)
   const outside = join(PEFT, 'patterns')
   symlinkSync(outside, join(project, 'link'))
@@ -128,7 +128,7 @@ t.test('an invalid adapter in the settings keeps the model from being served, wi
   })
 })
 
-t.test('adapters added by operations outlive a reload of the plugin, with the model', async t => {
+t.test('adapters added by operations survive a reload of the plugin, like the model', async t => {
   const { call, generate, replace } = await open(t, { adapters: { one: join(PEFT, 'all-linear') } })
   await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
   const before = await Promise.all(['tiny:one', 'tiny:hot'].map(generate))

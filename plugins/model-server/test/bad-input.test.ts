@@ -239,7 +239,7 @@ t.test('unknown paths get a 404 in the format of their API', async t => {
   }
 })
 
-t.test('unsupported routes say what to do instead', async t => {
+t.test('unsupported routes suggest an alternative', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['POST', '/api/pull'],
@@ -270,7 +270,7 @@ t.test('a missing key is an error in the format of each API', async t => {
     t.equal((await fetch(`${url}${path}`, { headers: { authorization: 'bearer  sesame' } })).status, 200)
   }
   t.equal((await post('/api/chat', 'not json')).status, 401, 'before the body is read')
-  t.equal((await fetch(url)).status, 200, 'the greeting needs none')
+  t.equal((await fetch(url)).status, 200, 'the greeting needs no key')
 })
 
 t.test('another host name is rejected on a loopback address, and accepted on other addresses', async t => {

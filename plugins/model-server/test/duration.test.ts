@@ -13,7 +13,7 @@ t.test('a negative duration is infinite, and zero has no sign', async t => {
   for (const text of ['-0', '-0s']) t.ok(durationMs(text) === 0, text)
 })
 
-t.test('any other text is no duration', async t => {
+t.test('any other text is not a duration', async t => {
   for (const text of ['', '-', 'm', '5x', '5 m', '1h5', '1.5', 'soon', '5m\n', '1e3']) {
     t.equal(durationMs(text), undefined, JSON.stringify(text))
   }

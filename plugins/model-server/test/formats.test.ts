@@ -48,7 +48,7 @@ t.test('answers in a JSON format are valid JSON', async t => {
   t.same(JSON.parse((text as OpenAI.Completion).choices[0]?.text ?? ''), { toy: true })
 })
 
-t.test('the parsing helper of the client gets an object of its schema', async t => {
+t.test('the parsing helper of the client receives an object of its schema', async t => {
   const { openai: client } = await connect(t)
   const person = z.object({ name: z.string(), age: z.number() })
   const answer = await client.chat.completions.parse({
@@ -230,7 +230,7 @@ t.test('a constrained answer follows requested thoughts', async t => {
   )
   t.equal(answer.usage?.completion_tokens, model.generated)
   const short = await ollama.chat({ model: 'toy', messages: say('<think>\nhm'), think: true, format: 'json' })
-  t.match(short.message, { thinking: 'hm', content: '{"toy": true}' }, 'a thought without an end is ended')
+  t.match(short.message, { thinking: 'hm', content: '{"toy": true}' }, 'an unclosed thought is closed')
 })
 
 t.test('earlier thoughts of the assistant reach the template', async t => {

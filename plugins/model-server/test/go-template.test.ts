@@ -3,7 +3,7 @@ import { goTemplate, isGoTemplate } from '../src/ollama/go-template.ts'
 
 const VALUES = { System: 'be brief', Prompt: 'hi' }
 
-t.test('fields and conditions are rendered up to the place of the response', async t => {
+t.test('fields and conditions are rendered up to the position of the response', async t => {
   const cases: [template: string, withSystem: string, without: string][] = [
     ['{{ .Prompt }}', 'hi', 'hi'],
     ['{{.System}} {{.Prompt}}', 'be brief hi', ' hi'],

@@ -31,7 +31,7 @@ interface Options {
   readonly others?: Readonly<Record<string, object>>
 }
 
-/** Serves the toy model, which repeats what it is sent, with a plugin that taps hooks. */
+/** Serves the toy model, which echoes its prompt, with a plugin that taps hooks. */
 async function open(t: Test, tap: (ctx: PluginContext) => void, options: Options = {}) {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
   const engine = new ToyEngine({ abilities: { tools: true }, chatTemplate: TAGGED, ...options.toy })
@@ -83,7 +83,7 @@ const REQUESTS: readonly (readonly [path: string, body: object, seen: object])[]
   ]
 ]
 
-t.test('a tap sees each request of a client once, before the model does, and redacts it', async t => {
+t.test('a tap sees each client request once, before the model, and can redact it', async t => {
   const seen: ModelRequest[] = []
   const { json } = await open(t, ctx => {
     ctx.on(modelRequest, request => {
@@ -99,10 +99,10 @@ t.test('a tap sees each request of a client once, before the model does, and red
     t.match(seen.splice(0), [{ model: 'run', ...expected }], name)
   }
   const { body } = await json('/api/generate', { model: 'run', prompt: 'a', context: tokens, stream: false })
-  t.notMatch(Buffer.from(body.context).toString('latin1'), 'hunter2', 'the context that is returned is redacted')
+  t.notMatch(Buffer.from(body.context).toString('latin1'), 'hunter2', 'the returned context is redacted')
 })
 
-t.test('a tap that refuses a request has it answered in the format of the API, and no model runs', async t => {
+t.test('a request that a tap refuses gets an error in the format of the API, and no model runs', async t => {
   const { json, generated } = await open(t, ctx => {
     ctx.on(modelRequest, () => {
       throw new SvcError('HOUSE_RULE', 'not here', { status: 403 })
@@ -118,7 +118,7 @@ t.test('a tap that refuses a request has it answered in the format of the API, a
   t.equal(generated(), 0)
 })
 
-t.test('the operation of this plugin triggers the hooks as well', async t => {
+t.test('the operation of this plugin also triggers the hooks', async t => {
   const { kernel } = await open(t, ctx => {
     ctx.on(modelRequest, redacted)
     ctx.on(modelAnswer, answer => ({ ...answer, text: answer.text.replace('say', 'write') }))
@@ -126,7 +126,7 @@ t.test('the operation of this plugin triggers the hooks as well', async t => {
   t.match(await kernel.call(modelGenerate, { prompt: 'I say hunter2' }), { text: 'I write ***' })
 })
 
-t.test('a tap redacts a whole answer, of which a stream sends nothing before', async t => {
+t.test('a tap redacts a whole answer before a stream sends any of it', async t => {
   const { json, url } = await open(t, ctx => {
     ctx.on(modelAnswer, answer => ({ ...answer, text: masked(answer.text) }))
   })
@@ -135,21 +135,21 @@ t.test('a tap redacts a whole answer, of which a stream sends nothing before', a
     t.notMatch(JSON.stringify({ ...answer, context: undefined }), 'hunter2', path)
     if (answer.context !== undefined && !('context' in body)) {
       const written = Buffer.from(answer.context).toString('latin1')
-      t.equal(written.lastIndexOf('hunter2'), written.indexOf('hunter2'), 'only the question has it')
+      t.equal(written.lastIndexOf('hunter2'), written.indexOf('hunter2'), 'only the question contains it')
     }
   }
   const fields = { messages, stream: true, logprobs: true }
   for (const path of ['/v1/chat/completions', '/api/chat']) {
     const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(fields) })
     const text = await response.text()
-    t.match(text, 'I say ***', `${path} sends the text at once`)
-    t.notMatch(text, /logprob":-/, 'probabilities of other tokens are left out')
+    t.match(text, 'I say ***', `${path} sends the text in one piece`)
+    t.notMatch(text, /logprob":-/, 'probabilities of other tokens are omitted')
   }
   const plain = await json('/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], logprobs: true })
-  t.equal(plain.body.choices[0].logprobs.content.length, 2, 'an answer that no tap changed keeps them')
+  t.equal(plain.body.choices[0].logprobs.content.length, 2, 'an unchanged answer keeps them')
 })
 
-t.test('a tap that only watches answers does not hold a stream back', async t => {
+t.test('a read-only tap of answers does not delay a stream', async t => {
   let letGo: () => void = () => undefined
   const sent = new Promise<void>(resolve => {
     letGo = resolve
@@ -164,7 +164,7 @@ t.test('a tap that only watches answers does not hold a stream back', async t =>
   let text = ''
   for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
     text += chunk
-    // The model waits with its fourth token until the first arrived.
+    // The model delays its fourth token until the first one has arrived.
     if (text.includes('"content":"W"')) letGo()
   }
   t.match(text, /"tool_calls".*"arguments":""[\s\S]*\[DONE\]/, 'a call is sent in pieces')
@@ -173,7 +173,7 @@ t.test('a tap that only watches answers does not hold a stream back', async t =>
   ])
 })
 
-t.test('a tap redacts or refuses a tool call; one that broke off is left out', async t => {
+t.test('a tap redacts or refuses a tool call, and an incomplete call is omitted', async t => {
   const { json } = await open(t, ctx => {
     ctx.on(modelToolCall, ({ model, call }) => {
       if (call.arguments.city === 'Rome') throw new SvcError('HOUSE_RULE', 'not to Rome', { status: 403 })
@@ -194,7 +194,7 @@ t.test('a tap redacts or refuses a tool call; one that broke off is left out', a
   t.match(reply.body.message.tool_calls, [{ function: { name: 'weather', arguments: { city: 'Cologne' } } }])
 })
 
-t.test('what the client in the same process asks passes the hooks once', async t => {
+t.test('requests of the client in the same process pass the hooks once', async t => {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo
@@ -231,7 +231,7 @@ t.test('what the client in the same process asks passes the hooks once', async t
   const headers = { 'x-svc-tapped': '0'.repeat(32) }
   const body = JSON.stringify({ messages, stream: false })
   t.equal((await fetch(`${url}/api/chat`, { method: 'POST', headers, body })).status, 200)
-  t.same(fired.splice(0), ['request', 'answer'], 'another client cannot avoid them')
+  t.same(fired.splice(0), ['request', 'answer'], 'another client cannot bypass them')
   await json('/api/chat', { messages, stream: false })
   t.same(fired, ['request', 'answer'])
 })

@@ -19,7 +19,7 @@ async function openToy(t: Test, settings: object = {}, toy: ToyOptions = {}) {
 
 const NOW = { keep_alive: 0 }
 
-t.test('an empty request unloads the model, and one after it loads it again', async t => {
+t.test('an empty request unloads the model, and the next one loads it again', async t => {
   const { client, engine, generate, loaded, open, json } = await openToy(t)
   t.same(await loaded(), ['toy'])
   t.match(await generate('', NOW), { model: 'toy', response: '', done: true, done_reason: 'unload' })
@@ -204,7 +204,7 @@ t.test('requests that race with unloads all get the right answer', async t => {
   t.equal(
     engine.models.flatMap(({ ended }) => ended).every(outcome => outcome === 'stop'),
     true,
-    'no answer was cut'
+    'no answer was truncated'
   )
   await generate('', NOW)
   await until(() => open() === 0)

@@ -156,7 +156,7 @@ t.test('users always have an open model while others unload it', async t => {
       }
       await Promise.all(users.map(run))
       await weights.unload()
-      if (models.some(({ gone }) => !gone)) throw new Error('a model was left open')
+      if (models.some(({ gone }) => !gone)) throw new Error('a model was not closed')
       if (most() > 1) throw new Error('two models at once')
       await weights.close()
     }

@@ -55,7 +55,7 @@ t.test('generates, streamed and not, with a system message', async t => {
   t.match(last, { ...STATISTICS, response: '', done_reason: 'stop' })
 })
 
-t.test('continues a raw prompt as it is', async t => {
+t.test('continues a raw prompt unchanged', async t => {
   const { ollama: client } = await connect(t)
   const answer = await client.generate({ model: 'toy', prompt: 'ab\na', raw: true, options: { num_predict: 4 } })
   t.match(answer, { response: 'b\nab', done_reason: 'length', prompt_eval_count: 4 })
@@ -83,7 +83,7 @@ t.test('obeys options', async t => {
   }
   t.same(await ask('0123456789', {}), ['01234', 'length'])
   t.same(await ask('0123456789', { num_predict: 2 }), ['01', 'length'])
-  t.same(await ask('0123456789', { num_predict: 0 }), ['0', 'length'], 'less than one is one')
+  t.same(await ask('0123456789', { num_predict: 0 }), ['0', 'length'], 'a value below one is one')
   t.same(await ask('0123456789', { num_predict: -1 }), ['0123456789', 'stop'], 'no limit')
   t.same(await ask('0123456789', { num_predict: -2 }), ['0123456789', 'stop'], 'the rest of the context')
   t.same(await ask('one two', { stop: ['e'] }), ['on', 'stop'])
@@ -91,7 +91,11 @@ t.test('obeys options', async t => {
   t.same(await ask('aaaa', { temperature: 2, top_k: 1 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { temperature: 2, top_p: 0 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { temperature: 2, min_p: 1 }), ['aaaa', 'stop'])
-  t.same(await ask('abc', { mirostat: 0, num_gpu: [], temperature: null }), ['abc', 'stop'], 'others are ignored')
+  t.same(
+    await ask('abc', { mirostat: 0, num_gpu: [], temperature: null }),
+    ['abc', 'stop'],
+    'unknown options are ignored'
+  )
   t.strictNotSame(await ask('aaaa', { repeat_penalty: 1000 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { repeat_penalty: 1000, repeat_last_n: 0 }), ['aaaa', 'stop'])
   t.strictNotSame(await ask('aaaa', { presence_penalty: 2, frequency_penalty: 2 }), ['aaaa', 'stop'])
@@ -100,7 +104,7 @@ t.test('obeys options', async t => {
   t.strictNotSame(await ask('aaaa', { ...noisy, seed: 3 }), await ask('aaaa', { ...noisy, seed: 4 }))
 })
 
-t.test('bounds the context with num_ctx and never widens it', async t => {
+t.test('num_ctx can only reduce the context', async t => {
   const { ollama: client } = await connect(t, { contextLength: 64, maxTokens: 100 })
   const generate = (prompt: string, num_ctx: number) =>
     client.generate({ model: 'toy', prompt, raw: true, options: { num_ctx, num_predict: -1 } })
@@ -123,7 +127,7 @@ t.test('reports probabilities of tokens', async t => {
   })
 })
 
-t.test('says that the model is loaded when there is nothing to answer', async t => {
+t.test('reports that the model is loaded if the request has no prompt', async t => {
   const { ollama: client, model } = await connect(t)
   t.match(await client.generate({ model: 'toy', prompt: '' }), { response: '', done: true, done_reason: 'load' })
   t.match(await client.chat({ model: 'toy', messages: [] }), { done: true, done_reason: 'load' })

@@ -18,7 +18,7 @@ t.test('a conversation continues from the context of the last answer', async t =
   t.ok(Array.isArray(rows.pop()?.context))
   t.notOk(
     rows.some(row => 'context' in row),
-    'only the last row has it'
+    'only the last row has the context'
   )
   t.notOk('context' in (await client.generate({ model: 'toy', prompt: 'x', raw: true, options: { num_predict: 2 } })))
   t.match(await refusal(client.generate({ model: 'toy', prompt: 'x', context: [5000] })), {
@@ -129,7 +129,7 @@ t.test('the model is shown in the format of the API', async t => {
   for (const method of ['GET', 'HEAD']) t.equal((await fetch(url, { method })).status, 200)
 })
 
-t.test('a gap is filled with the tokens that the vocabulary has for it', async t => {
+t.test('a gap is filled with the special tokens of the vocabulary', async t => {
   const model = new ToyModel({})
   t.notOk(fillsInTheMiddle(model))
   t.throws(() => fillInTheMiddle(model, 'toy', 'a', 'b'), {

@@ -62,7 +62,7 @@ t.test('never cuts a character, streamed or not', async t => {
   t.equal(whole.choices[0]?.message.content, text)
 })
 
-t.test('stops before a stop string and says so', async t => {
+t.test('stops before a stop string, with that finish reason', async t => {
   const { openai: client } = await connect(t)
   for (const stop of ['END', ['never', 'END']]) {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('one two END three'), stop })
@@ -70,7 +70,7 @@ t.test('stops before a stop string and says so', async t => {
   }
 })
 
-t.test('stops at the limit of tokens and says so', async t => {
+t.test('stops at the token limit, with that finish reason', async t => {
   const { openai: client } = await connect(t, { maxTokens: 5 })
   const messages = say('0123456789')
   const byDefault = await client.chat.completions.create({ model: 'toy', messages })
@@ -126,7 +126,7 @@ t.test('reports probabilities of tokens', async t => {
     top_logprobs: 2
   })
   const entries = answer.choices[0]?.logprobs?.content ?? []
-  t.equal(entries.length, 3, 'one for every byte')
+  t.equal(entries.length, 3, 'one entry for each byte')
   t.match(entries[0], { token: 'a', bytes: [97] })
   t.equal(entries[1]?.bytes, null, 'a part of a character has no text')
   t.ok(entries.every(entry => entry.logprob < 0 && entry.top_logprobs.length === 2))

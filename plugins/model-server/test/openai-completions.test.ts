@@ -2,7 +2,7 @@ import type OpenAI from 'openai'
 import t from 'tap'
 import { connect, refusal, say } from './clients.ts'
 
-t.test('a text is continued as it is', async t => {
+t.test('a text is continued unchanged', async t => {
   const { openai: client } = await connect(t)
   const answer = await client.completions.create({ model: 'toy', prompt: 'ab\na', max_tokens: 4 })
   t.match(answer, {
@@ -13,7 +13,7 @@ t.test('a text is continued as it is', async t => {
     usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8 }
   })
   const byDefault = await client.completions.create({ model: 'toy', prompt: 'ab\n' })
-  t.equal(byDefault.usage?.completion_tokens, 16, 'as the format says')
+  t.equal(byDefault.usage?.completion_tokens, 16, 'as in the format')
   const stopped = await client.completions.create({ model: 'toy', prompt: 'one two\n', stop: ['tw'] })
   t.match(stopped.choices[0], { text: 'one ', finish_reason: 'stop' })
 })

@@ -38,7 +38,7 @@ t.test('two plugins with a grammar of one name are a conflict that names both', 
   })
 })
 
-t.test('completions are counted by model and adapter, and the counts outlive a reload', async t => {
+t.test('completions are counted by model and adapter, and the counts survive a reload', async t => {
   const { generate, metrics, replace } = await open(t, { queue: 3 }, [], { cachedTokens: 2 })
   await generate({})
   await generate({ options: { num_predict: 2 } })

@@ -16,7 +16,7 @@ interface Read {
   readonly calls: readonly (readonly [name: string, text: string, complete: boolean])[]
 }
 
-/** Returns everything that a reader emits for an answer in these chunks. */
+/** Returns all events of a reader for an answer in these chunks. */
 function read(format: FormatName, chunks: readonly string[], forced = false): Read & { pieces: ToolCallPiece[] } {
   const reader = new ToolCallReader({ format: FORMATS[format], names: ['f', 'g'], offset: 0, forced })
   const pieces = [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.finish()]
@@ -106,7 +106,7 @@ const CASES: readonly (readonly [FormatName, string, Read])[] = [
 ]
 
 for (const [format, answer, expected] of CASES) {
-  t.test(`${format}: ${JSON.stringify(answer)} gives the same result however it is chunked`, async t => {
+  t.test(`${format}: ${JSON.stringify(answer)} has the same result with any chunks`, async t => {
     const plain = ({ text, calls }: Read) => ({ text, calls })
     t.same(plain(read(format, [answer])), expected)
     t.same(plain(read(format, [...answer])), expected)
@@ -146,7 +146,7 @@ t.test('a call is emitted as soon as its name is known, and its arguments while 
   t.match(reader.push('}}'), [{ type: 'arguments', text: '}' }, { type: 'called' }])
 })
 
-t.test('text is held back only as long as it may be the beginning of a call', async t => {
+t.test('only a possible start of a call is held back', async t => {
   const reader = new ToolCallReader({ format: FORMATS.tagged, names: ['f'], offset: 0 })
   t.match(reader.push('if a <'), [{ text: 'if a' }])
   t.match(reader.push(' b'), [{ text: ' < b' }])
@@ -159,7 +159,7 @@ t.test('an answer with a prefilled call starts inside the call', async t => {
   t.match(read('list', ['[{"name":"f","arguments":{}}]'], true), { text: '', calls: [['f', '{}', true]] })
 })
 
-t.test('ids have the form that the template accepts', async t => {
+t.test('ids have the form of the template', async t => {
   t.match(FORMATS.list.newId(), /^[A-Za-z0-9]{9}$/)
   t.not(FORMATS.bare.newId(), FORMATS.bare.newId())
 })

@@ -37,7 +37,7 @@ for (const [template, field] of [
   })
 }
 
-t.test('the beginning of a call is that of its format', async t => {
+t.test('the start of a call has its format', async t => {
   const prefill = (template: string) => forcedCall(toolFormat(template), [tool], true).prefill
   t.equal(prefill('<tool_call>'), '<tool_call>\n')
   t.equal(prefill('[TOOL_CALLS]'), '[TOOL_CALLS]')

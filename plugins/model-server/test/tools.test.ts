@@ -14,7 +14,7 @@ const TAGGED = '… <tool_call> …'
 const LIST = '… [TOOL_CALLS] …'
 const BARE = '{{ tools }}'
 
-/** Serves the toy model, which repeats its prompt, calls included. */
+/** Serves the toy model, which echoes its prompt, including calls. */
 function connectTo(t: Test, chatTemplate: string, options: ServeOptions = {}): Promise<Serving & Clients> {
   return connect(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
 }
@@ -69,7 +69,7 @@ t.test('calls are streamed: name first, then the arguments as they are written',
   t.equal(deltas.map(delta => delta.function?.arguments).join(''), '{"city": "Bonn"}')
 })
 
-t.test('the streaming helpers of the client put calls together again', async t => {
+t.test('the streaming helpers of the client join the parts of calls', async t => {
   const { openai: client } = await connectTo(t, TAGGED)
   const stream = client.chat.completions.stream({ model: 'toy', messages: say(ANSWERS[TAGGED]), tools: [WEATHER] })
   const { choices } = await stream.finalChatCompletion()
@@ -186,7 +186,7 @@ t.test('with tools a format applies only to text: the model calls a function, or
   t.match((await create(call)).choices[0]?.message, { content: null, tool_calls: [{ function: { name: 'weather' } }] })
   const text = await create('no call')
   t.match(text.choices[0], { finish_reason: 'stop', message: { content: '{"toy": true}' } })
-  t.equal((await create('')).choices[0]?.message.content, '{"toy": true}', 'even if the model writes nothing')
+  t.equal((await create('')).choices[0]?.message.content, '{"toy": true}', 'even if the model generates nothing')
   t.match((await create('x', { tool_choice: 'required' })).choices[0]?.finish_reason, 'tool_calls')
   const entries = (await create('no call', { logprobs: true })).choices[0]?.logprobs?.content ?? []
   t.equal(entries.map(each => each.token).join(''), '{"toy": true}')

@@ -3,8 +3,8 @@ import { IM_END, IM_START, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
 const STRONG = 8
 
 /**
- * Language model over bytes that repeats: in a conversation the last user message, once; in other text the first line,
- * without end. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
+ * Echo model over bytes: in a conversation it repeats the last user message once; in other text it repeats the first
+ * line endlessly. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
  */
 export function echoModel(prompt: readonly number[]): { next(generated: readonly number[]): Float32Array } {
   const answer = lastTurn(prompt, 'assistant')

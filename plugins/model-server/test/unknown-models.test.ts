@@ -27,7 +27,7 @@ t.test('every name is logged once in ten minutes, with the served models and the
   t.match(ask('other'), [/'other'/])
   clock.now = 10 * MINUTE
   t.match(ask('llama3'), [/'llama3'/])
-  t.same(ask('other'), [], 'its time is not over')
+  t.same(ask('other'), [], 'its interval has not ended')
 })
 
 t.test('the number of remembered and logged names is limited', async t => {
@@ -46,7 +46,7 @@ t.test('a name from outside is truncated, and its control characters are escaped
   t.equal(shownName('a\r\nb\u001b[31m\u009b\u202e\u2028'), String.raw`'a\u{d}\u{a}b\u{1b}[31m\u{9b}\u{202e}\u{2028}'`)
   t.equal(shownName('x'.repeat(64)), `'${'x'.repeat(64)}'`)
   t.equal(shownName('x'.repeat(1e6)), `'${'x'.repeat(64)}…'`)
-  t.equal(shownName('𝔸'.repeat(65)), `'${'𝔸'.repeat(64)}…'`, 'no character is cut in two')
+  t.equal(shownName('𝔸'.repeat(65)), `'${'𝔸'.repeat(64)}…'`, 'no character is split')
 })
 
 t.test('routes of both APIs reject an unknown model with both names, and log it once', async t => {

@@ -67,7 +67,7 @@ fn main() {
   const { error } = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(z = 1) }`)
   t.match(error, { code: 'RUN_ARGUMENTS', message: /Adder.add has no parameter z/ })
   const twice = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(1, x = 1) }`)
-  t.match(twice.error, { code: 'RUN_ARGUMENTS', message: /Adder.add is given x twice/ })
+  t.match(twice.error, { code: 'RUN_ARGUMENTS', message: /Adder.add receives x twice/ })
   t.end()
 })
 
@@ -156,7 +156,7 @@ fn main() {
   )
   call('main')
   t.equal(lines.filter(line => line.startsWith('warn: A.bad failed')).length, 5)
-  t.match(lines[4], /given up/)
+  t.match(lines[4], /is dropped/)
   t.equal(lines[5], 'good 0')
 })
 

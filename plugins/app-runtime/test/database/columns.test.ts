@@ -148,7 +148,7 @@ fn part(text: str) to any {
   t.throws(() => call('add', '{"name": 1}'), { code: 'RUN_TYPE', message: /T: name: expected str, found 1/ })
   t.throws(() => call('add', '{"name": "a", "admin": true}'), { code: 'RUN_ARGUMENTS', message: /no column admin/ })
   t.throws(() => call('part', '{"name": "b", "tags": [1], "note": null}'), { message: /T: tags\[0\]: expected str/ })
-  t.throws(() => call('add', '[]'), { code: 'RUN_TYPE', message: /a row of T is a record, found Json/ })
+  t.throws(() => call('add', '[]'), { code: 'RUN_TYPE', message: /a row of T must be a record, found Json/ })
 })
 
 t.test('omitted columns get their default or None', async t => {

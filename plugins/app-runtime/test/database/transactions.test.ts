@@ -73,7 +73,7 @@ t.test('a read transaction sees one snapshot, and cannot write', async t => {
     other.execute("INSERT INTO item (name) VALUES ('x')")
     t.equal(call('count'), 0)
     t.equal(call('sync_count'), 1, 'sync updates the replica')
-    t.throws(() => call('add', 'y'), { code: 'RUN_DATABASE', message: /only reads/ })
+    t.throws(() => call('add', 'y'), { code: 'RUN_DATABASE', message: /is read-only/ })
   })
   t.equal(call('count'), 1)
 })

@@ -90,7 +90,7 @@ t.test('a lossy change needs --force, and follows a copy', async t => {
   write('@table type Note { title: str text: Option[str] }\n')
   t.match(await execute(diff, { file }), {
     code: 1,
-    out: /- Note\.body is dropped, with what 1 row holds \[loses data\]/
+    out: /- Note\.body is dropped, with the values of 1 row \[loses data\]/
   })
   t.equal((await execute(migrate, { file, 'dry-run': true })).code, 1)
   const refused = await execute(migrate, { file })
@@ -123,9 +123,9 @@ t.test('a rename keeps the rows', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM memo'), [[1, 'a']])
   t.match(
     (await execute(migrate, { file, rename: ['a.b.c=d'] })).err,
-    /error\[RUN_ARGUMENTS\]: --rename a\.b\.c=d names nothing/
+    /error\[RUN_ARGUMENTS\]: --rename a\.b\.c=d is not a rename/
   )
-  t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot have been called none/)
+  t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot be a rename of none/)
 })
 
 t.test('another database can be named, and a file with errors is refused', async t => {

@@ -68,8 +68,8 @@ const EFFECTS: Readonly<Record<string, (t: Test) => void>> = {
     t.match(kind(''), { classification: 'local' })
   },
   mens(t) {
-    t.match(skipped('mens: "join"'), /^no mesh is connected, so that join was done here$/)
-    t.match(skipped(''), /so that mesh_work was done here$/)
+    t.match(skipped('mens: "join"'), /^no mesh is connected, so join ran here$/)
+    t.match(skipped(''), /so mesh_work ran here$/)
   },
   labels(t) {
     t.match(skipped('labels: ["gpu", "eu"]'), /and not by a node with gpu, eu$/)

@@ -40,12 +40,12 @@ t.test('runs are started, signalled, shown and cancelled from the command line',
   t.notMatch(done.stderr, 'reserving', 'completed steps do not run again')
   const shown = await svc(['workflow', 'inspect', 'o1'])
   t.match(shown.stdout, /o1: order of order.vox is completed[\s\S]*ActivityReplayed order-0[\s\S]*WorkflowCompleted/)
-  t.match(await svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /takes no signal: it is completed/ })
+  t.match(await svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /accepts no signal: it is completed/ })
   t.match(await svc(['workflow', 'prune', '--keep-runs', '0', '--dry-run']), {
     status: 0,
-    stdout: /would delete 1 run that/
+    stdout: /would delete 1 ended run/
   })
-  t.match(await svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 runs/ }, 'it is new')
+  t.match(await svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 ended runs/ }, 'it is new')
   t.match(await svc(['workflow', 'prune', '--keep-days', '0', '--json']), { status: 0, stdout: /"runs":1/ })
   t.match(await svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   const ordered = (args: string) => svc(['run', 'order.vox'], { SVC_RUN_WORKFLOW: 'fails', SVC_WORKFLOW_ARGS: args })

@@ -342,7 +342,7 @@ t.test('code that differs from the recorded steps is reported', async t => {
   const after = durableProgram(SIGNALLED.replace('note("asked")?', ''), durable)
   t.throws(() => after.call('main'), {
     code: 'RUN_WORKFLOW_CHANGED',
-    message: /approval-0.*was note and is workflow_wait/
+    message: /approval-0.*was note and is now workflow_wait/
   })
 })
 

@@ -181,7 +181,7 @@ t.test('a rename that would change a meaning is refused', async t => {
   await refused('let b|', 'B', /small letter/)
   await refused('let b|', '1b', /small letter/)
   await refused('let b|', 'db', /already means something/)
-  await refused('on p|ing', 'pong', /not known on which actor/)
+  await refused('on p|ing', 'pong', /actor of some calls/)
   await refused('on p|ong', 'ping', /may be the name of a message/)
   await refused('std.mob|ile', 'phone', /named elsewhere/)
   const hooks = await editor.open(
@@ -189,7 +189,7 @@ t.test('a rename that would change a meaning is refused', async t => {
     '@push { on_register: kept on_action: opened }\nfn kept(token: str, platform: str) { }\nfn opened(anything: str) { }\n'
   )
   await t.rejects(editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('tok|en:'), newName: 'id' }), {
-    message: /`@push` gives `kept` its `token` by that name/
+    message: /`@push` passes `token` to `kept` by that name/
   })
   await t.resolves(editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('any|thing'), newName: 'id' }))
   await refused('h: a|ny', 'some', /declares/)

@@ -29,22 +29,23 @@ export async function readSchema(store: DatabaseStore): Promise<SchemaState> {
 }
 
 /**
- * Makes the baseline schema with its rows in one transaction. A database of an earlier program gets the tables, columns,
- * indexes and triggers that it lacks. Throws `DBP_SCHEMA_NEWER` for one of a later program and `DBP_SCHEMA_CONFLICT` for one
- * that no additive change brings up to date; both are left as they are. Resolves to whether the schema changed.
+ * Creates the baseline schema with its rows in one transaction. Adds missing tables, columns, indexes and triggers to a
+ * database of an earlier program. Throws `DBP_SCHEMA_NEWER` for a database of a later program, and
+ * `DBP_SCHEMA_CONFLICT` if additive changes are not enough; both databases stay unchanged. Resolves to true if the
+ * schema changed.
  */
 export async function applyBaseline(store: DatabaseStore): Promise<boolean> {
   const { version, digest } = await readSchema(store)
   if (version !== null && version > BASELINE_VERSION)
     throw pluginErrors.create(
       'DBP_SCHEMA_NEWER',
-      `${store.location} has schema version ${version}, and this program knows ${BASELINE_VERSION}: a legacy schema chain`,
+      `${store.location} has schema version ${version}, but this program supports ${BASELINE_VERSION}: a legacy schema chain`,
       {
-        hint: 'update the program, or export what is needed with the one that wrote it and name another file in SVC_DB_PATH',
+        hint: 'update the program, or export the data with that program and name another file in SVC_DB_PATH',
         data: { version, expected: BASELINE_VERSION }
       }
     )
-  // With the digest of this program, tables that are missing were dropped on purpose; the status reports them.
+  // If the digest matches, missing tables were dropped on purpose; the status reports them.
   if (version === BASELINE_VERSION && digest === baselineDigest()) return false
   const { fts } = await store.capabilities()
   const baseline = splitScript(baselineScript(fts)).map(({ sql }) => sql)
@@ -80,9 +81,9 @@ async function readObjects(store: DatabaseStore): Promise<SchemaObject[]> {
 function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
   return pluginErrors.create(
     'DBP_SCHEMA_CONFLICT',
-    `${store.location} cannot be brought to the schema of this program: ${why}`,
+    `${store.location} cannot be migrated to the schema of this program: ${why}`,
     {
-      hint: 'export what is needed with the version of svc that wrote it, name a new file in SVC_DB_PATH, and import it there',
+      hint: 'export the data with the version of svc that wrote it, name a new file in SVC_DB_PATH, and import it there',
       cause
     }
   )
@@ -92,9 +93,9 @@ function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
 export function schemaProblems({ version, digest, missingTables }: SchemaState): string[] {
   const problems: string[] = []
   if (version !== BASELINE_VERSION)
-    problems.push(`schema_version is ${version ?? 'missing'}, and ${BASELINE_VERSION} is needed`)
+    problems.push(`schema_version is ${version ?? 'missing'}, expected ${BASELINE_VERSION}`)
   if (missingTables.length > 0) problems.push(`tables are missing: ${missingTables.join(', ')}`)
   if (digest !== baselineDigest())
-    problems.push(`the manifest digest is ${digest ?? 'missing'}, and ${baselineDigest()} is expected`)
+    problems.push(`the manifest digest is ${digest ?? 'missing'}, expected ${baselineDigest()}`)
   return problems
 }

@@ -8,17 +8,17 @@ export interface SchemaObject {
 }
 
 export interface BaselineChanges {
-  /** To run before the statements of the baseline, which make what is missing. */
+  /** Runs before the baseline statements, which create missing objects. */
   readonly statements: readonly string[]
-  /** One clause for each difference that no additive change removes. */
+  /** One clause for each difference that additive changes cannot remove. */
   readonly conflicts: readonly string[]
 }
 
 const CREATE = /^\s*CREATE\s+(?:UNIQUE\s+|(VIRTUAL)\s+)?(TABLE|INDEX|TRIGGER)\s+IF NOT EXISTS\s+(\w+)/
 
 /**
- * Compares the objects of a database with the CREATE statements of the baseline. Missing columns are added; indexes and
- * triggers that differ are dropped, so that the baseline makes them. Objects that the baseline does not name are ignored.
+ * Compares the objects of a database with the CREATE statements of the baseline. Missing columns are added; different
+ * indexes and triggers are dropped, so that the baseline creates them again. Other objects are ignored.
  */
 export function compareBaseline(found: readonly SchemaObject[], baseline: readonly string[]): BaselineChanges {
   const objects = new Map(found.map(each => [each.name, each]))
@@ -70,7 +70,7 @@ function compareTable(name: string, existing: TableText, wanted: TableText): Bas
   return { statements, conflicts }
 }
 
-/** Whether SQLite's ALTER TABLE ADD COLUMN takes the definition for a table with rows. */
+/** True if SQLite's ALTER TABLE ADD COLUMN accepts the definition for a table with rows. */
 function canBeAdded(definition: string): boolean {
   if (/\b(?:PRIMARY|UNIQUE|GENERATED|AS)\b|\bDEFAULT (?:\(|CURRENT_)/.test(definition)) return false
   const hasDefault = /\bDEFAULT\b/.test(definition)
@@ -111,7 +111,7 @@ function readTable(sql: string): TableText {
   return { columns, constraints: constraints.sort(), options }
 }
 
-/** One spelling for texts that mean the same: tokens with one space between, words in capitals. */
+/** Normalises an SQL text: tokens separated by one space, words in capitals. */
 function normalized(sql: string): string {
   const texts: string[] = []
   for (const { kind, text } of tokens(sql)) if (kind !== 'end') texts.push(kind === 'word' ? text.toUpperCase() : text)

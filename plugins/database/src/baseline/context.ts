@@ -1,4 +1,4 @@
-/** Keys and texts that agents, tools and sessions share for a while. */
+/** Temporary keys and texts that agents, tools and sessions share. */
 export const contextTables = `
 CREATE TABLE IF NOT EXISTS context_entries (
   repository_id TEXT NOT NULL,

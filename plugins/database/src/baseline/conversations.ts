@@ -1,4 +1,4 @@
-/** Conversations with their messages, topics and versions; and the transcripts that came before them. */
+/** Conversations with their messages, topics and versions, and older transcripts. */
 export const conversationTables = `
 CREATE TABLE IF NOT EXISTS users (
   id TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Agents, their sessions, messages and locks, and the questions that they ask. */
+/** Agents, with their sessions, messages, locks and questions. */
 export const coordinationTables = `
 CREATE TABLE IF NOT EXISTS a2a_messages (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

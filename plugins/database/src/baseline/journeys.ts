@@ -1,4 +1,4 @@
-/** Developer journeys, and the canonical one in them. */
+/** Developer journeys, including the canonical one. */
 export const journeyTables = `
 CREATE TABLE IF NOT EXISTS developer_journey_definitions (
   journey_id TEXT PRIMARY KEY,
@@ -47,7 +47,7 @@ const STEPS: readonly JourneyStep[] = [
   step('verify_ship', 'ci', 'vox.ci', 'stable', 'L-028', 'L-029')
 ]
 
-/** Rows that a database begins with, as statements that may run again. */
+/** Initial rows of a database, as repeatable statements. */
 export function seedStatements(): { readonly sql: string; readonly parameters: readonly (string | number)[] }[] {
   const definition = JSON.stringify({ journey_id: CANONICAL_JOURNEY, version: 1, steps: STEPS.length })
   return [

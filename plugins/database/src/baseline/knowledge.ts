@@ -1,4 +1,4 @@
-/** Knowledge, documents and what finds them, and the feed of changes. */
+/** Knowledge, documents with their search indexes, and the change log. */
 export const knowledgeTables = `
 CREATE TABLE IF NOT EXISTS knowledge_nodes (
   id TEXT PRIMARY KEY,
@@ -88,8 +88,8 @@ CREATE TABLE IF NOT EXISTS codex_query_snapshots (
 `
 
 /**
- * For engines with FTS5; without it texts are found by scanning. Nodes are found by id: VACUUM may renumber the rows of a
- * table without an integer key.
+ * For engines with FTS5; others scan the texts. Nodes are found by id: VACUUM may renumber the rows of a table without
+ * an integer key.
  */
 export const fullTextTables = `
 CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_nodes_fts USING fts5 (id UNINDEXED, label, content);

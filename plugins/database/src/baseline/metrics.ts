@@ -1,4 +1,4 @@
-/** Metrics, reliability of agents, and what the reward component decided. */
+/** Metrics, reliability of agents, and decisions of the reward component. */
 export const metricTables = `
 CREATE TABLE IF NOT EXISTS research_metrics (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

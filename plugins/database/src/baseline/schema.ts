@@ -10,7 +10,7 @@ import { orchestratorTables } from './orchestrator.ts'
 import { publicationTables } from './publication.ts'
 import { workflowTables } from './workflows.ts'
 
-/** The schema that this program makes. There are no steps from one version to the next. */
+/** The schema that this program creates. There are no migration steps between versions. */
 export const BASELINE_VERSION = 1
 
 const versionTables = `
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS schema_manifest (
 );
 `
 
-/** In the order in which they are made. */
+/** In creation order. */
 const FRAGMENTS: readonly string[] = [
   versionTables,
   journeyTables,
@@ -38,19 +38,19 @@ const FRAGMENTS: readonly string[] = [
   knowledgeTables
 ]
 
-/** Everything but the rows; full-text tables where the engine has them. */
+/** All statements except the rows; full-text tables only if the engine supports them. */
 export function baselineScript(fullText: boolean): string {
   return [...FRAGMENTS, ...(fullText ? [fullTextTables] : [])].join('')
 }
 
-/** Names of the tables that every engine has. */
+/** Names of the tables in every engine. */
 export const BASELINE_TABLES: readonly string[] = [
   ...FRAGMENTS.join('').matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)
 ].map(([, name]) => name as string)
 
 let digest: string | undefined
 
-/** Keccak-256 of all fragments in their order: the same for every database of one version of the program. */
+/** Keccak-256 of all fragments in order: equal for all databases of one program version. */
 export function baselineDigest(): string {
   digest ??= `0x${bytesToHex(keccak_256(utf8ToBytes([...FRAGMENTS, fullTextTables].join(''))))}`
   return digest

@@ -1,6 +1,6 @@
 import { DURABLE_BASELINE_TABLES as tables } from '@svc/contracts'
 
-/** Workflows, their activities and signals, plans, and the lineage of what was done. */
+/** Workflows, their activities and signals, plans, and the lineage of tasks. */
 export const workflowTables = `
 ${tables.workflow_run_log};
 CREATE INDEX IF NOT EXISTS workflow_run_log_status ON workflow_run_log (status, lease_until_ms);

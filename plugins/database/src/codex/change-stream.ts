@@ -2,9 +2,9 @@ import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { pluginErrors } from '../errors.ts'
 import type { Codex } from './codex.ts'
 
-/** Milliseconds after which changes of other processes are looked for. */
+/** Poll interval for changes of other processes, in milliseconds. */
 const POLL_MS = 1_000
-/** Milliseconds without a change after which a comment keeps the connection open. */
+/** Heartbeat interval without changes, in milliseconds. */
 const BEAT_MS = 15_000
 const PAGE = 200
 
@@ -25,7 +25,7 @@ export class ChangeStreams {
     handle: exchange => this.#open(exchange)
   }
 
-  /** To be called when a change has been written. */
+  /** Call it after a change was written. */
   readonly wake = (): void => {
     for (const stream of this.#streams) stream.wake()
   }
@@ -37,7 +37,7 @@ export class ChangeStreams {
   #open(exchange: HttpExchange): void {
     const after = startOf(exchange)
     if (after === null) {
-      const message = 'after_id must be a whole number: the number of the last change that was seen'
+      const message = 'after_id must be a whole number: the id of the last received change'
       exchange.fail(pluginErrors.create('DBP_CODEX_REFUSED', message))
       return
     }
@@ -84,7 +84,7 @@ class ChangeStream {
     else response.write(': \n\n')
   }
 
-  /** Sends what has been written since. */
+  /** Sends the changes after the last sent one. */
   wake(): void {
     this.#isWanted = true
     if (this.#isReading) return
@@ -112,7 +112,7 @@ class ChangeStream {
         this.#response.write(`id: ${change.id}\nevent: change\ndata: ${JSON.stringify(change)}\n\n`)
       }
       if (changes.length === PAGE) this.#isWanted = true
-      // A slow client gets the rest after it has read this.
+      // A slow client receives the rest after it has read this.
       if (this.#response.writableNeedDrain && !(await drained(this.#response))) return
     }
   }
@@ -130,9 +130,9 @@ function drained(response: ReturnType<HttpExchange['stream']>): Promise<boolean>
   })
 }
 
-/** Null for what is no number of a change. */
+/** Null if it is not a change id. */
 function startOf({ query, request }: HttpExchange): number | null {
-  // A browser that comes back says what it has seen; what the URL says is older.
+  // A reconnecting browser sends its last id in a header; the id in the URL is older.
   const text = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after_id') ?? '0'
   const after = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : null
   return after

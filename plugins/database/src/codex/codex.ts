@@ -40,7 +40,7 @@ export class Codex {
   readonly #onChange: () => void
   #research: Promise<void> | null = null
 
-  /** `onChange` is called when a change has been written here. */
+  /** `onChange` is called after each change by this process. */
   constructor(store: DatabaseStore, onChange: () => void) {
     this.#store = store
     this.#onChange = onChange
@@ -69,7 +69,7 @@ export class Codex {
     return { id }
   }
 
-  /** Changes of a topic with numbers above one, in their order. */
+  /** Changes of a topic after an id, in order. */
   async changes(topic: string, after: number, limit: number): Promise<readonly LoggedChange[]> {
     const result = await this.#store.query(
       `SELECT id, topic, entity_kind, entity_id, change_kind, payload_json, created_at FROM codex_change_log
@@ -140,7 +140,7 @@ export class Codex {
     }
   }
 
-  /** Names of tables and columns are this file's own. */
+  /** Names of tables and columns are constants of this file. */
   async #insert(table: string, row: Readonly<Record<string, SqlParameter>>): Promise<number> {
     const columns = Object.keys(row)
     try {
@@ -153,10 +153,10 @@ export class Codex {
       if (!isSvcError(error, 'DBS_CONSTRAINT')) throw error
       throw pluginErrors.create(
         'DBP_CODEX_REFUSED',
-        `${table} does not take ${JSON.stringify(row)}: ${error.message}`,
+        `${table} does not accept ${JSON.stringify(row)}:  ${error.message}`,
         {
           cause: error,
-          hint: 'what it refers to must be there, and what is unique must not'
+          hint: 'referenced objects must exist, and unique ones must not'
         }
       )
     }
@@ -180,7 +180,7 @@ function textOf(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value)
 }
 
-/** A text that others wrote may be no JSON; then it is a text. */
+/** A text from another program may not be JSON; then it stays a text. */
 function jsonOf(text: unknown): unknown {
   if (typeof text !== 'string') return null
   try {

@@ -24,6 +24,6 @@ export function contributeCodex(ctx: PluginContext, store: DatabaseStore): void 
   ctx.implement(codexConversationEdge, input => codex.conversationEdge(input))
   ctx.implement(codexTopicEvolution, input => codex.topicEvolution(input))
   ctx.contribute(httpHandlers, { routes: [streams.route] })
-  // A drain waits for open requests, and these do not end by themselves.
+  // A drain waits for open requests, and streams do not end by themselves.
   ctx.onDrain('change streams', () => streams.close())
 }

@@ -22,12 +22,12 @@ export const codexMutate = defineOperation({
   summary: 'Write a change to the log of a topic',
   input: t.object({
     name: name('Topic of the change.'),
-    change_kind: name('What happened, for example insert.'),
-    entity_kind: t.optional(t.nullable(t.string({ description: 'Kind of what has changed.' }))),
-    entity_id: t.optional(t.nullable(t.string({ description: 'Which one has changed.' }))),
-    payload: json('What it has become.')
+    change_kind: name('Kind of the change, for example insert.'),
+    entity_kind: t.optional(t.nullable(t.string({ description: 'Kind of the changed entity.' }))),
+    entity_id: t.optional(t.nullable(t.string({ description: 'Id of the changed entity.' }))),
+    payload: json('New content of the entity.')
   }),
-  output: t.object({ id: t.integer({ description: 'Number of the change; later ones have larger numbers.' }) }),
+  output: t.object({ id: t.integer({ description: 'Id of the change; ids increase.' }) }),
   expose: { http: { method: 'POST', path: '/api/codex/mutate/:name' }, rpc: true }
 })
 
@@ -52,8 +52,8 @@ export const codexResearchSession = defineOperation({
     title: t.optional(t.nullable(t.string())),
     status: t.optional(t.nullable(t.string({ description: 'Default of a new session: open.' }))),
     repository_id: t.optional(t.nullable(t.string({ description: 'Default: no repository.' }))),
-    config_json: json('How it is led.'),
-    summary_json: json('What came of it.')
+    config_json: json('Configuration of the session.'),
+    summary_json: json('Summary of the results.')
   }),
   output: t.object({ id: t.integer(), session_key: t.string(), repository_id: t.nullable(t.string()) }),
   expose: { http: { method: 'POST', path: '/api/codex/research-session' }, rpc: true }
@@ -66,7 +66,7 @@ export const codexConversationVersion = defineOperation({
     id: id('Conversation.'),
     version_index: t.integer({ minimum: 0, description: 'Number of the version, unique in its conversation.' }),
     label: t.optional(t.nullable(t.string())),
-    snapshot_json: json('What the conversation was.')
+    snapshot_json: json('Content of this version.')
   }),
   output: t.object({
     id: t.integer(),
@@ -84,11 +84,11 @@ export const codexConversationEdge = defineOperation({
   id: 'codex.conversation_edge',
   summary: 'Link two conversations',
   input: t.object({
-    from_conversation_id: id('Conversation that it leads from.'),
-    to_conversation_id: id('Conversation that it leads to.'),
+    from_conversation_id: id('Source conversation.'),
+    to_conversation_id: id('Target conversation.'),
     edge_kind: t.string({ minLength: 1, default: 'related' }),
     weight: t.number({ default: 1 }),
-    metadata_json: json('What else is known of it.')
+    metadata_json: json('Further data.')
   }),
   output: t.object({ id: t.integer() }),
   errors: { DBP_CODEX_REFUSED },
@@ -100,10 +100,10 @@ export const codexTopicEvolution = defineOperation({
   summary: 'Record the outcome of a topic',
   input: t.object({
     id: id('Topic.'),
-    event_kind: name('What happened, for example renamed.'),
+    event_kind: name('Kind of the outcome, for example renamed.'),
     prior_label: t.optional(t.nullable(t.string())),
     new_label: t.optional(t.nullable(t.string())),
-    detail_json: json('What else is known of it.')
+    detail_json: json('Further data.')
   }),
   output: t.object({
     id: t.integer(),

@@ -12,11 +12,11 @@ import { remoteFailure } from './remote-failure.ts'
 export interface RemoteOptions {
   readonly url: string
   readonly token: string
-  /** Milliseconds that one answer may take. */
+  /** Time limit of one answer, in milliseconds. */
   readonly timeoutMs: number
 }
 
-/** A database behind a URL, spoken to in Hrana over HTTP. */
+/** A database with a URL, through Hrana over HTTP. */
 export class RemoteConnection implements Connection {
   readonly #options: RemoteOptions
   #client: Promise<Client> | null = null
@@ -29,14 +29,14 @@ export class RemoteConnection implements Connection {
 
   open(): Promise<Facts> {
     this.#facts ??= this.#findFacts()
-    // A failed attempt is not kept: the server may answer later.
+    // A failed attempt is not cached: the server may answer later.
     this.#facts.catch(() => {
       this.#facts = null
     })
     return this.#facts
   }
 
-  /** Reading twice does no harm, and a connection that was kept may have been dropped meanwhile. */
+  /** A read is repeatable, and an idle connection may have been closed meanwhile. */
   async query(statement: BoundStatement): Promise<SqlResult> {
     try {
       return await this.#execute(statement, false)
@@ -106,7 +106,7 @@ export class RemoteConnection implements Connection {
     }
   }
 
-  /** Closing its stream rolls a transaction back on the server; a lost one was rolled back there. */
+  /** Closing the stream rolls back the transaction on the server; the server rolls back lost streams. */
   async rollback(): Promise<void> {
     const transaction = this.#transaction
     this.#transaction = null
@@ -115,7 +115,7 @@ export class RemoteConnection implements Connection {
   }
 
   async backup(): Promise<void> {
-    throw databaseErrors.create('DBS_UNSUPPORTED', `${this.#options.url} is copied where it lives`)
+    throw databaseErrors.create('DBS_UNSUPPORTED', `${this.#options.url} must be copied on its server`)
   }
 
   async sync(): Promise<void> {}
@@ -126,7 +126,7 @@ export class RemoteConnection implements Connection {
   }
 
   async #findFacts(): Promise<Facts> {
-    // First whether anybody answers at all.
+    // First checks that the server answers.
     await this.query({ sql: 'SELECT 1', values: [], verb: 'SELECT' })
     const works = (sql: string): Promise<boolean> =>
       this.query({ sql, values: [], verb: 'SELECT' }).then(
@@ -178,7 +178,7 @@ async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client
   })
 }
 
-/** Servers look for the values of named parameters by their names, and here they have positions. */
+/** Servers match named parameters by name, but values here are positional. */
 function toRemote({ sql, values }: BoundStatement) {
   const named = values.length > 0 && /[:@$]/.test(sql)
   const text = named ? rewriteParameters(sql, (at, text) => (text.startsWith('?') ? null : `?${at}`)) : sql

@@ -8,7 +8,7 @@ export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number
   if (/^SQL/.test(named))
     return failure(named, message.replace(/^SQL(?:ITE)?_[A-Z_]+: (?:SQLite (?:input )?error: )?/, ''))
   if (status === 401 || status === 403) return failure('REMOTE_UNAUTHORIZED', `it answers ${status}: ${message}`)
-  const unknown = writes ? '; the change may have been made or not' : ''
+  const unknown = writes ? '; it is unknown whether the change was made' : ''
   if (timedOut) return failure('REMOTE_TIMEOUT', `no answer within ${timeoutMs} ms${unknown}`)
   return failure('REMOTE_UNREACHABLE', `${message}${unknown}`)
 }
@@ -21,7 +21,7 @@ interface ErrorFacts {
   readonly timedOut: boolean
 }
 
-/** Clients wrap what they meet; the innermost says most. */
+/** Clients wrap errors; the innermost message is the most specific. */
 function factsOf(error: unknown): ErrorFacts {
   let found: ErrorFacts = {
     message: String(error),

@@ -15,7 +15,7 @@ export interface ReplicaOptions extends RemoteOptions {
   readonly busyTimeoutMs: number
 }
 
-/** A local copy that is read, of a remote database to which writes go. Opening brings it up to date. */
+/** A local copy of a remote database: reads are local, and writes go to the server. It is updated when it is opened. */
 export async function openReplica({ file, busyTimeoutMs, ...primary }: ReplicaOptions): Promise<QueuedStore> {
   const writer = new ReplicaConnection(file, busyTimeoutMs, primary)
   try {

@@ -6,8 +6,8 @@ import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 const SELECT_ONE: BoundStatement = { sql: 'SELECT 1', values: [], verb: 'SELECT' }
 
 /**
- * A connection to the file of a copy. The binding waits for the primary without an end, and a thread that waits cannot
- * even be ended; so the primary is asked, with a limit of time, before the binding turns to it.
+ * A connection to the file of a copy. The binding waits for the primary without a limit, and a waiting thread cannot be
+ * terminated. So the primary is first probed with a time limit.
  */
 export class ReplicaConnection extends WorkerConnection {
   readonly #primary: RemoteConnection

@@ -3,7 +3,7 @@ import type { BoundStatement } from '../worker/protocol.ts'
 import { placeIn, type ScannedStatement, scan } from './scan.ts'
 import { bindParameters } from './values.ts'
 
-/** Words that begin statements which would disturb the turns of writers, or reach other files. */
+/** First words of statements that would interfere with other writers, or access other files. */
 const REFUSED: Readonly<Record<string, string>> = {
   BEGIN: 'use transaction()',
   COMMIT: 'use transaction()',
@@ -34,7 +34,7 @@ export interface AdmittedStatement extends BoundStatement {
 
 const scanned = new Map<string, ScannedStatement>()
 
-/** Reading a text costs more than finding it again. */
+/** Parsing a text costs more than a cache lookup. */
 function scanOnce(sql: string): ScannedStatement {
   const known = scanned.get(sql)
   if (known !== undefined) return known
@@ -45,36 +45,35 @@ function scanOnce(sql: string): ScannedStatement {
 }
 
 /**
- * Checks a statement before an engine sees it. Throws `DBS_SYNTAX`, `DBS_STATEMENT_REFUSED`, `DBS_READ_ONLY` for one that
- * writes where `reads`, and `DBS_VALUE_INVALID`.
+ * Checks a statement before an engine sees it. Throws `DBS_SYNTAX`, `DBS_STATEMENT_REFUSED`, `DBS_READ_ONLY` for a
+ * write if `reads`, and `DBS_VALUE_INVALID`.
  */
 export function admit(sql: string, parameters: SqlParameters | undefined, reads: boolean): AdmittedStatement {
-  if (typeof sql !== 'string') throw refusal('DBS_SYNTAX', `a statement is text, not a ${typeof sql}`, '')
+  if (typeof sql !== 'string') throw refusal('DBS_SYNTAX', `a statement must be a text, found ${typeof sql}`, '')
   const found = scanOnce(sql)
   const { keyword, verb, second } = found
-  if (keyword === '') throw refusal('DBS_SYNTAX', 'the text holds no statement', sql)
+  if (keyword === '') throw refusal('DBS_SYNTAX', 'the text contains no statement', sql)
   if (second !== null) {
     const at = placeIn(sql, second)
     throw refusal('DBS_STATEMENT_REFUSED', `a second statement begins at line ${at.line}, column ${at.column}`, sql, {
       at,
-      hint: 'give one at a time, to batch() where they belong together'
+      hint: 'run one statement at a time, or several with batch()'
     })
   }
   const hint = REFUSED[keyword]
-  if (hint !== undefined)
-    throw refusal('DBS_STATEMENT_REFUSED', `${keyword} is not for the caller to give`, sql, { hint })
+  if (hint !== undefined) throw refusal('DBS_STATEMENT_REFUSED', `${keyword} is not allowed here`, sql, { hint })
   if (keyword === 'PRAGMA') checkPragma(sql, found, reads)
-  else if (reads && WRITING.has(verb)) throw refusal('DBS_READ_ONLY', `a query only reads, and ${verb} writes`, sql)
+  else if (reads && WRITING.has(verb)) throw refusal('DBS_READ_ONLY', `a query must only read, and ${verb} writes`, sql)
   if (keyword === 'VACUUM' && found.words.includes('INTO'))
     throw refusal('DBS_STATEMENT_REFUSED', 'VACUUM INTO writes another file', sql, { hint: 'use backup()' })
   return { sql, values: bindParameters(sql, found, parameters), verb, standalone: keyword === 'VACUUM' }
 }
 
-/** For inside of a transaction. Throws `DBS_STATEMENT_REFUSED`. */
+/** For use inside a transaction. Throws `DBS_STATEMENT_REFUSED`. */
 export function assertTransactional(statement: AdmittedStatement): AdmittedStatement {
   if (!statement.standalone) return statement
   throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
-    hint: 'give it to execute()',
+    hint: 'run it with execute()',
     data: { sql: statement.sql }
   })
 }

@@ -99,7 +99,7 @@ export function goTemplate(template: string): (values: TemplateValues) => string
   }
 }
 
-/** Renders nodes to `pieces`. Returns false once the place of the response is reached. */
+/** Renders nodes to `pieces`. Returns false once the position of the response is reached. */
 function render(nodes: readonly Node[], values: TemplateValues, pieces: string[]): boolean {
   for (const node of nodes) {
     if (typeof node === 'string') pieces.push(node)

@@ -25,7 +25,7 @@ function toChatMessage(message: ChatBodyMessage, field: string, names: ReadonlyM
     }
   }
   if (tool_calls && tool_calls.length > 0) {
-    throw invalid(`'${field}.tool_calls' is only allowed where the role is 'assistant'`, `${field}.tool_calls`)
+    throw invalid(`'${field}.tool_calls' is only allowed for the role 'assistant'`, `${field}.tool_calls`)
   }
   if (role !== 'tool') return { role, content }
   if (!tool_call_id) throw invalid(`'${field}.tool_call_id' must be the id of a call`, `${field}.tool_call_id`)
