@@ -49,7 +49,7 @@ export interface InferenceTarget {
 }
 
 export interface InferenceEndpoint {
-  /** Base URL without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly url: string
   /** Format that is spoken with it. */
   readonly api: 'ollama' | 'openai'

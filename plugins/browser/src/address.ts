@@ -5,15 +5,18 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   if (url === 'about:blank') return url
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null) {
-    throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is no address`, {
-      hint: 'it begins with https:// or http://'
+    throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is not an address`, {
+      hint: 'begin it with https:// or http://'
     })
   }
   const { protocol, href } = parsed
   if (protocol === 'http:' || protocol === 'https:') return href
   if (protocol === 'file:' && fileUrls) return href
-  throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)}: pages with ${protocol} are not opened`, {
-    hint: protocol === 'file:' ? 'the setting plugins.browser.file_urls allows them' : 'pages with http: and https: are'
+  throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)}: pages with ${protocol} are not allowed`, {
+    hint:
+      protocol === 'file:'
+        ? 'the setting plugins.browser.file_urls allows them'
+        : 'pages with http: and https: are allowed'
   })
 }
 

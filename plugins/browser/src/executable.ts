@@ -21,7 +21,7 @@ export async function findExecutable(configured: string | undefined, projectRoot
     const found = isPath ? resolve(projectRoot, configured) : await which(configured, { nothrow: true })
     if (found !== null && existsSync(found)) return found
     throw browserErrors.create('BRW_NOT_INSTALLED', `there is no browser ${found ?? configured}`, {
-      hint: 'correct the setting plugins.browser.executable, or take it out to have one looked for'
+      hint: 'correct the setting plugins.browser.executable, or remove it to search the PATH'
     })
   }
   for (const name of NAMES) {
@@ -31,6 +31,6 @@ export async function findExecutable(configured: string | undefined, projectRoot
   const application = APPLICATIONS.find(path => existsSync(path))
   if (application !== undefined) return application
   throw browserErrors.create('BRW_NOT_INSTALLED', `none of ${NAMES.join(', ')} is on the PATH`, {
-    hint: 'install one, such as with "apt install chromium" or "brew install --cask chromium", or name one that is elsewhere in the setting plugins.browser.executable'
+    hint: 'install one, such as with "apt install chromium" or "brew install --cask chromium", or set plugins.browser.executable to its path'
   })
 }

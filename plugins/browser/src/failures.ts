@@ -47,17 +47,17 @@ export function startFailure(error: unknown, executable: string): Error {
     .filter(each => !each.startsWith('<launching>'))
   const line = lines.find(each => /no-sandbox|No usable sandbox/.test(each)) ?? lines.find(each => /DISPLAY/.test(each))
   const hint = /sandbox/.test(line ?? '')
-    ? 'run svc as another user than root, or set plugins.browser.sandbox to false and open no pages but those that you trust'
+    ? 'run svc as another user than root, or set plugins.browser.sandbox to false and open only trusted pages'
     : /DISPLAY/.test(line ?? '')
       ? 'there is no desktop for a window: open the page without one'
-      : 'start it by hand to see what it lacks, or name another one in the setting plugins.browser.executable'
+      : 'start it manually to see the problem, or name another one in the setting plugins.browser.executable'
   const reason = line ?? lines.find(each => /\[err\]|\berror\b/i.test(each)) ?? reasonOf(text)
   return browserErrors.create('BRW_NOT_STARTED', `${executable}: ${reason.slice(0, 300)}`, { hint })
 }
 
 function subjectOf(attempt: Attempt): string {
   if (attempt.kind === 'load') return shownAddress(attempt.url)
-  return attempt.kind === 'use' ? attempt.target : 'the picture of the page'
+  return attempt.kind === 'use' ? attempt.target : 'the screenshot of the page'
 }
 
 /** The first line, without the name of the driver's function and without a URL. */

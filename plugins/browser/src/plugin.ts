@@ -7,7 +7,7 @@ import { type Settings, settings } from './settings.ts'
 
 export default definePlugin({
   name: 'browser',
-  summary: 'Opens pages of the web in an installed Chromium',
+  summary: 'Opens web pages in an installed Chromium',
   config: settings,
   provides: [browserAutomation],
   activate(ctx) {

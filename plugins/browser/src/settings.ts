@@ -11,19 +11,19 @@ export const settings = t.object({
   sandbox: t.boolean({
     default: true,
     description:
-      'Whether the browser confines its pages. It cannot where it runs as root or in most containers, and says so; only open pages that you trust without it.'
+      'Whether the browser sandboxes its pages. The sandbox fails as root and in most containers. Without it, open only trusted pages.'
   }),
   file_urls: t.boolean({
     default: false,
     'x-reload': 'live',
-    description: 'Whether pages of the file system (file:) may be opened: every file that this process can read.'
+    description: 'Whether file: addresses may be opened: every file that this process can read.'
   }),
   max_pages: t.integer({
     default: 8,
     minimum: 1,
     maximum: 256,
     'x-reload': 'live',
-    description: 'Pages that may be open at a time.'
+    description: 'Maximum number of open pages.'
   }),
   timeout_ms: t.integer({
     default: 30_000,
@@ -31,21 +31,21 @@ export const settings = t.object({
     maximum: 600_000,
     'x-reload': 'live',
     description:
-      'Milliseconds that the browser may take to start, a page to load, and an element to be there and ready for use.'
+      'Time limit for the start of the browser, the load of a page and the readiness of an element, in milliseconds.'
   }),
   idle_ms: t.integer({
     default: 300_000,
     minimum: 1_000,
     maximum: 86_400_000,
     'x-reload': 'live',
-    description: 'Milliseconds without a call after which a page is closed, and the browser after its last page.'
+    description: 'Idle time after which a page is closed, and the browser after its last page, in milliseconds.'
   }),
   context_chars: t.integer({
     default: 24_000,
     minimum: 1,
     'x-env': 'SVC_BROWSER_LLM_CONTEXT_CHARS',
     'x-reload': 'live',
-    description: 'Characters of the text or the markup of a page that are given; the rest is cut off.'
+    description: 'Maximum characters of the text or the HTML of a page; the rest is cut off.'
   })
 })
 

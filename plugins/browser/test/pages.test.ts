@@ -12,7 +12,7 @@ const FORM = `<!doctype html><title>Form</title>
 t.test('pages', { skip: missing }, async t => {
   const { browser } = await openWorld(t)
 
-  t.test('a page is filled, clicked, waited for, read and photographed', async t => {
+  t.test('a page can be filled, clicked, awaited, read and captured', async t => {
     const url = await servePages(t, { '/': FORM, '/other': '<h1>Another</h1>' })
     const page = await browser.open(url)
     await browser.fill(page, '[aria-label=Name]', 'Ada "1" & <b>')
@@ -20,7 +20,7 @@ t.test('pages', { skip: missing }, async t => {
     await browser.waitFor(page, '#answer', 30_000)
     t.same(await browser.text(page, '#answer'), { content: 'Hello, Ada "1" & <b>', length: 20 })
     t.same(await browser.html(page, 'h1'), { content: '<h1>What is your name?</h1>', length: 27 })
-    t.equal((await browser.text(page, 'svg')).content, 'drawn', 'also what is no HTML')
+    t.equal((await browser.text(page, 'svg')).content, 'drawn', 'also elements outside HTML')
     const { content } = await browser.text(page)
     t.match(content, /^What is your name\?.*Hello, Ada/s)
     t.notMatch(content, 'unseen')
@@ -44,7 +44,7 @@ t.test('pages', { skip: missing }, async t => {
     t.equal((await browser.text(first)).content, 'new')
     t.equal((await browser.text(second)).content, 'new')
     await browser.goto(second, url)
-    t.equal((await browser.text(second)).content, 'seen=yes', 'but each remembers')
+    t.equal((await browser.text(second)).content, 'seen=yes', 'but each keeps its own state')
     await Promise.all([browser.close(first), browser.close(second)])
   })
 
@@ -113,11 +113,11 @@ t.test('pages', { skip: missing }, async t => {
     const page = await browser.open('about:blank')
     const use = browser.waitFor(page, '#never', 600_000, { signal: AbortSignal.abort(reason) })
     t.equal(await use.catch((error: unknown) => error), reason)
-    t.same(await browser.text(page), { content: '', length: 0 }, 'the page is still there')
+    t.same(await browser.text(page), { content: '', length: 0 }, 'the page is still open')
   })
 })
 
-t.test('addresses that no program may open are refused', async t => {
+t.test('forbidden addresses are refused', async t => {
   const { browser } = await openWorld(t, { executable: '/no/such/browser' })
   const refused = [
     'file:///etc/passwd',
@@ -132,7 +132,7 @@ t.test('addresses that no program may open are refused', async t => {
   await t.rejects(browser.open('http://127.0.0.1/'), { code: 'BRW_NOT_INSTALLED' })
 })
 
-t.test('files are opened where the settings allow it', { skip: missing }, async t => {
+t.test('files are opened if the setting allows it', { skip: missing }, async t => {
   const folder = t.testdir({ 'page.html': '<h1>A file</h1>' })
   const { browser } = await openWorld(t, { file_urls: true })
   const page = await browser.open(`file://${folder}/page.html`)

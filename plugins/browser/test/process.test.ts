@@ -8,7 +8,7 @@ import { descendants, isAlive, missing, openPages, openWorld, until } from './wo
 const isLinux = process.platform === 'linux'
 const skip = missing || (!isLinux && 'it looks at /proc')
 
-t.test('a missing browser is reported with how to get one', async t => {
+t.test('a missing browser is reported with install commands', async t => {
   const path = process.env.PATH
   t.teardown(() => {
     process.env.PATH = path
@@ -38,7 +38,7 @@ t.test('a window needs a desktop', { skip: missing || (process.env.DISPLAY ?? ''
   await t.rejects(browser.open('about:blank', { headless: false }), { code: 'BRW_NOT_STARTED', hint: /desktop/ })
 })
 
-t.test('no process starts before the first page, and none outlives the plugin', { skip }, async t => {
+t.test('no process starts before the first page, and none survives the plugin', { skip }, async t => {
   const { browser, close } = await openWorld(t)
   const before = new Set(descendants(process.pid))
   const started = (): number[] => descendants(process.pid).filter(pid => !before.has(pid))
@@ -60,7 +60,7 @@ t.test('pending calls fail when the plugin is disposed', { skip }, async t => {
   t.match(await waiting, { code: 'BRW_CLOSED' })
 })
 
-t.test('a browser that dies takes its pages along, and the next page has another one', { skip }, async t => {
+t.test('pages of a dead browser are closed, and the next page starts a new one', { skip }, async t => {
   const { browser } = await openWorld(t)
   const before = new Set(descendants(process.pid))
   const page = await browser.open('about:blank')
@@ -77,14 +77,14 @@ t.test('an idle page is closed, and then the browser', { skip }, async t => {
   const before = new Set(descendants(process.pid))
   const page = await pages.open('about:blank')
   const pids = descendants(process.pid).filter(pid => !before.has(pid))
-  await t.rejects(pages.waitFor(page, '#never', 2_500), { code: 'BRW_TIMEOUT' }, 'one that is in use is not')
+  await t.rejects(pages.waitFor(page, '#never', 2_500), { code: 'BRW_TIMEOUT' }, 'a page in use is not closed')
   t.equal(pages.size, 1)
   await until(() => pages.size === 0)
   await until(() => !pids.some(isAlive))
   t.ok(await pages.open('about:blank'), 'and started again')
 })
 
-t.test('a process that is killed leaves no browser behind', { skip, timeout: 120_000 }, async t => {
+t.test('a killed process leaves no browser running', { skip, timeout: 120_000 }, async t => {
   const child = fork(join(import.meta.dirname, 'opening-child.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   await once(child, 'message')
   const pids = descendants(child.pid as number)

@@ -16,7 +16,7 @@ import type { Settings } from '../src/settings.ts'
 /** Reason why no page can be opened here; false if it can. */
 export { missing } from './missing.ts'
 
-/** As root there is no sandbox, and these pages are trusted. */
+/** Root has no sandbox, and these pages are trusted. */
 export const SANDBOX = process.getuid?.() !== 0
 
 export interface World {
@@ -127,7 +127,7 @@ export function isAlive(pid: number): boolean {
 export async function until(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 30_000
   while (!isSo()) {
-    if (performance.now() > end) throw new Error(`it did not come true: ${isSo}`)
+    if (performance.now() > end) throw new Error(`the condition was not met: ${isSo}`)
     await wait(20)
   }
 }

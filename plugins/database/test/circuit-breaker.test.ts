@@ -22,7 +22,7 @@ async function trip(breaker: CircuitBreaker, times: number): Promise<void> {
 
 const OPEN = { code: 'DBP_CIRCUIT_OPEN', message: /circuit breaker is open/ }
 
-t.test('five faults in a row open it, and it refuses without trying', async t => {
+t.test('five consecutive faults open it, and it refuses writes without an attempt', async t => {
   const { breaker } = makeBreaker()
   await trip(breaker, 4)
   await t.resolves(breaker.call(fine))
@@ -37,7 +37,7 @@ t.test('five faults in a row open it, and it refuses without trying', async t =>
   t.notOk(tried)
 })
 
-t.test('a database that refuses a change is well', async t => {
+t.test('a refused change is not a fault', async t => {
   const { breaker } = makeBreaker()
   await trip(breaker, 4)
   await t.rejects(breaker.call(refusal), { code: 'DBS_CONSTRAINT' })
@@ -47,7 +47,7 @@ t.test('a database that refuses a change is well', async t => {
   t.equal(await breaker.call(fine), 'fine')
 })
 
-t.test('after half a minute one call tries, and its outcome decides', async t => {
+t.test('after 30 seconds one call is a probe, and its outcome decides', async t => {
   const { breaker, pass } = makeBreaker()
   await trip(breaker, 5)
   pass(29_999)
@@ -63,7 +63,7 @@ t.test('after half a minute one call tries, and its outcome decides', async t =>
         finish = resolve
       })
   )
-  await t.rejects(breaker.call(fine), OPEN, 'others wait for its outcome')
+  await t.rejects(breaker.call(fine), OPEN, 'other calls wait for its outcome')
   finish()
   await probe
   t.equal(await breaker.call(fine), 'fine')

@@ -12,9 +12,9 @@ import { freshFile } from './files.ts'
 
 interface Writer {
   readonly child: ChildProcessByStdio<null, Readable, null>
-  /** Rows that were acknowledged. */
+  /** Acknowledged rows. */
   readonly rows: Set<string>
-  /** Resolves with the next line that passes. */
+  /** Resolves with the next matching line. */
   until(passes: (line: string, rows: ReadonlySet<string>) => boolean): Promise<void>
 }
 
@@ -63,7 +63,7 @@ async function kill({ child }: Writer): Promise<void> {
 
 const missing = (rows: Iterable<string>, from: ReadonlySet<string>): string[] => [...rows].filter(row => !from.has(row))
 
-t.test('what was acknowledged is there after its process was killed', async t => {
+t.test('acknowledged rows survive a kill of the process', async t => {
   const { file, store } = await emptyTable()
   await store.close()
   const writer = startWriter(file, 'a', 100_000)
@@ -75,7 +75,7 @@ t.test('what was acknowledged is there after its process was killed', async t =>
   await again.close()
 })
 
-t.test('a writer that met a lock loses nothing that it acknowledges afterwards', async t => {
+t.test('a writer loses no acknowledged rows after a lock', async t => {
   const { file, store } = await emptyTable()
   const writer = startWriter(file, 'a', 100_000, 20)
   await writer.until(line => line === 'a8')
@@ -92,7 +92,7 @@ t.test('a writer that met a lock loses nothing that it acknowledges afterwards',
   await store.close()
 })
 
-t.test('several processes write one file, and each row is there', async t => {
+t.test('several processes write one file without lost rows', async t => {
   const { file, store } = await emptyTable()
   const writers = ['a', 'b', 'c'].map(prefix => startWriter(file, prefix, 96, 10_000))
   const mine = Promise.all(
@@ -123,7 +123,7 @@ t.test('writes wait for an open transaction and do not disturb it', async t => {
   await store.close()
 })
 
-t.test('neither a long query nor a lock of another process holds the event loop up', async t => {
+t.test('neither a long query nor a lock of another process blocks the event loop', async t => {
   const { file, store } = await emptyTable()
   let ticks = 0
   const timer = setInterval(() => (ticks += 1), 1)
@@ -146,7 +146,7 @@ t.test('neither a long query nor a lock of another process holds the event loop 
   await Promise.all([other.close(), store.close()])
 })
 
-t.test('queries see what is committed while a transaction is open, and do not wait for it', async t => {
+t.test('queries see committed rows during an open transaction, and do not wait for it', async t => {
   const { store } = await emptyTable()
   let start = (): void => {}
   const started = new Promise<void>(resolve => {

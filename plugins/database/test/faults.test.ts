@@ -14,7 +14,7 @@ const open = (file: string): Promise<DatabaseStore> => openFile(file, { busyTime
 const CREATE = 'CREATE TABLE items (id INTEGER PRIMARY KEY, name)'
 const INSERT = 'INSERT INTO items (name) VALUES (?)'
 
-/** A separate small disk; null where this process may not mount one. */
+/** A separate small disk; null if this process may not mount one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)
@@ -31,7 +31,7 @@ const smallDisk = mountDisk(512)
 const readOnlyDisk = mountDisk(1_024)
 const needsDisk = { skip: smallDisk === null || readOnlyDisk === null ? 'a disk cannot be mounted here' : false }
 
-t.test('a full disk is said to be full, and what was acknowledged can be read', needsDisk, async t => {
+t.test('a full disk is reported, and acknowledged rows are readable', needsDisk, async t => {
   const disk = smallDisk ?? ''
   const store = await open(join(disk, 'full.db'))
   await store.migrate(CREATE)
@@ -56,7 +56,7 @@ t.test('a full disk is said to be full, and what was acknowledged can be read', 
       await tx.execute(INSERT, ['after'])
     }),
     { code: /DBS_(FULL|TRANSACTION_ENDED)/ },
-    'nothing of a transaction is left when a statement of it found no room'
+    'a transaction is rolled back completely on a full disk'
   )
   t.same(await ids(), acknowledged)
   await t.rejects(store.backup(join(disk, 'copy.db')), { code: /DBS_(FULL|BACKUP_FAILED)/ })
@@ -67,7 +67,7 @@ t.test('a full disk is said to be full, and what was acknowledged can be read', 
   await again.close()
 })
 
-t.test('a disk that may only be read is said to be one', needsDisk, async t => {
+t.test('a read-only disk is reported', needsDisk, async t => {
   const disk = readOnlyDisk ?? ''
   const file = join(disk, 'a.db')
   await (await open(file)).close()
@@ -76,13 +76,13 @@ t.test('a disk that may only be read is said to be one', needsDisk, async t => {
   await t.rejects(open(join(disk, 'b.db')), { code: /DBS_(READ_ONLY|OPEN_FAILED)/, message: /b\.db/ })
 })
 
-t.test('a folder that is none cannot hold a database', async t => {
+t.test('a file instead of a folder is reported', async t => {
   const file = freshFile()
   writeFileSync(file, 'a file')
   await t.rejects(open(join(file, 'a.db')), { code: 'DBS_OPEN_FAILED', message: /a\.db/ })
 })
 
-t.test('a file that is no database is left as it is', async t => {
+t.test('a file that is not a database is not changed', async t => {
   const file = freshFile()
   const text = 'this is a letter, and not a database. '.repeat(200)
   writeFileSync(file, text)
@@ -90,7 +90,7 @@ t.test('a file that is no database is left as it is', async t => {
   t.equal(await readFile(file, 'utf8'), text)
 })
 
-t.test('a damaged page is found when it is read', async t => {
+t.test('a damaged page is reported when it is read', async t => {
   const file = freshFile()
   const store = await open(file)
   await store.migrate(CREATE)
@@ -105,7 +105,7 @@ t.test('a damaged page is found when it is read', async t => {
   await damaged.close()
 })
 
-/** The threads that are started while `run` runs. */
+/** The threads that `run` starts. */
 async function threadsOf<A>(run: () => Promise<A>): Promise<{ result: A; workers: Worker[] }> {
   const workers: Worker[] = []
   const watch = (message: unknown): void => void workers.push((message as { worker: Worker }).worker)
@@ -117,15 +117,15 @@ async function threadsOf<A>(run: () => Promise<A>): Promise<{ result: A; workers
   }
 }
 
-/** Takes a while, by its parameter. */
+/** A slow statement; its parameter sets the duration. */
 const COUNT_TO = `INSERT INTO items (name)
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT max(i) FROM n`
 
-t.test('a thread that dies takes its calls with it, and another one goes on', async t => {
+t.test('calls of a dead thread fail, and a new thread serves the next ones', async t => {
   const file = freshFile()
   const { result: store, workers } = await threadsOf(() => open(file))
   await store.migrate(CREATE)
-  // Prepared before the thread ends: the binding ends the whole process when it prepares a statement for a thread that does.
+  // Prepared before the thread ends: the binding crashes the process if it prepares a statement in an ending thread.
   await store.execute(COUNT_TO, [1])
   await store.execute('DELETE FROM items')
   await store.execute(INSERT, ['a'])
@@ -139,7 +139,7 @@ t.test('a thread that dies takes its calls with it, and another one goes on', as
   await store.close()
 })
 
-t.test('a transaction whose thread died is not continued on another one', async t => {
+t.test('a transaction of a dead thread does not continue on a new one', async t => {
   const file = freshFile()
   const { result: store, workers } = await threadsOf(() => open(file))
   await store.migrate(CREATE)
@@ -155,7 +155,7 @@ t.test('a transaction whose thread died is not continued on another one', async 
   await store.close()
 })
 
-t.test('a database in memory is lost with its thread, and not silently empty', async t => {
+t.test('a database in memory is reported as lost with its thread', async t => {
   const { result: store, workers } = await threadsOf(openMemory)
   await store.migrate(CREATE)
   await workers[0]?.terminate()
@@ -164,7 +164,7 @@ t.test('a database in memory is lost with its thread, and not silently empty', a
   await store.close()
 })
 
-t.test('a conflict that rolls back a whole transaction ends it', async t => {
+t.test('a conflict that rolls back the whole transaction ends it', async t => {
   const store = await open(freshFile())
   await store.migrate('CREATE TABLE items (id INTEGER PRIMARY KEY, name UNIQUE)')
   await t.rejects(
@@ -188,7 +188,7 @@ t.test('a conflict that rolls back a whole transaction ends it', async t => {
   await store.close()
 })
 
-t.test('a copy goes nowhere but to its name', async t => {
+t.test('a copy is written only to its name', async t => {
   const store = await open(freshFile())
   await store.migrate(CREATE)
   const file = join(dirname(freshFile()), 'no-such-folder', 'copy.db')

@@ -35,14 +35,14 @@ async function emptyTable(): Promise<{ file: string; store: DatabaseStore }> {
 
 const engineOf = (file: string) => new LibsqlEngine({ ...options, engine: 'libsql', file, readOnly: false })
 
-/** Brings the write-ahead log into the file. */
+/** Runs a checkpoint of the write-ahead log. */
 function checkpoint(file: string): void {
   const engine = engineOf(file)
   engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
   engine.close()
 }
 
-/** Every way in which a file is lost to the next process, by its name. */
+/** Ways to lose a file for the next process, by name. */
 const LOSSES: Readonly<Record<string, (file: string) => void>> = {
   'removed with its folder': file => rmSync(dirname(file), { recursive: true }),
   'removed without its write-ahead log': file => rmSync(file),
@@ -63,7 +63,7 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
 }
 
 for (const [name, lose] of Object.entries(LOSSES)) {
-  t.test(`no change of a file that was ${name} is acknowledged`, async t => {
+  t.test(`no change is acknowledged after the file was ${name}`, async t => {
     const { file, store } = await emptyTable()
     await store.execute(INSERT, ['before'.repeat(4_000)])
     checkpoint(file)
@@ -83,7 +83,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     await store.close()
   })
 
-  t.test(`no change by a thread of a file that was ${name} is acknowledged`, async t => {
+  t.test(`no change by a thread is acknowledged after the file was ${name}`, async t => {
     const file = join(`${freshFile()}-folder`, 'store.db')
     mkdirSync(dirname(file))
     const connection = new FileConnection({ ...options, file })
@@ -104,7 +104,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   })
 }
 
-t.test('a file that is back under its name takes changes again', async t => {
+t.test('a restored file accepts changes again', async t => {
   const { file, store } = await emptyTable()
   renameSync(file, `${file}.moved`)
   await t.rejects(store.execute(INSERT, ['a']), { code: 'DBS_FILE_LOST' })
@@ -114,7 +114,7 @@ t.test('a file that is back under its name takes changes again', async t => {
   await store.close()
 })
 
-t.test('a file that VACUUM makes smaller is the same file', async t => {
+t.test('a file that VACUUM shrinks is not lost', async t => {
   const { file, store } = await emptyTable()
   for (let at = 0; at < 20; at += 1) await store.execute(INSERT, [new Uint8Array(100_000)])
   checkpoint(file)
@@ -129,7 +129,7 @@ t.test('a file that VACUUM makes smaller is the same file', async t => {
   await store.close()
 })
 
-t.test('queries of a removed file begin no new one under its name', async t => {
+t.test('queries do not create a new file in place of a removed one', async t => {
   const { file, store } = await emptyTable()
   rmSync(dirname(file), { recursive: true })
   mkdirSync(dirname(file))
@@ -139,7 +139,7 @@ t.test('queries of a removed file begin no new one under its name', async t => {
   await store.close()
 })
 
-t.test('/ready and the status say that the file is lost', async t => {
+t.test('/ready and the status report a lost file', async t => {
   let server: { readonly current: HttpServer } | undefined
   const probe = definePlugin({
     name: 'probe',

@@ -31,7 +31,7 @@ const hostile = fc.oneof(
 )
 
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`${name}: no text at any place of a parameter becomes part of a statement`, async t => {
+  t.test(`${name}: no parameter text becomes part of a statement`, async t => {
     const store = await open()
     await store.migrate('CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, note)')
     await store.execute("INSERT INTO items (name) VALUES ('kept')")
@@ -62,7 +62,7 @@ for (const [name, open] of Object.entries(stores)) {
     await store.close()
   })
 
-  t.test(`${name}: what is not a value is refused and ends nothing`, async t => {
+  t.test(`${name}: an invalid value is refused, and the connection continues`, async t => {
     const store = await open()
     const values = fc.anything({
       withBigInt: true,

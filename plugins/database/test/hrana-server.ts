@@ -1,4 +1,4 @@
-// A database that speaks Hrana over HTTP (version 3, JSON), on the same engine that files are kept with.
+// A test server for Hrana over HTTP (version 3, JSON), on the engine of local files.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -27,14 +27,14 @@ interface Stream {
 
 export interface HranaServer {
   readonly url: string
-  /** Requests that came, refused ones included. */
+  /** Number of requests, including refused ones. */
   readonly requests: number
   /** Fault of the next requests; `none` serves them. */
   fault: 'none' | 'drop' | 'drop-after' | 'hang' | 'unauthorized' | 'broken' | 'forbidden'
   close(): Promise<void>
 }
 
-/** `token` must come as a bearer token. `file` holds the database. */
+/** `token` is the required bearer token. `file` is the database. */
 export async function startHranaServer(file: string, token: string): Promise<HranaServer> {
   const Database = createRequire(import.meta.url)('libsql') as new (file: string) => any
   new Database(file).exec('PRAGMA journal_mode = WAL')
@@ -99,7 +99,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
     requests += 1
     const { fault } = handle
     if (fault === 'drop') {
-      // As after a server's limit for idle streams.
+      // Like after a server's limit for idle streams.
       for (const { database } of streams.values()) end(database)
       streams.clear()
       return void request.socket.destroy()

@@ -11,14 +11,14 @@ type Named = Parameters<typeof placeOf>[0]
 const place = (settings: Partial<Named> = {}): Place => placeOf({ ...DEFAULTS, ...settings }, FOLDERS)
 const REMOTE = { url: 'libsql://db.example', token: 'a' }
 
-t.test('nothing named: the store of the project, and that of the user where it cannot be opened', t => {
+t.test('the default is the store of the project, with that of the user as fallback', t => {
   t.same(place(), { mode: 'file', file: '/project/.vox/store.db', fallback: '/data/vox.db' })
   t.same(place({ journey_fallback_canonical: false }), { mode: 'file', file: '/project/.vox/store.db', fallback: null })
   t.same(place({ journey_store: 'canonical' }), { mode: 'file', file: '/data/vox.db', fallback: null })
   t.end()
 })
 
-t.test('a path is a file of the project, and no other takes its place', t => {
+t.test('a path is a file of the project, without a fallback', t => {
   t.same(place({ path: 'db/a.db' }), { mode: 'file', file: '/project/db/a.db', fallback: null })
   t.same(place({ path: '/var/a.db' }), { mode: 'file', file: '/var/a.db', fallback: null })
   t.same(place({ url: 'file:db/a.db' }), { mode: 'file', file: '/project/db/a.db', fallback: null })
@@ -33,7 +33,7 @@ t.test('a URL with its token is a remote database, and with a path a copy of it'
   t.end()
 })
 
-t.test('deprecated names make a pair where the present ones do not, in their order', t => {
+t.test('deprecated names are used in order if the current ones are not a pair', t => {
   const sql = { sql_url: 'http://sql', sql_token: 'b' }
   const legacy = { legacy_sql_url: 'http://legacy', legacy_sql_auth_token: 'c' }
   t.same(place({ ...REMOTE, ...sql, ...legacy }), { mode: 'remote', ...REMOTE })
@@ -42,7 +42,7 @@ t.test('deprecated names make a pair where the present ones do not, in their ord
   t.end()
 })
 
-t.test('half of a pair is an error that names the setting, and shows no token', t => {
+t.test('half of a pair is an error with the name of the setting, and without the token', t => {
   for (const settings of [
     { url: REMOTE.url },
     { token: 'hush' },
@@ -55,13 +55,13 @@ t.test('half of a pair is an error that names the setting, and shows no token', 
   t.end()
 })
 
-t.test('an address that is none, or holds a password, is refused without being shown', t => {
+t.test('an invalid address, or one with a password, is refused without printing it', t => {
   for (const url of ['nonsense', 'ftp://a', 'https://user:hush@a'])
     t.throws(() => place({ url, token: 'x' }), { code: 'DBP_URL_INVALID', message: /^(?!.*hush)/ }, url)
   t.end()
 })
 
-t.test('the data directory is the one that is named, else the place that the platform has for it', t => {
+t.test('the data directory is the configured one, else the default of the platform', t => {
   t.equal(dataDirectory('/told', {}, 'linux'), '/told')
   t.equal(dataDirectory(undefined, { XDG_DATA_HOME: '/xdg' }, 'linux'), '/xdg/svc')
   t.equal(dataDirectory(undefined, {}, 'linux'), join(homedir(), '.local/share/svc'))

@@ -18,7 +18,7 @@ const count = defineOperation({
   output: schema.object({ users: schema.integer() })
 })
 
-/** Another plugin that keeps something in the database. */
+/** Another plugin that uses the database. */
 const user = definePlugin({
   name: 'user',
   requires: { store: databaseStore },
@@ -40,7 +40,7 @@ t.test('other plugins use the store of the project, and the status shows it', as
   await kernel.close()
 })
 
-t.test('the canonical journey is listed step by step, and others are unknown', async t => {
+t.test('the steps of the canonical journey are listed, and other journeys are unknown', async t => {
   const kernel = await testKernel([database])
   const { journey_id, steps } = await kernel.call(journeySteps, {})
   t.equal(journey_id, 'canonical_journey.v1.greenfield_vox_mens_devloop')
@@ -61,7 +61,7 @@ t.test('the canonical journey is listed step by step, and others are unknown', a
   await kernel.close()
 })
 
-t.test('a copy is written while the database is in use, and brings it back', async t => {
+t.test('a copy is written during use, and can be restored', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   const copy = await kernel.call(databaseBackup, { file: 'copies/first.db' })
@@ -72,13 +72,13 @@ t.test('a copy is written while the database is in use, and brings it back', asy
   t.equal((await kernel.call(count, { name: 'b' })).users, 2)
 
   const { kept, file } = await kernel.call(databaseRestore, { file: 'copies/first.db' })
-  t.ok(kept !== null && existsSync(kept), 'what was there is kept')
+  t.ok(kept !== null && existsSync(kept), 'the replaced database is kept')
   t.equal((await kernel.call(count, { name: 'c' })).users, 2, 'a and c')
   t.equal((await kernel.call(databaseStatus, {})).location, file)
   await kernel.close()
 })
 
-t.test('what is no copy is refused before anything is touched', async t => {
+t.test('an invalid copy is refused before any change', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   writeFileSync(join(kernel.root, 'letter.txt'), 'dear database,'.repeat(100))
@@ -118,7 +118,7 @@ t.test('a database that another process has open is not replaced', async t => {
   await kernel.close()
 })
 
-t.test('a reload loses nothing', async t => {
+t.test('a reload keeps all rows', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   const writes = Array.from({ length: 50 }, (_, at) => kernel.call(count, { name: `n${at}` }))
@@ -128,10 +128,10 @@ t.test('a reload loses nothing', async t => {
   await kernel.close()
 })
 
-t.test('where the state of a project cannot be written, a database is missed by those who use it', async t => {
+t.test('without a writable state folder, only users of the database fail', async t => {
   const settings = { database: { journey_fallback_canonical: false } }
   const kernel = await testKernel([database, user], { settings })
-  t.notOk(existsSync(join(kernel.root, '.vox')), 'nothing is made for who does not use it')
+  t.notOk(existsSync(join(kernel.root, '.vox')), 'no database is created without a user')
   writeFileSync(join(kernel.root, '.vox'), 'no folder')
   await t.rejects(kernel.call(count, { name: 'a' }), { code: 'DBS_OPEN_FAILED', hint: /SVC_DB_PATH/ })
   await kernel.close()
@@ -142,12 +142,12 @@ t.test('where the state of a project cannot be written, a database is missed by 
   await other.close()
 })
 
-t.test('half of a remote database keeps the plugin from starting, and names the setting', async t => {
+t.test('half of a remote configuration stops the activation, with the name of the setting', async t => {
   const failed = testKernel([database], { settings: { database: { url: 'https://db.example' } } })
   await t.rejects(failed, { message: /plugins\.database\.url/ })
 })
 
-t.test('a switch that no engine has is not silently ignored', async t => {
+t.test('an unsupported option causes a warning', async t => {
   const kernel = await testKernel([database], { settings: { database: { mvcc: true } } })
   t.match(kernel.log.find(({ level }) => level === 'warn')?.message, /SVC_DB_MVCC/)
   t.equal((await kernel.call(databaseStatus, {})).capabilities?.mvcc, false)

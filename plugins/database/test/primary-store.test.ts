@@ -10,7 +10,7 @@ import './built-worker.ts'
 import { freshFile } from './files.ts'
 import { startHranaServer } from './hrana-server.ts'
 
-/** Named by the document that this program follows. */
+/** Tables from the specification. */
 const NAMED = [
   'developer_journey_definitions',
   'developer_journey_steps',
@@ -48,7 +48,7 @@ function primary(t: Test, options: Partial<PrimaryOptions> & Pick<PrimaryOptions
 
 const file = (path: string, fallback: string | null = null) => ({ mode: 'file', file: path, fallback }) as const
 
-t.test('is opened at the first use, in a folder that it makes, with the baseline schema', async t => {
+t.test('is opened at the first use, in a new folder, with the baseline schema', async t => {
   const path = join(`${freshFile()}-folder`, 'deep', 'store.db')
   const { store } = primary(t, { place: file(path) })
   t.notOk(existsSync(path))
@@ -63,7 +63,7 @@ t.test('is opened at the first use, in a folder that it makes, with the baseline
   )
 })
 
-t.test('holds the canonical journey with its steps in order', async t => {
+t.test('contains the canonical journey with its steps in order', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   const { rows } = await store.query(
     'SELECT ordinal, step_id, step_json FROM developer_journey_steps WHERE journey_id = ? ORDER BY ordinal',
@@ -92,7 +92,7 @@ t.test('holds the canonical journey with its steps in order', async t => {
   })
 })
 
-t.test('keeps the full-text tables in step with the rows, and the lineage append-only', async t => {
+t.test('synchronises the full-text tables with the rows, and keeps the lineage append-only', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   await store.batch([
     "INSERT INTO knowledge_nodes (id, label, content) VALUES ('a', 'Foxes', 'quick and brown')",
@@ -112,7 +112,7 @@ t.test('keeps the full-text tables in step with the rows, and the lineage append
   await t.rejects(store.execute('UPDATE orchestration_lineage_events SET task_id = 2'), { code: 'DBS_CONSTRAINT' })
 })
 
-t.test('a database of an earlier program gets the tables that have come since, and keeps its rows', async t => {
+t.test('a database of an earlier program gets new tables, and keeps its rows', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })
   await store.execute("INSERT INTO agent_sessions (id, created_at_ms, updated_at_ms) VALUES ('old', 1, 1)")
@@ -124,7 +124,7 @@ t.test('a database of an earlier program gets the tables that have come since, a
   t.same((await again.query('SELECT id FROM agent_sessions')).rows, [['old']])
 })
 
-/** A database with the schema of an earlier program, which `change` makes out of this one's. */
+/** A database with the schema of an earlier program: this schema, changed by `change`. */
 async function earlier(change: string): Promise<string> {
   const path = freshFile()
   const store = new PrimaryStore({
@@ -151,16 +151,16 @@ for (const [lacking, change] of [
   ],
   ['an index', 'DROP INDEX a2a_messages_inbox'],
   [
-    'the present form of an index',
+    'the current form of an index',
     'DROP INDEX a2a_messages_inbox; CREATE INDEX a2a_messages_inbox ON a2a_messages (receiver_agent)'
   ],
   ['a trigger', 'DROP TRIGGER orchestration_lineage_events_kept'],
   [
-    'the present form of a trigger',
+    'the current form of a trigger',
     'DROP TRIGGER orchestration_lineage_events_kept; CREATE TRIGGER orchestration_lineage_events_kept BEFORE DELETE ON orchestration_lineage_events BEGIN SELECT 1; END'
   ]
 ] as const) {
-  t.test(`a database of an earlier program that lacks ${lacking} gets it, and keeps its rows`, async t => {
+  t.test(`a database of an earlier program without ${lacking} gets it, and keeps its rows`, async t => {
     const shapeOf = async (store: PrimaryStore): Promise<unknown> => {
       const { rows } = await store.query(
         `SELECT m.name, c.name, c.type, c."notnull", c.dflt_value FROM sqlite_master m, pragma_table_info(m.name) c
@@ -199,7 +199,7 @@ for (const [difference, change, why] of [
     /UNIQUE/
   ]
 ] as const) {
-  t.test(`a database of an earlier program with ${difference} is refused, and left as it is`, async t => {
+  t.test(`a database of an earlier program with ${difference} is refused, and not changed`, async t => {
     const path = await earlier(change)
     const { store } = primary(t, { place: file(path) })
     await t.rejects(store.query('SELECT 1'), { code: 'DBP_SCHEMA_CONFLICT', message: why, hint: /export.*import/ })
@@ -211,7 +211,7 @@ for (const [difference, change, why] of [
   })
 }
 
-t.test('says which of version, tables and digest does not check out', async t => {
+t.test('reports mismatches of version, tables and digest', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })
   await store.execute('DROP TABLE agent_events')
@@ -220,7 +220,7 @@ t.test('says which of version, tables and digest does not check out', async t =>
   t.match((await store.status()).problems, [/agent_events/, /digest is 0x00/])
 })
 
-t.test('leaves a database of a later program as it is', async t => {
+t.test('does not change a database of a later program', async t => {
   const path = freshFile()
   const later = await openFile(path, { busyTimeoutMs: 100, synchronous: 'normal' })
   await later.migrate(
@@ -232,7 +232,7 @@ t.test('leaves a database of a later program as it is', async t => {
   t.match(await store.status(), { ok: false, problems: [/schema version 2/] })
 })
 
-t.test('two that open a new file at once make one schema', async t => {
+t.test('two concurrent openings of a new file create one schema', async t => {
   const path = freshFile()
   const stores = [primary(t, { place: file(path) }).store, primary(t, { place: file(path) }).store]
   for (const { ok, problems } of await Promise.all(stores.map(store => store.status())))
@@ -240,7 +240,7 @@ t.test('two that open a new file at once make one schema', async t => {
   t.same((await stores[0]?.query('SELECT count(*) FROM developer_journey_steps'))?.rows, [[8]])
 })
 
-t.test("takes the user's database where the project's cannot be opened, and says so", async t => {
+t.test("uses the user's database if the project's cannot be opened, with a warning", async t => {
   const blocked = freshFile()
   writeFileSync(blocked, 'no database')
   const canonical = freshFile()
@@ -265,7 +265,7 @@ t.test(
   }
 )
 
-t.test('is tried again at the next use after it could not be opened', async t => {
+t.test('retries a failed opening at the next use', async t => {
   const folder = `${freshFile()}-blocked`
   writeFileSync(folder, 'in the way')
   const { store } = primary(t, { place: file(join(folder, 'store.db')) })
@@ -282,7 +282,7 @@ t.test('a remote database has the same schema', async t => {
   t.match(await store.status(), { ok: true, mode: 'remote', location: server.url })
 })
 
-t.test('with the breaker, writes are refused after five faults, and reads are not', async t => {
+t.test('the breaker refuses only writes after five faults', async t => {
   const server = await startHranaServer(freshFile(), 'token')
   t.teardown(() => server.close())
   const place = { mode: 'remote', url: server.url, token: 'token' } as const
@@ -303,8 +303,8 @@ t.test('with the breaker, writes are refused after five faults, and reads are no
   t.same((await store.query('SELECT 1')).rows, [[1]])
 })
 
-t.test('without the native binding a file says so, and only memory works', async t => {
-  // The binding then looks for a development build.
+t.test('without the native binding, files are refused, and only memory works', async t => {
+  // The binding then searches for a development build.
   process.env.LIBSQL_JS_DEV = '1'
   t.teardown(() => delete process.env.LIBSQL_JS_DEV)
   const path = freshFile()
@@ -319,7 +319,7 @@ t.test('without the native binding a file says so, and only memory works', async
   await t.rejects(store.open({ file: 'other.db' }), { code: 'DBS_NO_BINDING' })
 })
 
-t.test('is closed for good', async t => {
+t.test('stays closed', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   await store.query('SELECT 1')
   await store.close()

@@ -7,7 +7,7 @@ import { startHranaServer } from './hrana-server.ts'
 
 const TOKEN = 'let-me-in'
 
-t.test('a remote database keeps the contract of a store', async t => {
+t.test('a remote database satisfies the contract of a store', async t => {
   const open = async () => {
     const server = await startHranaServer(freshFile(), TOKEN)
     t.teardown(() => server.close())
@@ -16,7 +16,7 @@ t.test('a remote database keeps the contract of a store', async t => {
   for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
 })
 
-t.test('with a server that has its faults', async t => {
+t.test('with a faulty server', async t => {
   const server = await startHranaServer(freshFile(), TOKEN)
   t.teardown(() => server.close())
   const store = await openRemote({ url: server.url, token: TOKEN, timeoutMs: 1_000 })
@@ -31,30 +31,30 @@ t.test('with a server that has its faults', async t => {
     }
   }
 
-  await t.test('a wrong token is said to be one, without showing it', async t => {
+  await t.test('a wrong token is reported without printing it', async t => {
     const error = await openRemote({ url: server.url, token: 'wrong-token', timeoutMs: 200 }).catch(error => error)
     t.equal(error.code, 'DBS_UNAUTHORIZED')
     t.notMatch(JSON.stringify([error.message, error.data, error.hint]), 'wrong-token')
     await faulty('forbidden', () => t.rejects(store.execute('DELETE FROM items'), { code: 'DBS_UNAUTHORIZED' }))
   })
 
-  await t.test('a server that drops, breaks or hangs is unreachable, and served again when it is well', async t => {
+  await t.test('a server that drops, breaks or hangs is unreachable, and used again after its recovery', async t => {
     for (const fault of ['drop', 'broken', 'hang'] as const)
       await faulty(fault, () => t.rejects(store.query('SELECT 1'), { code: 'DBS_UNREACHABLE' }))
     t.same((await store.query('SELECT 1')).rows, [[1]])
   })
 
-  await t.test('a write without an answer is said to have been made or not', async t => {
+  await t.test('a write without an answer is reported as unknown', async t => {
     await faulty('drop-after', () =>
       t.rejects(store.execute("INSERT INTO items VALUES ('a')"), {
         code: 'DBS_UNREACHABLE',
         message: /may have been made or not/
       })
     )
-    t.same((await store.query('SELECT name FROM items')).rows, [['a']], 'this one was')
+    t.same((await store.query('SELECT name FROM items')).rows, [['a']], 'this write was made')
   })
 
-  await t.test('a transaction whose server fails is rolled back, and the next one has its turn', async t => {
+  await t.test('a transaction is rolled back if the server fails, and the next one runs', async t => {
     await t.rejects(
       store.transaction(async tx => {
         await tx.execute("INSERT INTO items VALUES ('b')")
@@ -73,7 +73,7 @@ t.test('with a server that has its faults', async t => {
   })
 })
 
-t.test('a copy of a remote database cannot be opened while its server is not well, and says so in time', async t => {
+t.test('a copy of a remote database cannot be opened without its server, and fails within the time limit', async t => {
   const server = await startHranaServer(freshFile(), TOKEN)
   t.teardown(() => server.close())
   const open = () =>
@@ -88,6 +88,6 @@ t.test('a copy of a remote database cannot be opened while its server is not wel
   await t.rejects(
     open(),
     { code: 'DBS_UNREACHABLE', message: /Handshake/ },
-    'this server answers, but hands out no copies'
+    'this server answers, but does not support copies'
   )
 })

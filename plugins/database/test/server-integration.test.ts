@@ -1,4 +1,4 @@
-// Against a real server, whose database is emptied of the tables that the suite makes.
+// Runs against a real server; drops the tables of the suite there.
 import type { DatabaseStore } from '@svc/contracts'
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
@@ -12,7 +12,7 @@ const unless = (variable: string): { skip: string | false } => ({
   skip: process.env[variable] === '1' ? missing : `${variable} is not 1`
 })
 
-// Each case of a copy opens it again, which fetches everything.
+// Each test of a copy opens it again, which downloads the database.
 t.setTimeout(300_000)
 
 /** A database without tables, before and after a suite. */
@@ -21,7 +21,7 @@ async function emptied(store: DatabaseStore): Promise<DatabaseStore> {
   return store
 }
 
-t.test('a remote database keeps the contract of a store', unless('SVC_DB_SYNC_INTEGRATION'), async t => {
+t.test('a remote database satisfies the contract of a store', unless('SVC_DB_SYNC_INTEGRATION'), async t => {
   const open = async () => emptied(await openRemote({ url, token, timeoutMs: 10_000 }))
   for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
 })
@@ -29,12 +29,12 @@ t.test('a remote database keeps the contract of a store', unless('SVC_DB_SYNC_IN
 t.test('a copy of a remote database', unless('SVC_DB_EMBEDDED_REPLICA_INTEGRATION'), async t => {
   const open = (file = freshFile()) => openReplica({ file, url, token, busyTimeoutMs: 5_000, timeoutMs: 10_000 })
 
-  await t.test('keeps the contract of a store', async t => {
+  await t.test('satisfies the contract of a store', async t => {
     for (const { name, run } of databaseStoreSuite({ open: async () => emptied(await open()), freshFile }))
       await t.test(name, run)
   })
 
-  await t.test('has what it wrote, and what others wrote after it is brought up to date', async t => {
+  await t.test('has its own writes, and those of others after a sync', async t => {
     const remote = await emptied(await openRemote({ url, token, timeoutMs: 10_000 }))
     await remote.migrate('CREATE TABLE items (name)')
     const copy = await open()

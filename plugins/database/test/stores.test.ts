@@ -10,7 +10,7 @@ const stores = {
 }
 
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`${name} keeps the contract of a store`, async t => {
+  t.test(`${name} satisfies the contract of a store`, async t => {
     for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
   })
 }

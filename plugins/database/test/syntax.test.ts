@@ -9,7 +9,7 @@ const stores = {
 }
 
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`${name} says at which line and column a statement is wrong`, async t => {
+  t.test(`${name} reports the line and column of a syntax error`, async t => {
     const store = await open()
     await store.migrate('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
     const cases = [
@@ -18,7 +18,7 @@ for (const [name, open] of Object.entries(stores)) {
       ['SELECT id\n  FROM itemz', { line: 2, column: 8 }],
       ['SELECT id, nam FROM items', { line: 1, column: 12 }],
       ['SELECT id FROM items WHERE (id = 1', { line: 1, column: 35 }],
-      // The word stands there twice, and the first one is right.
+      // The word occurs twice, and its first occurrence is valid.
       ['SELECT id FROM items, items AS a FROM items', { line: 1, column: 34 }]
     ] as const
     for (const [sql, at] of cases) await t.rejects(store.query(sql), { code: 'DBS_SYNTAX', at, data: { sql } }, sql)

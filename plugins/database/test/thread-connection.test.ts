@@ -18,7 +18,7 @@ function table(connection: FileConnection): FileConnection {
   return connection
 }
 
-/** Runs a function of a connection and of the port to this thread, in a thread. */
+/** Runs a function in a thread, with a connection and a port to this thread. */
 function inThread({ module, options }: ThreadAccess, run: string): Worker {
   const code = `
     const { parentPort, workerData: { module, options } } = require('node:worker_threads')
@@ -26,7 +26,7 @@ function inThread({ module, options }: ThreadAccess, run: string): Worker {
   return new Worker(code, { eval: true, execArgv: [], workerData: { module, options } })
 }
 
-t.test('values come back as they went in, and rows without names are the same rows', async t => {
+t.test('values are read unchanged, also in rows without names', async t => {
   const connection = table(connect(freshFile()))
   t.teardown(() => connection.close())
   const values = [null, 1, -0.5, 2n ** 62n, 'a "quoted" \u{1F600}', new Uint8Array([0, 255]), 1e300]
@@ -41,7 +41,7 @@ t.test('values come back as they went in, and rows without names are the same ro
   t.equal(connection.row('SELECT a FROM t WHERE _id = 1000'), null)
 })
 
-t.test('reads refuse to write, and the connection that reads cannot', async t => {
+t.test('reads cannot write, and the read connection is read-only', async t => {
   const connection = table(connect(freshFile()))
   t.teardown(() => connection.close())
   t.throws(() => connection.query('DELETE FROM t'), { code: 'DBS_READ_ONLY' })
@@ -53,7 +53,7 @@ t.test('reads refuse to write, and the connection that reads cannot', async t =>
   connection.rollback()
 })
 
-t.test('a reading transaction sees one state, a writing one its own changes, others what is committed', async t => {
+t.test('a read transaction sees one snapshot, a write transaction its changes, and others committed rows', async t => {
   const file = freshFile()
   const [one, two] = [table(connect(file)), connect(file)]
   t.teardown(() => [one, two].map(each => each.close()))
@@ -64,7 +64,7 @@ t.test('a reading transaction sees one state, a writing one its own changes, oth
   one.execute('INSERT INTO t (a) VALUES (1)')
   t.equal(count(one), 1)
   one.commit()
-  t.equal(count(two), 0, 'the state of its first look')
+  t.equal(count(two), 0, 'the snapshot of its first read')
   two.commit()
   t.equal(count(two), 1)
   one.begin('write')
@@ -74,7 +74,7 @@ t.test('a reading transaction sees one state, a writing one its own changes, oth
   t.equal(count(one), 1)
 })
 
-t.test('a statement that fails undoes only itself; a transaction that has ended stays ended', async t => {
+t.test('a failed statement rolls back only itself, and an ended transaction stays ended', async t => {
   const connection = connect(freshFile())
   t.teardown(() => connection.close())
   connection.execute('CREATE TABLE u (a UNIQUE)')
@@ -88,7 +88,7 @@ t.test('a statement that fails undoes only itself; a transaction that has ended 
   t.same(connection.rows('SELECT a FROM u'), [])
 })
 
-t.test('a writer waits for its turn, and says so when that takes too long', async t => {
+t.test('a writer waits for the lock, and fails at the time limit', async t => {
   const file = freshFile()
   const holder = table(connect(file))
   const waiting = connect(file, 30)
@@ -96,7 +96,7 @@ t.test('a writer waits for its turn, and says so when that takes too long', asyn
   holder.begin('write')
   t.throws(() => waiting.execute('INSERT INTO t (a) VALUES (1)'), { code: 'DBS_BUSY' })
   holder.rollback()
-  // The refused write leaves nothing behind: the next one is committed.
+  // The refused write has no effect: the next one is committed.
   waiting.execute('INSERT INTO t (a) VALUES (2)')
   t.same(holder.rows('SELECT a FROM t'), [[2]])
 })

@@ -1,4 +1,4 @@
-// A process that writes and says which rows were acknowledged: FILE, PREFIX, COUNT, the busy timeout in milliseconds.
+// Writes rows and prints the acknowledged ones. Arguments: FILE, PREFIX, COUNT, the busy timeout in milliseconds.
 import { writeSync } from 'node:fs'
 import { isSvcError } from '@svc/plugin-sdk'
 import { openFile } from '../src/store/local-store.ts'
@@ -20,7 +20,7 @@ const write = async (id: string): Promise<void> => {
   }
 }
 
-// One write at a time is committed for itself, several at once together.
+// Sequential writes have separate commits, and concurrent ones share a commit.
 for (let at = 0; at < Number(count); at += 8) {
   await write(`${prefix}${at}`)
   await Promise.all(Array.from({ length: 7 }, (_, more) => write(`${prefix}${at + more + 1}`)))

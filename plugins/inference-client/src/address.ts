@@ -1,9 +1,9 @@
 import { clientErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
 
-/** An address that may be a model server's, and the setting that says so. */
+/** A possible address of a model server, and its setting. */
 export interface Candidate {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly setting: string
 }
@@ -11,14 +11,14 @@ export interface Candidate {
 /** Candidate addresses without a configured one: this project's server on its usual port, then Ollama's default port. */
 const OWN_URL = 'http://127.0.0.1:11435'
 const USUAL: Candidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
-/** Port of a host that is named without one, as the clients of that format have it. */
+/** Default port of a host, as in the clients of that format. */
 const DEFAULT_PORT = '11434'
 
 type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
 
 /**
- * Addresses to try, in order. A server that was named is the only one: another that happens to answer may be anybody's.
- * `named`: what holds `url`, where that is no setting of this plugin. `own`: where the project's own server is. Throws
+ * Addresses to try, in order. A configured server is the only one: another server could belong to someone else.
+ * `named`: the setting with `url`, if it belongs to another plugin. `own`: address of the project's server. Throws
  * `ICL_ADDRESS_INVALID`.
  */
 export function candidates(
@@ -54,10 +54,14 @@ function fromHost(setting: string, text: string): Candidate {
 }
 
 function invalid(path: string, text: string): Error {
-  return clientErrors.create('ICL_ADDRESS_INVALID', `${path} is "${withoutUserInfo(text)}", which is no http address`, {
-    at: { path },
-    hint: 'write it as http://HOST:PORT'
-  })
+  return clientErrors.create(
+    'ICL_ADDRESS_INVALID',
+    `${path} is "${withoutUserInfo(text)}", which is not an HTTP address`,
+    {
+      at: { path },
+      hint: 'write it as http://HOST:PORT'
+    }
+  )
 }
 
 /** A password in an address must not reach a log. */

@@ -18,7 +18,7 @@ import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
 
 interface ClientOptions {
-  /** Setting that holds the URL, if it is none of this plugin. */
+  /** Setting with the URL, if it belongs to another plugin. */
   readonly named?: string
   /** Returns the address of the project's own server; default: its usual port. */
   readonly own?: () => string
@@ -26,7 +26,7 @@ interface ClientOptions {
   readonly passFor?: WireOptions['passFor']
 }
 
-/** How long to wait before another try where a busy server does not say. */
+/** Default retry delay if a busy server sends none. */
 const DEFAULT_RETRY_MS = 1_000
 
 export class ModelServerClient implements InferenceClient {
@@ -36,7 +36,7 @@ export class ModelServerClient implements InferenceClient {
   readonly #own: (() => string) | undefined
   readonly #passFor: WireOptions['passFor']
 
-  /** `settings` is called at every use, since some of them change while the client lives. */
+  /** `settings` is called at every use, since some settings change at run time. */
   constructor(settings: () => Settings, { named, own, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
     this.#hooks = hooks
     this.#settings = settings
@@ -131,13 +131,13 @@ export class ModelServerClient implements InferenceClient {
         throw await this.#explain(error, connection, filled.model, began)
       }
     } finally {
-      // When the consumer stops reading, the server must stop writing.
+      // If the consumer stops reading, the server must stop generating.
       controller.abort()
       request.signal?.removeEventListener('abort', abort)
     }
   }
 
-  /** The model to ask. A list that is a little old may lack it, so that only a fresh one refuses. */
+  /** The model of the request. A cached list may lack it, so only a fresh one refuses. */
   async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<string> {
     const names = async () => (await this.#connector.models(signal)).map(({ name }) => name)
     const known = await names()
@@ -203,14 +203,14 @@ function sameOrigin(one: string, other: string): boolean {
   return new URL(one).origin === new URL(other).origin
 }
 
-/** Answers of servers that speak a part of the format. */
+/** Answers of servers that implement only a part of the format. */
 const WITHOUT_ROUTE = new Set([404, 405, 501])
 
 function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error {
-  const message = `the model server at ${url} ${because}, so it does not tell which models it has loaded`
+  const message = `the model server at ${url} ${because}, so it does not list its loaded models`
   return clientErrors.create('ICL_RUNNING_UNKNOWN', message, {
     data: { url, api },
-    hint: 'svc model list shows what it offers'
+    hint: 'svc model list shows its models'
   })
 }
 
@@ -226,7 +226,7 @@ export function isOffered(model: string, offered: readonly string[]): boolean {
 }
 
 function mismatch(model: string, offered: readonly string[], { url }: InferenceEndpoint, configured: string): string {
-  const asks = model === configured ? `INFER_MODEL asks for "${model}"` : `the request asks for "${model}"`
+  const asks = model === configured ? `INFER_MODEL is "${model}"` : `the request has the model "${model}"`
   const asker = model === NO_MODEL && model === configured ? 'INFER_MODEL is not set' : asks
   const has = offered.length === 0 ? 'no model at all' : offered.map(name => `"${name}"`).join(', ')
   const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or give the server that --model-name`

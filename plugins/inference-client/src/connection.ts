@@ -12,7 +12,7 @@ export interface Connection {
   readonly wire: Wire
 }
 
-/** How long an answer to "which models are there" is good for, in milliseconds. */
+/** Lifetime of the cached model list, in milliseconds. */
 const FRESH_MS = 30_000
 
 interface Found extends Connection {
@@ -22,14 +22,14 @@ interface Found extends Connection {
 }
 
 export interface ConnectorOptions {
-  /** Setting that holds the address, if it is none of this plugin. */
+  /** Setting with the address, if it belongs to another plugin. */
   readonly named?: string
   /** Returns the address of the project's own server. */
   readonly own?: () => string
   readonly passFor?: WireOptions['passFor']
 }
 
-/** Finds the server and the format that it speaks, and remembers them until something goes wrong. */
+/** Finds the server and its format, and caches them until a failure. */
 export class Connector {
   readonly #settings: () => Settings
   readonly #named: string | undefined
@@ -50,19 +50,19 @@ export class Connector {
     return this.#found ?? this.#look(signal)
   }
 
-  /** Models that the server offers, at most half a minute old. Throws as {@link Connector.connect}. */
+  /** Models of the server, at most 30 seconds old. Throws like {@link Connector.connect}. */
   async models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
     const found = this.#found
     if (found !== undefined && performance.now() - found.at < FRESH_MS) return found.models
     return (await this.#look(signal)).models
   }
 
-  /** Looks again before the next request. */
+  /** Clears the cache before the next request. */
   forget(): void {
     this.#found = undefined
   }
 
-  /** Those who ask at the same time share one search, which no single one of them ends. */
+  /** Concurrent callers share one search, which none of them can abort. */
   async #look(signal: AbortSignal | undefined): Promise<Found> {
     this.#looking ??= this.#search().finally(() => {
       this.#looking = undefined
@@ -111,7 +111,7 @@ export class Connector {
           throw unauthorized(url, error, settings.api_key !== undefined)
         }
         failure ??= error
-        // A server that does not answer at all will not answer in another format either.
+        // A server without any answer will not answer in another format either.
         if (!(error instanceof WireFailure) && !(error instanceof SyntaxError)) break
       }
     }
@@ -120,10 +120,10 @@ export class Connector {
 }
 
 export function unauthorized(url: string, failure: WireFailure, hasKey: boolean): Error {
-  const what = hasKey ? 'does not take the key of INFER_API_KEY' : 'wants a key'
+  const what = hasKey ? 'does not accept the key of INFER_API_KEY' : 'wants a key'
   return clientErrors.create('ICL_UNAUTHORIZED', `the model server at ${url} ${what}: ${failure.message}`, {
     at: { path: 'plugins.inference-client.api_key' },
-    hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key that the server knows'
+    hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key of the server'
   })
 }
 
@@ -131,7 +131,7 @@ function origin(setting: string): string {
   return setting === 'default' ? 'default address' : `plugins.inference-client.${setting}`
 }
 
-/** One line for a person: what `fetch` throws hides the reason in its cause. */
+/** One readable line: `fetch` hides the reason in the cause of its error. */
 function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`

@@ -18,7 +18,7 @@ import {
 } from 'ollama/browser'
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of Ollama, through its own client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST /api/generate`. */
+/** The format of Ollama, through its official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST /api/generate`. */
 export class OllamaWire implements Wire {
   readonly api = 'ollama'
   readonly #options: WireOptions
@@ -95,7 +95,7 @@ export class OllamaWire implements Wire {
     }
   }
 
-  /** One for every request, since its own abort ends all that it has under way. */
+  /** One for each request, since its abort ends all its running requests. */
   #client(signal: AbortSignal): Ollama {
     return new Ollama({
       host: this.#options.url,
@@ -122,10 +122,10 @@ async function failing<A>(work: Promise<A>): Promise<A> {
   }
 }
 
-/** Other servers answer anything at all at this path. */
+/** Other servers may answer anything at this path. */
 function listed(models: readonly ModelResponse[] | undefined, path: string): readonly ModelResponse[] {
   if (Array.isArray(models)) return models
-  throw new WireFailure(502, `the answer of GET ${path} holds no list of models`)
+  throw new WireFailure(502, `the answer of GET ${path} contains no list of models`)
 }
 
 /** Date that servers report for a model that they never unload. */
@@ -140,7 +140,7 @@ function runningModel(model: ModelResponse): RunningModel {
     sizeBytes: size ?? null,
     gpuBytes: size_vram ?? null,
     contextLength: context_length || null,
-    // The year 1 is how the other implementation writes that it does not know.
+    // The other implementation writes the year 1 for unknown.
     expiresAt: Math.abs(left) < NEVER_MS ? new Date(until).toISOString() : null
   }
 }

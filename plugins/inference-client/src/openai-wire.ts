@@ -14,7 +14,7 @@ export class OpenAiWire implements Wire {
   async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
     const response = await this.#fetch('/v1/models', { signal })
     const { data } = (await response.json()) as { data?: { id: string; created?: number }[] }
-    if (!Array.isArray(data)) throw new WireFailure(502, 'the answer of GET /v1/models holds no list')
+    if (!Array.isArray(data)) throw new WireFailure(502, 'the answer of GET /v1/models contains no list')
     return data.map(({ id, created }) => ({
       name: id,
       sizeBytes: null,
@@ -71,7 +71,7 @@ interface Chunk {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
 }
 
-/** Puts an answer together from its chunks: the arguments of a call come in pieces, the counts after the last text. */
+/** Joins the chunks of an answer: the arguments of a call arrive in pieces, the counts after the last text. */
 class Answer {
   readonly #calls: { id: string; name: string; arguments: string }[] = []
   #finish: string | null = null
@@ -79,7 +79,8 @@ class Answer {
   #usage: Chunk['usage'];
 
   *take({ model, error, choices = [], usage }: Chunk): Generator<InferenceChatEvent> {
-    if (error !== undefined) throw new WireFailure(500, error.message ?? 'the server reports an error without words')
+    if (error !== undefined)
+      throw new WireFailure(500, error.message ?? 'the server reports an error without a message')
     this.#model ??= model
     this.#usage = usage ?? this.#usage
     const [choice] = choices
@@ -123,7 +124,7 @@ function parseArguments(name: string, text: string): Record<string, unknown> {
   } catch {
     // Answered below, as any other value that is no object.
   }
-  throw new WireFailure(502, `the model calls ${name} with arguments that are no JSON object: ${text.slice(0, 200)}`)
+  throw new WireFailure(502, `the model calls ${name} with arguments that are not a JSON object: ${text.slice(0, 200)}`)
 }
 
 function toChatBody(request: FilledRequest): Record<string, unknown> {

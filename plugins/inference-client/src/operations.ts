@@ -16,8 +16,8 @@ const ERRORS = { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_REFUSED, ICL_UNAUTHORIZED, I
 
 const endpoint = t.object({
   url: t.string({ description: 'Base URL of the server.' }),
-  api: t.enum(['ollama', 'openai'], { description: 'Format that it speaks.' }),
-  setting: t.string({ description: 'Setting that names it; default where none does.' })
+  api: t.enum(['ollama', 'openai'], { description: 'Format of the server.' }),
+  setting: t.string({ description: 'Setting with its address, or default.' })
 })
 
 const remoteModel = t.object({
@@ -50,10 +50,10 @@ export const listModels = defineOperation({
 
 const runningModel = t.object({
   name: t.string(),
-  size_bytes: t.nullable(t.integer({ description: 'Memory that it takes.' })),
-  gpu_bytes: t.nullable(t.integer({ description: 'Memory of a GPU among that.' })),
-  processor: t.nullable(t.enum(['cpu', 'gpu', 'cpu+gpu'], { description: 'Where it is computed.' })),
-  context: t.nullable(t.integer({ description: 'Tokens that prompt and answer may have together.' })),
+  size_bytes: t.nullable(t.integer({ description: 'Memory of the model.' })),
+  gpu_bytes: t.nullable(t.integer({ description: 'GPU memory of the model.' })),
+  processor: t.nullable(t.enum(['cpu', 'gpu', 'cpu+gpu'], { description: 'Device of the model.' })),
+  context: t.nullable(t.integer({ description: 'Maximum tokens of prompt and answer together.' })),
   until: t.nullable(t.string({ description: 'When an idle model is unloaded; null for never.' }))
 })
 
@@ -98,11 +98,11 @@ export const checkModel = defineOperation({
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." }))
   }),
   output: t.object({
-    healthy: t.boolean({ description: 'Whether a request for the model would be served.' }),
+    healthy: t.boolean({ description: 'True if a request for the model would be served.' }),
     model: t.string(),
     endpoint: t.nullable(endpoint),
-    offered: t.array(t.string(), { description: 'Names that the server offers.' }),
-    text: t.string({ description: 'How it is; where something is wrong, what to do.' })
+    offered: t.array(t.string(), { description: 'Models of the server.' }),
+    text: t.string({ description: 'The result, with advice if there is a problem.' })
   }),
   effect: 'read',
   expose: {
@@ -117,7 +117,7 @@ export const askModel = defineOperation({
   id: 'inference.chat',
   summary: "Generate an answer with this project's model server",
   input: t.object({
-    prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
+    prompt: t.string({ minLength: 1, description: 'The prompt.' }),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." })),
     temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),

@@ -3,10 +3,10 @@ import type { KernelAdmin } from '@svc/contracts'
 const HOST = 'plugins.model-server.host'
 const PORT = 'plugins.model-server.port'
 const USUAL_PORT = 11_435
-/** Addresses that a server binds to be reached by any. */
+/** Wildcard addresses of a server. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/** Base URL of the model server of this project, as its settings have it; its usual port where it takes a free one. */
+/** Base URL of this project's model server, from its settings; the default port if it uses a free one. */
 export function ownServer(admin: KernelAdmin | undefined): string {
   const value = (key: string): unknown => admin?.settings(key).find(setting => setting.key === key)?.value
   const [host, port] = [value(HOST), value(PORT)]

@@ -1,38 +1,38 @@
 import type { InferenceChatEvent, InferenceChatRequest, RemoteModel, RunningModel } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
 
-/** A request with everything that the settings fill in. */
+/** A request, completed from the settings. */
 export type FilledRequest = InferenceChatRequest &
   Required<Pick<InferenceChatRequest, 'model' | 'temperature' | 'maxTokens'>>
 
-/** One format, spoken with one server. Failures are {@link WireFailure}, or what `fetch` throws. */
+/** One format with one server. Throws {@link WireFailure}, or the errors of `fetch`. */
 export interface Wire {
   readonly api: 'ollama' | 'openai'
   models(signal: AbortSignal): Promise<readonly RemoteModel[]>
-  /** Absent where the format has no word for it. */
+  /** Absent if the format does not support it. */
   running?(signal: AbortSignal): Promise<readonly RunningModel[]>
   chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent>
 }
 
 export interface WireOptions {
-  /** Base URL without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly url: string
   readonly apiKey: string | undefined
   /** Returns headers by which the model server of this process recognises the client; see `OwnModelServer`. */
   readonly passFor?: ((url: string) => Readonly<Record<string, string>>) | undefined
 }
 
-/** Returns the headers that every request has. */
+/** Returns the headers of every request. */
 export function headersOf({ url, apiKey, passFor }: WireOptions): Record<string, string> {
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`
   return { ...passFor?.(url), ...defined({ authorization }) }
 }
 
-/** The server's own words for a request that it did not serve. */
+/** The server's message for a refused request. */
 export class WireFailure extends Error {
   override readonly name = 'WireFailure'
   readonly status: number
-  /** Milliseconds after which it may be tried again, where the server says so. */
+  /** Retry delay in milliseconds, if the server sends one. */
   readonly retryAfterMs: number | null
 
   constructor(status: number, message: string, retryAfterMs: number | null = null) {
@@ -42,7 +42,7 @@ export class WireFailure extends Error {
   }
 }
 
-/** A refusal in the words of either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the body as it is. */
+/** The message of a refusal in either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the raw body. */
 export async function failureOf(response: Response): Promise<WireFailure> {
   const text = await response.text()
   return new WireFailure(response.status, reason(text) ?? response.statusText, retryAfter(response.headers))
@@ -59,7 +59,7 @@ function reason(text: string): string | undefined {
   return text.trim().slice(0, 500) || undefined
 }
 
-/** Milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3); dates are not worth the trouble. */
+/** Milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3); dates are not supported. */
 function retryAfter(headers: Headers): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null

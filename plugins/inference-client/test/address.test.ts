@@ -5,18 +5,18 @@ import { ownServer } from '../src/own-server.ts'
 
 const urls = (settings: Parameters<typeof candidates>[0]) => candidates(settings).map(({ url }) => url)
 
-t.test('url comes before alternate_url, and that before alternate_host', async t => {
+t.test('url has precedence over alternate_url, and that over alternate_host', async t => {
   const all = { url: 'http://a:1', alternate_url: 'http://b:2', alternate_host: 'c:3' }
   t.same(urls(all), ['http://a:1'])
   t.same(urls({ alternate_url: all.alternate_url, alternate_host: all.alternate_host }), ['http://b:2'])
   t.same(urls({ alternate_host: all.alternate_host }), ['http://c:3'])
 })
 
-t.test('without any, this project’s own server is tried before the common one', async t => {
+t.test('without any, this project’s own server is tried before the default one', async t => {
   t.same(urls({}), ['http://127.0.0.1:11435', 'http://127.0.0.1:11434'])
 })
 
-t.test('this project’s own server is looked for where its settings have it', async t => {
+t.test('the address of this project’s own server comes from its settings', async t => {
   const admin = (values: Readonly<Record<string, unknown>>) =>
     ({ settings: (key: string) => [{ key, value: values[key] }] }) as unknown as KernelAdmin
   const own = (host: string, port: number) =>
@@ -43,7 +43,7 @@ t.test('a host may lack scheme and port, and an address of all interfaces means 
   t.same(urls({ alternate_host: 'https://box:8' }), ['https://box:8'])
 })
 
-t.test('what is no address is refused with the setting, and without a password in it', async t => {
+t.test('an invalid address is refused with its setting, and without a password', async t => {
   t.throws(() => candidates({ url: 'ftp://x' }), { code: 'ICL_ADDRESS_INVALID', at: { path: /\.url$/ } })
   t.throws(() => candidates({ url: 'nonsense' }), { code: 'ICL_ADDRESS_INVALID' })
   t.throws(() => candidates({ alternate_url: 'ftp://me:secret@x' }), { message: /^(?!.*secret).*alternate_url/ })

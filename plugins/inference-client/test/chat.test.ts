@@ -74,7 +74,7 @@ async function open(t: Test, options: Options = {}): Promise<Terminal & { stdin:
   }
 }
 
-t.test('streams answers with their speed, and remembers what was said', async t => {
+t.test('streams answers with their speed, and keeps the conversation', async t => {
   const { type, shows, server, exit } = await open(t)
   await shows(/toy at http:\/\/127.*\/help/)
   type('hello there\n')
@@ -86,7 +86,7 @@ t.test('streams answers with their speed, and remembers what was said', async t 
   t.equal(await exit, 0)
 })
 
-t.test('Ctrl-C stops the answer and not the program', async t => {
+t.test('Ctrl-C stops only the answer', async t => {
   const { type, shows, server, exit } = await open(t, {
     chat: (_, response) => {
       response.write('{"model":"toy","message":{"role":"assistant","content":"begun"},"done":false}\n')
@@ -103,7 +103,7 @@ t.test('Ctrl-C stops the answer and not the program', async t => {
   t.equal(await exit, 0)
 })
 
-t.test('Ctrl-C at the prompt leaves the second time, and drops what was typed the first time', async t => {
+t.test('Ctrl-C at the prompt clears the line first, and leaves the second time', async t => {
   const { type, shows, exit, server } = await open(t)
   await shows(/>>> /)
   type(`half a question${CTRL_C}`)
@@ -113,7 +113,7 @@ t.test('Ctrl-C at the prompt leaves the second time, and drops what was typed th
   t.notOk(server.seen.some(({ path }) => path === '/api/chat'))
 })
 
-t.test('takes several lines between fences as one question', async t => {
+t.test('lines between fences are one question', async t => {
   const { type, shows, server, exit } = await open(t)
   type('"""first\nsecond"""\n')
   await shows(/\[3 tokens/)
@@ -122,7 +122,7 @@ t.test('takes several lines between fences as one question', async t => {
   await exit
 })
 
-t.test('obeys its commands and says which there are', async t => {
+t.test('runs its commands and lists them', async t => {
   const { type, shows, server, exit } = await open(t, { models: ['toy', 'other'] })
   type('/system be brief\n')
   await shows(/understood/)
@@ -144,7 +144,7 @@ t.test('obeys its commands and says which there are', async t => {
   await exit
 })
 
-t.test('a failed question is reported, and is no part of the conversation', async t => {
+t.test('a failed question is reported, and is not part of the conversation', async t => {
   const { type, shows, server, exit } = await open(t)
   await shows(/>>> /)
   await server.close()
@@ -183,7 +183,7 @@ t.test('--json prints every piece and the counts as lines of JSON', async t => {
   t.equal(await exit, 0)
 })
 
-t.test('a Ctrl-C during the one question that was asked is exit code 130', async t => {
+t.test('Ctrl-C during the only question is exit code 130', async t => {
   const { controller, exit, shows } = await open(t, {
     input: { prompt: 'go' },
     chat: (_, response) =>
@@ -194,7 +194,7 @@ t.test('a Ctrl-C during the one question that was asked is exit code 130', async
   t.equal(await exit, 130)
 })
 
-t.test('no question at all is a usage error', async t => {
+t.test('a missing question is a usage error', async t => {
   const { stdin, exit } = await open(t, { tty: false })
   stdin.end('  \n')
   t.equal(await exit, 2)

@@ -26,7 +26,7 @@ const textOf = (events: readonly InferenceChatEvent[]) =>
   events.map(event => (event.type === 'text' ? event.text : '')).join('')
 
 for (const api of ['ollama', 'openai'] as const) {
-  t.test(`finds out by itself that a server speaks the format of ${api}`, async t => {
+  t.test(`detects the format of ${api}`, async t => {
     const { client, server } = await connect(t, { api })
     t.same(await client.endpoint(), { url: server.url, api, setting: 'url' })
     t.match(await client.models(), [{ name: 'toy' }])
@@ -36,19 +36,19 @@ for (const api of ['ollama', 'openai'] as const) {
     const { client, server } = await connect(t, { api })
     const events = await collect(client.chat({ messages: say('one two three'), stop: ['x'], seed: 3, topP: 0.5 }))
     t.equal(textOf(events), 'one two three')
-    t.ok(events.filter(({ type }) => type === 'text').length >= 3, 'it comes in pieces')
+    t.ok(events.filter(({ type }) => type === 'text').length >= 3, 'it arrives in pieces')
     t.match(events.at(-1), { type: 'done', model: 'toy', usage: { promptTokens: Number, completionTokens: Number } })
     const { body } = server.seen.at(-1) as { body: Record<string, unknown> }
     const sent = api === 'ollama' ? body.options : body
     t.match(
       sent,
       { temperature: 0.7, seed: 3, top_p: 0.5, stop: ['x'] },
-      'settings fill in what the request leaves out'
+      'settings are defaults of missing request fields'
     )
     t.equal((sent as Record<string, unknown>)[api === 'ollama' ? 'num_predict' : 'max_tokens'], 2048)
   })
 
-  t.test(`sends the key, and says what is wrong with it, in the format of ${api}`, async t => {
+  t.test(`sends the key, and reports a wrong one, in the format of ${api}`, async t => {
     const { client } = await connect(t, { api, key: 'k1' }, { api_key: 'k1' })
     t.equal(textOf(await collect(client.chat({ messages: say('hello') }))), 'hello')
     const { client: wrong } = await connect(t, { api, key: 'k1' }, { api_key: 'k2' })
@@ -63,7 +63,7 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test('aborting ends an answer with the reason of the signal', async t => {
+t.test('an abort ends an answer with the reason of the signal', async t => {
   const { client } = await connect(t, { chat: endless('ollama') })
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -72,14 +72,14 @@ t.test('aborting ends an answer with the reason of the signal', async t => {
   await t.rejects(reading, { message: 'enough' })
 })
 
-t.test('thinking is separate, and the times of the server are passed on', async t => {
+t.test("thinking is separate, and the server's times are reported", async t => {
   const { client } = await connect(t)
   const events = await collect(client.chat({ messages: say('x') }))
   t.match(events[0], { type: 'thinking', text: 'hm' })
   t.match(events.at(-1), { usage: { promptTokens: 7, completionTokens: 3, promptMs: 2, completionMs: 6 } })
 })
 
-t.test('calls of tools are put together from their pieces', async t => {
+t.test('tool calls are joined from their pieces', async t => {
   const { client } = await connect(t, { api: 'openai' })
   const tools = [{ name: 'add', parameters: { type: 'object' } }]
   const events = await collect(client.chat({ messages: say('x'), tools }))
@@ -87,7 +87,7 @@ t.test('calls of tools are put together from their pieces', async t => {
   t.match(events.at(-1), { finishReason: 'tool-calls' })
 })
 
-t.test('a name that the server does not offer is an error with both names, and no request', async t => {
+t.test('an unknown model is an error with both names, and sends no request', async t => {
   const { client, server } = await connect(t, { models: ['other', 'another'] })
   await t.rejects(collect(client.chat({ messages: say('x') })), {
     code: 'ICL_MODEL_UNKNOWN',
@@ -106,7 +106,7 @@ t.test('a model that appears on the server is found without a restart', async t 
   t.match(await client.check(), { ok: true, problem: null })
 })
 
-t.test('without a server every address that was tried is named with its setting', async t => {
+t.test('without a server, all tried addresses are named with their settings', async t => {
   const { client, server } = await connect(t)
   await server.close()
   await t.rejects(client.models(), {
@@ -116,7 +116,7 @@ t.test('without a server every address that was tried is named with its setting'
   t.match(await client.check(), { ok: false, endpoint: null, problem: /svc serve/ })
 })
 
-t.test('a server that takes the connection and says nothing is given up after probe_timeout_ms', async t => {
+t.test('a silent server is abandoned after probe_timeout_ms', async t => {
   const silent = createServer(() => undefined)
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.closeAllConnections())
@@ -143,7 +143,7 @@ t.test('busy servers, refusals and broken answers have distinct codes', async t 
   await t.rejects(collect(broken.client.chat({ messages: say('x') })), { code: 'ICL_BROKEN_OFF' })
 })
 
-/** An answer that goes on until the client leaves. */
+/** An endless answer. */
 function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
   const row = JSON.stringify(
     api === 'ollama'
@@ -156,7 +156,7 @@ function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
   }
 }
 
-t.test('without a chosen model the only one of the server is asked, and none of several', async t => {
+t.test('without a chosen model, the only model of the server is used, and none of several', async t => {
   const nobody = { model: NO_MODEL }
   const { client } = await connect(t, { models: ['only'] }, nobody)
   t.match(await client.check(), { ok: true, model: 'only', problem: null })

@@ -15,23 +15,23 @@ export interface FakeOptions {
   readonly api?: 'ollama' | 'openai'
   models?: readonly string[]
   readonly key?: string
-  /** Rows of `/api/ps`; without it there is no such route. */
+  /** Rows of `/api/ps`; if undefined, the route does not exist. */
   readonly running?: readonly object[]
-  /** Answer of `/api/tags` on a server of OpenAI's format; without it there is no such route. */
+  /** Answer of `/api/tags` on a server with OpenAI's format; if undefined, the route does not exist. */
   readonly tags?: object
-  /** Takes the place of the usual answer to a chat. */
+  /** Replaces the default answer to a chat. */
   readonly chat?: Answer
 }
 
 export interface FakeServer {
   readonly url: string
   readonly seen: Seen[]
-  /** Chats whose client went away before the end. */
+  /** Chats whose client disconnected before the end. */
   readonly left: number
   close(): Promise<void>
 }
 
-/** A model server on a real socket that says each word of the question, in the format that it speaks. */
+/** A model server on a real socket that repeats the words of the question, in its format. */
 export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<FakeServer> {
   const { api = 'ollama', key, running, tags } = options
   const seen: Seen[] = []

@@ -48,14 +48,14 @@ t.test('loaded models are listed with memory, device, context and expiry', async
   })
 })
 
-t.test('no loaded model is not an error, a server without the list has a distinct one', async t => {
+t.test('an empty list is not an error, and a server without the list has a separate error', async t => {
   const idle = await connect(t, { running: [] })
   t.match(await idle.call('running'), { models: [] })
   const code = 'ICL_RUNNING_UNKNOWN'
   const other = await connect(t, { api: 'openai' })
   await t.rejects(other.call('running'), {
     code,
-    message: `the model server at ${other.url} speaks the format of OpenAI, so it does not tell which models it has loaded`
+    message: `the model server at ${other.url} speaks the format of OpenAI, so it does not list its loaded models`
   })
   const part = await connect(t)
   await t.rejects(part.call('running'), { code, message: /answers 404 to GET \/api\/ps/ })
@@ -70,7 +70,7 @@ t.test('our own server reports the same', async t => {
   })
 })
 
-t.test('models are listed, shown by name, and named when one is missing', async t => {
+t.test('models are listed and shown by name, and an unknown one is reported', async t => {
   const { url, call } = await connect(t, { models: ['toy:latest', 'other'] })
   const endpoint = { url, api: 'ollama', setting: 'url' }
   const { models } = (await call('models')) as { models: { name: string }[] }
@@ -92,7 +92,7 @@ t.test('models are listed, shown by name, and named when one is missing', async 
   })
 })
 
-t.test('a question is answered in one piece, and its pieces are reported', async t => {
+t.test('a question is answered in one piece, with its pieces as events', async t => {
   const { call } = await connect(t)
   t.same(await call('chat', { prompt: 'one two', system: 'be brief', max_tokens: 9 }), {
     text: 'one two',
@@ -103,7 +103,7 @@ t.test('a question is answered in one piece, and its pieces are reported', async
   })
 })
 
-t.test('a server whose list of models is none in one format is asked in the other', async t => {
+t.test('a server without a valid list in one format is asked in the other', async t => {
   const { call } = await connect(t, { api: 'openai', tags: {} })
   t.match(await call('models'), { endpoint: { api: 'openai' }, models: [{ name: 'toy' }] })
 })

@@ -25,9 +25,9 @@ for (const [api, path] of [
   ['ollama', '/api/generate'],
   ['openai', '/v1/completions']
 ] as const) {
-  t.test(`a raw text is completed as it is, in the format of ${api}`, async t => {
+  t.test(`a raw text is completed unchanged, in the format of ${api}`, async t => {
     const { client, server } = await connect(t, { api })
-    const prompt = { text: '<|im_start|>user one two', raw: true, system: 'not looked at' }
+    const prompt = { text: '<|im_start|>user one two', raw: true, system: 'ignored' }
     const events = await collect(client.chat({ messages: [], prompt, stop: ['<|im_end|>'], seed: 1 }))
     t.equal(textOf(events), prompt.text)
     const usage = { promptTokens: 4, completionTokens: 2 }
@@ -41,7 +41,7 @@ for (const [api, path] of [
   })
 }
 
-t.test('a text with a system message is put into the template by the server', async t => {
+t.test('the server puts a text with a system message into the template', async t => {
   const prompt = { text: 'three words more', raw: false, system: 'be brief' }
   const format = { type: 'object' }
   const local = await connect(t)
@@ -64,7 +64,7 @@ function fieldsOf({ text, raw, system }: { text: string; raw: boolean; system: s
   return { prompt: text, raw, system }
 }
 
-t.test('a client for another address asks that one, and names the setting behind it', async t => {
+t.test('a client for another address calls that one, and names its setting', async t => {
   const { client, server } = await connect(t, {}, { url: ELSEWHERE })
   const other = client.at(`${server.url}/`, 'orchestrator.inference_base_url')
   const setting = 'orchestrator.inference_base_url'
@@ -77,7 +77,7 @@ t.test('a client for another address asks that one, and names the setting behind
   await t.rejects(client.at('no address', setting).models(), { code: 'ICL_ADDRESS_INVALID', at: { path: setting } })
 })
 
-t.test('the key goes along to the origin that the settings name, and to no other', async t => {
+t.test('the key is sent only to the configured origin', async t => {
   const { client, server } = await connect(t, { key: 'k1' }, { api_key: 'k1' })
   t.match(await client.at(`${server.url}/v1`, 'x').models(), [{ name: 'toy' }])
   const apart = new ModelServerClient(() => ({ ...DEFAULTS, url: ELSEWHERE, api_key: 'k1' }))

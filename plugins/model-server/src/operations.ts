@@ -72,7 +72,7 @@ export const modelGenerate = defineOperation({
     model: t.optional(t.string({ description: 'Name of the model; default: the served model.' })),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum number of tokens to generate.' })),
     temperature: t.optional(
-      t.number({ minimum: 0, maximum: 5, description: '0 always takes the most probable token.' })
+      t.number({ minimum: 0, maximum: 5, description: '0 always selects the most probable token.' })
     ),
     seed: t.optional(t.integer({ description: 'Same seed, same request, same model: same text.' })),
     stop: t.optional(

@@ -1,24 +1,24 @@
 import { speechErrors } from '@svc/contracts'
 import type { Tunables } from './tunables.ts'
 
-/** How the time of a recording ended. */
+/** Message by the deadline that expired. */
 export type Outcome = 'ok' | 'capture_timeout' | 'inference_timeout' | 'deadline_exceeded'
 
 export function timeout(outcome: Exclude<Outcome, 'ok'>, deadlineMs: number): Error {
   const what = {
-    capture_timeout: 'nothing of the recording arrived for',
+    capture_timeout: 'no data of the recording arrived for',
     inference_timeout: 'the recogniser took longer than',
-    deadline_exceeded: 'from arrival to text it took longer than'
+    deadline_exceeded: 'the time from arrival to text exceeded'
   }[outcome]
   return speechErrors.create('SPC_TIMEOUT', `${outcome}: ${what} ${deadlineMs} ms`, {
     data: { outcome, deadline_ms: deadlineMs },
-    hint: 'send a shorter recording, or raise the times of plugins.speech'
+    hint: 'send a shorter recording, or raise the time limits of plugins.speech'
   })
 }
 
 /**
- * Runs a function under the recogniser's deadline and the rest of the total one; the error names the one that passed.
- * The signal that the work gets is aborted with `SPC_TIMEOUT`, or with the reason of the caller's.
+ * Runs a function under the recogniser's deadline and the rest of the total one; the error names the expired one.
+ * The signal of the work is aborted with `SPC_TIMEOUT`, or with the reason of the caller's.
  */
 export async function withinDeadlines<A>(
   tunables: Tunables,

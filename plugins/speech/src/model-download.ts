@@ -13,7 +13,7 @@ const NEEDED = ['config.json', 'generation_config.json', 'preprocessor_config.js
 const GRAPHS = ['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx']
 
 export interface DownloadOptions {
-  /** Model of the settings. */
+  /** The configured model. */
   readonly model: string
   readonly revision: string
   /** Absolute. */
@@ -25,10 +25,10 @@ export interface DownloadOptions {
   readonly delayMs: number
 }
 
-/** A file that the hub does not have, so that another place may be tried. */
+/** A file that the hub does not have; another repository is then tried. */
 class NotThere extends Error {}
 
-/** Fetches models from a hub with Hugging Face's API. */
+/** Downloads models from a hub with Hugging Face's API. */
 export class ModelDownload {
   readonly #options: DownloadOptions
 
@@ -44,7 +44,7 @@ export class ModelDownload {
   ): Promise<{ readonly folder: string; readonly bytes: number; readonly files: readonly string[] }> {
     const model = named ?? this.#options.model
     if (!MODEL_NAME.test(model))
-      throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is no name of a model that a hub could have`, {
+      throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is not a valid model name of a hub`, {
         hint: 'write it as OWNER/NAME, for example openai/whisper-tiny.en'
       })
     const files = [...NEEDED, ...GRAPHS]
@@ -53,7 +53,7 @@ export class ModelDownload {
       const folder = join(this.#options.modelsDirectory, name)
       try {
         let bytes = 0
-        // The graphs first: a repository without them is the wrong one.
+        // Graphs first: a repository without them is unsuitable.
         for (const [at, file] of [...GRAPHS, ...NEEDED].entries()) {
           progress(at, files.length, file)
           bytes += await this.#file(name, file, folder, signal)
@@ -69,7 +69,7 @@ export class ModelDownload {
     throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `the hub has no ONNX export of ${model}: ${refused.join('; ')}`)
   }
 
-  /** Bytes that were fetched; none for a file that is there. */
+  /** Downloaded bytes; 0 for an existing file. */
   async #file(name: string, file: string, folder: string, signal: AbortSignal): Promise<number> {
     const { hub, revision, attempts, delayMs } = this.#options
     const target = join(folder, file)
@@ -109,9 +109,9 @@ export class ModelDownload {
       await pipeline(Readable.fromWeb(response.body as never), createWriteStream(part), { signal })
       const { size } = await stat(part)
       const announced = response.headers.get('content-length')
-      // Compressed content has another length than announced.
+      // Compressed content differs from the announced length.
       if (announced !== null && !response.headers.has('content-encoding') && Number(announced) !== size)
-        throw new Error(`${size} of ${announced} bytes came`)
+        throw new Error(`${size} of ${announced} bytes arrived`)
       await rename(part, target)
       return size
     } finally {

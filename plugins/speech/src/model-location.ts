@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type FoundModel, findModel } from './whisper/model-files.ts'
 
 export interface ModelLocation {
-  /** A folder or a name, as the settings have it. */
+  /** A folder or a name, as in the settings. */
   readonly model: string
   readonly revision: string
   readonly projectRoot: string
@@ -13,7 +13,7 @@ export interface ModelLocation {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** `OWNER/NAME`, with nothing in it that could lead elsewhere. */
+/** `OWNER/NAME`, without path traversal. */
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/
 
 /**
@@ -46,7 +46,7 @@ async function candidates(location: ModelLocation): Promise<readonly string[]> {
   return [...names.map(name => join(modelsDirectory, name)), own, ...cached.filter(folder => folder !== null)]
 }
 
-/** Folder of a model's revision in the cache that the tools of Hugging Face share; null where it is not in it. */
+/** Folder of a model's revision in the shared cache of Hugging Face; null if it is missing. */
 async function snapshot(name: string, { revision, environment }: ModelLocation): Promise<string | null> {
   const home = environment.HF_HOME ?? join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface')
   const root = join(environment.HF_HUB_CACHE ?? join(home, 'hub'), `models--${name.replaceAll('/', '--')}`)

@@ -10,7 +10,7 @@ import type { Transcriber } from './transcriber.ts'
 import type { Tunables } from './tunables.ts'
 
 const { SPP_DOWNLOAD_FAILED } = pluginErrors.specs
-/** A model may be large, and a line slow. */
+/** Large models take long on slow connections. */
 const DOWNLOAD_TIMEOUT_MS = 6 * 3_600_000
 
 export const speechTranscribe = defineOperation({
@@ -18,21 +18,21 @@ export const speechTranscribe = defineOperation({
   summary: 'Transcribe a recording of the workspace',
   input: t.object({
     path: t.string({ minLength: 1, description: 'A recording or a text, relative to the workspace.' }),
-    language_hint: t.optional(
-      t.string({ description: 'Language that is spoken, as en. Default: what the model hears.' })
-    )
+    language_hint: t.optional(t.string({ description: 'Spoken language, such as en. Default: detected by the model.' }))
   }),
   output: t.object({
     correlation_id: t.string(),
     path: t.string(),
-    raw_text: t.string({ description: 'What the recogniser heard.' }),
-    refined_text: t.string({ description: 'The same after the rules and the lexicon.' }),
+    raw_text: t.string({ description: 'The recognised text.' }),
+    refined_text: t.string({ description: 'The recognised text, refined by the rules and the lexicon.' }),
     text: t.string({ description: 'refined_text.' }),
     confidence: t.number({ minimum: 0, maximum: 1 }),
-    n_best: t.optional(t.array(t.string(), { description: 'Readings, best first, where there are several.' })),
+    n_best: t.optional(t.array(t.string(), { description: 'Alternative readings, best first, if there are several.' })),
     language: t.nullable(t.string()),
     duration_ms: t.nullable(t.integer()),
-    clarification_recommended: t.boolean({ description: 'Whether to ask what was meant before acting on it.' })
+    clarification_recommended: t.boolean({
+      description: 'True if the caller should confirm the text before acting on it.'
+    })
   }),
   errors: { ...speechErrors.specs },
   effect: 'read',
@@ -53,7 +53,7 @@ export const speechStatus = defineOperation({
     status: t.enum(['ready', 'no_model', 'unavailable']),
     summary: t.string(),
     model: t.string(),
-    missing: t.array(t.string(), { description: 'Files that the model lacks.' })
+    missing: t.array(t.string(), { description: 'Missing files of the model.' })
   }),
   effect: 'read',
   expose: {
@@ -67,13 +67,11 @@ export const speechDownload = defineOperation({
   id: 'speech.download',
   summary: 'Download a speech model from a hub',
   input: t.object({
-    model: t.optional(
-      t.string({ pattern: '^[^/]+/[^/]+$', description: 'OWNER/NAME. Default: the model of the settings.' })
-    )
+    model: t.optional(t.string({ pattern: '^[^/]+/[^/]+$', description: 'OWNER/NAME. Default: the configured model.' }))
   }),
   output: t.object({
     folder: t.string(),
-    bytes: t.integer({ description: 'What was fetched now.' }),
+    bytes: t.integer({ description: 'Downloaded files.' }),
     files: t.array(t.string()),
     text: t.string()
   }),
@@ -111,7 +109,7 @@ export function downloadHandler(download: ModelDownload): Handler<typeof speechD
   return async ({ model }, call) => {
     const progress = (done: number, total: number, file: string) => call.progress(done, total, file)
     const { folder, bytes, files } = await download.fetch(model, call.signal, progress)
-    const text = `${files.length} files are in ${folder} (${bytes} bytes were fetched)`
+    const text = `${files.length} files are in ${folder} (${bytes} bytes were downloaded)`
     return { folder, bytes, files: [...files], text }
   }
 }

@@ -52,7 +52,7 @@ export default definePlugin({
     )
     const modelsDirectory = resolve(projectRoot, config.models_directory)
     const { model, revision } = config
-    // The thread keeps the model that is loaded, whatever becomes of these settings.
+    // The thread keeps the loaded model, even if these settings change.
     const thread = await ctx.keep(
       `whisper ${await programDigest()}`,
       () => new WhisperThread(),

@@ -17,7 +17,7 @@ export class Proofreader {
     this.#warn = warn
   }
 
-  /** The text as it was where no model answers, or with something else. Throws the signal's reason. */
+  /** The unchanged text if no model answers, or the answer is not a correction. Throws the signal's reason. */
   async correct(text: string, signal: AbortSignal): Promise<string> {
     let answer = ''
     try {

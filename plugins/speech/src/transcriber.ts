@@ -35,7 +35,7 @@ export interface TranscriberParts {
   readonly workspace: Workspace
   readonly lexicon: LexiconFile
   readonly thread: WhisperThread
-  /** Null where no language model is asked. */
+  /** Null without a language model. */
   readonly proofreader: Proofreader | null
 }
 
@@ -84,7 +84,7 @@ export class Transcriber implements SpeechRecogniser {
     const name = basename(source.path)
     const format = formatOf(path)
     if (format === null)
-      throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} is of no format that is read here: ${READABLE}`)
+      throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} has an unsupported format; supported: ${READABLE}`)
     if (format === 'text') return this.#text(path, name)
     const model = await this.#model()
     if (format === 'wav') return this.#recognise({ kind: 'wav', path, name }, language, signal, model)
@@ -96,7 +96,10 @@ export class Transcriber implements SpeechRecogniser {
   async #text(path: string, name: string): Promise<Transcript> {
     const { size } = await stat(path)
     if (size > MAX_TEXT_BYTES)
-      throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; a text may have ${MAX_TEXT_BYTES}`)
+      throw speechErrors.create(
+        'SPC_AUDIO_INVALID',
+        `${name} has ${size} bytes; the limit of a text is ${MAX_TEXT_BYTES}`
+      )
     let text: string
     try {
       text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
@@ -125,7 +128,7 @@ export class Transcriber implements SpeechRecogniser {
     const model = known ?? (await this.#model())
     const words = await lexicon.current()
     if (thread.load >= settings.max_waiting)
-      throw speechErrors.create('SPC_BUSY', `${thread.load} recordings are under way or wait already`, {
+      throw speechErrors.create('SPC_BUSY', `${thread.load} recordings are already running or waiting`, {
         hint: 'try again later, or raise plugins.speech.max_waiting'
       })
     const heard = await thread.hear(recording, this.#plan(model, language, words.phrases), signal)
@@ -189,7 +192,7 @@ export class Transcriber implements SpeechRecogniser {
       `there is no model ${settings.model}: ${folder} lacks ${missing.join(', ')}`,
       {
         data: { model: settings.model, folder, missing },
-        hint: 'svc speech download fetches it; or name the folder of an ONNX export in SVC_ORATIO_MODEL'
+        hint: 'run svc speech download, or name the folder of an ONNX export in SVC_ORATIO_MODEL'
       }
     )
   }

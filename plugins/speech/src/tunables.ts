@@ -3,7 +3,7 @@ import { type JsonSchema, type Schema, t } from '@svc/plugin-sdk'
 import { pluginErrors } from './errors.ts'
 
 interface Tunable<D extends number | boolean> {
-  /** Table of the file that SVC_ORATIO_CONFIG names, and the key in it; also its place in the status. */
+  /** Table and key in the file of SVC_ORATIO_CONFIG, and in the status. */
   readonly group: string
   readonly key: string
   readonly env: string
@@ -35,59 +35,63 @@ function part(
   return { group, key, env: `SVC_ORATIO_${env}`, default: value, ...share, description }
 }
 
-/** Everything that a settings file, a variable of the environment or the file of SVC_ORATIO_CONFIG may change. */
+/** Values that the settings, environment variables or the file of SVC_ORATIO_CONFIG can change. */
 const TUNABLES = {
   capture_timeout_ms: whole(
     ['session_timing', 'capture_timeout_ms', 'CAPTURE_TIMEOUT_MS'],
     12_000,
     100,
-    'Milliseconds of silence on the line after which an upload or a stream is given up.'
+    'Time limit for further data of an upload or a stream, in milliseconds.'
   ),
   max_duration_ms: whole(
     ['session_timing', 'max_duration_ms', 'MAX_DURATION_MS'],
     120_000,
     100,
-    'Milliseconds that a recording may take from its arrival to its text.'
+    'Time limit for a recording from its arrival to its text, in milliseconds.'
   ),
   inference_deadline_ms: whole(
     ['session_timing', 'inference_deadline_ms', 'INFERENCE_DEADLINE_MS'],
     0,
     0,
-    'Milliseconds that the recogniser has for a recording; 0 for as many as max_duration_ms.'
+    'Time limit of the recogniser for a recording, in milliseconds; 0 means max_duration_ms.'
   ),
   heartbeat_ms: whole(
     ['session_timing', 'heartbeat_ms', 'HEARTBEAT_MS'],
     3_000,
     50,
-    'Milliseconds from one sign of life on a stream to the next, and from one partial text to the next.'
+    'Interval of heartbeats on a stream, and minimum interval of partial texts, in milliseconds.'
   ),
   refine_conservative_base: part(
     ['refine', 'conservative_base', 'REFINE_CONSERVATIVE_BASE'],
     0.82,
-    'Confidence of a text without corrections, with the profile conservative.'
+    'Confidence of a text without corrections, in the profile conservative.'
   ),
-  refine_balanced_base: part(['refine', 'balanced_base', 'REFINE_BALANCED_BASE'], 0.87, 'The same with balanced.'),
+  refine_balanced_base: part(
+    ['refine', 'balanced_base', 'REFINE_BALANCED_BASE'],
+    0.87,
+    'Confidence of a text without corrections, in the profile balanced.'
+  ),
   refine_aggressive_base: part(
     ['refine', 'aggressive_base', 'REFINE_AGGRESSIVE_BASE'],
     0.9,
-    'The same with aggressive.'
+    'Confidence of a text without corrections, in the profile aggressive.'
   ),
   refine_penalty_per_trace: part(
     ['refine', 'penalty_per_trace', 'REFINE_PENALTY_PER_TRACE'],
     0.015,
-    'What each correction takes from the confidence.'
+    'Confidence penalty of each correction.'
   ),
   refine_penalty_cap: part(
     ['refine', 'penalty_cap', 'REFINE_PENALTY_CAP'],
     0.25,
-    'What all corrections together take from it at most.'
+    'Maximum confidence penalty of all corrections.'
   ),
   refine_confidence_min: part(['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'], 0.1, 'Lowest confidence.'),
   refine_confidence_max: part(['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'], 0.99, 'Highest confidence.'),
   tool_route_min_confidence: part(
     ['routing', 'tool_min_confidence', 'TOOL_ROUTE_MIN_CONFIDENCE'],
     0.55,
-    'Confidence below which a caller is advised to ask again what was meant.'
+    'Confidence below which a caller should confirm the text.'
   ),
   hf_retry_attempts: whole(
     ['hf', 'retry_attempts', 'HF_RETRY_ATTEMPTS'],
@@ -100,21 +104,25 @@ const TUNABLES = {
     ['hf', 'retry_delay_ms', 'HF_RETRY_DELAY_MS'],
     600,
     0,
-    'Milliseconds between two such attempts.'
+    'Delay between two download attempts, in milliseconds.'
   ),
   llm_refinement_default: {
     group: 'llm',
     key: 'refinement_default',
     env: 'SVC_ORATIO_LLM_REFINEMENT_DEFAULT',
     default: false as boolean,
-    description: 'Whether a language model corrects texts of little confidence.'
+    description: 'Whether a language model corrects texts with low confidence.'
   } satisfies Tunable<boolean>,
-  llm_min_confidence: part(['llm', 'min_confidence', 'LLM_MIN_CONFIDENCE'], 0.82, 'Confidence below which it does.'),
+  llm_min_confidence: part(
+    ['llm', 'min_confidence', 'LLM_MIN_CONFIDENCE'],
+    0.82,
+    'Confidence below which the language model corrects a text.'
+  ),
   llm_max_output_tokens: whole(
     ['llm', 'max_output_tokens', 'LLM_MAX_OUTPUT_TOKENS'],
     512,
     64,
-    'Tokens that it may answer with.',
+    'Maximum tokens of its answer.',
     1_000_000
   ),
   logit_bias_strength: {
@@ -124,32 +132,32 @@ const TUNABLES = {
     default: 0.8,
     minimum: 0,
     maximum: 20,
-    description: 'What is added to the logits of words of the lexicon; 0 adds nothing.'
+    description: 'Bonus on the logits of lexicon words; 0 adds nothing.'
   } as Tunable<number>,
   logit_bias_max_tokens: whole(
     ['logit', 'bias_max_tokens', 'LOGIT_BIAS_MAX_TOKENS'],
     256,
     0,
-    'Tokens of the lexicon that are made likelier, at most.',
+    'Maximum lexicon tokens with a bonus.',
     100_000
   ),
   stream_partial_quiet_ms: whole(
     ['stream', 'partial_quiet_ms', 'STREAM_PARTIAL_QUIET_MS'],
     350,
     50,
-    'Milliseconds without sound on a stream after which a partial text is sent.'
+    'Pause on a stream after which a partial text is sent, in milliseconds.'
   ),
   stream_max_wait_ms: whole(
     ['stream', 'max_wait_ms', 'STREAM_MAX_WAIT_MS'],
     2_500,
     200,
-    'Milliseconds after which one is sent although sound goes on.'
+    'Maximum delay of a partial text during continuous audio, in milliseconds.'
   ),
   stream_max_buffer_ms: whole(
     ['stream', 'max_buffer_ms', 'STREAM_MAX_BUFFER_MS'],
     300_000,
     1_000,
-    'Milliseconds of sound that a stream may hold.',
+    'Maximum audio buffered by a stream, in milliseconds.',
     7_200_000
   )
 } as const satisfies Readonly<Record<string, Tunable<number> | Tunable<boolean>>>
@@ -162,7 +170,7 @@ export type TunableSettings = { readonly [K in Name]?: Tunables[K] }
 
 const NAMES = Object.keys(TUNABLES) as readonly Name[]
 
-/** Schemas of the settings: without defaults, so that what the settings do not say the file may. */
+/** Schemas of the settings, without defaults, so that the file applies to unset ones. */
 export const tunableSettings = Object.fromEntries(NAMES.map(name => [name, t.optional(schemaOf(TUNABLES[name]))])) as {
   readonly [K in Name]: Schema<Tunables[K]> & { readonly '~optional': true }
 }
@@ -183,7 +191,7 @@ export async function tunablesOf(settings: TunableSettings, file: string | null)
   ) as unknown as Tunables
 }
 
-/** The same, in the groups of the file. */
+/** The same, by the tables of the file. */
 export function groupsOf(tunables: Tunables): Readonly<Record<string, Readonly<Record<string, number | boolean>>>> {
   const groups: Record<string, Record<string, number | boolean>> = {}
   for (const name of NAMES) {
@@ -197,7 +205,7 @@ async function readTunables(file: string): Promise<Partial<Record<Name, number |
   const invalid = (why: string) =>
     pluginErrors.create('SPP_CONFIG_INVALID', `${file}: ${why}`, {
       at: { file },
-      hint: 'see plugins.speech.config_file'
+      hint: 'check the file in plugins.speech.config_file'
     })
   let document: Record<string, unknown>
   try {
@@ -208,7 +216,7 @@ async function readTunables(file: string): Promise<Partial<Record<Name, number |
   }
   const found: Partial<Record<Name, number | boolean>> = {}
   for (const [group, table] of Object.entries(document)) {
-    if (typeof table !== 'object' || table === null) throw invalid(`${group} is no table`)
+    if (typeof table !== 'object' || table === null) throw invalid(`${group} is not a table`)
     for (const [key, value] of Object.entries(table)) {
       const name = NAMES.find(each => TUNABLES[each].group === group && TUNABLES[each].key === key)
       if (name === undefined) throw invalid(`there is no ${group}.${key}`)

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
 import { speechErrors } from '@svc/contracts'
 
-/** The folder that recordings may lie in. */
+/** The folder of recordings. */
 export class Workspace {
   readonly root: string
 

@@ -28,7 +28,7 @@ const ajv = new Ajv.default({ strict: false, allErrors: true })
 addFormats.default(ajv)
 ajv.addSchema(document as object, 'api')
 
-/** Why a value is not what the document says, or nothing. */
+/** Mismatches between a value and the document; empty if there are none. */
 function complaints(pointer: string, value: unknown): readonly string[] {
   const escaped = pointer.replaceAll('{', '%7B').replaceAll('}', '%7D')
   const validate = ajv.compile({ $ref: `api#${escaped}` })
@@ -41,22 +41,22 @@ const pointerOf = (...names: readonly (string | number)[]) =>
 /** Pointer to the schema of an answer, through the response that several routes share. */
 function schemaOf(path: string, method: string, status: number): string {
   const response = document.paths[path]?.[method]?.responses[status] as { readonly $ref?: string } | undefined
-  if (response === undefined) throw new Error(`${method} ${path} says nothing of ${status}`)
+  if (response === undefined) throw new Error(`${method} ${path} does not document ${status}`)
   const start = response.$ref?.slice(1) ?? pointerOf('paths', path, method, 'responses', status)
   return `${start}${pointerOf('content', 'application/json', 'schema')}`
 }
 
-t.test('the document is valid OpenAPI 3.0.3, and is what was agreed on', async t => {
+t.test('the document is valid OpenAPI 3.0.3, and matches the contract', async t => {
   const { valid, errors } = await new Validator().validate(text)
   t.ok(valid, JSON.stringify(errors))
   const wrong = { error: 'file_not_found', path: 7, more: true }
-  t.equal(complaints('/components/schemas/FileNotFound', wrong).length, 2, 'and says what is wrong with an answer')
+  t.equal(complaints('/components/schemas/FileNotFound', wrong).length, 2, 'and reports a mismatch')
   t.match(document, { openapi: '3.0.3', info: { version: '1.0.0' }, servers: [{ url: 'http://127.0.0.1:3847' }] })
 })
 
 interface Ask {
   readonly method: string
-  /** As the document has it. */
+  /** As in the document. */
   readonly path: string
   readonly status: number
   /** Path of the request; default: `path`. */
@@ -124,7 +124,7 @@ const USUAL: readonly Ask[] = [
   post(TOPICS, 400, { event_kind: 'split' }, '/api/codex/topics/7/evolution-events')
 ]
 
-/** Answers that take other settings, or something that is broken. */
+/** Answers that need other settings or a fault. */
 const UNUSUAL: readonly { readonly settings: object; readonly asks: readonly Ask[]; prepare?(world: World): void }[] = [
   {
     settings: { model: 'openai/whisper-nowhere' },
@@ -169,7 +169,7 @@ async function drive(t: Test, world: World, asks: readonly Ask[]): Promise<void>
   }
 }
 
-t.test('every route answers as the document says', async t => {
+t.test('every route answers as documented', async t => {
   let store: { readonly current: PrimaryDatabase } | undefined
   const probe = definePlugin({
     name: 'filler',
@@ -203,7 +203,7 @@ t.test('every route answers as the document says', async t => {
       Object.keys(responses).map(status => `${method} ${path} ${status}`)
     )
   )
-  t.same([...seen].sort(), documented.sort(), 'and every answer that it has is given')
+  t.same([...seen].sort(), documented.sort(), 'and every documented answer occurs')
 })
 
 async function stream(t: Test, world: World): Promise<void> {

@@ -19,7 +19,7 @@ const tone = (hertz: number, seconds: number, rate = RATE, loudness = 0.5) =>
 const far = (a: Float32Array, b: Float32Array) =>
   a.reduce((most, value, at) => Math.max(most, Math.abs(value - b[at]!)), 0)
 
-t.test('WAV files of every coding hold the same sound, and channels are averaged', t => {
+t.test('WAV files of every encoding have the same samples, and channels are averaged', t => {
   const samples = tone(300, 0.05)
   const codings: [kind: number, bits: number, near: number][] = [
     [1, 8, 0.01],
@@ -44,7 +44,7 @@ t.test('WAV files of every coding hold the same sound, and channels are averaged
   t.end()
 })
 
-t.test('a WAV file that is cut off is read to its end, and what is none is refused', t => {
+t.test('a truncated WAV file is read to its end, and other files are refused', t => {
   const whole = wavFile([tone(300, 0.05)], { kind: 1, bits: 16 })
   t.equal(readWav(whole.subarray(0, whole.length - 101), 'a.wav').samples.length, 749)
   for (const [bytes, why] of [
@@ -69,7 +69,7 @@ t.test('a WAV file that is cut off is read to its end, and what is none is refus
   t.end()
 })
 
-t.test('another rate is the same sound, and what it cannot hold is taken away', t => {
+t.test('resampling keeps the sound, and removes frequencies above the new limit', t => {
   for (const rate of [8_000, 22_050, 44_100, 48_000]) {
     const made = resample(tone(440, 1, rate), rate, RATE)
     t.equal(made.length, RATE)
@@ -77,14 +77,14 @@ t.test('another rate is the same sound, and what it cannot hold is taken away', 
     t.ok(far(middle(made), middle(tone(440, 1))) < 1e-3, `from ${rate}`)
   }
   const high = resample(tone(12_000, 1, 48_000), 48_000, RATE)
-  t.ok(rms(high.subarray(1_000, 15_000)) < 1e-3, 'above half of the new rate there is nothing')
+  t.ok(rms(high.subarray(1_000, 15_000)) < 1e-3, 'no signal above half of the new rate')
   const same = tone(440, 0.1)
   t.equal(resample(same, RATE, RATE), same)
   t.same(resample(new Float32Array(), 8_000, RATE), new Float32Array())
   t.end()
 })
 
-t.test('loudness is evened out, and silence stays silent', t => {
+t.test('loudness is normalised, and silence stays silent', t => {
   const soft = tone(300, 0.1, RATE, 0.05)
   const peak = (samples: Float32Array) => samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
   t.ok(Math.abs(peak(normalised(soft, 'peak_normalize')) - 1) < 1e-3)
@@ -97,7 +97,7 @@ t.test('loudness is evened out, and silence stays silent', t => {
   t.end()
 })
 
-t.test('stretches with a voice are found, and short pauses stay within', t => {
+t.test('speech segments are found, and include short pauses', t => {
   const pause = (seconds: number) => new Float32Array(seconds * RATE)
   const parts = [pause(1), tone(300, 0.5), pause(0.2), tone(300, 0.5), pause(2), tone(300, 0.25), pause(0.5)]
   const samples = Float32Array.from(parts.flatMap(part => [...part]))
@@ -111,7 +111,7 @@ t.test('stretches with a voice are found, and short pauses stay within', t => {
   t.end()
 })
 
-t.test('windows hold what fits, and long stretches are cut with an overlap', t => {
+t.test('segments share a window if they fit, and long ones are cut with an overlap', t => {
   const short = [
     { start: 0, end: 100 },
     { start: 150, end: 300 },
@@ -132,11 +132,11 @@ t.test('windows hold what fits, and long stretches are cut with an overlap', t =
   t.equal(joined('we went to the', 'to the house', false), 'we went to the to the house')
   t.equal(joined('', 'a', true), 'a')
   t.equal(joined('a', '', true), 'a')
-  t.equal(joined('a -', '- b', true), 'a - - b', 'a dash is no word')
+  t.equal(joined('a -', '- b', true), 'a - - b', 'a dash is not a word')
   t.end()
 })
 
-t.test('formats are known by their endings', t => {
+t.test('formats are detected by file extension', t => {
   t.same(['a.TXT', 'b.md', 'c.wav', 'd.Opus', 'e.mov', 'f.exe', 'wav'].map(formatOf), [
     'text',
     'text',
@@ -175,11 +175,11 @@ t.test('ffmpeg reads other formats', { skip: !ffmpeg && 'ffmpeg is not installed
     playlist,
     `#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile://${join(FIXTURES, 'tones.wav')}\n#EXT-X-ENDLIST\n`
   )
-  await t.rejects(convert({ ...options, path: playlist }), { code: 'SPC_AUDIO_INVALID' }, 'a playlist leads nowhere')
+  await t.rejects(convert({ ...options, path: playlist }), { code: 'SPC_AUDIO_INVALID' }, 'a playlist is refused')
   await t.rejects(convert({ ...options, signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
 })
 
-t.test('without ffmpeg other formats are refused, and the message says what to do', async t => {
+t.test('without ffmpeg other formats are refused, with a hint', async t => {
   const options = { path: '/tmp/a.mp3', name: 'a.mp3', rate: RATE, signal: new AbortController().signal }
   await t.rejects(convert({ ...options, ffmpeg: '/nowhere/ffmpeg' }), {
     code: 'SPC_AUDIO_UNSUPPORTED',
@@ -189,7 +189,7 @@ t.test('without ffmpeg other formats are refused, and the message says what to d
   })
 })
 
-t.test('PCM of a stream becomes samples', t => {
+t.test('PCM of a stream is converted to samples', t => {
   t.same([...samplesOf(Buffer.from([0, 0, 0, 0x80, 0xff, 0x7f, 1]))], [0, -1, Math.fround(32767 / 32768)])
   t.end()
 })

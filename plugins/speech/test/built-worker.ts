@@ -23,7 +23,7 @@ const { outputFiles } = await build({
 const text = outputFiles[0]?.text ?? ''
 if ((await readFile(file, 'utf8').catch(() => null)) !== text) {
   await mkdir(join(root, 'dist'), { recursive: true })
-  // Several tests may do this at once.
+  // Several tests may do this concurrently.
   await writeFile(`${file}.${process.pid}`, text)
   await rename(`${file}.${process.pid}`, file)
 }

@@ -13,7 +13,7 @@ export function fixtureFloats(name: string): Float32Array {
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))
 }
 
-/** Samples of the recording that the fixtures are about. */
+/** Samples of the fixture recording. */
 export function tones(): Float32Array {
   const bytes = readFileSync(join(FIXTURES, 'tones.wav')).subarray(44)
   return Float32Array.from({ length: bytes.length / 2 }, (_, at) => bytes.readInt16LE(2 * at) / 32_768)

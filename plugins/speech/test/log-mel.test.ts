@@ -10,7 +10,7 @@ interface Features {
   readonly silence: number
 }
 
-t.test('features are those of the reference, in both numbers of bands', t => {
+t.test('features equal the reference, for both numbers of bands', t => {
   const { features } = fixtureJson<{ features: readonly Features[] }>('features.json')
   const values = fixtureFloats('features.bin')
   t.equal(features.length, 2)
@@ -23,12 +23,12 @@ t.test('features are those of the reference, in both numbers of bands', t => {
       for (let frame = 0; frame < frames; frame++)
         worst = Math.max(worst, Math.abs(made[band * 3000 + frame]! - values[offset + band * frames + frame]!))
     t.ok(worst < 1e-4, `${bins} bands differ by at most ${worst}`)
-    t.ok(Math.abs(made[2999]! - silence) < 1e-6, 'silence fills the rest')
+    t.ok(Math.abs(made[2999]! - silence) < 1e-6, 'the rest is silence')
   }
   t.end()
 })
 
-t.test('a transform of any length is the sum that defines it', t => {
+t.test('a transform of any length equals its defining sum', t => {
   for (const length of [1, 2, 8, 30, 49, 400]) {
     const re = Float64Array.from({ length }, (_, at) => Math.sin(at * at) + 0.3)
     const im = Float64Array.from({ length }, (_, at) => Math.cos(3 * at))
@@ -49,7 +49,7 @@ t.test('a transform of any length is the sum that defines it', t => {
   t.end()
 })
 
-t.test('a recording that is longer than the front end takes is cut, and a full one mirrors its end', t => {
+t.test('a too long recording is truncated, and a full one is mirrored at its end', t => {
   const front = new LogMel({ bands: 80, window: 400, hop: 160, samples: 1600, rate: 16_000 })
   const long = Float32Array.from({ length: 4000 }, (_, at) => Math.sin(at / 5))
   t.same(front.features(long), front.features(long.subarray(0, 1600)))

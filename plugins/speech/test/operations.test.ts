@@ -16,7 +16,7 @@ import { locateModel } from '../src/model-location.ts'
 import { speechStatus, speechTranscribe } from '../src/operations.ts'
 import { MODEL, openWorld } from './world.ts'
 
-t.test('a tool says when to ask again what was meant', async t => {
+t.test('a tool reports when to confirm the text', async t => {
   const world = await openWorld({ language: 'en', tool_route_min_confidence: 0.88 })
   t.teardown(() => world.close())
   t.match(await world.kernel.call(speechStatus, {}), { status: 'ready', missing: [] })
@@ -28,7 +28,7 @@ t.test('a tool says when to ask again what was meant', async t => {
   await t.rejects(world.kernel.call(speechTranscribe, { path: '../a.txt' }), { code: 'SPC_PATH_OUTSIDE' })
 })
 
-t.test('a lexicon of the project puts words right, and costs confidence', async t => {
+t.test('a lexicon of the project corrects words, and lowers the confidence', async t => {
   const world = await openWorld({ language: 'en', lexicon: 'words.json', logit_bias_strength: 0 })
   t.teardown(() => world.close())
   const before = await world.kernel.call(speechTranscribe, { path: 'tones.wav' })
@@ -41,7 +41,7 @@ t.test('a lexicon of the project puts words right, and costs confidence', async 
   t.ok(after.confidence < before.confidence)
 })
 
-t.test('a language model corrects what is doubtful, where the settings want it', async t => {
+t.test('a language model corrects doubtful texts, if the setting is on', async t => {
   const asked: InferenceChatRequest[] = []
   let answer: string | Error = ''
   const client = {
@@ -60,13 +60,13 @@ t.test('a language model corrects what is doubtful, where the settings want it',
   const world = await openWorld(settings, [model])
   t.teardown(() => world.close())
   const transcribe = () => world.kernel.call(speechTranscribe, { path: 'tones.wav' })
-  answer = new Error('no one is at home')
+  answer = new Error('no model is available')
   const plain = await transcribe()
   t.equal(plain.text, plain.raw_text)
   t.match(asked[0], { temperature: 0, maxTokens: 99 })
   t.equal(asked[0]?.messages.at(-1)?.content, plain.text)
   answer = 'I cannot help with that.'.repeat(9)
-  t.equal((await transcribe()).text, plain.text, 'an answer is no correction')
+  t.equal((await transcribe()).text, plain.text, 'an answer is not a correction')
   answer = plain.text.replace(/^\S+/, 'speaker')
   t.match(await transcribe(), { text: answer, raw_text: plain.raw_text, confidence: 0.855 })
 })
@@ -96,7 +96,7 @@ t.test('models are found in their folder, in the directory of models and in the 
   t.equal(await find('../../etc/x'), null)
 })
 
-t.test('models are fetched from a hub', async t => {
+t.test('models are downloaded from a hub', async t => {
   const root = t.testdir()
   const asked: string[] = []
   let failures = 2
@@ -131,10 +131,10 @@ t.test('models are fetched from a hub', async t => {
   t.equal(steps.length, 7)
   const before = asked.length
   const again = await new ModelDownload(options).fetch('openai/whisper-x', signal, () => {})
-  t.equal(again.bytes, 0, 'what is there is not fetched again')
+  t.equal(again.bytes, 0, 'existing files are not downloaded again')
   t.equal(asked.length, before + 1)
   const located = await locateModel({ ...options, projectRoot: root, environment: { HF_HOME: root } })
-  t.equal(located.complete, true, 'and it is found')
+  t.equal(located.complete, true, 'and the model is found')
 
   rmSync(root, { recursive: true })
   failures = 3

@@ -21,13 +21,13 @@ const lexicon = parseLexicon(
   'lexicon.json'
 )
 
-t.test('words are put right in their order, and what is around them stays', t => {
+t.test('words are corrected in order, and punctuation is kept', t => {
   const text = (raw: string, profile: 'balanced' | 'aggressive' = 'balanced') => refine(raw, lexicon, profile).text
   t.equal(text('  ask   the\nOratia,  please '), 'ask the oratio, please')
   t.equal(text("the men's (oratia)!"), 'the mens (oratio)!')
   t.equal(text('the Cue Worker in surik.'), 'the queue worker in Zürich.')
   t.equal(text('use type script, get hub and s v c'), 'use TypeScript, GitHub and svc')
-  t.equal(text('cue, worker'), 'cue, worker', 'a comma parts a phrase')
+  t.equal(text('cue, worker'), 'cue, worker', 'a comma separates phrases')
   t.equal(text('école', 'aggressive'), 'École')
   t.equal(text('-- dry run', 'aggressive'), '-- dry run')
   t.equal(text(''), '')
@@ -47,11 +47,11 @@ t.test('code, paths, flags and numbers are never changed', t => {
   )
   const raw = 'run --fix a/b a\\b a::b v.1 b2 cue 2'
   t.same(refine(raw, code, 'balanced'), { text: raw, corrections: [] })
-  t.equal(refine('the end.', code, 'balanced').text, 'the X.', 'the end of a sentence is no code')
+  t.equal(refine('the end.', code, 'balanced').text, 'the X.', 'the end of a sentence is not code')
   t.end()
 })
 
-t.test('confidence is the base of the profile, less what was corrected, within bounds', async t => {
+t.test('confidence is the base of the profile minus penalties, within bounds', async t => {
   const tunables = await tunablesOf({}, null)
   t.same(
     (['conservative', 'balanced', 'aggressive'] as const).map(profile => confidenceOf(profile, 0, tunables)),
@@ -70,14 +70,14 @@ t.test('a lexicon is read again when it changes, and a broken one is reported on
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(message)
   t.equal(await new LexiconFile(path, false, warn).current(), EMPTY_LEXICON)
-  t.same(warnings, [], 'it was not named')
+  t.same(warnings, [], 'it was not configured')
   const file = new LexiconFile(path, true, warn)
   t.same((await file.current()).phrases, [])
   t.match(warnings, [/words\.json/])
   writeFileSync(path, '{"entries": [{"canonical": "vox", "aliases": ["fox"]}]}')
   t.same((await file.current()).phrases, ['vox'])
   writeFileSync(path, '{"entries": [{"canonical": 7}]}')
-  t.same((await file.current()).phrases, ['vox'], 'the last one that was right')
+  t.same((await file.current()).phrases, ['vox'], 'the last valid lexicon')
   await file.current()
   t.match(warnings.slice(1), [/entries\[0\].*canonical/])
   t.equal(warnings.length, 2)
@@ -87,7 +87,7 @@ t.test('a lexicon is read again when it changes, and a broken one is reported on
     t.throws(() => parseLexicon(text, path), { code: 'SPP_LEXICON_INVALID' }, text)
 })
 
-t.test('settings come before the file, and the file before the defaults', async t => {
+t.test('settings override the file, and the file overrides the defaults', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'oratio.toml')
@@ -114,7 +114,7 @@ t.test('settings come before the file, and the file before the defaults', async 
   await t.rejects(tunablesOf({}, join(folder, 'none.toml')), { code: 'SPP_CONFIG_INVALID' })
 })
 
-t.test('a language is a short word, anything else is none', t => {
+t.test('a language is a short word, and other values are ignored', t => {
   t.same(['EN', ' pt-BR ', 'x', 'e n', 'abcdefghijklmnopq', '', 7, null].map(languageHint), [
     'en',
     'pt-br',

@@ -16,7 +16,7 @@ t.test('a path of the workspace', async t => {
   t.teardown(() => world.close())
   const ask = (body: unknown) => world.post('/api/audio/transcribe', body)
 
-  t.test('of a recording gives its text', async t => {
+  t.test('of a recording returns its text', async t => {
     const { status, body } = await ask({ path: 'tones.wav', language_hint: 'EN' })
     t.equal(status, 200)
     t.ok(body.raw_text.startsWith(words), body.raw_text)
@@ -26,7 +26,7 @@ t.test('a path of the workspace', async t => {
     t.equal(body.confidence, 0.87)
   })
 
-  t.test('of a text gives it as it is', async t => {
+  t.test('of a text returns it unchanged', async t => {
     world.write('notes/a.md', '# Two  words\n')
     const { body } = await ask({ path: 'notes/a.md' })
     t.match(body, {
@@ -38,7 +38,7 @@ t.test('a path of the workspace', async t => {
     t.equal((await ask({ path: join(world.workspace, 'notes/a.md') })).status, 200, 'also by its absolute path')
   })
 
-  t.test('that leads nowhere or elsewhere is refused', async t => {
+  t.test('that is missing or outside the workspace is refused', async t => {
     symlinkSync(t.testdir({ 'outside.txt': 'secret' }), join(world.workspace, 'link'))
     symlinkSync(join(world.workspace, 'notes/a.md'), join(world.workspace, 'inside.md'))
     t.equal((await ask({ path: 'inside.md' })).status, 200, 'a link within the workspace')
@@ -65,7 +65,7 @@ t.test('a path of the workspace', async t => {
     t.match(await ask({ path: 'c.txt' }), { status: 400, body: { error: 'transcribe_failed', message: /UTF-8/ } })
   })
 
-  t.test('must be in a body of JSON', async t => {
+  t.test('must be in a JSON body', async t => {
     for (const body of ['', '{', '[]', '7', 'null', '{"path":1}', '{}', '"tones.wav"'])
       t.match(await ask(body), { status: 400, body: { error: 'bad_request', message: String } }, body)
   })
@@ -88,16 +88,16 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('may have its parts in any order and under either name, the first that is not empty counts', async t => {
+  t.test('may have its parts in any order and under either name, and the first non-empty one is used', async t => {
     const made = await world.upload(['audio', '', 'a.txt'], ['file', 'hello', 'b.txt'], ['audio', 'later', 'c.md'])
     t.match(made, { status: 200, body: { raw_text: 'hello', path: /\.txt$/ } })
     const german = await world.upload(['file', recording, 'blob'], ['language_hint', 'de'])
-    t.equal(german.status, 200, 'without an ending it is WAV')
+    t.equal(german.status, 200, 'without an extension it is WAV')
     const english = await world.upload(['file', recording, '../../x.w/av'], ['language_hint', 'en'])
-    t.equal(english.status, 200, 'a name is no path')
+    t.equal(english.status, 200, 'a file name is never used as a path')
     t.not(german.body.raw_text, english.body.raw_text)
     const long = 'many words '.repeat(1_000_000)
-    t.ok((await world.upload(['audio', long, 'long.txt'])).body.text === long, 'eleven megabytes come whole')
+    t.ok((await world.upload(['audio', long, 'long.txt'])).body.text === long, 'eleven megabytes arrive completely')
     t.same(left(), [])
   })
 
@@ -120,7 +120,7 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('that is too large is refused, also when it does not say so', async t => {
+  t.test('that is too large is refused, also without a content length', async t => {
     const large = Buffer.alloc(33 * 1024 * 1024)
     t.match(await world.upload(['audio', large, 'a.wav']), { status: 413, body: { error: 'body_too_large' } })
     const head = '--x\r\ncontent-disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n'
@@ -138,7 +138,7 @@ t.test('an upload', async t => {
     t.same(left(), [])
   })
 
-  t.test('whose client goes away leaves nothing behind', async t => {
+  t.test('whose client disconnects leaves no files', async t => {
     const { hostname, port } = new URL(world.url('/'))
     const socket = connect(Number(port), hostname)
     socket.write(
@@ -149,11 +149,11 @@ t.test('an upload', async t => {
     while (left().length === 0) await new Promise(resolve => setTimeout(resolve, 5))
     socket.destroy()
     while (left().length > 0) await new Promise(resolve => setTimeout(resolve, 5))
-    t.pass('the file is gone')
+    t.pass('the file is removed')
   })
 })
 
-t.test('an upload that stops arriving is given up', async t => {
+t.test('a stalled upload is aborted', async t => {
   const world = await openWorld({ capture_timeout_ms: 100 })
   t.teardown(() => world.close())
   const { hostname, port } = new URL(world.url('/'))
@@ -168,7 +168,7 @@ t.test('an upload that stops arriving is given up', async t => {
   socket.destroy()
 })
 
-t.test('a recording that takes too long is given up, by the deadline that ended it', async t => {
+t.test('a recording that takes too long is aborted, with the name of the deadline', async t => {
   const long = wavFile([Float32Array.from({ length: 16_000 * 100 }, (_, at) => 0.5 * Math.sin(at / 9))])
   for (const [settings, outcome] of [
     [{ inference_deadline_ms: 1 }, 'inference_timeout'],
@@ -185,7 +185,7 @@ t.test('a recording that takes too long is given up, by the deadline that ended 
   }
 })
 
-t.test('without a model the status says so, and recordings are refused with what is missing', async t => {
+t.test('without a model the status reports it, and recordings are refused with the missing files', async t => {
   const world = await openWorld({ model: 'openai/whisper-nowhere' })
   t.teardown(() => world.close())
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as Record<string, unknown>
@@ -194,14 +194,14 @@ t.test('without a model the status says so, and recordings are refused with what
     status: 503,
     body: { error: 'no_model', message: /SVC_ORATIO_MODEL/, missing: ['config.json'] }
   })
-  world.write('a.txt', 'text needs none')
+  world.write('a.txt', 'text needs no model')
   t.equal((await world.post('/api/audio/transcribe', { path: 'a.txt' })).status, 200)
   await t.rejects(world.recogniser.transcribe({ kind: 'samples', samples: new Float32Array(9) }), {
     code: 'SPC_NO_MODEL'
   })
 })
 
-t.test('a recogniser that is not here is refused', async t => {
+t.test('an unavailable recogniser is refused', async t => {
   const world = await openWorld({ backend: 'sherpa' })
   t.teardown(() => world.close())
   t.match(await world.post('/api/audio/transcribe', { path: 'tones.wav' }), {
@@ -240,5 +240,5 @@ t.test('the status reports model and settings', async t => {
     }
   })
   await world.post('/api/audio/transcribe', { path: 'tones.wav' })
-  t.match(await read(), { candle: { inference_note: /on cpu/ } }, 'a GPU that is not there is done without')
+  t.match(await read(), { candle: { inference_note: /on cpu/ } }, 'without a GPU the processor is used')
 })

@@ -14,7 +14,7 @@ interface Message {
   readonly [field: string]: unknown
 }
 
-/** A client that reads one message after the other. */
+/** A client that reads messages one by one. */
 class Client {
   readonly socket: WebSocket
   readonly #came: Message[] = []
@@ -41,14 +41,14 @@ class Client {
   }
 }
 
-t.test('what is spoken comes back as text, in the language that was set', async t => {
+t.test('speech is returned as text, in the selected language', async t => {
   const world = await openWorld({ stream_partial_quiet_ms: 60_000, stream_max_wait_ms: 60_000 })
   t.teardown(() => world.close())
   const client = new Client(world)
   const ready = await client.next()
   t.match(ready, { type: 'ready', correlation_id: String, sample_rate_hz: 16_000, input_format: 'pcm_s16le_mono' })
   client.say('set_language', { language_hint: 'EN' })
-  // Frames end at any place, also inside of a sample.
+  // Frames end at any byte, also inside a sample.
   for (let at = 0; at < pcm.length; at += 9_999) client.socket.send(pcm.subarray(at, at + 9_999))
   client.say('commit')
   const final = await client.next()
@@ -57,13 +57,13 @@ t.test('what is spoken comes back as text, in the language that was set', async 
   t.equal(final.text, final.refined_text)
 
   client.say('commit')
-  t.match(await client.next(), { type: 'final', text: '' }, 'a commit begins again')
+  t.match(await client.next(), { type: 'final', text: '' }, 'a commit starts a new recording')
 
   client.socket.send(pcm)
   client.say('cancel')
   t.match(await client.next(), { type: 'cancelled' })
   client.say('commit')
-  t.match(await client.next(), { type: 'final', text: '' }, 'what was cancelled is forgotten')
+  t.match(await client.next(), { type: 'final', text: '' }, 'cancelled audio is discarded')
 
   for (const text of ['what', '[]', '{"op":"sing"}']) {
     client.socket.send(text)
@@ -72,7 +72,7 @@ t.test('what is spoken comes back as text, in the language that was set', async 
   client.socket.close()
 })
 
-t.test('partial texts arrive during speech, once there is a second of sound', async t => {
+t.test('partial texts arrive during speech, after a second of audio', async t => {
   const world = await openWorld({ language: 'en', stream_partial_quiet_ms: 50, heartbeat_ms: 100 })
   t.teardown(() => world.close())
   const client = new Client(world)
@@ -90,7 +90,7 @@ t.test('partial texts arrive during speech, once there is a second of sound', as
   client.socket.close()
 })
 
-t.test('sound without a commit has its limit', async t => {
+t.test('audio without a commit is limited', async t => {
   const world = await openWorld({ stream_max_buffer_ms: 1_000 })
   t.teardown(() => world.close())
   const client = new Client(world)
@@ -101,7 +101,7 @@ t.test('sound without a commit has its limit', async t => {
   t.equal((await closed)[0], 1009)
 })
 
-t.test('a failure is reported, and the stream goes on', async t => {
+t.test('a failure is reported, and the stream continues', async t => {
   const world = await openWorld({ model: 'openai/whisper-nowhere' })
   t.teardown(() => world.close())
   const client = new Client(world)
@@ -114,7 +114,7 @@ t.test('a failure is reported, and the stream goes on', async t => {
   client.socket.close()
 })
 
-t.test('clients are sent to the successor, and silent ones are disconnected', async t => {
+t.test('clients are disconnected for the successor, and silent ones at the time limit', async t => {
   const world = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
   t.teardown(() => world.close())
   const mute = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })

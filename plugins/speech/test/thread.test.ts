@@ -9,7 +9,7 @@ import { tones } from './fixtures.ts'
 import { MODEL, openWorld } from './world.ts'
 
 const found = await findModel(MODEL)
-if (!found.complete) throw new Error('the fixture is whole')
+if (!found.complete) throw new Error('the fixture is complete')
 const plan: Plan = {
   model: found.files,
   open: { threads: 1, cuda: false },
@@ -27,7 +27,7 @@ const samples = (seconds: number) => {
   return Float32Array.from({ length: seconds * 16_000 }, (_, at) => once[at % once.length]!)
 }
 
-t.test('recordings are processed one after the other, and nothing else waits for them', async t => {
+t.test('recordings are processed one after the other, without blocking the event loop', async t => {
   const thread = new WhisperThread()
   t.equal(thread.device, null)
   let turns = 0
@@ -38,20 +38,20 @@ t.test('recordings are processed one after the other, and nothing else waits for
   clearInterval(ticking)
   t.equal(new Set(heard.map(({ text }) => text)).size, 1)
   t.match(heard[0], { language: 'en', durationMs: 1900, device: 'cpu' })
-  t.ok(turns > 10, `the loop went on ${turns} times`)
+  t.ok(turns > 10, `the loop had ${turns} turns`)
   t.equal(thread.load, 0)
   await thread.close()
   t.throws(() => thread.hear({ kind: 'samples', samples: tones() }, plan, forever), { code: 'SPC_RECOGNISER_FAILED' })
 })
 
-t.test('long recordings are read in windows, silence not at all', async t => {
+t.test('long recordings are read in windows, and silence is skipped', async t => {
   const thread = new WhisperThread()
   t.teardown(() => thread.close())
   const read = (seconds: number, chunkSeconds: number, voice = plan.voice) =>
     thread.hear({ kind: 'samples', samples: samples(seconds) }, { ...plan, chunkSeconds, voice }, forever)
   const short = await read(12, 28)
   const long = await read(12, 5)
-  t.ok(long.text.length > short.text.length, 'three windows say more than one')
+  t.ok(long.text.length > short.text.length, 'three windows have more text than one')
   const silence = await thread.hear({ kind: 'samples', samples: new Float32Array(16_000) }, plan, forever)
   t.match(silence, { text: '', language: null, alternatives: [], durationMs: 1000 })
   t.ok((await read(2, 28, null)).text.length > 0)
@@ -70,7 +70,7 @@ t.test('a cancelled recording ends early', async t => {
   t.throws(() => thread.hear(long, plan, AbortSignal.abort(new Error('too late'))), { message: 'too late' })
   const last = thread.hear(long, { ...plan, voice: null }, forever).catch((error: Error) => error)
   await thread.close()
-  t.match(await last, { code: 'SPC_RECOGNISER_FAILED' }, 'closing ends what is under way')
+  t.match(await last, { code: 'SPC_RECOGNISER_FAILED' }, 'closing ends running recordings')
 })
 
 t.test('a thread that dies is replaced', async t => {
@@ -91,7 +91,7 @@ t.test('a thread that dies is replaced', async t => {
   t.match(await hear(2), { text: 'fine' })
 })
 
-t.test('a model stays loaded over a reload, until its files are others', async t => {
+t.test('a model stays loaded across a reload, until its files change', async t => {
   const model = t.testdir()
   cpSync(MODEL, model, { recursive: true })
   const world = await openWorld({ language: 'en', model })
@@ -100,15 +100,15 @@ t.test('a model stays loaded over a reload, until its files are others', async t
   await transcribe()
   await world.reload()
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as { candle: { inference_note: string } }
-  t.match(status.candle.inference_note, /on cpu/, 'the thread has outlived its plugin')
+  t.match(status.candle.inference_note, /on cpu/, 'the thread has survived the reload of its plugin')
   t.equal((await transcribe()).status, 200)
   writeFileSync(join(model, 'generation_config.json'), '{}')
-  t.match(await transcribe(), { status: 200 }, 'config.json has what it takes')
+  t.match(await transcribe(), { status: 200 }, 'config.json has the field')
   writeFileSync(join(model, 'tokenizer.json'), '[')
   t.match(await transcribe(), { status: 503, body: { error: 'model_invalid', message: /tokenizer\.json/ } })
 })
 
-t.test('more recordings than may wait are refused', async t => {
+t.test('recordings beyond the limit are refused', async t => {
   const world = await openWorld({ max_waiting: 1, vad: 'off' })
   t.teardown(() => world.close())
   const { recogniser } = world

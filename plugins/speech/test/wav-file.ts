@@ -1,5 +1,5 @@
 export interface WavOptions {
-  /** 1 is PCM, 3 are floats. */
+  /** 1 for PCM, 3 for floats. */
   readonly kind?: number
   readonly bits?: number
   readonly rate?: number

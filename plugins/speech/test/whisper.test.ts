@@ -39,7 +39,7 @@ async function filesIn(folder: string): Promise<ModelFiles> {
   return found.files
 }
 
-/** The model with its decoder in two graphs, as older exports have it, and its graphs next to the other files. */
+/** The model with its decoder in two graphs, as in older exports, and its graphs next to the other files. */
 function separateModel(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   cpSync(MODEL, folder, { recursive: true })
@@ -49,7 +49,7 @@ function separateModel(): string {
   return folder
 }
 
-t.test('hidden states and logits of every step are those of PyTorch', async t => {
+t.test('hidden states and logits of every step equal PyTorch', async t => {
   const separate = separateModel()
   t.teardown(() => rmSync(separate, { recursive: true }))
   const logits = fixtureFloats('expected.bin')
@@ -80,7 +80,7 @@ t.test('hidden states and logits of every step are those of PyTorch', async t =>
   }
 })
 
-t.test('what is read is what the reference generates', async t => {
+t.test('the text equals the reference', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   t.equal(whisper.device, 'cpu')
@@ -97,7 +97,7 @@ t.test('what is read is what the reference generates', async t => {
   t.equal((await whisper.read(tones(), { ...options, language: 'de-at' })).language, 'de')
 })
 
-t.test('a doubtful reading is tried at other temperatures, the same way each time', async t => {
+t.test('a doubtful reading is retried at other temperatures, deterministically', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   const strict = { ...options, language: 'en', thresholds: { ...DEFAULT_THRESHOLDS, averageLogProbability: 0.1 } }
@@ -109,16 +109,16 @@ t.test('a doubtful reading is tried at other temperatures, the same way each tim
   t.equal((await whisper.read(tones(), silent)).text, '', 'unless there is no speech')
 })
 
-t.test('words of a lexicon become likelier', async t => {
+t.test('words of a lexicon get higher probabilities', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   const read = async (strength: number, maxTokens: number) =>
     (await whisper.read(tones(), { ...options, language: 'en', bias: { phrases: ['wxyz'], strength, maxTokens } })).text
   t.match(await read(1000, 256), /wxyz/)
-  t.equal(await read(0, 256), await read(1000, 1), 'what does not fit is left out')
+  t.equal(await read(0, 256), await read(1000, 1), 'phrases beyond the limit are ignored')
 })
 
-t.test('reading ends on request', async t => {
+t.test('decoding ends on request', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   let calls = 0
@@ -129,7 +129,7 @@ t.test('reading ends on request', async t => {
   t.equal(calls, 6)
 })
 
-t.test('files that are missing are named, and broken ones too', async t => {
+t.test('missing and broken files are named', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   cpSync(MODEL, folder, { recursive: true })

@@ -7,7 +7,7 @@ const settings = t.object(
       t.boolean({
         'x-reload': 'live',
         description:
-          'Whether pages are rendered by a server of TanStack Start. SVC_WEB_TANSTACK_START must agree where it is set.'
+          'Whether a TanStack Start server renders the pages. SVC_WEB_TANSTACK_START must agree if it is set.'
       })
     )
   },
@@ -16,7 +16,7 @@ const settings = t.object(
 
 export default definePlugin({
   name: 'web',
-  summary: 'What a project says about its pages: the table [web]',
+  summary: 'Settings of a project about its pages: the table [web]',
   config: settings,
   provides: [webProject],
   activate(ctx) {

@@ -1,8 +1,7 @@
 import { tokens } from './scan.ts'
 
 /**
- * A statement with some of its parameters written otherwise. `write` is given the position of each as SQLite counts them
- * and the parameter as it stands; null leaves it.
+ * Rewrites parameters of a statement. `write` receives each parameter with its SQLite position; null keeps it.
  */
 export function rewriteParameters(sql: string, write: (position: number, text: string) => string | null): string {
   const parts: string[] = []

@@ -1,4 +1,4 @@
-/** A token that says something about a whole statement. Strings, comments and numbers are passed over. */
+/** A significant token of a statement. Strings, comments and numbers are skipped. */
 interface Token {
   readonly kind: 'word' | 'name' | 'parameter' | 'open' | 'close' | 'end' | 'other'
   readonly text: string
@@ -6,22 +6,22 @@ interface Token {
   readonly at: number
 }
 
-/** Facts about a statement that are needed before it reaches an engine. */
+/** Facts about a statement, needed before it reaches an engine. */
 export interface ScannedStatement {
-  /** First word in capitals; empty where there is none. */
+  /** First word in capitals; empty if there is none. */
   readonly keyword: string
-  /** The word that says what a WITH statement does; else the first one. */
+  /** The verb of a WITH statement; else the first word. */
   readonly verb: string
-  /** Words outside of parentheses, in capitals. */
+  /** Words outside parentheses, in capitals. */
   readonly words: readonly string[]
-  /** Whether a `=` or a `(` follows anywhere: a pragma that is given something. */
+  /** True if it contains `=` or `(`: a pragma with an argument. */
   readonly assigns: boolean
-  /** Number of positions that parameters take, and the position of each name, both as SQLite counts them. */
+  /** Number of parameter positions, and the position of each name, as SQLite counts them. */
   readonly positions: number
   readonly names: ReadonlyMap<string, number>
-  /** Whether parameters are written without a name. */
+  /** True if it has parameters without a name. */
   readonly anonymous: boolean
-  /** Where a second statement begins; null where there is none. */
+  /** Start of a second statement; null without one. */
   readonly second: number | null
 }
 
@@ -30,7 +30,7 @@ const PARAMETER = /\?\d*|[:@$][\p{L}_][\p{L}\p{N}_]*/uy
 const NUMBER = /(?:0[xX][0-9a-fA-F]+|\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?)/y
 const VERBS = new Set(['SELECT', 'VALUES', 'INSERT', 'REPLACE', 'UPDATE', 'DELETE'])
 const QUOTES: Readonly<Record<string, string>> = { "'": "'", '"': '"', '`': '`', '[': ']' }
-/** SQLite's own bound for `?NNN`. */
+/** SQLite's limit for `?NNN`. */
 const MAX_POSITION = 32_766
 
 export function* tokens(sql: string): Generator<Token, void> {
@@ -70,7 +70,7 @@ function after(sql: string, mark: string, from: number): number {
   return found < 0 ? sql.length : found + mark.length
 }
 
-/** A quote within a quoted text is written twice, save for brackets. */
+/** A quote inside a quoted text is doubled, except for brackets. */
 function endOfQuoted(sql: string, closing: string, from: number): number {
   for (let at = from + 1; at < sql.length; at += 1) {
     if (sql.charAt(at) !== closing) continue
@@ -80,7 +80,7 @@ function endOfQuoted(sql: string, closing: string, from: number): number {
   return sql.length
 }
 
-/** Reads the first statement of a text. Throws nothing: what is wrong with it is for the engine to say. */
+/** Reads the first statement of a text. Never throws: the engine reports errors. */
 export function scan(sql: string): ScannedStatement {
   const words: string[] = []
   const names = new Map<string, number>()
@@ -94,7 +94,7 @@ export function scan(sql: string): ScannedStatement {
   let lastWords = ['', '']
   for (const { kind, text, at } of tokens(sql)) {
     if (ended) {
-      // More semicolons do not begin a statement.
+      // Further semicolons do not begin a statement.
       if (kind === 'end') continue
       second = at
       break

@@ -4,7 +4,7 @@ import type { ScannedStatement } from './scan.ts'
 
 const MIN_INTEGER = -(2n ** 63n)
 const MAX_INTEGER = 2n ** 63n - 1n
-/** Text that has to be looked at twice. */
+/** Text that needs a closer check. */
 const UNUSUAL = /[\0\uD800-\uDFFF]/
 
 /** Values by position. Throws `DBS_VALUE_INVALID`, which names the parameter. */
@@ -14,25 +14,25 @@ export function bindParameters(
   parameters: SqlParameters | undefined
 ): readonly BoundValue[] {
   if (parameters === undefined) {
-    if (positions > 0) throw mismatch(sql, `the statement takes ${count(positions)} and was given none`)
+    if (positions > 0) throw mismatch(sql, `the statement has ${count(positions)}, but got none`)
     return []
   }
   if (isList(parameters)) {
     if (parameters.length !== positions)
-      throw mismatch(sql, `the statement takes ${count(positions)} and was given ${parameters.length}`)
-    // Not map, which passes over the holes of an array.
+      throw mismatch(sql, `the statement has ${count(positions)}, but got ${parameters.length}`)
+    // Not map, which skips the holes of an array.
     const values: BoundValue[] = []
     for (let at = 0; at < parameters.length; at += 1) values.push(bindValue(parameters[at], at + 1, sql))
     return values
   }
   if (typeof parameters !== 'object' || parameters === null)
-    throw mismatch(sql, `parameters are an array or an object, not ${kindOf(parameters)}`)
-  if (anonymous) throw mismatch(sql, 'the statement has parameters without a name, which take an array')
+    throw mismatch(sql, `parameters must be an array or an object, found ${kindOf(parameters)}`)
+  if (anonymous) throw mismatch(sql, 'the statement has parameters without a name, which need an array')
   const given = new Map(Object.entries(parameters))
   const values: BoundValue[] = []
   for (const [sign, position] of names) {
     const name = sign.slice(1)
-    if (!given.has(name)) throw mismatch(sql, `the parameter ${sign} was not given`)
+    if (!given.has(name)) throw mismatch(sql, `the parameter ${sign} has no value`)
     values[position - 1] = bindValue(given.get(name), name, sql)
   }
   const used = new Set([...names.keys()].map(sign => sign.slice(1)))
@@ -54,7 +54,7 @@ function bindValue(value: unknown, name: string | number, sql: string): BoundVal
     if (value < MIN_INTEGER || value > MAX_INTEGER) throw unbindable(name, 'an integer of more than 64 bits', sql)
     return value
   }
-  // Its own memory: a view of a shared pool would travel with the pool.
+  // Separate memory: a view of a shared pool would be sent with the whole pool.
   if (value instanceof Uint8Array) return new Uint8Array(value)
   throw unbindable(name, kindOf(value), sql)
 }
@@ -73,7 +73,7 @@ function bindUnusual(text: string, name: string | number, sql: string): string {
 }
 
 function unbindable(name: string | number, what: string, sql: string): Error {
-  return mismatch(sql, `the parameter ${name} is ${what}, which no column holds`)
+  return mismatch(sql, `the parameter ${name} is ${what}, which a column cannot store`)
 }
 
 function kindOf(value: unknown): string {

@@ -10,7 +10,7 @@ export interface Connection {
   query(statement: BoundStatement): Promise<SqlResult>
   /** Writes in one commit; each fails or succeeds separately. */
   group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]>
-  /** Writes, all or none. */
+  /** Writes in one transaction: all or none. */
   batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]>
   /** Runs a statement that cannot be in a transaction. */
   standalone(statement: BoundStatement): Promise<SqlResult>
@@ -20,7 +20,7 @@ export interface Connection {
   rollback(): Promise<void>
   backup(file: string): Promise<void>
   sync(): Promise<void>
-  /** Rejects with `DBS_FILE_LOST` where the file is no longer the one that was opened. */
+  /** Rejects with `DBS_FILE_LOST` if the file is no longer the opened one. */
   verify?(): Promise<void>
   close(): Promise<void>
 }

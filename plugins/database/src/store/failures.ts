@@ -5,7 +5,7 @@ import type { BoundStatement, Failure } from '../worker/protocol.ts'
 
 type Code = keyof typeof databaseErrors.specs
 
-/** SQLite's codes by their beginning; the first one counts. */
+/** SQLite's codes by prefix; the first match is used. */
 const CODES: readonly (readonly [string, Code])[] = [
   ['SQLITE_BUSY', 'DBS_BUSY'],
   ['SQLITE_LOCKED', 'DBS_BUSY'],
@@ -42,10 +42,10 @@ const HINTS: Partial<Record<Code, string>> = {
   DBS_BUSY: 'another process holds the lock; try again, or find it with: fuser FILE',
   DBS_CORRUPT: 'restore a copy: svc db restore FILE',
   DBS_FILE_LOST:
-    'changes are refused, because a restart would lose them; put the file back, or restart to begin with the file that is there',
-  DBS_FULL: 'free some room and retry; acknowledged changes are kept',
-  DBS_UNAUTHORIZED: 'see that the token is that of this database, has not expired, and may write',
-  DBS_OPEN_FAILED: 'see that the folder is there and can be written, or name another file in SVC_DB_PATH',
+    'changes are refused, because a restart would lose them; put the file back, or restart with the current file',
+  DBS_FULL: 'free some disk space and retry; acknowledged changes are kept',
+  DBS_UNAUTHORIZED: 'check that the token belongs to this database, has not expired, and allows writes',
+  DBS_OPEN_FAILED: 'check that the folder exists and is writable, or name another file in SVC_DB_PATH',
   DBS_NO_BINDING: 'install the package libsql with its optional dependencies; only databases in memory work without it'
 }
 
@@ -72,11 +72,11 @@ export function storeError(failure: Failure, location: string, statement?: Bound
 function codeOf({ code, compiling, message }: Failure): Code {
   const known = CODES.find(([prefix]) => code.startsWith(prefix))?.[1]
   if (known !== undefined) return known
-  // Remote databases do not say when they failed.
+  // Remote databases do not report where they failed.
   return compiling || /syntax error|^(?:.*: )?no such |incomplete input/.test(message) ? 'DBS_SYNTAX' : 'DBS_FAILED'
 }
 
-/** Which kind was broken, and the columns where SQLite names them: `UNIQUE constraint failed: users.name, users.place`. */
+/** The kind of the violated constraint, and its columns if SQLite names them: `UNIQUE constraint failed: users.name, users.place`. */
 function constraint({ code, message }: Failure): object {
   const kind = CONSTRAINTS[code.replace('SQLITE_CONSTRAINT_', '')] ?? kindIn(message)
   const list = /(?:UNIQUE|NOT NULL|PRIMARY KEY) constraint failed: (.+)$/.exec(message)?.[1]

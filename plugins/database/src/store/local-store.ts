@@ -19,13 +19,13 @@ export interface LocalOptions {
   readonly synchronous: 'normal' | 'full'
 }
 
-/** A file: one thread that writes and one that reads. Throws what opening it throws. */
+/** Opens a file: one thread writes and one reads. Throws the errors of opening it. */
 export async function openFile(file: string, { busyTimeoutMs, synchronous }: LocalOptions): Promise<QueuedStore> {
   const location = resolve(file)
   const place: WorkerPlace = { engine: 'libsql', file: location, readOnly: false, busyTimeoutMs, synchronous }
   const writer = new WorkerConnection(place, location)
   const { id: expected } = await writer.open()
-  // Opened later: by then the file may be another one.
+  // Opened later: the file may be replaced by then.
   const same: WorkerPlace = expected === undefined ? place : { ...place, expected }
   const reader = new WorkerConnection({ ...same, readOnly: true }, location)
   const copier = () => new WorkerConnection(same, location)
@@ -33,7 +33,7 @@ export async function openFile(file: string, { busyTimeoutMs, synchronous }: Loc
   return new QueuedStore({ mode: 'file', location, writer, reader, copier, threads: { module: MODULE, options } })
 }
 
-/** For a thread: an empty database that only it has. */
+/** For a thread: its own empty database. */
 export function memoryAccess(): ThreadAccess {
   return { module: MODULE, options: { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal' } satisfies ThreadPlace }
 }

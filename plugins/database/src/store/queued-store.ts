@@ -30,9 +30,9 @@ export interface QueuedStoreOptions {
   readonly writer: Connection
   /** A second connection that sees committed rows; without it queries wait in the writers' queue. */
   readonly reader: Connection | null
-  /** A connection for one copy; null takes the writer's, undefined where copies cannot be made. */
+  /** A connection for one copy; null uses the writer's, undefined if copies are not possible. */
   readonly copier?: (() => Connection) | null
-  /** How threads open their own connections, where they can. */
+  /** Access for connections of threads, if supported. */
   readonly threads?: ThreadAccess
 }
 
@@ -45,7 +45,7 @@ export class QueuedStore implements DatabaseStore {
   readonly #copier: (() => Connection) | null | undefined
   readonly #threads: ThreadAccess | null
   readonly #queue: WriterQueue
-  /** The transaction that the running code is in. */
+  /** The transaction of the running code. */
   readonly #inside = new AsyncLocalStorage<{ open: boolean }>()
   readonly #copies = new Set<Promise<unknown>>()
   #closing: Promise<void> | null = null
@@ -170,7 +170,7 @@ export class QueuedStore implements DatabaseStore {
     await this.#queue.turn(() => this.#writer.sync(), undefined)
   }
 
-  /** Rejects with `DBS_FILE_LOST` where the file is no longer the one that was opened. */
+  /** Rejects with `DBS_FILE_LOST` if the file is no longer the opened one. */
   async verify(): Promise<void> {
     this.#assertUsable()
     await this.#writer.verify?.()
@@ -184,7 +184,7 @@ export class QueuedStore implements DatabaseStore {
   async backup(file: string): Promise<void> {
     this.#assertUsable()
     if (this.#copier === undefined)
-      throw databaseErrors.create('DBS_UNSUPPORTED', `${this.location}: copies are made where the database lives`)
+      throw databaseErrors.create('DBS_UNSUPPORTED', `${this.location}: it must be copied on its server`)
     const copying = this.#copy(file)
     this.#copies.add(copying)
     try {
@@ -206,11 +206,11 @@ export class QueuedStore implements DatabaseStore {
     await this.#writer.close()
   }
 
-  /** Writes to a partial file and renames it, so that the name only ever has a whole copy. */
+  /** Writes to a partial file and renames it, so that the name never refers to a partial copy. */
   async #copy(file: string): Promise<void> {
     const failed = (why: string, cause?: unknown): Error =>
       databaseErrors.create('DBS_BACKUP_FAILED', `${this.location} was not copied to ${file}: ${why}`, { cause })
-    if ((await stat(file).catch(() => null)) !== null) throw failed('there is such a file')
+    if ((await stat(file).catch(() => null)) !== null) throw failed('the file exists')
     const partial = `${file}.partial-${process.pid}`
     try {
       if (this.#copier === null) await this.#queue.turn(() => this.#writer.backup(partial), undefined)

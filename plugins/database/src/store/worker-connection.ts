@@ -29,16 +29,16 @@ interface Pending {
 interface Thread {
   readonly worker: Worker
   readonly pending: Map<number, Pending>
-  /** Requests of this turn of the event loop, which travel together. */
+  /** Requests of this turn of the event loop, which are sent together. */
   readonly outbox: WorkerRequest[]
-  /** Settles with its first call, that which opens the database. */
+  /** Settles with its first call, which opens the database. */
   readonly opened: Promise<Facts>
   readonly ended: Promise<void>
 }
 
 /**
- * A connection in a separate thread, which keeps the event loop free. Calls of a thread that dies fail; the next call starts
- * a new one, unless the database was in memory.
+ * A connection in a separate thread, which keeps the event loop free. If the thread dies, its calls fail; the next call
+ * starts a new one, unless the database was in memory.
  */
 export class WorkerConnection implements Connection {
   readonly #place: WorkerPlace
@@ -48,7 +48,7 @@ export class WorkerConnection implements Connection {
   #inTransaction = false
   /** The file that the first thread opened. */
   #file: Facts['id']
-  /** Why no other thread is started. */
+  /** Reason why no new thread is started. */
   #over: SvcError | null = null
 
   constructor(place: WorkerPlace, location: string) {
@@ -93,7 +93,7 @@ export class WorkerConnection implements Connection {
   }
 
   async rollback(): Promise<void> {
-    // A thread that died has rolled back by that.
+    // The death of the thread has rolled back the transaction.
     if (!this.#inTransaction) return
     this.#inTransaction = false
     await this.#ask('rollback', null)
@@ -116,7 +116,7 @@ export class WorkerConnection implements Connection {
     this.#over ??= databaseErrors.create('DBS_CLOSED', `${this.#location} is closed`)
     if (thread === null) return
     await this.#send(thread, 'close', null).catch(() => {})
-    // The process waits for the end of the thread, by which the file is released.
+    // The process waits for the end of the thread, which releases the file.
     thread.worker.ref()
     await thread.ended
   }
@@ -158,9 +158,9 @@ export class WorkerConnection implements Connection {
 
   #start(): Thread {
     const place: WorkerPlace = this.#file === undefined ? this.#place : { ...this.#place, expected: this.#file }
-    // Without the loaders and flags that the process was started with.
+    // Without the loaders and flags of this process.
     const worker = new Worker(SCRIPT, { workerData: place, execArgv: [] })
-    // Waiting for a caller is no reason to keep the process alive.
+    // An idle thread must not keep the process alive.
     worker.unref()
     const pending = new Map<number, Pending>()
     let reason = 'its thread ended'
@@ -207,7 +207,7 @@ export class WorkerConnection implements Connection {
     if (this.#thread?.pending === pending) {
       this.#thread = null
       this.#inTransaction = false
-      if (this.#place.engine === 'sqljs') this.#over ??= this.#lost(`${reason}, and what was in memory is gone`)
+      if (this.#place.engine === 'sqljs') this.#over ??= this.#lost(`${reason}, and the database in memory is lost`)
     }
     for (const { reject } of pending.values()) reject(this.#lost(reason))
     pending.clear()
@@ -215,7 +215,7 @@ export class WorkerConnection implements Connection {
 
   #lost(why: string): SvcError {
     return databaseErrors.create('DBS_LOST', `${this.#location}: ${why}`, {
-      hint: 'check in the database whether the last change was made'
+      hint: 'check whether the database has the last change'
     })
   }
 }

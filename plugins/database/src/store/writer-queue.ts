@@ -2,7 +2,7 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundStatement, Outcome } from '../worker/protocol.ts'
 
 interface Waiting {
-  /** A single write, which may share a commit; null for exclusive work, which is `turn`. */
+  /** A single write, which may share a commit; null for exclusive work in `turn`. */
   readonly statement: BoundStatement | null
   readonly signal: AbortSignal | undefined
   turn(): Promise<void>
@@ -10,7 +10,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Most writes in one commit. */
+/** Maximum writes in one commit. */
 const MAX_GROUP = 256
 
 /** FIFO of writers. Adjacent single writes are committed as a group. */

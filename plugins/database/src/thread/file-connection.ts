@@ -13,7 +13,7 @@ import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engin
 import type { BoundStatement } from '../worker/protocol.ts'
 import { isBusy, retryWhileBusy } from './wait.ts'
 
-/** A file, and how the store that it belongs to treats it. */
+/** A file, with the settings of its store. */
 export interface ThreadPlace {
   /** Absolute, or {@link MEMORY}. */
   readonly file: string
@@ -21,13 +21,13 @@ export interface ThreadPlace {
   readonly synchronous: 'normal' | 'full'
 }
 
-/** Instead of a file: an empty database of one connection. */
+/** Instead of a file: an empty database with one connection. */
 export const MEMORY = ':memory:'
 
-/** Kibibytes of pages that each of the two connections keeps: there may be many threads. */
+/** Page cache of each of the two connections, in KiB. It is small, since there may be many threads. */
 const PAGE_CACHE_KIB = 16_384
 
-/** Two connections of one thread to a file: one read-only, and one opened at the first write. Memory has one. */
+/** Two connections of one thread to a file: one read-only, and one for writes, opened on demand. Memory has one. */
 export class FileConnection implements ThreadConnection {
   readonly #place: ThreadPlace
   readonly #guard: Guard | undefined
@@ -152,7 +152,7 @@ export class FileConnection implements ThreadConnection {
       isKept = keeps(result)
       return result
     } finally {
-      // The end of the transaction has rolled back the savepoint too.
+      // The end of the transaction also rolled back the savepoint.
       if (!this.#isLost) this.#mapErrors(() => engine.exec(isKept ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part'))
     }
   }
@@ -196,7 +196,7 @@ export class FileConnection implements ThreadConnection {
     return this.#open === 'write' ? this.#write : this.#reader
   }
 
-  /** In the transaction for writing. */
+  /** In the write transaction. */
   #inside(engine: LibsqlEngine, statement: AdmittedStatement): SqlResult {
     this.#assertBegun()
     assertTransactional(statement)
@@ -225,7 +225,7 @@ export class FileConnection implements ThreadConnection {
         engine.exec(
           `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
         )
-        // Fails here if the file is no database.
+        // Fails here if the file is not a database.
         const sql = 'SELECT count(*) FROM sqlite_master'
         retryWhileBusy(busyTimeoutMs, () => engine.run({ sql, values: [], verb: 'SELECT' }))
         return engine

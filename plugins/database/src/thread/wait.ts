@@ -7,8 +7,8 @@ const MAX_WAIT_MS = 40
 const idle = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Retries a call that failed with a busy lock, for up to `limit` milliseconds. The thread sleeps in between; a wait inside the
- * binding would leave statements half done.
+ * Retries a call that failed with a busy lock, for up to `limit` milliseconds. The thread sleeps in between; a wait
+ * inside the binding would leave statements incomplete.
  */
 export function retryWhileBusy<A>(limit: number, run: () => A): A {
   let until = -1

@@ -2,16 +2,16 @@ import type { SqlResult } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import type { BoundStatement, Facts, Failure } from './protocol.ts'
 
-/** One connection, used by one thread, where a call ends before the next begins. */
+/** One connection, used by one thread, without overlapping calls. */
 export interface Engine {
-  /** Throws {@link EngineFailure}, as everything here. */
+  /** Throws {@link EngineFailure}, like all methods. */
   run(statement: BoundStatement): SqlResult
-  /** Any number of statements without parameters. */
+  /** Runs any number of statements without parameters. */
   exec(sql: string): void
   readonly inTransaction: boolean
   facts(): Facts
   backup(file: string): void
-  /** Brings a replica up to date. */
+  /** Updates a replica. */
   sync(): void
   close(): void
 }

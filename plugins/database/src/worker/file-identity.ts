@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { EngineFailure } from './engine.ts'
 
-/** Bytes: the smallest page of SQLite, of which every database file is a multiple. */
+/** SQLite's minimum page size in bytes; the size of every database file is a multiple. */
 const MIN_PAGE_BYTES = 512
 
 /** Device and inode. */
@@ -10,12 +10,12 @@ export interface FileId {
   readonly ino: number
 }
 
-/** Milliseconds after which a commit verifies again what the beginning of its transaction verified. */
+/** Milliseconds after which a commit repeats the check from the start of its transaction. */
 const MAX_AGE_MS = 10
 
 /**
  * Detects that an open database file, or its write-ahead log, was removed, replaced or truncated. SQLite keeps writing
- * to such a file without an error, and the next process does not see what was written.
+ * to such a file without an error, and the next process does not see the changes.
  */
 export class FileIdentity {
   readonly id: FileId
@@ -40,7 +40,7 @@ export class FileIdentity {
     this.#wal = wal === undefined ? null : { dev: wal.dev, ino: wal.ino }
   }
 
-  /** Returns the file's stat. Throws `FILE_LOST` where it is absent or another file than expected. */
+  /** Returns the file's stat. Throws `FILE_LOST` if it is missing or was replaced. */
   static assertSame(file: string, expected?: FileId): Stats {
     const found = statSync(file, { throwIfNoEntry: false })
     if (found === undefined) throw lost('the file was removed while it was open')
@@ -48,7 +48,7 @@ export class FileIdentity {
     return found
   }
 
-  /** After BEGIN IMMEDIATE. Throws `FILE_LOST` where the next process would not find a commit. */
+  /** After BEGIN IMMEDIATE. Throws `FILE_LOST` if the next process would not see a commit. */
   verifyBegun(): void {
     this.#bytes = this.#verify(this.#agrees)
     this.#verifiedAt = performance.now()
@@ -61,7 +61,7 @@ export class FileIdentity {
 
   /** Throws `FILE_LOST`. Costs two calls of stat. */
   verify(): void {
-    // Within a transaction the connection has pages that the file lacks, so that they are not compared.
+    // Within a transaction the connection has pages that the file lacks, so their contents are not compared.
     this.#verify(thorough => !thorough)
   }
 
@@ -74,7 +74,7 @@ export class FileIdentity {
   #verify(agrees: (thorough: boolean) => boolean): number {
     const { size } = FileIdentity.assertSame(this.#file, this.id)
     const isDatabase = size > 0 && size % MIN_PAGE_BYTES === 0
-    // A checkpoint after VACUUM shrinks the file too.
+    // A checkpoint after VACUUM also shrinks the file.
     if (!isDatabase || (size !== this.#bytes && !agrees(size < this.#bytes)))
       throw lost('the file was overwritten while it was open')
     if (this.#wal === null) return size

@@ -24,7 +24,7 @@ interface NativeDatabase {
   sync(): void
   close(): void
 }
-/** Caches `reader`: reading it costs as much as a run. */
+/** Caches `reader`: its getter costs as much as a run. */
 interface Prepared {
   readonly native: NativeStatement
   readonly reader: boolean
@@ -47,7 +47,7 @@ export class LibsqlEngine implements Engine {
   readonly #guard: Guard
   readonly #statements: StatementCache<Prepared>
 
-  /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
+  /** Throws `EngineFailure`, with the code `NO_BINDING` if the native part is missing. */
   constructor({ file, replicaOf }: WorkerPlace, guard = UNGUARDED) {
     this.#guard = guard
     this.#url = replicaOf?.url
@@ -73,7 +73,7 @@ export class LibsqlEngine implements Engine {
     this.#guard.enter()
     try {
       const { native, reader } = this.#take(sql)
-      // Always an array: a single value of another kind would end the process.
+      // Always an array: a single value of another kind would crash the process.
       if (!reader) return this.#changed(verb, [], [], native.run(values))
       const rows = readRows(native.all(values))
       // Read after the run: the first step compiles the statement again after a schema change.
@@ -99,7 +99,7 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** The first row; null where there is none. */
+  /** The first row; null without one. */
   row({ sql, values }: BoundStatement): readonly SqlValue[] | null {
     this.#guard.enter()
     try {
@@ -180,7 +180,7 @@ export class LibsqlEngine implements Engine {
 
   /** A statement that failed to get a lock is not reset; the next run would be acknowledged without a commit. */
   #failed(sql: string, error: unknown): EngineFailure {
-    // One that could not be prepared.
+    // A statement that could not be prepared.
     if (error instanceof EngineFailure) return error
     this.#statements.drop(sql)
     return nativeFailure(error)
@@ -197,7 +197,7 @@ export class LibsqlEngine implements Engine {
     })
   }
 
-  /** The binding's numbers are SQLite's running ones, which a statement that changes nothing leaves as they were. */
+  /** The binding returns SQLite's last counts, which a statement without changes does not reset. */
   #changed(
     verb: string,
     columns: readonly string[],
@@ -224,8 +224,8 @@ const SUMMARY = {
 }
 
 /**
- * Whether a new connection, which has no cached pages, reads the same database as `engine`, which has changed nothing in
- * its transaction. `thorough` also checks all pages, in a time that grows with the file.
+ * True if a new connection, without cached pages, reads the same database as `engine`, whose transaction has no
+ * changes. `thorough` also checks all pages, in time linear in the file size.
  */
 export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thorough: boolean, guard?: Guard): boolean {
   let other: LibsqlEngine | null = null
@@ -234,7 +234,7 @@ export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thoroug
     if (String(engine.row(SUMMARY)) !== String(other.row(SUMMARY))) return false
     return !thorough || other.row({ sql: 'PRAGMA quick_check(1)', values: [], verb: 'PRAGMA' })?.[0] === 'ok'
   } catch (error) {
-    // A lock is no sign of another file.
+    // A lock does not indicate another file.
     return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
   } finally {
     other?.close()
@@ -264,7 +264,7 @@ function readRows(rows: NativeRow[]): SqlValue[][] {
   return rows
 }
 
-/** SQLite's result codes by their number, and those of constraints by the larger one that says which. */
+/** SQLite's result codes by number; constraints by their extended code. */
 const RESULTS: Readonly<Record<number, string>> = {
   5: 'SQLITE_BUSY',
   6: 'SQLITE_LOCKED',
@@ -296,9 +296,9 @@ function nativeFailure(error: unknown): EngineFailure {
   return new EngineFailure(text, typeof code === 'string' ? code : 'SQLITE_ERROR')
 }
 
-/** The binding has one kind of error for this, with internal wording. `url`: of the replicated database. */
+/** The binding reports this with a generic error and an internal message. `url`: of the replicated database. */
 function openFailure(message: string, url: string | undefined): EngineFailure {
-  if (url === undefined) return new EngineFailure('the file can be neither opened nor made', 'SQLITE_CANTOPEN')
+  if (url === undefined) return new EngineFailure('the file can be neither opened nor created', 'SQLITE_CANTOPEN')
   const refused = /\b40[13]\b|unauthori[sz]ed|unauthenticated|permission denied/i.test(message)
   return new EngineFailure(`${url}: ${message}`, refused ? 'REMOTE_UNAUTHORIZED' : 'REMOTE_UNREACHABLE')
 }

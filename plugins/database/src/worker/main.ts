@@ -3,7 +3,7 @@ import { defined } from '@svc/plugin-sdk'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
-/** Longest delay of an answer, so that several share one message. */
+/** Maximum delay of an answer, so that several share one message. */
 const MAX_BATCH_MS = 1
 
 const port = parentPort

@@ -2,7 +2,7 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundValue } from '../sql/engine-values.ts'
 import type { FileId } from './file-identity.ts'
 
-/** A statement that passed every check and whose parameters are values by position. */
+/** A checked statement with positional parameter values. */
 export interface BoundStatement {
   readonly sql: string
   readonly values: readonly BoundValue[]
@@ -14,7 +14,7 @@ export interface BoundStatement {
 export interface Failure {
   readonly code: string
   readonly message: string
-  /** Whether the statement could not even be compiled. */
+  /** True if the statement could not be compiled. */
   readonly compiling: boolean
   /** Index in the text where the parser stopped; null if unknown. */
   readonly offset: number | null
@@ -22,7 +22,7 @@ export interface Failure {
   readonly statement?: number
 }
 
-/** Each statement of a group stands for itself. */
+/** Statements of a group fail or succeed separately. */
 export type Outcome =
   | { readonly ok: true; readonly result: SqlResult }
   | { readonly ok: false; readonly failure: Failure }
@@ -39,18 +39,18 @@ export interface WorkerPlace {
   readonly engine: 'libsql' | 'sqljs'
   /** Absolute path; empty for memory. */
   readonly file: string
-  /** A connection that only reads. */
+  /** True for a read-only connection. */
   readonly readOnly: boolean
-  /** Limit of the wait for a lock of another connection. */
+  /** Time limit for a lock of another connection. */
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
-  /** The remote database that the file is a copy of. */
+  /** The remote database of which the file is a copy. */
   readonly replicaOf?: { readonly url: string; readonly token: string }
-  /** The file that an earlier thread had open; another one is refused. */
+  /** The file of an earlier thread; a different one is refused. */
   readonly expected?: FileId
 }
 
-/** Operations with their inputs and answers. */
+/** Operations with their inputs and results. */
 export interface WorkerOperations {
   open: { given: null; answer: Facts }
   query: { given: BoundStatement; answer: SqlResult }

@@ -17,14 +17,14 @@ import { SqlJsEngine } from './sqljs-engine.ts'
 /** Wait for a lock; doubled up to the maximum. */
 const MIN_WAIT_MS = 1
 const MAX_WAIT_MS = 40
-/** Kibibytes of pages that a connection keeps. */
+/** Page cache of a connection, in KiB. */
 const PAGE_CACHE_KIB = 65_536
 /**
  * Pages of the write-ahead log (32 MiB) at which a commit runs a checkpoint. A checkpoint blocks commits for milliseconds, so
  * it normally runs in a pause between commits.
  */
 const MAX_WAL_PAGES = 8_192
-/** Milliseconds without a commit that count as a pause. */
+/** Minimum pause between commits for a checkpoint, in milliseconds. */
 const PAUSE_MS = 200
 
 /**
@@ -34,9 +34,9 @@ const PAUSE_MS = 200
 export class ConnectionService {
   readonly #place: WorkerPlace
   #opened: Engine | null = null
-  /** Null for memory, and for a replica: its primary holds what was acknowledged. */
+  /** Null for memory, and for a replica, whose primary stores acknowledged changes. */
   #identity: FileIdentity | null = null
-  /** Whether a transaction of the caller's is open; some failures end one. */
+  /** True if the caller has an open transaction; some failures end it. */
   #begun = false
   /** Time of the last commit without a checkpoint since, by `performance.now()`; else null. */
   #uncheckpointedAt: number | null = null
@@ -118,7 +118,7 @@ export class ConnectionService {
     if (engine === 'sqljs') this.#opened = await SqlJsEngine.open('PRAGMA foreign_keys = 1')
     else {
       this.#opened = new LibsqlEngine(this.#place)
-      // A replica has its own journal, and its primary the settings.
+      // A replica has its own journal, and its primary has the settings.
       if (replicaOf === undefined) {
         await this.#retryWhileBusy(() => this.#engine.exec('PRAGMA journal_mode = WAL'))
         this.#engine.exec(
@@ -127,7 +127,7 @@ export class ConnectionService {
         )
       }
     }
-    // Fails here if the file is no database.
+    // Fails here if the file is not a database.
     await this.#retryWhileBusy(() =>
       this.#engine.run({ sql: 'SELECT count(*) FROM sqlite_master', values: [], verb: 'SELECT' })
     )
@@ -152,7 +152,7 @@ export class ConnectionService {
     }
   }
 
-  /** One commit for all; if that fails, one for each. */
+  /** One commit for all; if that fails, separate commits. */
   async #group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
     const grouped =
       statements.length > 1 && this.#place.replicaOf === undefined ? await this.#groupCommit(statements) : null
@@ -162,7 +162,7 @@ export class ConnectionService {
     return outcomes
   }
 
-  /** Null if all was rolled back. A statement that fails undoes only itself, unless it says OR ROLLBACK. */
+  /** Null if everything was rolled back. A failed statement rolls back only itself, unless it has OR ROLLBACK. */
   async #groupCommit(statements: readonly BoundStatement[]): Promise<readonly Outcome[] | null> {
     const engine = this.#engine
     try {

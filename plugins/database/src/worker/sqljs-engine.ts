@@ -28,7 +28,7 @@ interface PortableDatabase {
 
 const STATEMENTS = 256
 const MAX_INT32 = 2n ** 31n - 1n
-/** Its errors carry no code, so that SQLite's own sentences tell what they are. */
+/** Its errors have no code, so they are identified by SQLite's messages. */
 const CODES: readonly (readonly [RegExp, string])[] = [
   [/^UNIQUE constraint failed/, 'SQLITE_CONSTRAINT_UNIQUE'],
   [/^CHECK constraint failed/, 'SQLITE_CONSTRAINT_CHECK'],
@@ -55,13 +55,13 @@ export class SqlJsEngine implements Engine {
     database.run(settings)
   }
 
-  /** `settings`: statements that every opening of the database needs. */
+  /** `settings`: statements to run after every opening of the database. */
   static async open(settings: string): Promise<SqlJsEngine> {
     const { Database } = (await initSqlJs()) as { readonly Database: new () => PortableDatabase }
     return new SqlJsEngine(new Database(), settings)
   }
 
-  /** SQLite's `autocommit` is not exported; a savepoint outside of a transaction would begin one. */
+  /** SQLite's `autocommit` is not exported; a savepoint outside a transaction would begin one. */
   get inTransaction(): boolean {
     try {
       this.#database.run('BEGIN')
@@ -157,7 +157,7 @@ function isLarge(value: BoundValue): boolean {
   return typeof value === 'bigint' && (value > MAX_INT32 || value < -MAX_INT32 - 1n)
 }
 
-/** Integers of 32 bits are bound as numbers; larger ones only as text, which adding 0 turns into the integer. */
+/** Integers of 32 bits are bound as numbers; larger ones only as text, which is converted by adding 0. */
 function bindPortable(value: BoundValue): unknown {
   if (typeof value !== 'bigint') return value
   return isLarge(value) ? String(value) : Number(value)

@@ -12,7 +12,7 @@ export class StatementCache<S> {
   take(sql: string, prepare: () => S): S {
     const known = this.#statements.get(sql)
     if (known !== undefined) {
-      // No eviction is near.
+      // The cache is not full.
       if (this.#statements.size * 2 < this.#capacity) return known
       this.#statements.delete(sql)
       this.#statements.set(sql, known)

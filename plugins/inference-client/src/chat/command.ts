@@ -9,13 +9,13 @@ export const chatCommand: CommandDescriptor = {
   command: 'model chat',
   summary: 'Chat with a model, or answer one question from standard input',
   input: t.object({
-    prompt: t.optional(t.string({ minLength: 1, description: 'One question; without it a conversation.' })),
-    model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: that of INFER_MODEL.' })),
+    prompt: t.optional(t.string({ minLength: 1, description: 'A question; without it, starts a conversation.' })),
+    model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: INFER_MODEL.' })),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
     temperature: t.optional(
-      t.number({ minimum: 0, maximum: 2, description: '0 always takes the most probable token.' })
+      t.number({ minimum: 0, maximum: 2, description: '0 always selects the most probable token.' })
     ),
-    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens of one answer at most.' }))
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum tokens of an answer.' }))
   }),
   args: ['prompt'],
   aliases: { model: 'm', temperature: 't', max_tokens: 'n' }
@@ -30,14 +30,14 @@ interface ChatInput {
 }
 
 const HELP = `/system TEXT   sets the system prompt
-/model NAME    goes on with another model
+/model NAME    continues with another model
 /models        lists the models of the server
-/reset         forgets what was said
-/exit          leaves, as Ctrl-D does
+/reset         clears the conversation
+/exit          leaves, like Ctrl-D
 Ctrl-C stops an answer. """ begins and ends a question of several lines.
 `
 
-/** Exit codes: 0, 1 for a question that failed, 130 when Ctrl-C ended the one question that was asked. */
+/** Exit codes: 0, 1 for a question that failed, 130 if Ctrl-C ended the only question. */
 export function runChat(client: InferenceClient): CommandHandler {
   return async (given, io) => {
     const input = given as ChatInput
@@ -53,7 +53,7 @@ export function runChat(client: InferenceClient): CommandHandler {
     if (interactive) return talk(client, conversation, io)
     const question = input.prompt ?? (await text(io.stdin)).trim()
     if (question === '') {
-      io.stderr.write('svc model chat: there is no question; give one as an argument or on the standard input\n')
+      io.stderr.write('svc model chat: no question; pass one as an argument or on the standard input\n')
       return 2
     }
     const turn = await conversation.ask(question, io.signal, part => {
@@ -88,7 +88,7 @@ async function modelFor(client: InferenceClient, asked: string | undefined, io: 
 
 async function talk(client: InferenceClient, conversation: Conversation, io: CommandIo): Promise<number> {
   const { url } = await client.endpoint(io.signal)
-  io.stdout.write(`${conversation.options.model} at ${url}; /help lists what else can be typed\n`)
+  io.stdout.write(`${conversation.options.model} at ${url}; /help lists the commands\n`)
   const lines = new Lines(io)
   try {
     for (let line = await lines.next(); line !== null; line = await lines.next()) {
@@ -120,7 +120,7 @@ async function answer(question: string, conversation: Conversation, lines: Lines
       thinking = part.type === 'thinking'
       io.stdout.write(thinking ? dim(io, part.text) : part.text)
     })
-    const cut = turn.finishReason === 'length' ? ' (cut at the limit; raise it with --max-tokens)' : ''
+    const cut = turn.finishReason === 'length' ? ' (truncated at the limit; raise it with --max-tokens)' : ''
     io.stdout.write(`\n${dim(io, turn.stopped ? '[stopped]' : `[${describeSpeed(turn)}]${cut}`)}\n`)
   } finally {
     lines.interrupt = null
@@ -140,14 +140,14 @@ async function obey(typed: string, client: InferenceClient, conversation: Conver
   } else if (command === '/model' && rest !== '') {
     const { problem } = await client.check({ model: rest, signal: io.signal })
     if (problem === null) conversation.options = { ...conversation.options, model: rest }
-    io.stdout.write(`${problem ?? `goes on with ${rest}`}\n`)
+    io.stdout.write(`${problem ?? `continues with ${rest}`}\n`)
   } else if (command === '/system') {
     conversation.options = rest === '' ? others : { ...others, system: rest }
     io.stdout.write(rest === '' ? 'without instructions\n' : 'understood\n')
-  } else io.stdout.write(`${command} is none of these:\n${HELP}`)
+  } else io.stdout.write(`${command} is not a command. Commands:\n${HELP}`)
 }
 
-/** Fainter than the answer, where the terminal shows it. */
+/** Dimmed, if the terminal supports it. */
 function dim(io: CommandIo, shown: string): string {
   return io.stdout.isTTY === true && process.env.NO_COLOR === undefined ? `\u001b[2m${shown}\u001b[22m` : shown
 }

@@ -9,11 +9,11 @@ export interface ConversationOptions {
 
 export interface Turn {
   readonly text: string
-  /** Whether it was stopped from this side; what there is of it stays part of the conversation. */
+  /** True if the user stopped it; the partial answer stays in the conversation. */
   readonly stopped: boolean
-  /** Null for an answer that was stopped: its counts never came. */
+  /** Null for a stopped answer, which has no counts. */
   readonly usage: InferenceChatUsage | null
-  /** Milliseconds until the first piece, and from there to the end; null when nothing came. */
+  /** Milliseconds to the first piece, and from there to the end; null without any. */
   readonly firstMs: number | null
   readonly restMs: number | null
   readonly finishReason: 'stop' | 'length' | 'tool-calls' | null
@@ -21,7 +21,7 @@ export interface Turn {
 
 type Part = Extract<InferenceChatEvent, { text: string }>
 
-/** Messages of a conversation, and its next steps. */
+/** A conversation: its messages, and the next question. */
 export class Conversation {
   readonly #client: Pick<InferenceClient, 'chat'>
   readonly #messages: ChatMessage[] = []
@@ -36,7 +36,7 @@ export class Conversation {
     this.#messages.length = 0
   }
 
-  /** Asks, and passes on the answer piece by piece. A question that fails is not part of the conversation. */
+  /** Sends a question, and emits the answer in pieces. A failed question is not part of the conversation. */
   async ask(question: string, signal: AbortSignal, onPart: (part: Part) => void): Promise<Turn> {
     const { model, system, temperature, maxTokens } = this.options
     const asked: ChatMessage = { role: 'user', content: question }

@@ -3,15 +3,15 @@ import type { CommandIo } from '@svc/plugin-sdk'
 
 const FENCE = '"""'
 
-/** Questions of a person at a terminal, one by one; Ctrl-C and Ctrl-D as people expect them of a prompt. */
+/** Reads questions from a terminal, with the usual Ctrl-C and Ctrl-D of a prompt. */
 export class Lines {
   readonly #readline: Interface
   readonly #arrived: string[] = []
   #waiting: ((line: string | null) => void) | undefined
   #closed = false
-  /** Whether the last key was Ctrl-C on an empty line: the next one leaves. */
+  /** True if the last key was Ctrl-C on an empty line: the next one leaves. */
   #leaving = false
-  /** Set while an answer is written: what Ctrl-C ends then. */
+  /** Set during an answer: Ctrl-C aborts it. */
   interrupt: (() => void) | null = null
 
   constructor({ stdin, stdout, signal }: CommandIo) {
@@ -22,7 +22,7 @@ export class Lines {
     signal.addEventListener('abort', () => this.close(), { once: true })
   }
 
-  /** The next question, lines between two {@link FENCE} as one; null when there is none to come. */
+  /** The next question; lines between two {@link FENCE} are one question. null at the end of the input. */
   async next(): Promise<string | null> {
     const line = await this.#line('>>> ')
     if (line === null || !line.startsWith(FENCE)) return line
@@ -75,8 +75,8 @@ export class Lines {
       return
     }
     this.#leaving = true
-    stdout.write('\n(Ctrl-C once more, Ctrl-D or /exit to leave)\n')
-    // Nothing in the interface says "drop what was typed" but the key for it.
+    stdout.write('\n(Ctrl-C again, Ctrl-D or /exit to leave)\n')
+    // The interface can clear the line only with its key.
     this.#readline.write(null, { ctrl: true, name: 'u' })
     this.#readline.prompt()
   }

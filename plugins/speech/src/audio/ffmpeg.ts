@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { speechErrors } from '@svc/contracts'
 
 export interface ConvertOptions {
-  /** Program that converts. */
+  /** Path of the ffmpeg program. */
   readonly ffmpeg: string
   /** Absolute path. */
   readonly path: string
@@ -12,7 +12,7 @@ export interface ConvertOptions {
   readonly signal: AbortSignal
 }
 
-/** Longest recording that is taken in, in seconds. */
+/** Maximum length of a recording, in seconds. */
 export const MAX_SECONDS = 7_200
 
 /** Formats by accepted file endings. A playlist, which could name other files and servers, is not accepted. */
@@ -57,7 +57,7 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
     signal.throwIfAborted()
     throw speechErrors.create(
       'SPC_AUDIO_UNSUPPORTED',
-      `${name} takes ffmpeg to read, which cannot be run: ${error.message}`,
+      `${name} can be read only with ffmpeg, which cannot be run: ${error.message}`,
       {
         hint: 'install ffmpeg, name it in plugins.speech.ffmpeg, or send WAV',
         cause: error
@@ -65,7 +65,7 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
     )
   })
   signal.throwIfAborted()
-  // Its last words name the path, which is not everybody's business.
+  // The end of its output names the path, which callers must not see.
   const said = complaint.replaceAll(path, name).replaceAll('file:', '').trim()
   if (code !== 0)
     throw speechErrors.create('SPC_AUDIO_INVALID', `ffmpeg cannot read ${name}: ${said || `code ${code}`}`)
@@ -75,7 +75,7 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
   return samplesOf(bytes)
 }
 
-/** Samples of signed 16-bit little-endian PCM; half a sample at the end is left out. */
+/** Samples of signed 16-bit little-endian PCM; an incomplete last sample is ignored. */
 export function samplesOf(pcm: Buffer): Float32Array {
   return Float32Array.from({ length: Math.floor(pcm.length / 2) }, (_, at) => pcm.readInt16LE(2 * at) / 2 ** 15)
 }

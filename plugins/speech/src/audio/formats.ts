@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 
-/** How a file is read, by the ending of its name. */
+/** The reader of a file, by file extension. */
 export type Format = 'text' | 'wav' | 'converted'
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   )
 }
 
-/** Null for an unreadable format. */
+/** Null for an unsupported format. */
 export function formatOf(path: string): Format | null {
   return FORMATS[extname(path).toLowerCase()] ?? null
 }

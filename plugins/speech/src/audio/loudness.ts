@@ -1,11 +1,11 @@
 export type Preprocessing = 'none' | 'peak_normalize' | 'rms_normalize'
 
-/** Root mean square that speech is brought to: 20 dB below the loudest there can be. */
+/** Target root mean square of speech: 20 dB below full scale. */
 const TARGET_RMS = 0.1
 /** Quieter sound is noise and not amplified. */
 const SILENCE = 1e-4
 
-/** Brings samples to an even loudness; the loudest stays within -1 to 1. */
+/** Normalises the loudness of samples; peaks stay within -1 to 1. */
 export function normalised(samples: Float32Array, preprocessing: Preprocessing): Float32Array {
   if (preprocessing === 'none') return samples
   const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
@@ -14,7 +14,7 @@ export function normalised(samples: Float32Array, preprocessing: Preprocessing):
   return samples.map(value => value * gain)
 }
 
-/** Root mean square of samples; 0 of none. */
+/** Root mean square of samples; 0 without samples. */
 export function rms(samples: Float32Array): number {
   const sum = samples.reduce((total, value) => total + value * value, 0)
   return samples.length === 0 ? 0 : Math.sqrt(sum / samples.length)

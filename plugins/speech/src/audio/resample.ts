@@ -1,12 +1,12 @@
-/** Zero crossings of the sinc on each side: more make a steeper filter. */
+/** Zero crossings of the sinc on each side: more crossings make a steeper filter. */
 const CROSSINGS = 24
-/** Shape of the Kaiser window: about 80 dB of what would alias are taken away. */
+/** Shape of the Kaiser window: aliasing is attenuated by about 80 dB. */
 const BETA = 8
-/** Share of the lower rate's band that is let through. */
+/** Pass band, as a fraction of the lower rate's band. */
 const ROLL_OFF = 0.95
 
 /**
- * Brings samples to another rate, band-limited: a sinc under a Kaiser window, one filter for each phase of the ratio (J. O.
+ * Resamples to another rate, band-limited: a sinc under a Kaiser window, one filter for each phase of the ratio (J. O.
  * Smith, Digital Audio Resampling, https://ccrma.stanford.edu/~jos/resample/).
  */
 export function resample(samples: Float32Array, from: number, to: number): Float32Array {
@@ -37,7 +37,7 @@ export function resample(samples: Float32Array, from: number, to: number): Float
   return out
 }
 
-/** Weights of the samples around a place that lies `fraction` behind one of them; together they are 1. */
+/** Weights of the samples around a position that is `fraction` after one of them; their sum is 1. */
 function filterAt(fraction: number, half: number, cutoff: number): Float64Array {
   const weights = Float64Array.from({ length: 2 * half }, (_, tap) => {
     const distance = tap - half + 1 - fraction
@@ -50,7 +50,7 @@ function filterAt(fraction: number, half: number, cutoff: number): Float64Array 
   return weights.map(weight => weight / sum)
 }
 
-/** The modified Bessel function of the first kind and order 0, by its series. */
+/** The modified Bessel function of the first kind and order 0, from its series. */
 function bessel(x: number): number {
   let term = 1
   let sum = 1

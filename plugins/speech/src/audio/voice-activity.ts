@@ -1,21 +1,21 @@
 import { rms } from './loudness.ts'
 
-/** A stretch of samples. */
+/** A segment of samples. */
 export interface Stretch {
   readonly start: number
   readonly end: number
 }
 
 export interface VoiceOptions {
-  /** Root mean square from which on a frame holds a voice. */
+  /** Minimum root mean square of a frame with speech. */
   readonly threshold: number
-  /** Pauses that are shorter than this stay within a stretch. */
+  /** Shorter pauses do not end a segment. */
   readonly mergeGapMs: number
   readonly rate: number
 }
 
 const FRAME_MS = 30
-/** Words begin and end more softly than they are. */
+/** Padding: words begin and end softly. */
 const PADDING_MS = 120
 
 /** Speech segments by the energy of frames; in order and disjoint. */

@@ -22,12 +22,12 @@ interface Format {
 
 /**
  * Reads a RIFF WAVE file: PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64. Channels are averaged. A truncated file,
- * or one with an unset length because it was written to a pipe, is read up to its end.
+ * or one without a length, as written to a pipe, is read to its end.
  *
- * `name` is for messages. Throws `SPC_AUDIO_INVALID`, and `SPC_AUDIO_UNSUPPORTED` for other codings.
+ * `name` is for messages. Throws `SPC_AUDIO_INVALID`, and `SPC_AUDIO_UNSUPPORTED` for other encodings.
  */
 export function readWav(bytes: Buffer, name: string): Sound {
-  const invalid = (why: string) => speechErrors.create('SPC_AUDIO_INVALID', `${name} is no WAV file: ${why}`)
+  const invalid = (why: string) => speechErrors.create('SPC_AUDIO_INVALID', `${name} is not a WAV file: ${why}`)
   if (bytes.length < 12 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE')
     throw invalid('it does not begin with RIFF and WAVE')
   let format: Format | null = null
@@ -40,16 +40,16 @@ export function readWav(bytes: Buffer, name: string): Sound {
       if (format === null) throw invalid('its data comes before its format')
       return { samples: mixed(body, format, name), rate: format.rate }
     }
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     at += 8 + length + (length % 2)
   }
   throw invalid(format === null ? 'it has no format' : 'it has no data')
 }
 
 function formatOf(body: Buffer, invalid: (why: string) => Error): Format {
-  if (body.length < 16) throw invalid('its format is cut off')
+  if (body.length < 16) throw invalid('its format is truncated')
   const tag = body.readUInt16LE(0)
-  if (tag === EXTENSIBLE && body.length < 26) throw invalid('its format is cut off')
+  if (tag === EXTENSIBLE && body.length < 26) throw invalid('its format is truncated')
   const format = {
     kind: tag === EXTENSIBLE ? body.readUInt16LE(24) : tag,
     channels: body.readUInt16LE(2),
@@ -64,8 +64,8 @@ function formatOf(body: Buffer, invalid: (why: string) => Error): Format {
 function mixed(body: Buffer, { kind, channels, bits }: Format, name: string): Float32Array {
   const read = readerOf(kind, bits)
   if (read === undefined)
-    throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} is coded as ${kind} with ${bits} bits a sample`, {
-      hint: 'convert it to PCM of 16 bits'
+    throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} is encoded as ${kind} with ${bits} bits per sample`, {
+      hint: 'convert it to 16-bit PCM'
     })
   const size = bits / 8
   const samples = new Float32Array(Math.floor(body.length / (size * channels)))

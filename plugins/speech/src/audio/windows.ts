@@ -24,7 +24,7 @@ export function windowsOf(stretches: readonly Stretch[], size: number, overlap: 
   return windows
 }
 
-/** Words that two windows may have in common, at most: more than anybody says in the longest overlap. */
+/** Maximum number of common words of two windows: more than fit into the longest overlap. */
 const COMMON_WORDS = 16
 
 /** Appends the text of the next window; words in the overlap appear once. */

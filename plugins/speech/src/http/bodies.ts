@@ -16,7 +16,7 @@ export function transcriptBody(correlationId: string, path: string, transcript: 
   return { correlation_id: correlationId, path, ...texts(transcript) }
 }
 
-/** `n_best` is there only where there is more than one reading. */
+/** `n_best` exists only with more than one reading. */
 export function texts({ raw, refined, confidence, alternatives }: Transcript) {
   return {
     raw_text: raw,
@@ -32,7 +32,7 @@ export interface Failure {
   readonly body: { readonly error: string; readonly [field: string]: unknown }
 }
 
-/** Response for a recording's failure; null for an internal one. `path` is the caller's own word for it. */
+/** Response for a recording's failure; null for an internal one. `path` is the path from the request. */
 export function failureOf(error: unknown, path: string): Failure | null {
   if (!isSvcError(error)) return null
   const { message } = error
@@ -67,7 +67,7 @@ export function sendJson(exchange: HttpExchange, status: number, body: unknown):
   exchange.send(status, 'application/json; charset=utf-8', JSON.stringify(body))
 }
 
-/** Answers with the failure in this API's words, or in the shared envelope. */
+/** Answers with the failure in the format of this API, or in the shared envelope. */
 export function sendFailure(exchange: HttpExchange, error: unknown, path: string): void {
   const failure = failureOf(error, path)
   if (failure === null) exchange.fail(error)

@@ -1,6 +1,6 @@
 import type { Tunables } from '../tunables.ts'
 
-/** Milliseconds of sound that a partial text needs at least. */
+/** Minimum audio for a partial text, in milliseconds. */
 const ENOUGH_MS = 1_000
 
 /**
@@ -11,7 +11,7 @@ export class PartialClock {
   readonly #tunables: Tunables
   readonly #due: () => void
   #timer: NodeJS.Timeout | null = null
-  /** When the first sound came that no partial text is of. */
+  /** Arrival time of the first audio without a partial text. */
   #waitingSince: number | null = null
   #lastAt = -Infinity
 
@@ -20,7 +20,7 @@ export class PartialClock {
     this.#due = due
   }
 
-  /** Sound has come; there are so many milliseconds of it by now. */
+  /** Records the arrival of audio, with its total length in milliseconds. */
   heard(totalMs: number): void {
     const { stream_partial_quiet_ms: quiet, stream_max_wait_ms: longest, heartbeat_ms: pause } = this.#tunables
     const now = performance.now()

@@ -6,7 +6,7 @@ import { receiveUpload, UPLOAD_LIMIT, UploadError } from './upload.ts'
 export interface RouteParts {
   readonly transcriber: Transcriber
   readonly status: () => Promise<unknown>
-  /** Folder that uploads lie in while they are recognised, relative to the workspace and absolute. */
+  /** Folder of uploads during their recognition, relative to the workspace and absolute. */
   readonly ingress: { readonly name: string; readonly folder: string }
   readonly captureTimeoutMs: number
 }
@@ -58,7 +58,7 @@ async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transc
   }
 }
 
-/** The request, or what is wrong with it. */
+/** The request, or its problem. */
 function requestOf(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
   let body: unknown
   try {

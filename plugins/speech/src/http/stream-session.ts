@@ -18,7 +18,7 @@ export interface StreamParts {
   readonly correlationId: string
   readonly transcriber: Transcriber
   readonly tunables: Tunables
-  /** Seconds at the end of the recording that partial texts are of. */
+  /** Length of the audio for partial texts, at the end of the recording, in seconds. */
   readonly partialSeconds: number
 }
 
@@ -34,11 +34,11 @@ export class StreamSession {
   #bytes = 0
   #language: string | undefined
   #lastSign = performance.now()
-  /** The partial text that is being made. */
+  /** The running partial recognition. */
   #partial: AbortController | null = null
-  /** The final text that is being made. */
+  /** The running final recognition. */
   #final: AbortController | null = null
-  /** Final texts are made one after the other, in the order of their commits. */
+  /** Final texts are produced one after the other, in commit order. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(parts: StreamParts) {
@@ -55,7 +55,7 @@ export class StreamSession {
     this.#send('ready', { correlation_id: correlationId, sample_rate_hz: RATE, input_format: 'pcm_s16le_mono' })
   }
 
-  /** Sends the client away; it finds the successor where it found this one. */
+  /** Disconnects the client; it finds the successor at the same address. */
   leave(): void {
     this.#parts.socket.close(GOING_AWAY)
   }
@@ -71,7 +71,7 @@ export class StreamSession {
     const { socket, tunables } = this.#parts
     const limit = tunables.stream_max_buffer_ms * BYTES_PER_MS
     if (this.#bytes + bytes.length > limit) {
-      const message = `more than ${tunables.stream_max_buffer_ms} ms of sound came without a commit`
+      const message = `more than ${tunables.stream_max_buffer_ms} ms of audio arrived without a commit`
       this.#send('error', { error: 'buffer_overflow', message })
       socket.close(TOO_BIG, 'buffer_overflow')
       this.#forget()
@@ -99,7 +99,7 @@ export class StreamSession {
       default:
         this.#send('error', {
           error: 'bad_message',
-          message: 'a text frame has one of the ops set_language, commit, cancel'
+          message: 'a text frame must have one of the ops set_language, commit, cancel'
         })
     }
   }
@@ -171,7 +171,7 @@ export class StreamSession {
 
   #end(): void {
     clearInterval(this.#heartbeat)
-    this.#final?.abort(new Error('the client has gone'))
+    this.#final?.abort(new Error('the client has disconnected'))
     this.#forget()
   }
 }

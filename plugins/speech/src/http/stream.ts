@@ -4,10 +4,10 @@ import type { HttpCaller, HttpUpgrade } from '@svc/contracts'
 import type { WebSocketServer } from 'ws'
 import { type StreamParts, StreamSession } from './stream-session.ts'
 
-/** Half a minute of sound in one frame. */
+/** 30 seconds of audio in one frame. */
 const MAX_FRAME_BYTES = 1_048_576
 
-/** The websocket of `/api/audio/transcribe/stream`. Its library is loaded by the first client. */
+/** The websocket of `/api/audio/transcribe/stream`. The first client loads its library. */
 export class StreamEndpoint implements HttpUpgrade {
   readonly path = '/api/audio/transcribe/stream'
   readonly #sessions = new Set<StreamSession>()
@@ -37,7 +37,7 @@ export class StreamEndpoint implements HttpUpgrade {
       const session = new StreamSession({ ...this.#parts, socket: client, correlationId: caller.requestId })
       this.#sessions.add(session)
       client.once('close', () => this.#sessions.delete(session))
-      // The successor was there before the library.
+      // The successor arrived before the library was loaded.
       if (this.#isClosed) session.leave()
     })
   }

@@ -9,9 +9,9 @@ import type { Busboy, BusboyHeaders } from '@fastify/busboy'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { timeout } from '../deadline.ts'
 
-/** Bytes of a whole body. */
+/** Maximum size of a body, in bytes. */
 export const UPLOAD_LIMIT = 32 * 1024 * 1024
-/** Files of a process that was killed are older than this, in milliseconds. */
+/** Minimum age of a killed process's files, in milliseconds. */
 const LEFT_OVER_MS = 3_600_000
 
 type Code =
@@ -47,15 +47,15 @@ export class UploadError extends Error {
 export interface Upload {
   /** Name of the file in the folder. */
   readonly name: string
-  /** Value of the part `language_hint`, at any place in the body. */
+  /** Value of the part `language_hint`, at any position in the body. */
   readonly language: string | null
   remove(): Promise<void>
 }
 
 export interface UploadOptions {
-  /** Absolute; made when it is not there. */
+  /** Absolute; created if it is missing. */
   readonly folder: string
-  /** Milliseconds that the next piece may take. */
+  /** Time limit for the next piece, in milliseconds. */
   readonly idleMs: number
   readonly signal: AbortSignal
 }
@@ -83,7 +83,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
   }
 }
 
-/** Feeds a body to the parser until it ends, is too large, stops or is of no interest any more. */
+/** Feeds a body to the parser until it ends, is too large, stops or is no longer needed. */
 async function receive(
   request: IncomingMessage,
   parts: Parts,
@@ -119,7 +119,7 @@ async function receive(
   }
 }
 
-/** The parser is loaded by the first upload. */
+/** The first upload loads the parser. */
 async function parserOf(request: IncomingMessage, parts: Parts): Promise<InstanceType<typeof Busboy>> {
   const { Busboy } = await import('@fastify/busboy')
   let parser: InstanceType<typeof Busboy>
@@ -174,7 +174,7 @@ class Parts {
     this.#files.push({ name, stream, written })
   }
 
-  /** Name of the first that is not empty; the others are removed. */
+  /** Name of the first non-empty recording; the others are removed. */
   async first(): Promise<string | null> {
     let first: string | null = null
     for (const { name, written } of this.#files) {
@@ -186,7 +186,7 @@ class Parts {
 
   async removeAll(): Promise<void> {
     for (const { name, stream, written } of this.#files) {
-      // A part that was cut off would wait for its end for ever.
+      // A truncated part would wait for its end forever.
       stream.push(null)
       await written.catch(() => {})
       await rm(join(this.#folder, name), { force: true })

@@ -5,7 +5,7 @@ import { Replacements } from './replacements.ts'
 /** Words of a project. */
 export interface Lexicon {
   readonly replacements: Replacements
-  /** Phrases that the recogniser expects. */
+  /** Expected phrases for the recogniser. */
   readonly phrases: readonly string[]
 }
 
@@ -16,7 +16,7 @@ const MAX_PHRASES = 256
 /** The lexicon in a file; read again when the file has changed. */
 export class LexiconFile {
   readonly path: string
-  /** True if the settings name it: then it must exist. */
+  /** True if it is configured: then it must exist. */
   readonly #named: boolean
   readonly #warn: (message: string) => void
   #read: { readonly mark: string; readonly lexicon: Lexicon } = { mark: '', lexicon: EMPTY_LEXICON }
@@ -43,9 +43,9 @@ export class LexiconFile {
   }
 }
 
-/** Throws `SPP_LEXICON_INVALID` with the entry that is wrong. */
+/** Throws `SPP_LEXICON_INVALID` with the invalid entry. */
 export function parseLexicon(text: string, path: string): Lexicon {
-  const invalid = (why: string) => pluginErrors.create('SPP_LEXICON_INVALID', `${path} is no lexicon: ${why}`)
+  const invalid = (why: string) => pluginErrors.create('SPP_LEXICON_INVALID', `${path} is not a lexicon: ${why}`)
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -60,7 +60,7 @@ export function parseLexicon(text: string, path: string): Lexicon {
     const { canonical, aliases = [] } = (entry ?? {}) as { canonical?: unknown; aliases?: unknown }
     if (typeof canonical !== 'string' || canonical.trim() === '') throw invalid(`entries[${at}] has no "canonical"`)
     if (!Array.isArray(aliases) || !aliases.every(alias => typeof alias === 'string'))
-      throw invalid(`"aliases" of entries[${at}] are no list of texts`)
+      throw invalid(`"aliases" of entries[${at}] are not a list of texts`)
     phrases.push(canonical)
     for (const alias of aliases as string[]) pairs.push([alias, canonical])
   }

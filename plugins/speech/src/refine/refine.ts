@@ -12,8 +12,8 @@ export interface Refined {
 
 /**
  * Post-processes a recogniser's words: single spaces, known confusions of this product, the words of the
- * lexicon, names in their usual spelling, and with `aggressive` a capital letter at the beginning. Words that are code, paths,
- * flags or numbers stay as they are.
+ * lexicon, names in their usual spelling, and with `aggressive` a capital letter at the beginning. Words that are code,
+ * paths, flags or numbers are unchanged.
  */
 export function refine(raw: string, lexicon: Lexicon, profile: Profile): Refined {
   const corrections: Correction[] = []

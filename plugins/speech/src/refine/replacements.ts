@@ -25,7 +25,7 @@ export class Replacements {
     }
   }
 
-  /** Replaces from left to right and notes what changed. Protected words stay, and end what reaches across them. */
+  /** Replaces from left to right and records the changes. Protected words are unchanged, and no phrase spans them. */
   apply(words: readonly Word[], corrections: Correction[]): readonly Word[] {
     const out: Word[] = []
     for (let at = 0; at < words.length; ) {
@@ -50,7 +50,7 @@ export class Replacements {
     for (const { words: wanted, to } of candidates) {
       const given = words.slice(at, at + wanted.length)
       const matches = given.length === wanted.length && given.every((word, n) => word.core.toLowerCase() === wanted[n])
-      // A comma in between says that they are no phrase.
+      // Words separated by a comma are not a phrase.
       const together = given.every(
         (word, n) => (n === 0 || word.before === '') && (n === given.length - 1 || word.after === '')
       )

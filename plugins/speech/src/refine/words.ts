@@ -1,4 +1,4 @@
-/** One word of a text with what stands around it: `("mens,` is `("`, `mens` and `,`. */
+/** One word of a text with the punctuation around it: `("mens,` is `("`, `mens` and `,`. */
 export interface Word {
   readonly before: string
   readonly core: string

@@ -5,9 +5,9 @@ import { argmax, drawn, logSoftmax, randomNumbers } from './probabilities.ts'
 import type { Sessions } from './sessions.ts'
 
 export interface DecodingOptions {
-  /** Tokens that the decoder is given: start, language, task, no timestamps. */
+  /** Initial tokens of the decoder: start, language, task, no timestamps. */
   readonly prompt: readonly number[]
-  /** 0 takes the most probable token; above it tokens are drawn. */
+  /** 0 selects the most probable token; above 0, tokens are sampled. */
   readonly temperature: number
   readonly seed: number
   readonly noSpeech: number | null
@@ -19,9 +19,9 @@ export interface DecodingOptions {
 export interface Decoded {
   /** Spoken tokens, without prompt and end. */
   readonly tokens: readonly number[]
-  /** Mean logarithm of the probability of a token, the end included. */
+  /** Mean log probability of the tokens, including the end token. */
   readonly averageLogProbability: number
-  /** Probability of no speech; 0 where the model has no token for it. */
+  /** Probability of no speech; 0 if the model has no token for it. */
   readonly noSpeechProbability: number
 }
 
@@ -61,7 +61,7 @@ export async function decode(
   return { tokens: said, averageLogProbability: count === 0 ? 0 : sum / count, noSpeechProbability }
 }
 
-/** Logits of the languages' tokens behind the start: the most probable one is the spoken language. */
+/** Logits of the language tokens after the start token; the most probable one is the spoken language. */
 export async function detectLanguage(sessions: Sessions, config: ModelConfig, encoded: Tensor): Promise<string | null> {
   const { logits } = await sessions.decode(encoded, [config.start], null)
   let best: string | null = null
@@ -73,7 +73,7 @@ export async function detectLanguage(sessions: Sessions, config: ModelConfig, en
   return best
 }
 
-/** Above the end there are only tokens of tasks, languages and times, none of which is text. */
+/** Ids above the end token are tasks, languages and timestamps, not text. */
 function mask(logits: Float32Array, config: ModelConfig, first: boolean): void {
   logits.fill(-Infinity, config.end + 1)
   for (const token of config.suppressed) logits[token] = -Infinity

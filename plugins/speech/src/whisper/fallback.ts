@@ -4,9 +4,9 @@ import type { Decoded } from './decoding.ts'
 /** Temperatures in the order in which they are tried. */
 export const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1] as const
 
-/** From where on a reading is not believed: Whisper's own thresholds. */
+/** Thresholds for rejecting a reading, as in Whisper. */
 export interface Thresholds {
-  /** Bytes of a text for one byte of its compressed form; what repeats itself has more. */
+  /** Maximum compression ratio of a text; repetitions have a higher one. */
   readonly compressionRatio: number
   /** Minimum mean log probability of the tokens; guesses are below it. */
   readonly averageLogProbability: number

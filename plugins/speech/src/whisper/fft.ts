@@ -20,7 +20,7 @@ export class Fft {
     this.#gatheredIm = new Float64Array(largest)
   }
 
-  /** Transforms `re + i·im` into the `out` arrays, which must be others. */
+  /** Transforms `re + i·im` into the `out` arrays, which must be different arrays. */
   transform(re: Float64Array, im: Float64Array, outRe: Float64Array, outIm: Float64Array): void {
     this.#part(re, im, 0, 1, outRe, outIm, 0, this.length, 0)
   }
@@ -48,7 +48,7 @@ export class Fft {
     this.#join(outRe, outIm, to, radix, size, stride)
   }
 
-  /** Makes one transform of `radix` transforms of `size` that lie one behind the other. */
+  /** Combines `radix` adjacent transforms of `size` into one. */
   #join(re: Float64Array, im: Float64Array, to: number, radix: number, size: number, stride: number): void {
     const [cos, sin, length] = [this.#cos, this.#sin, this.length]
     const [a, b] = [this.#gatheredRe, this.#gatheredIm]

@@ -8,7 +8,7 @@ export interface LogMelOptions {
   readonly window: number
   /** Samples from one window to the next: 160 are 10 ms. */
   readonly hop: number
-  /** Samples that a recording is filled up to with silence. */
+  /** Padded length of a recording, in samples. */
   readonly samples: number
   /** Samples per second. */
   readonly rate: number
@@ -17,7 +17,7 @@ export interface LogMelOptions {
 const FLOOR = 1e-10
 
 /**
- * Whisper's front end: the logarithm of a mel spectrogram, cut off eight decades below its loudest point and scaled to about
+ * Whisper's front end: the logarithm of a mel spectrogram, clipped eight decades below its maximum and scaled to about
  * -1 to 1 (A. Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, 2022, section 2.2).
  */
 export class LogMel {
@@ -29,7 +29,7 @@ export class LogMel {
   readonly #fft: Fft
   readonly #hann: Float64Array
   readonly #filters: readonly MelFilter[]
-  /** Real and imaginary part before a transform and after it. */
+  /** Real and imaginary parts before and after a transform. */
   readonly #rows: readonly [Float64Array, Float64Array, Float64Array, Float64Array]
   readonly #powers: readonly [Float64Array, Float64Array]
 
@@ -47,19 +47,19 @@ export class LogMel {
     this.#filters = melFilters(bands, bins, rate)
   }
 
-  /** Features of mono samples, `[bands][frames]` row by row. What is longer than a recording may be is left out. */
+  /** Features of mono samples, `[bands][frames]` row by row. Samples beyond the maximum length are ignored. */
   features(samples: Float32Array): Float32Array {
     const heard = samples.subarray(0, this.samples)
     const { frames, bands } = this
     const logs = new Float32Array(bands * frames).fill(Math.log10(FLOOR))
     const half = this.#fft.length / 2
-    // Frames behind the last sample hold silence, unless the recording is full and its end is mirrored.
+    // Frames after the last sample are silent, unless the recording is full and its end is mirrored.
     const touched = Math.min(frames, Math.ceil((heard.length + half) / this.#hop) + 1)
     for (let frame = 0; frame < touched; frame += 2) this.#pair(heard, frame, logs)
     return scaled(logs)
   }
 
-  /** Two frames in one transform: real sequences in the real and the imaginary part come apart afterwards. */
+  /** Transforms two frames at once: real sequences in the real and imaginary parts can be separated. */
   #pair(samples: Float32Array, frame: number, logs: Float32Array): void {
     const { length } = this.#fft
     const [re, im, outRe, outIm] = this.#rows

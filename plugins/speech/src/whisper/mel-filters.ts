@@ -6,8 +6,8 @@ export interface MelFilter {
 }
 
 /**
- * Triangular filters, evenly spaced on Slaney's mel scale from 0 Hz to half the rate and of equal area: what
- * `librosa.filters.mel` makes (M. Slaney, Auditory Toolbox, 1998).
+ * Triangular filters, evenly spaced on Slaney's mel scale from 0 Hz to half the rate and of equal area, as in
+ * `librosa.filters.mel` (M. Slaney, Auditory Toolbox, 1998).
  *
  * `spectrum` is the number of bins from 0 Hz to half the rate, both included.
  */

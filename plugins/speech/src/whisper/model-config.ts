@@ -9,7 +9,7 @@ export interface ModelConfig {
   readonly heads: number
   readonly headSize: number
   readonly vocabulary: number
-  /** Tokens that the decoder has positions for. */
+  /** Number of positions of the decoder. */
   readonly positions: number
   readonly mel: LogMelOptions
   readonly start: number
@@ -18,12 +18,12 @@ export interface ModelConfig {
   /** Tokens of languages by their codes; empty in an English-only model. */
   readonly languages: ReadonlyMap<string, number>
   readonly tasks: ReadonlyMap<string, number>
-  /** Tokens that are never said, and those that nothing begins with. */
+  /** Suppressed tokens, and tokens suppressed at the start. */
   readonly suppressed: readonly number[]
   readonly suppressedFirst: readonly number[]
 }
 
-/** Throws `SPC_MODEL_INVALID` with the file and the field that is missing or wrong. */
+/** Throws `SPC_MODEL_INVALID` with the file and the missing or invalid field. */
 export async function readModelConfig(files: ModelFiles): Promise<ModelConfig> {
   const [config, generation, preprocessor] = await Promise.all(
     [files.config, files.generation, files.preprocessor].map(Fields.read)
@@ -68,7 +68,7 @@ class Fields {
       throw speechErrors.create('SPC_MODEL_INVALID', `${file} cannot be read: ${(cause as Error).message}`, { cause })
     }
     if (typeof values !== 'object' || values === null)
-      throw speechErrors.create('SPC_MODEL_INVALID', `${file} holds no object`, { at: { file } })
+      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is not an object`, { at: { file } })
     return new Fields(file, values as Record<string, unknown>)
   }
 
@@ -83,20 +83,20 @@ class Fields {
 
   integer(name: string, otherwise?: number): number {
     const value = this.has(name) ? this.#values[name] : otherwise
-    if (!Number.isSafeInteger(value) || (value as number) < 0) throw this.#wrong(name, 'no whole number')
+    if (!Number.isSafeInteger(value) || (value as number) < 0) throw this.#wrong(name, 'not a whole number')
     return value as number
   }
 
   tokens(name: string): readonly number[] {
     const value = this.#values[name] ?? []
-    if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw this.#wrong(name, 'no list of tokens')
+    if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw this.#wrong(name, 'not a list of tokens')
     return value.filter(token => token >= 0)
   }
 
   numbers(name: string): ReadonlyMap<string, number> {
     const value = this.#values[name] ?? {}
     const entries = typeof value === 'object' ? Object.entries(value as object) : []
-    if (!entries.every(([, token]) => Number.isSafeInteger(token))) throw this.#wrong(name, 'no table of tokens')
+    if (!entries.every(([, token]) => Number.isSafeInteger(token))) throw this.#wrong(name, 'not a table of tokens')
     return new Map(entries as [string, number][])
   }
 

@@ -21,10 +21,10 @@ export type FoundModel =
   | { readonly complete: false; readonly folder: string; readonly missing: readonly string[] }
 
 const FILES = ['config.json', 'generation_config.json', 'preprocessor_config.json', 'tokenizer.json'] as const
-/** As the exports name graphs with smaller weights; without a suffix they are in float32. */
+/** Suffixes of graphs with smaller weights; graphs without a suffix are float32. */
 const SUFFIXES = ['', '_quantized', '_int8', '_uint8', '_q4', '_bnb4']
 
-/** Looks for the files of a Whisper export in a folder, where the graphs may be in its folder `onnx`. */
+/** Finds the files of a Whisper export in a folder; the graphs may be in its subfolder `onnx`. */
 export async function findModel(folder: string): Promise<FoundModel> {
   const small = await Promise.all(FILES.map(name => firstFile([join(folder, name)])))
   const graph = (name: string) =>
@@ -58,7 +58,7 @@ export async function findModel(folder: string): Promise<FoundModel> {
   }
 }
 
-/** Whether a model knows more than English: only such a one has tokens of languages. */
+/** True for a multilingual model, which has language tokens. */
 export async function isMultilingual({ generation }: ModelFiles): Promise<boolean> {
   const { lang_to_id } = JSON.parse(await readFile(generation, 'utf8')) as { lang_to_id?: object }
   return Object.keys(lang_to_id ?? {}).length > 0

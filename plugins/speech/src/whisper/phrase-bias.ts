@@ -4,13 +4,12 @@ export interface BiasOptions {
   readonly phrases: readonly string[]
   /** Bonus added to a logit. */
   readonly strength: number
-  /** Tokens of phrases that are heeded, at most. */
+  /** Maximum number of phrase tokens. */
   readonly maxTokens: number
 }
 
 /**
- * Makes words of a lexicon likelier: the token that begins a phrase, and the one that goes on with a phrase of which the
- * beginning has been said.
+ * Raises the logits of lexicon words: of tokens that begin a phrase, and of tokens that continue a started phrase.
  */
 export class PhraseBias {
   readonly #strength: number
@@ -21,7 +20,7 @@ export class PhraseBias {
     const kept: (readonly number[])[] = []
     let room = strength === 0 ? 0 : maxTokens
     for (const phrase of phrases) {
-      // Within a sentence a word begins with its space.
+      // Inside a sentence, a word includes its leading space.
       const ids = tokens.encode(` ${phrase}`)
       if (ids.length === 0 || ids.length > room) continue
       room -= ids.length
@@ -30,7 +29,7 @@ export class PhraseBias {
     this.#phrases = kept
   }
 
-  /** Adds to the logits of what may come behind the tokens that have been said. */
+  /** Adds the bonus to the logits of tokens that may follow the decoded ones. */
   apply(logits: Float32Array, said: readonly number[]): void {
     const raised = new Set<number>()
     for (const phrase of this.#phrases) {

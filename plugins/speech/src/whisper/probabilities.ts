@@ -1,4 +1,4 @@
-/** Logarithms of the probabilities that logits stand for, at a temperature above 0. */
+/** Log probabilities of logits, at a temperature above 0. */
 export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array {
   const largest = logits.reduce((most, value) => Math.max(most, value), -Infinity)
   const sum = logits.reduce((total, value) => total + Math.exp((value - largest) / temperature), 0)
@@ -13,7 +13,7 @@ export function argmax(values: Float32Array): number {
   return best
 }
 
-/** Index that a number from 0 to 1 falls on, when each takes as much room as it is probable. */
+/** Samples an index: maps a number from 0 to 1 to the cumulative probabilities. */
 export function drawn(logProbabilities: Float32Array, at: number): number {
   let rest = at
   for (let index = 0; index < logProbabilities.length; index++) {
@@ -23,7 +23,7 @@ export function drawn(logProbabilities: Float32Array, at: number): number {
   return argmax(logProbabilities)
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed: mulberry32. */
+/** Seeded random numbers from 0 to 1: mulberry32. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {

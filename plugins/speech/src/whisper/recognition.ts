@@ -12,12 +12,12 @@ import { Whisper, type WindowText } from './whisper.ts'
 import type { Heard, Plan, Recording } from './worker-protocol.ts'
 
 export const RATE = 16_000
-/** Two hours in CD quality, two channels, and then some. */
+/** More than two hours in CD quality with two channels. */
 const MAX_FILE_BYTES = 1_500_000_000
 /** Other readings of a whole recording. */
 const MAX_ALTERNATIVES = 4
 
-/** Everything that is done to a recording until it is text. Keeps one model loaded. */
+/** Converts a recording to text. Keeps one model loaded. */
 export class Recognition {
   readonly #ort: Ort
   #loaded: { readonly key: string; readonly whisper: Whisper } | null = null
@@ -74,7 +74,7 @@ async function samplesOf(recording: Recording): Promise<Float32Array> {
   const { path, name } = recording
   const { size } = await stat(path)
   if (size > MAX_FILE_BYTES)
-    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} are read`)
+    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; the limit is ${MAX_FILE_BYTES}`)
   const sound = readWav(await readFile(path), name)
   if (sound.samples.length > MAX_SECONDS * sound.rate)
     throw speechErrors.create('SPC_AUDIO_INVALID', `${name} is longer than ${MAX_SECONDS} seconds`)

@@ -10,11 +10,11 @@ export interface OpenOptions {
   readonly cuda: boolean
 }
 
-/** Keys and values of what the decoder has read, by the names that its inputs have. */
+/** Key and value cache of the decoder, by input name. */
 export type Cache = ReadonlyMap<string, Tensor>
 
 export interface Step {
-  /** Logits, `[tokens][vocabulary]` row by row: of all tokens that were given. */
+  /** Logits of all input tokens, `[tokens][vocabulary]` row by row. */
   readonly logits: Float32Array
   readonly cache: Cache
 }
@@ -27,7 +27,7 @@ export class Sessions {
   readonly #config: ModelConfig
   readonly #encoder: InferenceSession
   readonly #first: InferenceSession
-  /** The same as `#first` where one graph does both. */
+  /** The same as `#first` for a merged graph. */
   readonly #next: InferenceSession
 
   static async open(ort: Ort, files: ModelFiles, config: ModelConfig, options: OpenOptions): Promise<Sessions> {
@@ -104,7 +104,7 @@ export class Sessions {
     return (await this.#encoder.run({ [name]: input }))[output] as Tensor
   }
 
-  /** Reads tokens behind those that the cache is of; without a cache, the first ones. */
+  /** Reads the tokens after those in the cache; without a cache, the first ones. */
   async decode(encoded: Tensor, tokens: readonly number[], cache: Cache | null): Promise<Step> {
     const session = cache === null ? this.#first : this.#next
     const ids = new this.#ort.Tensor('int64', BigInt64Array.from(tokens, BigInt), [1, tokens.length])

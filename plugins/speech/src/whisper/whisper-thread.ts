@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
 import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
-/** The worker is next to the compiled plugin; threads take no sources. */
+/** The worker is next to the compiled plugin; threads cannot load sources. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/whisper-worker.cjs' : './whisper-worker.cjs',
   import.meta.url
@@ -23,8 +23,8 @@ interface Pending {
 }
 
 /**
- * Recognises recordings in a separate thread, one after the other. The thread starts with the first and keeps its model;
- * one that dies takes its recordings with it, and the next recording gets a new one.
+ * Recognises recordings in a separate thread, one after the other. The thread starts with the first recording and keeps
+ * its model. If it dies, its recordings fail, and the next one starts a new thread.
  */
 export class WhisperThread {
   readonly #script: URL
@@ -38,7 +38,7 @@ export class WhisperThread {
     this.#script = script
   }
 
-  /** Recordings that are being recognised or wait for it. */
+  /** Running and waiting recordings. */
   get load(): number {
     return this.#pending.size
   }
@@ -48,7 +48,7 @@ export class WhisperThread {
     return this.#device
   }
 
-  /** Throws `SPC_…` as the worker says, `SPC_RECOGNISER_FAILED`, and the signal's reason as soon as it is aborted. */
+  /** Throws the worker's `SPC_…` errors, `SPC_RECOGNISER_FAILED`, and the signal's reason as soon as it is aborted. */
   hear(recording: Recording, plan: Plan, signal: AbortSignal): Promise<Heard> {
     signal.throwIfAborted()
     if (this.#closed) throw speechErrors.create('SPC_RECOGNISER_FAILED', 'the recogniser is closed')

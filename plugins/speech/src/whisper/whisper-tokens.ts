@@ -2,18 +2,20 @@ import { readFileSync } from 'node:fs'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { speechErrors } from '@svc/contracts'
 
-/** The words of a model. */
+/** The tokens of a model. */
 export class WhisperTokens {
-  /** Token for "no speech", where the model has one. */
+  /** Token for "no speech", if the model has one. */
   readonly noSpeech: number | null
   readonly #tokenizer: Tokenizer
 
-  /** Throws `SPC_MODEL_INVALID` where the file is no tokenizer. */
+  /** Throws `SPC_MODEL_INVALID` if the file is not a tokenizer. */
   constructor(file: string) {
     try {
       this.#tokenizer = new Tokenizer(JSON.parse(readFileSync(file, 'utf8')), {})
     } catch (cause) {
-      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is no tokenizer: ${(cause as Error).message}`, { cause })
+      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is not a tokenizer:  ${(cause as Error).message}`, {
+        cause
+      })
     }
     // Older vocabularies have the other name.
     this.noSpeech = this.#tokenizer.token_to_id('<|nospeech|>') ?? this.#tokenizer.token_to_id('<|nocaptions|>') ?? null

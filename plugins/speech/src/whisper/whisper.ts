@@ -9,7 +9,7 @@ import { type OpenOptions, type Ort, Sessions } from './sessions.ts'
 import { WhisperTokens } from './whisper-tokens.ts'
 
 export interface ReadOptions {
-  /** Language that is spoken; one that the model does not know is as good as null, which lets the model listen for it. */
+  /** Spoken language; null or an unknown language lets the model detect it. */
   readonly language: string | null
   readonly task: 'transcribe' | 'translate'
   readonly bias: BiasOptions
@@ -24,14 +24,14 @@ export interface WindowText {
   readonly alternatives: readonly string[]
 }
 
-/** A Whisper model that is loaded: reads windows of up to 30 seconds. */
+/** A loaded Whisper model, which reads windows of up to 30 seconds. */
 export class Whisper {
   readonly config: ModelConfig
   readonly #sessions: Sessions
   readonly #tokens: WhisperTokens
   readonly #front: LogMel
 
-  /** Throws `SPC_MODEL_INVALID`, and what ONNX Runtime throws. */
+  /** Throws `SPC_MODEL_INVALID`, and the errors of ONNX Runtime. */
   static async load(ort: Ort, files: ModelFiles, options: OpenOptions): Promise<Whisper> {
     const config = await readModelConfig(files)
     const tokens = new WhisperTokens(files.tokenizer)
@@ -49,7 +49,7 @@ export class Whisper {
     return this.#sessions.device
   }
 
-  /** Mono samples at the model's rate; what is longer than its window is left out. */
+  /** Mono samples at the model's rate; samples beyond its window are ignored. */
   async read(samples: Float32Array, options: ReadOptions): Promise<WindowText> {
     const { check, thresholds } = options
     check()
@@ -76,7 +76,7 @@ export class Whisper {
     }
     const certain = (reading: Reading) => reading.averageLogProbability
     const last = readings.at(-1) as Reading
-    // The first that is believed, else the most certain of those that are not.
+    // The first accepted reading, else the most confident one.
     const best = isDoubtful(last, thresholds) ? readings.reduce((a, b) => (certain(b) > certain(a) ? b : a)) : last
     const others = readings.filter(({ text }) => text !== best.text).sort((a, b) => certain(b) - certain(a))
     return { text: best.text, language, alternatives: [...new Set(others.map(({ text }) => text))] }

@@ -7,7 +7,7 @@ import type { JobRequest, WorkerReply, WorkerRequest } from './worker-protocol.t
 if (parentPort === null) throw new Error('this program must run in a thread')
 const port = parentPort
 const recognition = new Recognition(ort)
-/** One recording after the other: each takes all the cores that it may have. */
+/** One recording at a time, since each uses all available cores. */
 let last: Promise<void> = Promise.resolve()
 
 port.on('message', (request: WorkerRequest) => {
@@ -22,7 +22,7 @@ port.on('message', (request: WorkerRequest) => {
 
 async function reply({ id, plan, recording, cancelled }: JobRequest): Promise<WorkerReply> {
   const check = () => {
-    if (Atomics.load(cancelled, 0) === 1) throw new Error('the caller has cancelled it')
+    if (Atomics.load(cancelled, 0) === 1) throw new Error('the caller cancelled the recording')
   }
   try {
     return { id, heard: await recognition.hear(recording, plan, check) }

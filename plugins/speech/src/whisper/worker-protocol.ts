@@ -3,14 +3,14 @@ import type { ModelFiles } from './model-files.ts'
 import type { BiasOptions } from './phrase-bias.ts'
 import type { OpenOptions } from './sessions.ts'
 
-/** How a recording is recognised. */
+/** Options for the recognition of a recording. */
 export interface Plan {
   readonly model: ModelFiles
   readonly open: OpenOptions
   readonly language: string | null
   readonly task: 'transcribe' | 'translate'
   readonly preprocessing: Preprocessing
-  /** Null takes the whole recording for speech. */
+  /** Null treats the whole recording as speech. */
   readonly voice: { readonly threshold: number; readonly mergeGapMs: number } | null
   readonly chunkSeconds: number
   readonly overlapSeconds: number
