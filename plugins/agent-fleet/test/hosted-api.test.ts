@@ -100,6 +100,6 @@ t.test('a refusal of the hosted API is the reason of the failure', async t => {
   t.equal(hosted.asked.length, 1, 'and is not requested again')
   const locked = await openFleet(t, { url: hosted.url, client: { api_key: 'sk-wrong' } })
   const { status } = await locked.until(await locked.submit(), 'Failed')
-  t.match(status, { reason: /does not take the key/ })
+  t.match(status, { reason: /does not accept the key/ })
   t.notMatch(status, { reason: /sk-wrong/ })
 })

@@ -91,7 +91,7 @@ t.test('an unknown model is an error with both names, and sends no request', asy
   const { client, server } = await connect(t, { models: ['other', 'another'] })
   await t.rejects(collect(client.chat({ messages: say('x') })), {
     code: 'ICL_MODEL_UNKNOWN',
-    message: /INFER_MODEL asks for "toy".*offers "other", "another"/,
+    message: /INFER_MODEL is "toy".*offers "other", "another"/,
     data: { model: 'toy', offered: ['other', 'another'] }
   })
   t.notOk(server.seen.some(({ path }) => path === '/api/chat'))

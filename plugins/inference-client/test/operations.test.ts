@@ -82,7 +82,7 @@ t.test('models are listed and shown by name, and an unknown one is reported', as
   t.match(await call('model', { model: 'other' }), { model: { name: 'other' } })
   await t.rejects(call('model', { model: 'third' }), {
     code: 'ICL_MODEL_UNKNOWN',
-    message: /the request asks for "third".*offers "toy:latest", "other"/
+    message: /the request has the model "third".*offers "toy:latest", "other"/
   })
   t.match(await call('check'), { healthy: true, model: 'toy', endpoint, text: /offers "toy"/ })
   t.match(await call('check', { model: 'third' }), {

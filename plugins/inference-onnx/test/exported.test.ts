@@ -102,7 +102,7 @@ t.test('an unsupported part of an export is refused with its name', async t => {
   await t.rejects(load({ quantization: 'q8' }), { code: 'INF_OPTION_INVALID', message: /quantization is q8.*none/ })
 
   await writeFile(join(runDirectory, 'adapter_manifest.json'), JSON.stringify({ rank: 4, alpha: 4 }))
-  await t.rejects(load(), { code: 'INF_ADAPTER_INVALID', message: /served as it was exported/ })
+  await t.rejects(load(), { code: 'INF_ADAPTER_INVALID', message: /is an exported graph/ })
   const base = await load({ adapter: false })
   await base.close()
   await rm(join(runDirectory, 'adapter_manifest.json'))

@@ -298,7 +298,7 @@ t.test('errors name the invalid part of tools', async t => {
     ],
     [
       [{ role: 'user', content: '', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }],
-      /only allowed where the role is 'assistant'/
+      /only allowed for the role 'assistant'/
     ]
   ] as const) {
     const reply = await post('/v1/chat/completions', { messages })

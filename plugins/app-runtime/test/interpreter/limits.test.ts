@@ -8,7 +8,7 @@ t.test('an endless loop is stopped, with its position', async t => {
     limits: { steps: 10_000 }
   })
   t.equal(code, 'RUN_STEP_LIMIT')
-  t.match(error?.message, /^program\.vox:3:5: the program took more than 10000 steps/)
+  t.match(error?.message, /^program\.vox:3:5: the program exceeded 10000 steps/)
 })
 
 t.test('a program that needs fewer steps than the limit runs', async t => {

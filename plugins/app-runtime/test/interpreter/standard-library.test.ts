@@ -113,7 +113,7 @@ t.test('environment variables are set only for this program', async t => {
 })
 
 t.test('mobile features are errors on a computer, and can be queried', async t => {
-  t.match(shown('std.mobile.vibrate()'), /^Error\(vibrate needs a telephone/)
+  t.match(shown('std.mobile.vibrate()'), /^Error\(vibrate needs a mobile device/)
   t.equal(shown('std.mobile.has_camera()'), 'false')
   t.equal(shown('std.mobile.platform()'), process.platform)
 })

@@ -42,7 +42,7 @@ t.test('a served program announces its changes, and its tables follow saved prog
 
   save(SOURCE.replace('body: Option[str]', 'stars: int = 3').replace(', body: Some("b")', ''))
   const refusal = await line(/was not reloaded/)
-  t.match(refusal, /Note\.body is dropped, with what 2 rows hold \[loses data\]/)
+  t.match(refusal, /Note\.body is dropped, with the values of 2 rows \[loses data\]/)
   t.match((await get('/api/query/notes')).body, [{ body: 'b' }, { body: 'b' }], 'the previous program continues')
   await post('/api/mutation/add', { title: 'three' })
   t.match(await next(again), { id: 3, row_id: 3 }, 'and its streams continue')

@@ -147,7 +147,7 @@ t.test('an unknown topic is an error', async t => {
     const client = await listen(world.url(`/api/live/${topic}`))
     t.equal(client.status, 404, topic)
     t.match(JSON.parse(await client.body()), {
-      error: { code: 'RUN_LIVE_UNKNOWN', message: /there are notes, Note, rest, Other/ }
+      error: { code: 'RUN_LIVE_UNKNOWN', message: /the topics are notes, Note, rest, Other/ }
     })
   }
   const wrong = await listen(world.url('/api/live/notes?after_id=-1'))

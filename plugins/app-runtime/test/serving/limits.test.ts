@@ -97,7 +97,7 @@ t.test('a stopped writer has written nothing, reports that, and blocks no others
   const others = Array.from({ length: 5 }, (_, n) => app.post('/api/mutation/enter', { n }))
   t.match(await stuck, {
     status: 504,
-    body: { code: 'RUN_TIME_LIMIT', committed: false, error: /nothing of it was done/ }
+    body: { code: 'RUN_TIME_LIMIT', committed: false, error: /it had no effect/ }
   })
   for (const other of others) t.match(await other, { status: 200 })
   t.same(await app.get('/api/query/entries'), { status: 200, body: 6 })

@@ -183,7 +183,7 @@ for (const [name, point, rows] of [
     Atomics.store(world.control, STOP_AT, 0)
     await world.kill()
     for (const answer of await Promise.all(calls))
-      t.match(answer, { status: 500, body: { code: 'RUN_CRASHED', committed: null, error: /is not known/ } })
+      t.match(answer, { status: 500, body: { code: 'RUN_CRASHED', committed: null, error: /it is unknown/ } })
     t.same(world.keys(), rows)
     t.equal((await world.call('enter', { key: 'next' })).status, 200)
   })

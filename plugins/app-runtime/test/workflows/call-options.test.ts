@@ -117,9 +117,9 @@ t.test('options without effect, and invalid values, are refused', t => {
     ['workflow', 'meta', 'local', /^the workflow f has no option meta/],
     ['mesh', 'mens', 'jion', /one of noop, join, snapshot, heartbeat, dispatch, wait, found jion$/],
     ['activity', 'meta', 'urgent', /one of local, planning, verification, reconstruction, found urgent$/],
-    ['mesh', 'labels', [], /labels is a list of strs/],
-    ['mesh', 'labels', ['a', 1], /labels is a list of strs/],
-    ['mesh', 'labels', ['a', ' '], /labels is a list of strs/]
+    ['mesh', 'labels', [], /labels must be a list of non-empty strs/],
+    ['mesh', 'labels', ['a', 1], /labels must be a list of non-empty strs/],
+    ['mesh', 'labels', ['a', ' '], /labels must be a list of non-empty strs/]
   ] as const) {
     t.throws(() => callOptions(of, 'f', [new Map<string, Value>([[option, value]])]), { message }, `${option} ${value}`)
   }

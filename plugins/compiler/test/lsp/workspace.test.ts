@@ -194,7 +194,7 @@ t.test('a rename is refused if it would change the meaning of another file', asy
   for (const [mark, newName, message] of [
     ['fn ar|ea', 'total', /`total` already means something/],
     ['fn tw|ice', 'area', /`area` already means something/],
-    ['on ad|d', 'plus', /it is not known on which actor `.add` is called/]
+    ['on ad|d', 'plus', /the actor of some calls of `.add` is unknown/]
   ] as const) {
     await t.rejects(renamed(in_, shapes, mark, newName), { message }, `${mark} as ${newName}`)
   }

@@ -58,7 +58,7 @@ const refused: readonly (readonly [
   ['a broken expression', { target_modules: '(' }, /target_modules holds "\("/],
   ['tensors that no target names', { target_modules: ['v_proj'] }, /target_modules does not name .*q_proj/],
   ['half a pair', {}, /lora_B\.weight is missing/, { [`${q}.lora_A.weight`]: floats([4, 64], () => 0) }],
-  ['no tensors', {}, /it holds no tensor/, {}],
+  ['no tensors', {}, /it contains no tensor/, {}],
   [
     'embeddings',
     {},
@@ -74,7 +74,7 @@ const refused: readonly (readonly [
   [
     'modules that are not a projection',
     { target_modules: ['router'] },
-    /which is no projection/,
+    /which is not a projection/,
     pair('base_model.model.model.layers.0.router')
   ],
   ['a layer that the model does not have', {}, /label l7\.q is unknown/, pair(q.replace('.0.', '.7.'))],
