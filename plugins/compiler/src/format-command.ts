@@ -21,7 +21,7 @@ export const formatCommand: CommandDescriptor = {
 export interface Formatter {
   read(paths: readonly string[]): Promise<SourceFile[]>
   format(file: SourceFile): Promise<FormattedFile>
-  /** Attempts to format a file that another process keeps changing. */
+  /** Maximum retries for a file that another process keeps changing. */
   retries(): number
 }
 

@@ -91,7 +91,7 @@ export const settings = t.object({
     maximum: 100,
     'x-env': 'SVC_COMPILER_RECONCILE_MAX_RETRY',
     'x-reload': 'live',
-    description: 'Maximum attempts of svc fmt to format a file that changes meanwhile.'
+    description: 'Maximum retries of svc fmt for a file that changes during formatting.'
   }),
   projection_include_host_probe: flag(
     'SVC_RUNTIME_PROJECTION_INCLUDE_HOST_PROBE',
