@@ -105,7 +105,7 @@ t.test('settings override the file, and the file overrides the defaults', async 
     ['[llm]\nrefinement_default = 1', /llm\.refinement_default cannot be 1/],
     ['[refine]\npenalty_cap = 2.0', /cannot be 2/],
     ['[hf]\nretry_attempts = 1.5', /cannot be 1\.5/],
-    ['llm = 7', /no table/],
+    ['llm = 7', /not a table/],
     ['[', /oratio\.toml/]
   ] as const) {
     writeFileSync(path, text)

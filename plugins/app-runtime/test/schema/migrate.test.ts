@@ -213,7 +213,7 @@ t.test('a required column is refused if rows would have no value', async t => {
   t.match(message, /! Note\.owner is new and required, and 3 rows would have no value for it/)
   t.match(message, /declare it as Option\[str\], or give it a literal default/)
   const filled1 = await refusal(apply(store, NOTES.replace('Option[str]', 'str'), { force: true }))
-  t.match(filled1.message, /! Note\.body cannot be empty any more, and is in 1 row/)
+  t.match(filled1.message, /! Note\.body becomes required, but is empty in 1 row/)
   await store.execute("UPDATE note SET body = 'first' WHERE _id = 1")
   t.same(said(await apply(store, NOTES.replace('Option[str]', 'str'))), [
     'safe Note.body becomes required, and has a value in every row'
@@ -266,7 +266,7 @@ t.test('columns and tables are renamed with their values', async t => {
   const store = await filled(`${NOTES}@index Note.by_title on (title)\n@search_index Note.words on (title)\n`)
   const renamed = NOTES.replace('title', 'heading')
   const lossy = await refusal(apply(store, renamed))
-  t.match(lossy.message, /title is dropped, with what 3 rows hold/)
+  t.match(lossy.message, /title is dropped, with the values of 3 rows/)
   t.match(lossy.message, /if it is heading now: --rename Note\.title=heading/)
   await apply(store, renamed, {
     renames: { tables: new Map(), columns: new Map([['note', new Map([['title', 'heading']])]]) }

@@ -391,6 +391,6 @@ fn main() {
     'Ok(({10: 1, 9: 2}, true, Object))'
   ])
   const wrong = durableProgram('workflow w(f: any) { f }\nfn main() { w(fn() 1) }', skippingDurable())
-  t.throws(() => wrong.call('main'), { code: 'RUN_TYPE', message: /the value\[0\] is a fn, which cannot be kept/ })
+  t.throws(() => wrong.call('main'), { code: 'RUN_TYPE', message: /the value\[0\] is a fn, which cannot be stored/ })
   t.equal(display(null), 'null')
 })
