@@ -107,7 +107,7 @@ t.test('Ctrl-C at the prompt clears the line first, and leaves the second time',
   const { type, shows, exit, server } = await open(t)
   await shows(/>>> /)
   type(`half a question${CTRL_C}`)
-  await shows(/once more/)
+  await shows(/Ctrl-C again/)
   type(CTRL_C)
   t.equal(await exit, 0)
   t.notOk(server.seen.some(({ path }) => path === '/api/chat'))
@@ -131,7 +131,7 @@ t.test('runs its commands and lists them', async t => {
   type('/model nope\n')
   await shows(/"nope".*offers "toy", "other"/)
   type('/model other\n')
-  await shows(/goes on with other/)
+  await shows(/continues with other/)
   type('hi\n')
   await shows(/\[3 tokens/)
   t.match(server.seen.at(-1)?.body, {
@@ -139,7 +139,7 @@ t.test('runs its commands and lists them', async t => {
     messages: [{ role: 'system', content: 'be brief' }, { content: 'hi' }]
   })
   type('/reset\n/unknown\n')
-  await shows(/forgotten[\s\S]*\/unknown is none of these/)
+  await shows(/forgotten[\s\S]*\/unknown is not a command/)
   type(CTRL_D)
   await exit
 })
