@@ -159,7 +159,7 @@ t.test('a database in memory is reported as lost with its thread', async t => {
   const { result: store, workers } = await threadsOf(openMemory)
   await store.migrate(CREATE)
   await workers[0]?.terminate()
-  await t.rejects(store.query('SELECT * FROM items'), { code: 'DBS_LOST', message: /gone/ })
+  await t.rejects(store.query('SELECT * FROM items'), { code: 'DBS_LOST', message: /lost/ })
   await t.rejects(store.query('SELECT 1'), { code: 'DBS_LOST' })
   await store.close()
 })

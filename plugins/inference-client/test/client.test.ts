@@ -100,7 +100,7 @@ t.test('an unknown model is an error with both names, and sends no request', asy
 t.test('a model that appears on the server is found without a restart', async t => {
   const options: FakeOptions = { models: ['other'] }
   const { client } = await connect(t, options)
-  t.match(await client.check(), { ok: false, problem: /asks for "toy"/ })
+  t.match(await client.check(), { ok: false, problem: /INFER_MODEL is "toy"/ })
   options.models = ['other', 'toy:latest']
   t.equal(textOf(await collect(client.chat({ messages: say('hi') }))), 'hi', 'a missing tag means latest')
   t.match(await client.check(), { ok: true, problem: null })

@@ -86,7 +86,7 @@ t.test('missing libraries of the provider are named', linux, async t => {
   })
   const { devices } = devicesOf(host, folder)
   await t.rejects(devices.open('cuda'), {
-    message: /needs libcudart\.so\.13, libcublasLt\.so\.13, which are not there/,
+    message: /needs libcudart\.so\.13, libcublasLt\.so\.13, which are missing/,
     hint: `Run: pip install --target ${folder} nvidia-cuda-runtime nvidia-cublas`
   })
   await mkdir(join(folder, 'nvidia', 'cu13', 'lib'), { recursive: true })

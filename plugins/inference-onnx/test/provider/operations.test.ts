@@ -103,7 +103,7 @@ t.test('an unusable GPU is unhealthy, with the next command', linux, async t => 
 t.test('a requested device that fails is unhealthy', async t => {
   const opened = { error: new Error('Device webgpu is not available: it crashed') }
   const facts = { requested: 'webgpu', request: { kind: 'webgpu' } as const, opened, survey: bare, runtime: 'x' }
-  t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /fell over/ }] })
+  t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /crashed/ }] })
 })
 
 t.test('a GPU is set by model and memory together', async t => {
