@@ -25,8 +25,8 @@ const FAULTS = new Set([
 ])
 
 /**
- * Refuses writes for 30 seconds after five faults in a row. Then one write probes the database, and its outcome decides.
- * Reads always pass.
+ * Refuses writes for 30 seconds after five faults in a row. Then one write probes the database, and its outcome
+ * decides. Reads always pass.
  */
 export class CircuitBreaker {
   readonly #now: () => number

@@ -34,7 +34,8 @@ const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
  * Returns the configured place: URL and token mean a remote database, with a path also a local copy; only a path means
- * a file. The deprecated names apply if the current ones are not a pair. Throws `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
+ * a file. The deprecated names apply if the current ones are not a pair. Throws `DBP_REMOTE_INCOMPLETE` and
+ * `DBP_URL_INVALID`.
  */
 export function placeOf(settings: Named, { project, state, data }: Folders): Place {
   const { url, path } = settings

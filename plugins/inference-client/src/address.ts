@@ -8,7 +8,9 @@ export interface Candidate {
   readonly setting: string
 }
 
-/** Candidate addresses without a configured one: this project's server on its usual port, then Ollama's default port. */
+/**
+ * Candidate addresses without a configured one: this project's server on its usual port, then Ollama's default port.
+ */
 const OWN_URL = 'http://127.0.0.1:11435'
 const USUAL: Candidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
 /** Default port of a host, as in the clients of that format. */

@@ -18,7 +18,10 @@ import {
 } from 'ollama/browser'
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of Ollama, through its official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST /api/generate`. */
+/**
+ * The format of Ollama, through its official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST
+ * /api/generate`.
+ */
 export class OllamaWire implements Wire {
   readonly api = 'ollama'
   readonly #options: WireOptions

@@ -2,7 +2,9 @@ import type { ChatMessage, ChatTool, InferenceChatEvent, InferencePrompt, Remote
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events. */
+/**
+ * The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events.
+ */
 export class OpenAiWire implements Wire {
   readonly api = 'openai'
   readonly #options: WireOptions

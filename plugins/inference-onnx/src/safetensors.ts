@@ -53,8 +53,8 @@ const MAX_HEADER_BYTES = 100_000_000
 /**
  * Reads the header of a safetensors file and checks every offset against the file before anything else is read.
  *
- * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`; `data` holds `file` and `offset`.
- * Format: https://huggingface.co/docs/safetensors
+ * Throws `INF_RUN_DIR_TRUNCATED`, `INF_RUN_DIR_MALFORMED` or `INF_RUN_DIR_UNREADABLE`; `data` holds `file` and
+ * `offset`. Format: https://huggingface.co/docs/safetensors
  */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
   let handle: FileHandle | undefined

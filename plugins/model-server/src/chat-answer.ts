@@ -20,7 +20,10 @@ export interface ChatAnswer {
   readonly events: AsyncIterable<AnswerEvent>
 }
 
-/** Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and the error of a tap. */
+/**
+ * Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and the error of a
+ * tap.
+ */
 export async function startChat(
   served: ServedModel,
   completions: Completions,

@@ -56,7 +56,8 @@ export class ModelLoader implements ServedWeights {
       const { state } = this.#served
       if (!this.#ctx.config.must_load || this.#replaces || state.status !== 'failed') return
       const error = this.#served.notReady()
-      // Thrown outside of the background work, which only logs errors, so that the plugin's policy for uncaught errors applies.
+      // Thrown outside of the background work, which only logs errors, so that the plugin's policy for uncaught errors
+      // applies.
       setImmediate(() => {
         throw error
       })
@@ -64,9 +65,9 @@ export class ModelLoader implements ServedWeights {
   }
 
   /**
-   * Resolves when the generation may begin to serve. At boot that is soon, even if the load fails: the routes answer 503
-   * with the reason. On a reload it is when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the
-   * older instance stays. Resolves immediately if nothing serves the model.
+   * Resolves when the generation may begin to serve. At boot that is soon, even if the load fails: the routes answer
+   * 503 with the reason. On a reload it is when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so
+   * that the older instance stays. Resolves immediately if nothing serves the model.
    */
   beforeServing(): Promise<void> {
     if (this.#loading === undefined) return Promise.resolve()
@@ -89,7 +90,9 @@ export class ModelLoader implements ServedWeights {
     return this.#loading !== undefined && (await first(this.#loading, signal))
   }
 
-  /** Starts the first load if necessary. Resolves when it has ended or failed; rejects with the reason of the signal. */
+  /**
+   * Starts the first load if necessary. Resolves when it has ended or failed; rejects with the reason of the signal.
+   */
   async settled(signal: AbortSignal): Promise<void> {
     this.begin()
     if (!(await first(this.#loading, signal))) throw signal.reason
@@ -167,7 +170,9 @@ export class ModelLoader implements ServedWeights {
     this.#ctx.log.info(`${this.#served.describe()}, kept from before`)
   }
 
-  /** Keeps the weights across reloads, as long as the engine, the files and the settings of the weights are the same. */
+  /**
+   * Keeps the weights across reloads, as long as the engine, the files and the settings of the weights are the same.
+   */
   async #keep(): Promise<KeptWeights> {
     const { config } = this.#ctx
     const { directory } = this.#served

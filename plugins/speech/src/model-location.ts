@@ -17,8 +17,8 @@ export interface ModelLocation {
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/
 
 /**
- * Finds the files of a model: in a folder of that path, in the directory of models, then in the cache of Hugging Face. Names
- * of OpenAI's checkpoints also name their exports. Reports the incomplete folder with the most files.
+ * Finds the files of a model: in a folder of that path, in the directory of models, then in the cache of Hugging Face.
+ * Names of OpenAI's checkpoints also name their exports. Reports the incomplete folder with the most files.
  */
 export async function locateModel(location: ModelLocation): Promise<FoundModel> {
   const folders = await candidates(location)

@@ -13,8 +13,8 @@ export class Workspace {
   /**
    * Real path of a file of the workspace, links followed.
    *
-   * Throws `SPC_PATH_OUTSIDE` for what lies elsewhere, whether it is there or not, and `SPC_FILE_NOT_FOUND` for what is no
-   * file.
+   * Throws `SPC_PATH_OUTSIDE` for what lies elsewhere, whether it is there or not, and `SPC_FILE_NOT_FOUND` for what is
+   * no file.
    */
   async file(path: string): Promise<string> {
     const outside = () =>

@@ -51,7 +51,7 @@ t.test('a truncated WAV file is read to its end, and other files are refused', t
     [Buffer.from('hello, this is a letter'), /RIFF/],
     [Buffer.alloc(0), /RIFF/],
     [whole.subarray(0, 12), /no format/],
-    [whole.subarray(0, 30), /cut off/],
+    [whole.subarray(0, 30), /truncated/],
     [whole.subarray(0, 36), /no data/],
     [wavFile([new Float32Array()], { kind: 1, bits: 16, rate: 0 }), /0 samples per second/]
   ] as const)

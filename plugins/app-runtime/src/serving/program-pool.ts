@@ -53,7 +53,8 @@ export type Answered = (status: number, body: string) => void
 
 /**
  * Distributes calls of one program over threads. A call that waits for a long one moves to another thread. Writers
- * share one thread, so that they rarely wait for each other. A lost thread is replaced, and only its running call fails.
+ * share one thread, so that they rarely wait for each other. A lost thread is replaced, and only its running call
+ * fails.
  */
 export class ProgramPool {
   readonly #options: PoolOptions

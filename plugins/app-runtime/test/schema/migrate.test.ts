@@ -267,7 +267,7 @@ t.test('columns and tables are renamed with their values', async t => {
   const renamed = NOTES.replace('title', 'heading')
   const lossy = await refusal(apply(store, renamed))
   t.match(lossy.message, /title is dropped, with the values of 3 rows/)
-  t.match(lossy.message, /if it is heading now: --rename Note\.title=heading/)
+  t.match(lossy.message, /if it is now heading: --rename Note\.title=heading/)
   await apply(store, renamed, {
     renames: { tables: new Map(), columns: new Map([['note', new Map([['title', 'heading']])]]) }
   })
@@ -316,8 +316,8 @@ t.test('tables that no program created are not touched', async t => {
 t.test('impossible names are refused', async t => {
   const store = await openStore()
   const wrong: readonly (readonly [source: string, message: RegExp])[] = [
-    ['@table type Sqlite_x { a: int }', /names of tables that begin with sqlite_/],
-    ['@table type Program_schema { a: int }', /names of tables that begin with program_/],
+    ['@table type Sqlite_x { a: int }', /table names that begin with sqlite_/],
+    ['@table type Program_schema { a: int }', /table names that begin with program_/],
     ['@table type Ab { a: int }\n@table type AB { a: int }', /both need the name ab/],
     ['@table type A { _id: int }', /every table has that column implicitly/],
     ['@table type A { a: int aB: int ab: str }', /A\.ab: another column has that name/],

@@ -8,7 +8,9 @@ const POLL_MS = 1_000
 const BEAT_MS = 15_000
 const PAGE = 200
 
-/** `GET /api/codex/subscribe/:topic`: changes of a topic as server-sent events, from `after_id` or `Last-Event-ID` on. */
+/**
+ * `GET /api/codex/subscribe/:topic`: changes of a topic as server-sent events, from `after_id` or `Last-Event-ID` on.
+ */
 export class ChangeStreams {
   readonly #streams = new Set<ChangeStream>()
   readonly #codex: Codex

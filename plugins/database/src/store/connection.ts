@@ -2,8 +2,8 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundStatement, Facts, Outcome } from '../worker/protocol.ts'
 
 /**
- * One connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is called.
- * Failures are errors with codes of the contract, except inside an {@link Outcome}.
+ * One connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is
+ * called. Failures are errors with codes of the contract, except inside an {@link Outcome}.
  */
 export interface Connection {
   open(): Promise<Facts>

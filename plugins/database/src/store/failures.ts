@@ -76,7 +76,10 @@ function codeOf({ code, compiling, message }: Failure): Code {
   return compiling || /syntax error|^(?:.*: )?no such |incomplete input/.test(message) ? 'DBS_SYNTAX' : 'DBS_FAILED'
 }
 
-/** The kind of the violated constraint, and its columns if SQLite names them: `UNIQUE constraint failed: users.name, users.place`. */
+/**
+ * The kind of the violated constraint, and its columns if SQLite names them: `UNIQUE constraint failed: users.name,
+ * users.place`.
+ */
 function constraint({ code, message }: Failure): object {
   const kind = CONSTRAINTS[code.replace('SQLITE_CONSTRAINT_', '')] ?? kindIn(message)
   const list = /(?:UNIQUE|NOT NULL|PRIMARY KEY) constraint failed: (.+)$/.exec(message)?.[1]

@@ -27,8 +27,8 @@ export class FileIdentity {
 
   /**
    * Records the files of a connection that has read once. `agrees` compares the file with that connection. It
-   * runs at the beginning of a transaction when the size changed, and is thorough when the file got smaller. `expected` is the identity at an earlier
-   * opening. Throws `FILE_LOST`.
+   * runs at the beginning of a transaction when the size changed, and is thorough when the file got smaller. `expected`
+   * is the identity at an earlier opening. Throws `FILE_LOST`.
    */
   constructor(file: string, agrees: (thorough: boolean) => boolean, expected?: FileId) {
     this.#file = file

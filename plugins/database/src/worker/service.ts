@@ -20,16 +20,16 @@ const MAX_WAIT_MS = 40
 /** Page cache of a connection, in KiB. */
 const PAGE_CACHE_KIB = 65_536
 /**
- * Pages of the write-ahead log (32 MiB) at which a commit runs a checkpoint. A checkpoint blocks commits for milliseconds, so
- * it normally runs in a pause between commits.
+ * Pages of the write-ahead log (32 MiB) at which a commit runs a checkpoint. A checkpoint blocks commits for
+ * milliseconds, so it normally runs in a pause between commits.
  */
 const MAX_WAL_PAGES = 8_192
 /** Minimum pause between commits for a checkpoint, in milliseconds. */
 const PAUSE_MS = 200
 
 /**
- * Operations of a worker thread on its connection, one at a time. Waits for a lock are asynchronous: a wait inside the binding
- * would leave a statement half done.
+ * Operations of a worker thread on its connection, one at a time. Waits for a lock are asynchronous: a wait inside the
+ * binding would leave a statement half done.
  */
 export class ConnectionService {
   readonly #place: WorkerPlace

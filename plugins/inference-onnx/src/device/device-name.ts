@@ -8,7 +8,10 @@ export type DeviceRequest =
   | { readonly kind: 'webgpu' }
   | { readonly kind: 'metal' }
 
-/** Reads `auto`, `best` (which is `auto`), `cpu`, `cuda`, `cuda:N`, `webgpu` or `metal`. Throws `INF_DEVICE_UNAVAILABLE`. */
+/**
+ * Reads `auto`, `best` (which is `auto`), `cpu`, `cuda`, `cuda:N`, `webgpu` or `metal`. Throws
+ * `INF_DEVICE_UNAVAILABLE`.
+ */
 export function parseDevice(text: string): DeviceRequest {
   if (text === 'auto' || text === 'best') return { kind: 'auto' }
   if (text === 'cpu' || text === 'webgpu' || text === 'metal') return { kind: text }

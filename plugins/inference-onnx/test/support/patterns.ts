@@ -16,7 +16,9 @@ const { pattern } = fc.letrec<{ pattern: string; term: string; group: string }>(
     .array(fc.array(tie('term'), { maxLength: 3 }), { minLength: 1, maxLength: 2 })
     .map(alternatives => alternatives.map(terms => terms.join('')).join('|'))
 }))
-/** Random patterns of the subset, short enough for small automata. Group names may be duplicate, which RegExp refuses. */
+/**
+ * Random patterns of the subset, short enough for small automata. Group names may be duplicate, which RegExp refuses.
+ */
 export const patterns = pattern.filter(source => {
   try {
     return new RegExp(source, 'u').source.length < 40

@@ -24,7 +24,10 @@ const TAGGED: ToolFormat = {
   newId: () => `call_${randomText(24)}`
 }
 
-/** `[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`, or `[TOOL_CALLS]name[ARGS]{…}`: Mistral, whose template requires ids of nine characters. */
+/**
+ * `[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`, or `[TOOL_CALLS]name[ARGS]{…}`: Mistral, whose template requires
+ * ids of nine characters.
+ */
 const LIST: ToolFormat = {
   name: 'list',
   opens: ['[TOOL_CALLS]'],

@@ -4,8 +4,9 @@ import { durationMs } from '../duration.ts'
 const FIELD = 'keep_alive'
 
 /**
- * Returns the milliseconds that the model stays loaded after the request. The field is a number of seconds, or a duration
- * such as `5m`: 0 unloads the model immediately, a negative one never. Returns undefined if the field is absent.
+ * Returns the milliseconds that the model stays loaded after the request. The field is a number of seconds, or a
+ * duration such as `5m`: 0 unloads the model immediately, a negative one never. Returns undefined if the field is
+ * absent.
  *
  * Throws `MSV_REQUEST_INVALID`.
  */

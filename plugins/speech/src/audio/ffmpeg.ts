@@ -21,8 +21,8 @@ const DEMUXERS = 'aac,avi,flac,matroska,webm,mov,mp3,ogg,wav'
 /**
  * Has ffmpeg read a file of any of the formats that it knows: mono samples at a rate.
  *
- * Throws `SPC_AUDIO_UNSUPPORTED` where the program is not installed, `SPC_AUDIO_INVALID` with its last words where it fails
- * or the recording is too long, and the signal's reason.
+ * Throws `SPC_AUDIO_UNSUPPORTED` where the program is not installed, `SPC_AUDIO_INVALID` with its last words where it
+ * fails or the recording is too long, and the signal's reason.
  */
 export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptions): Promise<Float32Array> {
   const read = ['-nostdin', '-v', 'error', '-protocol_whitelist', 'file,pipe', '-format_whitelist', DEMUXERS]

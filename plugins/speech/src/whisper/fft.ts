@@ -1,6 +1,6 @@
 /**
- * The discrete Fourier transform of complex sequences of one length, by Cooley and Tukey's decimation in time with mixed
- * radices: length 400, that of Whisper's windows, is 4 · 4 · 5 · 5.
+ * The discrete Fourier transform of complex sequences of one length, by Cooley and Tukey's decimation in time with
+ * mixed radices: length 400, that of Whisper's windows, is 4 · 4 · 5 · 5.
  */
 export class Fft {
   readonly length: number

@@ -71,7 +71,8 @@ export type Open = (path: string) => void
 
 /**
  * Starts listening to the device; call it once, in the first module of the application. \`open\` shows a path in its
- * router. Without a router the address changes, and its listeners are notified. Returns a function that stops listening.
+ * router. Without a router the address changes, and its listeners are notified. Returns a function that stops
+ * listening.
  */
 export function startMobile(open: Open = changeAddress): () => void {
   const stops = [${calls.join(', ')}]
