@@ -18,7 +18,7 @@ for (const [index, result] of results.entries()) {
 if (process.exitCode === undefined) console.log(`built ${folders.length} plugins`)
 
 async function build(folder) {
-  let compiled
-  const { version } = await buildPlugin(folder, { onCompiled: each => (compiled = each) })
-  await writeCodeCache(join(folder, 'dist', 'plugin.cjs'), version, compiled)
+  let cached
+  const { version } = await buildPlugin(folder, { onCompiled: each => (cached = each) })
+  await writeCodeCache(join(folder, 'dist', 'plugin.cjs'), version, cached)
 }

@@ -15,7 +15,7 @@ import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../cor
 import type { Describer } from '../isolation/describer.ts'
 import { decodeError, encodeError } from '../isolation/remote-error.ts'
 import type { Bundler } from '../loader/bundle.ts'
-import { DIGEST_LENGTH, digest, readCodeCache } from '../loader/code-cache.ts'
+import { type CachedCode, DIGEST_LENGTH, digest, readCodeCache } from '../loader/code-cache.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor, validateManifest } from '../loader/manifest.ts'
@@ -42,8 +42,7 @@ interface Compiled {
   readonly text: string
   /** The file that the text is written to. */
   readonly bundle: PreparedCode['bundle']
-  /** V8's compiled form of the text. */
-  readonly compiled?: Buffer
+  readonly cached?: CachedCode
 }
 
 const NONE: readonly string[] = []
@@ -238,8 +237,8 @@ export class FileSource implements PluginSource {
     const text = await readEntry(plugin)
     const known = this.#hashed() ?? (await this.#hash(text, begun))
     // Not of other packages: V8 trusts compiled code without a check.
-    const compiled = this.installed ? await readCodeCache(plugin, known.fingerprint.slice(0, DIGEST_LENGTH)) : undefined
-    return this.#ready({ known, text, bundle: Promise.resolve(plugin), ...defined({ compiled }) })
+    const cached = this.installed ? await readCodeCache(plugin, known.fingerprint.slice(0, DIGEST_LENGTH)) : undefined
+    return this.#ready({ known, text, bundle: Promise.resolve(plugin), ...defined({ cached }) })
   }
 
   /** The index entry of a built plugin with its hashes. To be read after the text, so that it holds for the text. */
@@ -333,11 +332,11 @@ export class FileSource implements PluginSource {
   }
 
   /** Loads the packages that the code needs before its body runs. */
-  async #ready({ known, text, bundle, compiled }: Compiled): Promise<PreparedCode> {
+  async #ready({ known, text, bundle, cached }: Compiled): Promise<PreparedCode> {
     const { evaluate, withPackages } = await import('../loader/evaluate.ts')
     const { manifest, fingerprint, stamps } = known
     const { root } = this.package
-    const code = await withPackages({ name: manifest.name, root, text, ...defined({ compiled }) })
+    const code = await withPackages({ name: manifest.name, root, text, ...defined({ cached }) })
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
     const instantiate = (hooks: InstanceHooks): Instance => {
       if (!this.installed) this.#mark(manifest.name, fingerprint)

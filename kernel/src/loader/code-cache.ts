@@ -16,26 +16,41 @@ export function digest(...texts: readonly string[]): string {
   return hash.digest('hex').slice(0, DIGEST_LENGTH)
 }
 
-/**
- * Reads what V8 compiled when the plugin was built, so that a start parses less. `plugin`: the built file; `known`: the
- * {@link digest} of its version and text. Undefined for another text, or another V8.
- */
-export async function readCodeCache(plugin: string, known: string): Promise<Buffer | undefined> {
-  const bytes = await readFile(cacheOf(plugin)).catch(() => null)
-  const head = headOf(known)
-  return bytes?.subarray(0, head.length).equals(head) === true ? bytes.subarray(head.length) : undefined
+/** Work on a plugin's text that its build does once. */
+export interface CachedCode {
+  /** V8's compiled form of the text. */
+  readonly compiled: Buffer
+  /** Packages that `require` cannot load. */
+  readonly imports: readonly string[]
 }
 
-/** Writes compiled code next to the built file. */
-export async function writeCodeCache(plugin: string, version: string, compiled: Buffer): Promise<void> {
-  const text = await readFile(plugin, 'utf8')
-  await replaceFile(cacheOf(plugin), Buffer.concat([headOf(digest(version, text)), compiled]))
+/**
+ * Reads what was found out about the code when the plugin was built, so that a start parses and resolves less. `plugin`:
+ * the built file; `known`: the {@link digest} of its version and text. Undefined for another text, or another V8.
+ */
+export async function readCodeCache(plugin: string, known: string): Promise<CachedCode | undefined> {
+  const bytes = await readFile(cacheOf(plugin)).catch(() => null)
+  const end = bytes?.indexOf('\n') ?? -1
+  if (bytes === null || end === -1) return undefined
+  const [head = '', ...imports] = bytes.toString('utf8', 0, end).split('\t')
+  return head === headOf(known) ? { compiled: bytes.subarray(end + 1), imports } : undefined
+}
+
+/** Writes it next to the built file. */
+export async function writeCodeCache(
+  plugin: string,
+  version: string,
+  { compiled, imports }: CachedCode
+): Promise<void> {
+  const known = digest(version, await readFile(plugin, 'utf8'))
+  const head = [headOf(known), ...imports].join('\t')
+  await replaceFile(cacheOf(plugin), Buffer.concat([Buffer.from(`${head}\n`), compiled]))
 }
 
 function cacheOf(plugin: string): string {
   return join(dirname(plugin), 'plugin.v8')
 }
 
-function headOf(known: string): Buffer {
-  return Buffer.from(`${FORMAT} ${known}\n`)
+function headOf(known: string): string {
+  return `${FORMAT} ${known}`
 }

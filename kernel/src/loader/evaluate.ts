@@ -13,6 +13,7 @@ import { claim, framesOf } from '../guards/attribution.ts'
 import { Guards } from '../guards/guards.ts'
 import { guardNode } from '../guards/modules.ts'
 import { bundlePath } from './bundle.ts'
+import type { CachedCode } from './code-cache.ts'
 import { loaderErrors } from './errors.ts'
 
 const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -31,8 +32,7 @@ export interface Code {
   readonly text: string
   /** Packages that `require` cannot load, by specifier; see {@link preload}. */
   readonly preloaded: ReadonlyMap<string, unknown>
-  /** V8's compiled form of the text. */
-  readonly compiled?: Buffer
+  readonly cached?: CachedCode
 }
 
 export interface EvaluateOptions {
@@ -43,8 +43,8 @@ export interface EvaluateOptions {
    * switch is for hosts on which changing V8's flags at run time is not wanted.
    */
   readonly compilationCache?: boolean
-  /** Receives V8's compiled form of the text. */
-  readonly onCompiled?: (compiled: Buffer) => void
+  /** Receives what a cache holds of the code. */
+  readonly onCompiled?: (cached: CachedCode) => void
 }
 
 export interface Evaluated {
@@ -118,7 +118,11 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
 
 /** Code with the packages loaded that it needs before its body runs. */
 export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
-  return { ...code, preloaded: await preload(code.root, code.text) }
+  const { root, text, cached } = code
+  if (cached === undefined) return { ...code, preloaded: await preload(root, text) }
+  const file = bundlePath(root)
+  const load = async (specifier: string) => [specifier, await importFrom(file, specifier)] as const
+  return { ...code, preloaded: new Map(await Promise.all(cached.imports.map(load))) }
 }
 
 /** By the names that the code has run under. */
@@ -135,7 +139,16 @@ function compiled(
   functions.set(code, known)
   const run =
     known.get(url) ??
-    compile(code.text, parameters, url, compilationCache, defined({ compiled: code.compiled, onCompiled }))
+    compile(
+      code.text,
+      parameters,
+      url,
+      compilationCache,
+      defined({
+        compiled: code.cached?.compiled,
+        onCompiled: onCompiled && ((compiled: Buffer) => onCompiled({ compiled, imports: [...code.preloaded.keys()] }))
+      })
+    )
   known.set(url, run)
   return run
 }
@@ -149,7 +162,7 @@ export function compile(
   parameters: readonly string[],
   url: string,
   compilationCache: boolean,
-  { compiled, onCompiled }: Pick<Code, 'compiled'> & Pick<EvaluateOptions, 'onCompiled'> = {}
+  { compiled, onCompiled }: { readonly compiled?: Buffer; readonly onCompiled?: (compiled: Buffer) => void } = {}
 ): (...values: unknown[]) => unknown {
   const [code, map] = splitMap(text)
   const body = `"use strict";{${code}\n}`

@@ -1,7 +1,7 @@
 // The face of this folder for tests. Sources import the files.
 export { buildPlugin } from './build.ts'
 export { Bundler } from './bundle.ts'
-export { digest, readCodeCache, writeCodeCache } from './code-cache.ts'
-export { compile, evaluate, preload } from './evaluate.ts'
+export { type CachedCode, digest, readCodeCache, writeCodeCache } from './code-cache.ts'
+export { compile, evaluate, preload, withPackages } from './evaluate.ts'
 export { validateManifest } from './manifest.ts'
 export { Watcher } from './watch.ts'

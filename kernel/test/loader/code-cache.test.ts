@@ -1,29 +1,29 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { digest, evaluate, readCodeCache, writeCodeCache } from '#loader'
+import { type CachedCode, digest, evaluate, readCodeCache, withPackages, writeCodeCache } from '#loader'
 import { folder, recorder } from '../fixtures/loader/plugin-folder.ts'
 
 const TEXT = "exports.default = { kind: 'plugin', name: 'sample', activate: () => 'ran' }"
 
-/** V8's compiled form of a text. */
-function compiledOf(root: string, text: string): Buffer {
-  const all: Buffer[] = []
+/** The cache that a build writes for a text. */
+function cachedOf(root: string, text: string): CachedCode {
+  const all: CachedCode[] = []
   evaluate(
     { name: 'sample', root, text, preloaded: new Map() },
     { onCompiled: each => all.push(each) },
     recorder().hooks
   )
-  return all[0] as Buffer
+  return all[0] as CachedCode
 }
 
 t.test('compiled code of the same text is read back, and runs', async t => {
   const root = folder(t, { 'dist/plugin.cjs': TEXT })
   const file = join(root, 'dist/plugin.cjs')
-  await writeCodeCache(file, '1.0.0', compiledOf(root, TEXT))
-  const compiled = await readCodeCache(file, digest('1.0.0', TEXT))
-  t.ok(compiled)
-  const code = { name: 'sample', root, text: TEXT, preloaded: new Map(), compiled: compiled as Buffer }
+  await writeCodeCache(file, '1.0.0', cachedOf(root, TEXT))
+  const cached = await readCodeCache(file, digest('1.0.0', TEXT))
+  t.same(cached?.imports, [])
+  const code = { name: 'sample', root, text: TEXT, preloaded: new Map(), cached: cached as CachedCode }
   const { plugin } = evaluate(code, {}, recorder().hooks)
   t.equal(plugin.activate({} as never, {} as never), 'ran')
 })
@@ -32,7 +32,7 @@ t.test('compiled code of another text, version or V8 is left alone', async t => 
   const root = folder(t, { 'dist/plugin.cjs': TEXT })
   const file = join(root, 'dist/plugin.cjs')
   t.equal(await readCodeCache(file, digest('1.0.0', TEXT)), undefined, 'no file')
-  await writeCodeCache(file, '1.0.0', compiledOf(root, TEXT))
+  await writeCodeCache(file, '1.0.0', cachedOf(root, TEXT))
   t.equal(await readCodeCache(file, digest('1.0.0', TEXT.replace('ran', 'run'))), undefined)
   t.equal(await readCodeCache(file, digest('1.0.1', TEXT)), undefined)
   const cache = join(root, 'dist/plugin.v8')
@@ -42,7 +42,34 @@ t.test('compiled code of another text, version or V8 is left alone', async t => 
 
 t.test('compiled code that V8 refuses costs only the compilation', async t => {
   const root = folder(t)
-  const code = { name: 'sample', root, text: TEXT, preloaded: new Map(), compiled: Buffer.from('not from V8') }
+  const code = {
+    name: 'sample',
+    root,
+    text: TEXT,
+    preloaded: new Map(),
+    cached: { compiled: Buffer.from('not from V8'), imports: [] }
+  }
   const { plugin } = evaluate(code, {}, recorder().hooks)
   t.equal(plugin.activate({} as never, {} as never), 'ran')
+})
+
+t.test('a package that only `import` loads is known to the cache, and loaded without a search', async t => {
+  const text = `const esm = require("esm-only"); ${TEXT.replace("'ran'", 'esm.value')}`
+  const root = folder(t, {
+    'dist/plugin.cjs': text,
+    'node_modules/esm-only/package.json': '{ "name": "esm-only", "exports": { "import": "./index.mjs" } }',
+    'node_modules/esm-only/index.mjs': 'export const value = 7'
+  })
+  const file = join(root, 'dist/plugin.cjs')
+  const found: CachedCode[] = []
+  evaluate(
+    await withPackages({ name: 'sample', root, text }),
+    { onCompiled: each => found.push(each) },
+    recorder().hooks
+  )
+  await writeCodeCache(file, '1.0.0', found[0] as CachedCode)
+  const cached = await readCodeCache(file, digest('1.0.0', text))
+  t.same(cached?.imports, ['esm-only'])
+  const code = await withPackages({ name: 'sample', root, text, cached: cached as CachedCode })
+  t.equal(evaluate(code, {}, recorder().hooks).plugin.activate({} as never, {} as never), 7)
 })
