@@ -1,14 +1,17 @@
 /**
- * Startup time: `svc --help` over `node -e 0`, and a kernel with 100 trivial plugins over an empty kernel.
+ * Startup time: `svc --help` over `node -e 0`, `svc call` to a running server, and a kernel with 100 trivial plugins over an
+ * empty kernel.
  *
  * Measures the wall clock of whole processes in alternation, and reports medians. Needs `npm run build`.
  *
  *   node --import tsx --conditions=svc-source bench/startup.ts [--json] [--rounds N]
  */
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Figure, figureOf, median, withRange } from './figures.ts'
@@ -65,15 +68,34 @@ function time(argv: readonly string[], cwd: string): number {
   return performance.now() - started
 }
 
+/** Starts `svc serve` on free ports; resolves when all plugins are active. */
+async function serve(cwd: string): Promise<ChildProcess> {
+  const ports = ['http.port=0', 'daemon.socket=127.0.0.1:0'].flatMap(setting => ['--set', `plugins.${setting}`])
+  const server = spawn(process.execPath, [SVC, 'serve', '--json', '--only', 'daemon,cli,orchestrator-tools', ...ports], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  return new Promise((resolve, reject) => {
+    server.on('exit', code => reject(new Error(`svc serve ended with ${code}`)))
+    createInterface({ input: server.stderr }).on('line', line => {
+      if (line.includes('"generation 1"')) resolve(server)
+    })
+  })
+}
+
 const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '15' } } })
-const [empty, full] = [project(0), project(PLUGINS)]
+const CALL = ['call', 'kernel.plugins.list', '--json']
+const [empty, full, served] = [project(0), project(PLUGINS), project(0)]
+let server: ChildProcess | undefined
 try {
   for (let index = 0; index < PLUGINS; index++)
     time([SVC, 'plugins', 'build', join('plugins', `trivial-${index}`)], full)
+  server = await serve(served)
   const boot = ['--input-type=module', '-e', BOOT]
   const runs: Record<string, () => number> = {
     node: () => time(['-e', '0'], empty),
     help: () => time([SVC, '--help'], empty),
+    call: () => time([SVC, ...CALL], served),
     empty: () => time(boot, empty),
     full: () => time(boot, full)
   }
@@ -90,6 +112,7 @@ try {
     figureOf((taken.get(name) ?? []).map((value, round) => value - (taken.get(base)?.[round] ?? Number.NaN)))
   const results = {
     help_over_node_ms: over('help', 'node'),
+    call_ms: figureOf(taken.get('call') ?? []),
     hundred_plugins_over_empty_ms: over('full', 'empty'),
     node_ms: of('node'),
     help_ms: of('help'),
@@ -101,6 +124,11 @@ try {
     for (const [name, value] of Object.entries(results))
       console.log(`${name.padEnd(32)} ${typeof value === 'number' ? value.toFixed(1) : withRange(value)}`)
 } finally {
+  if (server?.exitCode === null) {
+    server.kill('SIGTERM')
+    await once(server, 'exit')
+  }
+  rmSync(served, { recursive: true })
   rmSync(empty, { recursive: true })
   rmSync(full, { recursive: true })
 }

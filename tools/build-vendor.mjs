@@ -1,11 +1,12 @@
-// Libraries that the packages carry.
-import { readdirSync, rmSync } from 'node:fs'
-import { basename } from 'node:path'
+// Libraries that the packages carry, and the program `svc` in few files: a start pays for every file that it opens.
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
 const sdk = fileURLToPath(new URL('../plugin-sdk', import.meta.url))
+const config = fileURLToPath(new URL('../config', import.meta.url))
 
 // The SDK has no run-time dependency.
 await build({
@@ -17,6 +18,22 @@ await build({
   format: 'cjs',
   target: 'node20',
   legalComments: 'linked'
+})
+
+// Loaded on first use, each from one file.
+await build({
+  entryPoints: ['smol-toml', 'toml-eslint-parser', 'cosmiconfig'],
+  outdir: `${config}/dist/vendor`,
+  outExtension: { '.js': '.cjs' },
+  absWorkingDir: config,
+  bundle: true,
+  minify: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  legalComments: 'linked',
+  // cosmiconfig loads it for configuration in TypeScript, which svc does not read.
+  external: ['typescript']
 })
 
 // Most of yargs' start goes into tables of emoji and scripts, for measuring texts; the kernel measures them more simply.
@@ -37,7 +54,7 @@ const measuring = {
   }
 }
 
-// Libraries of many files, in one each and what they share: a start pays for every file that it opens.
+// Libraries of many files, in one each and what they share.
 const vendored = {
   tapable:
     "export { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from 'tapable'",
@@ -85,7 +102,49 @@ await build({
   }
 })
 
-// Parts that are shared are named by what they hold, and would pile up.
-const written = new Set(['describe-child.js'])
-for (const path of Object.keys(metafile.outputs)) written.add(basename(path))
-for (const file of readdirSync(outdir)) if (!written.has(file)) rmSync(`${outdir}/${file}`)
+removeOthers(outdir, ['describe-child.js', ...Object.keys(metafile.outputs)])
+
+// The program `svc`: its own modules and the kernel's, in one file for each command that is loaded on use.
+const program = `${kernel}/dist/bundle`
+const { metafile: programFiles } = await build({
+  entryPoints: { main: `${kernel}/dist/cli/main.js` },
+  outdir: program,
+  bundle: true,
+  splitting: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  legalComments: 'none',
+  plugins: [originalUrls(program)],
+  define: { 'import.meta.url': '__moduleUrl' },
+  banner: { js: 'const __bundleUrl=import.meta.url;' },
+  metafile: true
+})
+removeOthers(program, Object.keys(programFiles.outputs))
+
+/** Bundles the packages of this repository and leaves the others outside. A bundled module keeps the URL of its own file. */
+function originalUrls(directory) {
+  return {
+    name: 'original-urls',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+        if (kind === 'entry-point' || /^@svc\/(plugin-sdk|contracts|config)(\/|$)/.test(path)) return undefined
+        return { path, external: true }
+      })
+      onLoad({ filter: /\.js$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (!text.includes('import.meta.url')) return undefined
+        const own = JSON.stringify(relative(directory, path))
+        return { contents: `const __moduleUrl = new URL(${own}, __bundleUrl).href;${text}` }
+      })
+    }
+  }
+}
+
+// Files that are shared are named by their content, and would pile up.
+function removeOthers(directory, paths) {
+  const written = new Set(paths.map(path => basename(path)))
+  for (const file of readdirSync(directory)) if (!written.has(file)) rmSync(`${directory}/${file}`)
+}

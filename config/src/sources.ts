@@ -142,7 +142,17 @@ function findProject(start: string, file: string, files: Set<string>): string | 
 function searchFor(file: string): Search {
   const plain: Search = folder => (existsSync(join(folder, file)) ? { filepath: join(folder, file) } : null)
   if (existsSync('.config')) return plain
-  const { cosmiconfigSync, defaultLoadersSync } = load('cosmiconfig') as typeof import('cosmiconfig')
+  let explorer: Search | undefined
+  return folder => {
+    // Most folders have no such file, and cosmiconfig takes longer to load than all else here.
+    if (plain(folder) === null) return null
+    explorer ??= explorerFor(file, plain)
+    return explorer(folder)
+  }
+}
+
+function explorerFor(file: string, plain: Search): Search {
+  const { cosmiconfigSync, defaultLoadersSync } = load('#cosmiconfig') as typeof import('cosmiconfig')
   // The text is parsed later, with the other layers.
   const marker = (): object => ({})
   const loaders = Object.fromEntries(Object.keys({ ...defaultLoadersSync, '.toml': marker }).map(key => [key, marker]))

@@ -16,7 +16,7 @@ export interface Position {
 
 /** Reads TOML as plain data: dates become their text. */
 export function parseToml(text: string): Table {
-  const { parse } = load('smol-toml') as typeof import('smol-toml')
+  const { parse } = load('#smol-toml') as typeof import('smol-toml')
   return plain(parse(text)) as Table
 }
 
@@ -63,7 +63,7 @@ export interface TomlEntry {
 
 /** Every key of a valid document, in order, inline tables included. */
 export function tomlEntries(text: string): readonly TomlEntry[] {
-  const { parseTOML } = load('toml-eslint-parser') as typeof import('toml-eslint-parser')
+  const { parseTOML } = load('#toml-eslint-parser') as typeof import('toml-eslint-parser')
   const entries: TomlEntry[] = []
   const visit = (node: AST.TOMLKeyValue | AST.TOMLTable | AST.TOMLContentNode, base: Path): void => {
     if (node.type === 'TOMLTable') {

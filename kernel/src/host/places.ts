@@ -69,7 +69,8 @@ export class Places {
   }
 }
 
-function folders(directory: string): string[] {
+/** Names of the folders in a folder, links to folders included. `isWanted` spares the look at a link. */
+function folders(directory: string, isWanted: (name: string) => boolean = () => true): string[] {
   let entries: Dirent[]
   try {
     entries = readdirSync(directory, { withFileTypes: true })
@@ -80,19 +81,17 @@ function folders(directory: string): string[] {
     entry.isDirectory() ||
     (entry.isSymbolicLink() && statSync(join(directory, entry.name), { throwIfNoEntry: false })?.isDirectory() === true)
   return entries
-    .filter(entry => !entry.name.startsWith('.') && entry.name !== 'node_modules' && isFolder(entry))
+    .filter(entry => !entry.name.startsWith('.') && entry.name !== 'node_modules' && isWanted(entry.name))
+    .filter(isFolder)
     .map(entry => entry.name)
     .sort()
 }
 
 function namedAsPlugins(modules: string): string[] {
-  return folders(modules).flatMap(name => {
-    if (name.startsWith('svc-plugin-')) return [name]
-    if (!name.startsWith('@')) return []
+  return folders(modules, name => name.startsWith('@') || name.startsWith('svc-plugin-')).flatMap(name => {
+    if (!name.startsWith('@')) return [name]
     const prefix = name === '@svc' ? 'plugin-' : 'svc-plugin-'
-    return folders(join(modules, name))
-      .filter(each => each.startsWith(prefix))
-      .map(each => `${name}/${each}`)
+    return folders(join(modules, name), each => each.startsWith(prefix)).map(each => `${name}/${each}`)
   })
 }
 
