@@ -71,10 +71,14 @@ function time(argv: readonly string[], cwd: string): number {
 /** Starts `svc serve` on free ports; resolves when all plugins are active. */
 async function serve(cwd: string): Promise<ChildProcess> {
   const ports = ['http.port=0', 'daemon.socket=127.0.0.1:0'].flatMap(setting => ['--set', `plugins.${setting}`])
-  const server = spawn(process.execPath, [SVC, 'serve', '--json', '--only', 'daemon,cli,orchestrator-tools', ...ports], {
-    cwd,
-    stdio: ['ignore', 'ignore', 'pipe']
-  })
+  const server = spawn(
+    process.execPath,
+    [SVC, 'serve', '--json', '--only', 'daemon,cli,orchestrator-tools', ...ports],
+    {
+      cwd,
+      stdio: ['ignore', 'ignore', 'pipe']
+    }
+  )
   return new Promise((resolve, reject) => {
     server.on('exit', code => reject(new Error(`svc serve ended with ${code}`)))
     createInterface({ input: server.stderr }).on('line', line => {
