@@ -124,7 +124,7 @@ const { metafile: programFiles } = await build({
 })
 removeOthers(program, Object.keys(programFiles.outputs))
 
-/** Bundles the packages of this repository and leaves the others outside. A bundled module keeps the URL of its own file. */
+/** Bundles the packages of this repository and leaves the others outside. A bundled module keeps the URL of the original file. */
 function originalUrls(directory) {
   return {
     name: 'original-urls',
