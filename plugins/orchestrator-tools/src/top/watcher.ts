@@ -60,9 +60,9 @@ export class Watcher {
   }
 
   #take(event: AgentEvent): void {
-    this.#rates.count(event)
-    // A stream that begins again repeats the last ones.
+    // A stream that begins again repeats the last events.
     if (event.id <= (this.#events.at(-1)?.id ?? 0)) return
+    this.#rates.count(event)
     this.#events.push(event)
     if (this.#events.length > EARLIER) this.#events.shift()
   }
