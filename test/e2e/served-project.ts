@@ -58,6 +58,10 @@ export interface Served {
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }
 
+const FREE_PORTS = ['plugins.http.port=0', 'plugins.daemon.socket=127.0.0.1:0']
+/** An installation from packages may lack the plugin. */
+const FREE_MODEL_PORT = 'plugins.model-server.port=0'
+
 /** Runs `svc serve` in a project on free ports and resolves once it answers. */
 export async function serve(
   t: Test,
@@ -66,11 +70,13 @@ export async function serve(
   program = SVC_BIN,
   env: Readonly<Record<string, string>> = {}
 ): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    [program, 'serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0', ...argv],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', ...env } }
-  )
+  const ports = program === SVC_BIN ? [...FREE_PORTS, FREE_MODEL_PORT] : FREE_PORTS
+  const set = ports.flatMap(setting => ['--set', setting])
+  const child = spawn(process.execPath, [program, 'serve', '--json', ...set, ...argv], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '', ...env }
+  })
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   t.teardown(async () => {
     child.kill('SIGKILL')
