@@ -13,7 +13,7 @@ import { claim, framesOf } from '../guards/attribution.ts'
 import { Guards } from '../guards/guards.ts'
 import { guardNode } from '../guards/modules.ts'
 import { bundlePath } from './bundle.ts'
-import type { CachedCode } from './code-cache.ts'
+import { type CachedCode, MAP_FILE } from './code-cache.ts'
 import { loaderErrors } from './errors.ts'
 
 const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -174,7 +174,7 @@ export function compile(
       ...defined({ cachedData: compiled })
     }) as ReturnType<typeof compile> & { readonly cachedData?: Buffer }
     if (run.cachedData !== undefined) onCompiled?.(run.cachedData)
-    if (map !== '') registerMap(map, url)
+    if (map !== '') registerMap(compiled === undefined ? map : `//# sourceMappingURL=${MAP_FILE}`, url)
     return run
   }
   if (compilationCache) return make()

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type CachedCode, digest, evaluate, readCodeCache, withPackages, writeCodeCache } from '#loader'
-import { folder, recorder } from '../fixtures/loader/plugin-folder.ts'
+import { Bundler, type CachedCode, digest, evaluate, readCodeCache, withPackages, writeCodeCache } from '#loader'
+import { folder, packageJson, pluginSource, recorder, write } from '../fixtures/loader/plugin-folder.ts'
 
 const TEXT = "exports.default = { kind: 'plugin', name: 'sample', activate: () => 'ran' }"
 
@@ -72,4 +72,30 @@ t.test('a package that only `import` loads is known to the cache, and loaded wit
   t.same(cached?.imports, ['esm-only'])
   const code = await withPackages({ name: 'sample', root, text, cached: cached as CachedCode })
   t.equal(evaluate(code, {}, recorder().hooks).plugin.activate({} as never, {} as never), 7)
+})
+
+t.test('stacks of cached code name the line of the source', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('sample'),
+    'src/plugin.ts': pluginSource('sample', "\n\nthrow new Error('boom')")
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const { text } = await bundler.bundle({ root, source: join(root, 'src/plugin.ts'), entries: {} })
+  write(root, { 'dist/plugin.cjs': text })
+  const stackOf = (cached?: CachedCode): string => {
+    const code = { name: 'sample', root, text, preloaded: new Map(), ...(cached === undefined ? {} : { cached }) }
+    const { plugin } = evaluate(code, {}, recorder().hooks)
+    try {
+      plugin.activate({} as never, {} as never)
+    } catch (error) {
+      return String((error as Error).stack).split('\n')[1] ?? ''
+    }
+    return ''
+  }
+  const inline = stackOf()
+  t.match(inline, `${join(root, 'src/plugin.ts')}:`)
+  const file = join(root, 'dist/plugin.cjs')
+  await writeCodeCache(file, '1.0.0', cachedOf(root, text))
+  t.equal(stackOf(await readCodeCache(file, digest('1.0.0', text))), inline)
 })
