@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { browserErrors } from '@svc/contracts'
-import which from 'which'
 
 /** Program names on common systems, free software first. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'microsoft-edge']
@@ -16,6 +15,7 @@ const APPLICATIONS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map(
  * `BRW_NOT_INSTALLED`.
  */
 export async function findExecutable(configured: string | undefined, projectRoot: string): Promise<string> {
+  const { default: which } = await import('which')
   if (configured !== undefined) {
     const isPath = /[\\/]/.test(configured)
     const found = isPath ? resolve(projectRoot, configured) : await which(configured, { nothrow: true })
