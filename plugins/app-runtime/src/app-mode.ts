@@ -56,7 +56,7 @@ export function placeOf(database: string): string {
   return database === 'memory' ? database : resolve(database)
 }
 
-export function tellServing(file: string, io: CommandIo): void {
+export function reportServing(file: string, io: CommandIo): void {
   if (!io.json) io.stderr.write(`serving ${file} until Ctrl-C\n`)
 }
 

@@ -1,6 +1,6 @@
 import type { KernelAdmin } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
-import { type AppInput, appOptions, servedProgram, tellServing } from './app-mode.ts'
+import { type AppInput, appOptions, reportServing, servedProgram } from './app-mode.ts'
 import { compiled, type Runner } from './run-command.ts'
 
 export const devCommand: CommandDescriptor = {
@@ -20,7 +20,7 @@ export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefine
     const { file, open = false, ...input } = given as unknown as AppInput & { file: string; open?: boolean }
     const program = await compiled(runner.compiler, file, false, io)
     if (program === null) return 1
-    tellServing(file, io)
+    reportServing(file, io)
     return servedProgram(file, input, admin, { 'plugins.app-runtime.watch': true, 'plugins.app-runtime.open': open })
   }
 }

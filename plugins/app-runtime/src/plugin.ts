@@ -101,8 +101,8 @@ export default definePlugin({
           const whole = { program, ...job, limits, capabilities, database: access, durable }
           const opened = openServices(services)
           const steps = await announceSteps(ctx, program, job.work.kind, admin)
-          const told = { ...listener, stepped: steps.stepped }
-          return await runInThread(whole, told, signal, answering, opened.answers).finally(async () => {
+          const stepListener = { ...listener, stepped: steps.stepped }
+          return await runInThread(whole, stepListener, signal, answering, opened.answers).finally(async () => {
             await steps.done()
             await opened.close()
             await close()

@@ -8,7 +8,7 @@ import {
   isSvcError,
   t
 } from '@svc/plugin-sdk'
-import { type AppInput, appOptions, isApp, placeOf, servedProgram, tellServing } from './app-mode.ts'
+import { type AppInput, appOptions, isApp, placeOf, reportServing, servedProgram } from './app-mode.ts'
 import { runErrors } from './errors.ts'
 import type { Job, RunFailure } from './worker/job.ts'
 import type { Ending, Listener } from './worker/run-in-thread.ts'
@@ -74,13 +74,13 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
     const program = await compiled(runner.compiler, file, mode === 'script', io)
     if (program === null) return 1
     if (mode === 'app' || (mode === 'auto' && isApp(program))) {
-      tellServing(file, io)
+      reportServing(file, io)
       return servedProgram(file, input, admin, endsUnserved(admin))
     }
     const job = { work: { kind: 'run' as const }, args, seed }
     const place = database === undefined ? undefined : placeOf(database)
     const ending = await runner.run(program, job, listenerOf(io), io.signal, place)
-    if (!ending.ok) return tellFailure(ending.failure, io)
+    if (!ending.ok) return reportFailure(ending.failure, io)
     const { refused, exit } = ending.outcome
     if (refused === null) return exit ?? 0
     io.stderr.write(io.json ? `${JSON.stringify({ error: { message: refused } })}\n` : `error: ${refused}\n`)
@@ -149,13 +149,13 @@ export async function compiled(
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message, hint = '' } = error
-    tellFailure({ code, message, hint, calls: [] }, io)
+    reportFailure({ code, message, hint, calls: [] }, io)
     return null
   }
 }
 
 /** Reports why a program ended; returns the exit code. */
-export function tellFailure(
+export function reportFailure(
   { code, message, hint, calls, at }: Omit<RunFailure, 'code'> & { readonly code: string },
   io: CommandIo
 ): number {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
-import { compiled, listenerOf, type Runner, tellFailure } from './run-command.ts'
+import { compiled, listenerOf, type Runner, reportFailure } from './run-command.ts'
 import type { TestResult } from './testing/run-tests.ts'
 
 export const testCommand: CommandDescriptor = {
@@ -63,12 +63,12 @@ export function runTestFiles(runner: Runner, iterations: () => number): CommandH
         )
         if (ending.ok) continue
         hasErrors = true
-        if (tellFailure(ending.failure, io) === 130) return 130
+        if (reportFailure(ending.failure, io) === 130) return 130
       }
     } catch (error) {
       if (!isSvcError(error)) throw error
       const { code, message, hint = '' } = error
-      return tellFailure({ code, message, hint, calls: [] }, io)
+      return reportFailure({ code, message, hint, calls: [] }, io)
     }
     const failed = results.filter(({ ok }) => !ok).length
     summarise(results, failed, seed, io)

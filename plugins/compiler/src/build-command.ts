@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
-import { readOrTell, showsColour } from './check-command.ts'
+import { readOrReport, showsColour } from './check-command.ts'
 import { type CheckedFile, hasErrors } from './compile.ts'
 import { type Diagnostic, diagnostic } from './diagnostics/diagnostic.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
@@ -89,16 +89,16 @@ export function runBuild(builder: Builder): CommandHandler {
   return async (given, io) => {
     const input = given as unknown as BuildInput
     refuseConflicts(input, builder.settings())
-    const built = await readOrTell(() => build(builder, input, io), io)
+    const built = await readOrReport(() => build(builder, input, io), io)
     if (built === null) return 1
     const { findings, source, written } = built
-    tellFindings(findings, source, written === null, io)
+    reportFindings(findings, source, written === null, io)
     if (written === null) return 1
     const folder = input.out ?? 'dist'
     if (io.json) {
       const diagnostics = findings.map(each => diagnosticJson(each, source))
       io.stdout.write(`${JSON.stringify({ folder, ...written, diagnostics }, null, 2)}\n`)
-    } else tellWritten(folder, written, io)
+    } else reportWritten(folder, written, io)
     return 0
   }
 }
@@ -167,9 +167,9 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const unstarted = notStarted(web, join(out, options.layout === 'spa' ? 'app/main.tsx' : 'src/router.tsx'))
   const written = await writeFolder(out, files, [...scaffold, ...project.config, ...own.fetched])
   const missing = settings.webTsOut === undefined ? [] : await v0Problems(web.module, settings.webTsOut)
-  const told = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
+  const ofExports = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
   const ofHooks = target === 'fullstack' && mode === 'app' ? unstarted : []
-  return { source, findings: [...findings, ...told, ...ofHooks], written }
+  return { source, findings: [...findings, ...ofExports, ...ofHooks], written }
 }
 
 const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
@@ -233,7 +233,7 @@ async function replacedByUser(
   return { paths: new Set([...users, ...fetched.map(({ path }) => path)]), fetched }
 }
 
-function tellFindings(findings: readonly Diagnostic[], source: SourceFile, hasFailed: boolean, io: CommandIo): void {
+function reportFindings(findings: readonly Diagnostic[], source: SourceFile, hasFailed: boolean, io: CommandIo): void {
   if (io.json) {
     if (hasFailed)
       io.stdout.write(
@@ -250,7 +250,7 @@ function tellFindings(findings: readonly Diagnostic[], source: SourceFile, hasFa
   if (hasFailed) io.stderr.write(`built nothing: ${source.path} has ${errors} error${errors === 1 ? '' : 's'}\n`)
 }
 
-function tellWritten(folder: string, { written, unchanged, removed, kept }: Written, io: CommandIo): void {
+function reportWritten(folder: string, { written, unchanged, removed, kept }: Written, io: CommandIo): void {
   for (const path of written) io.stdout.write(`wrote ${join(folder, path)}\n`)
   for (const path of removed) io.stdout.write(`removed ${join(folder, path)}\n`)
   for (const path of kept) io.stdout.write(`kept ${join(folder, path)}, which changed after the last build\n`)

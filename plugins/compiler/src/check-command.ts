@@ -80,7 +80,7 @@ export function runCheck(checker: Checker): CommandHandler {
     if (out !== undefined && !emits) {
       return misuse(io, '--out needs a document; add --emit-ir or --emit-projection')
     }
-    const sources = await readOrTell(() => checker.read(files), io)
+    const sources = await readOrReport(() => checker.read(files), io)
     if (sources === null) return 1
     const [first] = sources
     if (emits && (first === undefined || sources.length > 1)) {
@@ -94,7 +94,7 @@ export function runCheck(checker: Checker): CommandHandler {
     } else printText(checked, format, io)
     if (countOf(checked, 'error') > 0) return 1
     const document = emit_ir ? irText : (of: CheckedFile) => `${JSON.stringify(checker.project(of), null, 2)}\n`
-    const written = emits ? await readOrTell(() => emit(checked, document, out, io), io) : true
+    const written = emits ? await readOrReport(() => emit(checked, document, out, io), io) : true
     return written === null ? 1 : 0
   }
 }
@@ -125,14 +125,14 @@ async function emit(
 }
 
 /** Result of `read`; null after reporting why a file could not be read or written. */
-export async function readOrTell<A>(read: () => Promise<A>, io: CommandIo): Promise<A | null> {
+export async function readOrReport<A>(read: () => Promise<A>, io: CommandIo): Promise<A | null> {
   try {
     return await read()
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message, hint } = error
-    const told = io.json ? JSON.stringify({ error: { code, message, hint } }) : `error: ${message}\n  hint: ${hint}`
-    io.stderr.write(`${told}\n`)
+    const shown = io.json ? JSON.stringify({ error: { code, message, hint } }) : `error: ${message}\n  hint: ${hint}`
+    io.stderr.write(`${shown}\n`)
     return null
   }
 }

@@ -1,5 +1,5 @@
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
-import { readOrTell, showsColour } from './check-command.ts'
+import { readOrReport, showsColour } from './check-command.ts'
 import type { FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
@@ -35,7 +35,7 @@ interface Outcome {
 export function runFormat(formatter: Formatter): CommandHandler {
   return async (given, io) => {
     const { files, check = false } = given as unknown as { readonly files: readonly string[]; readonly check?: boolean }
-    const outcomes = await readOrTell(() => formatAll(formatter, files, check), io)
+    const outcomes = await readOrReport(() => formatAll(formatter, files, check), io)
     if (outcomes === null) return 1
     if (io.json) io.stdout.write(`${JSON.stringify(outcomes.map(jsonOf), null, 2)}\n`)
     else printText(outcomes, check, io)

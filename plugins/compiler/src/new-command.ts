@@ -2,7 +2,7 @@ import { lstat, rm, writeFile } from 'node:fs/promises'
 import { basename, join, normalize, resolve } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
-import { readOrTell } from './check-command.ts'
+import { readOrReport } from './check-command.ts'
 import { compilerErrors } from './errors.ts'
 import { projectFiles } from './new/project-files.ts'
 import { api } from './new/templates/api.ts'
@@ -35,7 +35,7 @@ export function runNew(): CommandHandler {
   return async (given, io) => {
     const { name, template = 'hello' } = given as unknown as { readonly name: string; readonly template?: TemplateName }
     const files = projectFiles(basename(resolve(name)), templates[template])
-    const written = await readOrTell(() => writeNew(name, files), io)
+    const written = await readOrReport(() => writeNew(name, files), io)
     if (written === null) return 1
     const paths = files.map(({ path }) => path)
     if (io.json) io.stdout.write(`${JSON.stringify({ folder: name, template, written: paths }, null, 2)}\n`)

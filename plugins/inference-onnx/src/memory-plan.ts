@@ -68,7 +68,7 @@ const FLOAT = 4
  */
 export function planMemory(question: MemoryQuestion): MemoryPlan {
   const weightBytes = weightBytesOf(question)
-  const workspaceBytes = workspaceBytesOf(question, leastContext(question))
+  const workspaceBytes = workspaceBytesOf(question, minContext(question))
   return planRoom(question, weightBytes, workspaceBytes)
 }
 
@@ -78,14 +78,14 @@ export function planServed(question: ServedQuestion): MemoryPlan {
   return planRoom(question, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
 }
 
-function leastContext({ contextLength }: { readonly contextLength: number }): number {
+function minContext({ contextLength }: { readonly contextLength: number }): number {
   return Math.min(contextLength, MIN_CONTEXT_TOKENS)
 }
 
 function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: number): MemoryPlan {
   const { config, contextLength, available } = question
   const perPosition = question.numberBytes * 2 * config.layers * config.keyValueHeads * config.headSize
-  const context = leastContext(question)
+  const context = minContext(question)
   const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
   const slots = question.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : question.slots
   const plan = { slots, weightBytes, slotBytes: perPosition * contextLength, workspaceBytes }

@@ -83,7 +83,7 @@ t.test('a model that does not fit is refused with the numbers before any allocat
   t.throws(() => planMemory({ ...question, available }), {
     code: 'INF_OUT_OF_MEMORY',
     message:
-      /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* make .* but what the control group's limit leaves is 1\.50 GiB$/,
+      /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* make .* but the rest of the control group's limit is 1\.50 GiB$/,
     hint: /quantization q8 or q4, a smaller maxContext/,
     data: { device: 'cpu', slots: 1, availableBytes: 1.5 * GIB }
   })

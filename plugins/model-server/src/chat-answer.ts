@@ -34,15 +34,15 @@ export async function startChat(
   const { model } = served.ready()
   const intent = await taps.intent(model, asked)
   const { prompt, constraint, reading } = await planChat(model, served.name, intent, options.contextLimit)
-  const { begun = performance.now() } = options
-  const started = { ...options, prompt, begun, ...(constraint === undefined ? {} : { constraint }) }
+  const { startedAt = performance.now() } = options
+  const started = { ...options, prompt, startedAt, ...(constraint === undefined ? {} : { constraint }) }
   const completion = await completions.start(started, signal)
   const limit = options.maxTokens ?? completions.limits.maxTokens
   const proceed: Proceed = async ({ raw, constraint: rule }, generated) => {
     const maxTokens = limit === 'rest' ? limit : limit - generated
     if (maxTokens !== 'rest' && maxTokens <= 0) return null
     const { stop, ...rest } = options
-    const next = { ...rest, prompt: extended(model, prompt, raw), begun, maxTokens, admitted: true }
+    const next = { ...rest, prompt: extended(model, prompt, raw), startedAt, maxTokens, admitted: true }
     // A stop string could end the answer inside the arguments of a call.
     const stops = stop === undefined || rule?.field === 'tools' ? {} : { stop }
     return completions.start({ ...next, ...stops, ...(rule === undefined ? {} : { constraint: rule }) }, signal)

@@ -24,7 +24,7 @@ export interface CompletionRequest {
   /** True for a further part of an admitted request, which is queued even if the queue is full. */
   readonly admitted?: boolean
   /** Start of the request by `performance.now()`, from which its timeout counts; default: now. */
-  readonly begun?: number
+  readonly startedAt?: number
 }
 
 /** Constraint on the answer, and the field of the request that sets it. */
@@ -93,7 +93,7 @@ export class Completions {
       const asked = request.maxTokens ?? limits.maxTokens
       if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
       if (asked === 0) return nothing(tokens, record)
-      const ending = new Ending(signal, limits.timeoutMs, request.begun ?? performance.now())
+      const ending = new Ending(signal, limits.timeoutMs, request.startedAt ?? performance.now())
       const { constraint, stop, logprobs, adapter, client } = request
       const events = this.#run(model, ending, constraint?.field, record, {
         tokens,

@@ -12,13 +12,13 @@ export class Ending {
   readonly #timer: NodeJS.Timeout | undefined
   why: End | undefined
 
-  constructor(signal: AbortSignal, milliseconds: number, begun: number) {
+  constructor(signal: AbortSignal, milliseconds: number, startedAt: number) {
     this.#signal = signal
     this.#milliseconds = milliseconds
     if (signal.aborted) this.#gone()
     else signal.addEventListener('abort', this.#gone)
     if (milliseconds === 0) return
-    const left = begun + milliseconds - performance.now()
+    const left = startedAt + milliseconds - performance.now()
     if (left > 0) this.#timer = setTimeout(() => this.end('timeout'), left)
     else this.end('timeout')
   }

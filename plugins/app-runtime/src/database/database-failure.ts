@@ -34,8 +34,8 @@ export function databaseFailure(error: unknown, table: string, location: string)
   if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error
   const text = message.startsWith(`${location}: `) ? message.slice(location.length + 2) : message
-  const told = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text
-  return new Failure(CODES[code] ?? 'RUN_DATABASE', `${table}: ${told}`)
+  const shown = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text
+  return new Failure(CODES[code] ?? 'RUN_DATABASE', `${table}: ${shown}`)
 }
 
 /** In terms of the program, if SQLite names the columns. */

@@ -12,7 +12,7 @@ const parent = require('node:worker_threads').workerData
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`
 
 let connection: ThreadConnection | null = null
-let mostBytes = 0
+let maxBytes = 0
 
 process.on('disconnect', () => process.exit())
 process.on('message', (message: ProcessStart | ProcessQuestion) => process.send?.(replyTo(message)))
@@ -33,7 +33,7 @@ function answerTo(message: ProcessStart | ProcessQuestion): unknown {
     const { module, options } = message.access
     const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
     connection = connect(options)
-    mostBytes = message.mostBytes
+    maxBytes = message.maxBytes
     return null
   }
   const open = connection as ThreadConnection
@@ -62,10 +62,10 @@ function answerTo(message: ProcessStart | ProcessQuestion): unknown {
 function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   let bytes = 0
   for (const row of rows) for (const value of row) bytes += sizeOf(value)
-  if (bytes <= mostBytes) return result
+  if (bytes <= maxBytes) return result
   // The thread treats its transaction as rolled back, as when this process runs out of memory.
   if (connection?.inTransaction) connection.rollback()
-  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes; the limit is ${mostBytes}`)
+  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes; the limit is ${maxBytes}`)
 }
 
 function sizeOf(value: SqlValue): number {

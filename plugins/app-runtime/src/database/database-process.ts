@@ -10,7 +10,7 @@ export interface ProcessStart {
   readonly op: 'open'
   readonly access: ThreadAccess
   /** Maximum size of the rows of one statement. */
-  readonly mostBytes: number
+  readonly maxBytes: number
 }
 
 /** One process never sends concurrent requests. */
@@ -52,7 +52,7 @@ export function processAnswers(access: ThreadAccess, bytes: number, signal: Abor
       call.signal.addEventListener('abort', stop, { once: true })
       if (outOfProcess === null || outOfProcess.isOver) {
         outOfProcess = new DatabaseProcess(bytes)
-        await outOfProcess.ask({ op: 'open', access, mostBytes: Math.floor(bytes / SHARE) })
+        await outOfProcess.ask({ op: 'open', access, maxBytes: Math.floor(bytes / SHARE) })
       }
       return outOfProcess.ask(question)
     }

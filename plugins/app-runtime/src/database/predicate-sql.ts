@@ -62,7 +62,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
     return `${of.quoted} LIKE '%' || ? || '%' ESCAPE '\\'`
   }
 
-  const among = (of: TableColumn, arity: number | null): string => {
+  const membership = (of: TableColumn, arity: number | null): string => {
     const encode = of.kind === 'dec' ? canonicalDecimal : encoded
     const left = of.kind === 'dec' ? canonical(of.quoted) : of.quoted
     if (arity === null) {
@@ -84,7 +84,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
     if ('Not' in each) return `NOT (${sqlOf(each.Not)})`
     if ('IsNull' in each) return `${column(each.IsNull.field).quoted} IS NULL`
     if ('Contains' in each) return contains(column(each.Contains.field))
-    if ('In' in each) return among(column(each.In.field), each.In.arity)
+    if ('In' in each) return membership(column(each.In.field), each.In.arity)
     const [kind, { field }] = Object.entries(each)[0] as [Compared, { readonly field: string }]
     return compared(kind, column(field))
   }

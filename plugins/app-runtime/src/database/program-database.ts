@@ -60,7 +60,7 @@ export class ProgramDatabase {
    * Inside another transaction, it is a part of that one. `of` is the function's name, or the route's method and path.
    */
   transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
-    return this.#told('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
+    return this.#mapErrors('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
   }
 
   /** True if the transaction of a function runs out of process. */
@@ -83,7 +83,7 @@ export class ProgramDatabase {
 
   /** Commits the transactions of `run` as a group; see `LazyConnection.groupCommit`. */
   groupCommit(run: () => void): void {
-    this.#told('the database', () => this.#connection.groupCommit(run))
+    this.#mapErrors('the database', () => this.#connection.groupCommit(run))
   }
 
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
@@ -112,7 +112,7 @@ export class ProgramDatabase {
 
   /** Raw SQL of the program, for reading or writing. */
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
-    return this.#told('the database', () => {
+    return this.#mapErrors('the database', () => {
       try {
         return this.#connection.forRawSql.query(sql, parameters)
       } catch (error) {
@@ -124,12 +124,12 @@ export class ProgramDatabase {
 
   /** Rows from SQL that is partly written by the program. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
-    return this.#told(table, () => this.#connection.forRawSql.rows(sql, parameters))
+    return this.#mapErrors(table, () => this.#connection.forRawSql.rows(sql, parameters))
   }
 
   /** Updates a replica, outside write transactions. */
   sync(): void {
-    this.#told('the database', () => this.#connection.sync())
+    this.#mapErrors('the database', () => this.#connection.sync())
   }
 
   /** Throws `RUN_UNSUPPORTED` if the database lacks a feature of the search. */
@@ -144,7 +144,7 @@ export class ProgramDatabase {
     this.#connection.close()
   }
 
-  #told<A>(table: string, run: () => A): A {
+  #mapErrors<A>(table: string, run: () => A): A {
     try {
       return run()
     } catch (error) {

@@ -59,7 +59,7 @@ export class Interpreter {
     this.#workflows = new WorkflowRuntime(this.#machine, durable, this.#actors.handle, describe)
     this.#machine.actors = this.#actors
     this.#machine.workflows = this.#workflows
-    this.#compiled = this.#told(() => new ProgramCompiler(program, this.#machine))
+    this.#compiled = this.#withPositions(() => new ProgramCompiler(program, this.#machine))
   }
 
   has(name: string): boolean {
@@ -117,7 +117,7 @@ export class Interpreter {
   }
 
   #run<A>(limits: Limits, run: () => A): A {
-    return this.#told(() => {
+    return this.#withPositions(() => {
       this.#machine.begin(limits)
       this.#compiled.begin()
       const result = run()
@@ -127,7 +127,7 @@ export class Interpreter {
     })
   }
 
-  #told<A>(run: () => A): A {
+  #withPositions<A>(run: () => A): A {
     try {
       return run()
     } catch (thrown) {

@@ -40,7 +40,7 @@ export class Machine {
   /** Value of the current return. */
   returned: Value = null
   depth = 0
-  mostDepth = 0
+  maxDepth = 0
   /** The current workflow turn; null outside workflows, and inside their activities. */
   workflow: WorkflowExecution | null = null
   actors: ActorRuntime | null = null
@@ -67,7 +67,7 @@ export class Machine {
     this.#isOwnDeadline = false
     this.#allocated = 0
     this.depth = 0
-    this.mostDepth = limits.depth
+    this.maxDepth = limits.depth
     this.fuel = 0
     this.workflow = null
     this.options = null

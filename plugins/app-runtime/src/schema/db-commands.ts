@@ -3,7 +3,7 @@ import type { DatabaseStore, LanguageCompiler, PrimaryDatabase, Program } from '
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { openPlace } from '../database/job-database.ts'
-import { compiled, tellFailure } from '../run-command.ts'
+import { compiled, reportFailure } from '../run-command.ts'
 import { compareSchema, migrateSchema, type SchemaOptions } from './migrate.ts'
 import { levelOf, type SchemaPlan } from './plan.ts'
 import { planText } from './plan-text.ts'
@@ -134,7 +134,7 @@ async function withProgram(
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message, hint = '' } = error
-    tellFailure({ code, message, hint, calls: [] }, io)
+    reportFailure({ code, message, hint, calls: [] }, io)
     return failed
   } finally {
     await opened?.close()

@@ -83,7 +83,7 @@ function bodyJson(text: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    throw runErrors.create('RUN_ARGUMENTS', `the body is not JSON:  ${(error as Error).message}`, {
+    throw runErrors.create('RUN_ARGUMENTS', `the body is not JSON: ${(error as Error).message}`, {
       data: { path: '', expected: 'JSON', found: shownJson(text) }
     })
   }

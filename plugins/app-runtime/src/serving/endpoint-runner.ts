@@ -146,7 +146,7 @@ function refused(thrown: unknown): Answer {
 }
 
 /** Statuses with a meaning for callers; others are failures of the program. */
-const TELLING: ReadonlySet<number> = new Set([409, 503, 504])
+const PUBLIC_STATUSES: ReadonlySet<number> = new Set([409, 503, 504])
 
 /** Codes whose messages describe the program's act, without source positions. */
 const PLAIN = /^RUN_/
@@ -157,10 +157,10 @@ export function failed(thrown: unknown): Answer {
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
   const { message = null } = (data ?? {}) as { readonly message?: string | null }
-  const told = code === 'RUN_BODY' ? 400 : TELLING.has(status) ? status : 500
+  const shownStatus = code === 'RUN_BODY' ? 400 : PUBLIC_STATUSES.has(status) ? status : 500
   // A message for the log may name files; the public one does not.
   const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
-  return { status: told, body: printJson({ error, code }), failure: told === 400 ? null : failure }
+  return { status: shownStatus, body: printJson({ error, code }), failure: shownStatus === 400 ? null : failure }
 }
 
 export function failureOf(thrown: unknown): SentFailure {

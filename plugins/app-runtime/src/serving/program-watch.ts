@@ -36,7 +36,7 @@ export class ProgramWatch {
   #isForgotten = false
   #isClosed = false
   #reads = 0
-  #isTelling = false
+  #isNotifying = false
   /** Saved while another text is being processed. */
   #next: string | null = null
 
@@ -100,8 +100,8 @@ export class ProgramWatch {
 
   async #tell(text: string): Promise<void> {
     this.#next = text
-    if (this.#isTelling) return
-    this.#isTelling = true
+    if (this.#isNotifying) return
+    this.#isNotifying = true
     try {
       for (let next = this.#taken(); next !== null; next = this.#taken()) {
         if (next === this.#text) continue
@@ -109,7 +109,7 @@ export class ProgramWatch {
         await this.#listeners.at(-1)?.(next)
       }
     } finally {
-      this.#isTelling = false
+      this.#isNotifying = false
     }
   }
 

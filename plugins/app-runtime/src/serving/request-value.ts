@@ -16,7 +16,7 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
       try {
         return new Json(parseJson(body), true)
       } catch (cause) {
-        return fail('RUN_BODY', `the body of ${route} is not JSON:  ${(cause as Error).message}`)
+        return fail('RUN_BODY', `the body of ${route} is not JSON: ${(cause as Error).message}`)
       }
     },
     text: () => body,

@@ -40,7 +40,7 @@ export class WireTypes {
    * except functions can then be written.
    */
   encode(value: Value, type: HirType | null): unknown {
-    return told('RUN_RESULT', () => this.codec(type).encode(value))
+    return withCode('RUN_RESULT', () => this.codec(type).encode(value))
   }
 
   /**
@@ -48,7 +48,7 @@ export class WireTypes {
    * undefined means missing; `name` is the parameter's name, and starts the path.
    */
   decode(json: unknown, type: HirType | null, name: string | null = null): Value {
-    return told('RUN_ARGUMENTS', () => {
+    return withCode('RUN_ARGUMENTS', () => {
       const codec = this.codec(type)
       try {
         if (json === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
@@ -170,7 +170,7 @@ function optionalId(): Codec {
   }
 }
 
-function told<A>(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', run: () => A): A {
+function withCode<A>(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', run: () => A): A {
   try {
     return run()
   } catch (thrown) {

@@ -286,8 +286,8 @@ export class WorkflowExecution {
     this.#replayed.add(id)
     if (this.run.tellsReplays && step.event !== 'BranchDecision') {
       const named = this.#step(name, id)
-      const told = { event: 'ActivityReplayed', ...named, replay_source: 'workflow_activity_log' } as const
-      this.#entries.push(entry({ ...told, result_event: step.event }))
+      const replayed = { event: 'ActivityReplayed', ...named, replay_source: 'workflow_activity_log' } as const
+      this.#entries.push(entry({ ...replayed, result_event: step.event }))
       this.#entries.push(entry({ event: 'ActivityCompleted', ...named, replayed: true }))
     }
     return step

@@ -20,8 +20,8 @@ export function durableOptions(
   admin: KernelAdmin | undefined
 ): DurableOptions | null {
   if (!isDurable(module)) return null
-  const told = admin?.settings('kernel.repository_id').find(({ key }) => key === 'kernel.repository_id')?.value
-  const repository = typeof told === 'string' ? told : 'default'
+  const configured = admin?.settings('kernel.repository_id').find(({ key }) => key === 'kernel.repository_id')?.value
+  const repository = typeof configured === 'string' ? configured : 'default'
   const { plan_session_id: session, plan_node_id: node, plan_version: version } = config
   return {
     plan: { session: session ?? null, node: node ?? null, version: version ?? null },

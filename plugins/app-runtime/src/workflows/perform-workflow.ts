@@ -70,7 +70,7 @@ function read(text: string): unknown[] | Record<string, unknown> {
     const given = parseJson(text)
     if (Array.isArray(given) || isObject(given)) return given
   } catch (cause) {
-    throw runErrors.create('RUN_ARGUMENTS', `the arguments are not JSON:  ${(cause as Error).message}`, { cause })
+    throw runErrors.create('RUN_ARGUMENTS', `the arguments are not JSON: ${(cause as Error).message}`, { cause })
   }
   throw runErrors.create('RUN_ARGUMENTS', 'the arguments must be an object by name, or a list')
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { HirProcess } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
-import { compiled, listenerOf, type Runner, tellFailure } from '../run-command.ts'
+import { compiled, listenerOf, type Runner, reportFailure } from '../run-command.ts'
 import type { Settings } from '../settings.ts'
 
 const file = t.string({ minLength: 1, description: 'The source file.' })
@@ -56,7 +56,7 @@ async function workflowEnded(
   // Output of the program is not its result.
   const listener = listenerOf({ ...io, stdout: io.stderr })
   const ending = await runner.run(program, job, listener, io.signal)
-  if (!ending.ok) return tellFailure(ending.failure, io)
+  if (!ending.ok) return reportFailure(ending.failure, io)
   const { refused, result = 'null' } = ending.outcome
   io.stdout.write(io.json ? `{"run_id":${JSON.stringify(runId)},"result":${result}}\n` : `${result}\n`)
   return refused === null ? 0 : 1

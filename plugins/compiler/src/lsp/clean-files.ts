@@ -4,7 +4,7 @@ const COOLDOWN_MILLISECONDS = 120_000
 export class CleanFiles {
   readonly #now: () => number
   readonly #dirty = new Set<string>()
-  readonly #told = new Map<string, number>()
+  readonly #reportedAt = new Map<string, number>()
 
   /** `now` returns milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -18,10 +18,10 @@ export class CleanFiles {
       return false
     }
     if (!this.#dirty.delete(uri)) return false
-    const last = this.#told.get(uri)
+    const last = this.#reportedAt.get(uri)
     const now = this.#now()
     if (last !== undefined && now - last < COOLDOWN_MILLISECONDS) return false
-    this.#told.set(uri, now)
+    this.#reportedAt.set(uri, now)
     return true
   }
 

@@ -153,7 +153,7 @@ export class Codex {
       if (!isSvcError(error, 'DBS_CONSTRAINT')) throw error
       throw pluginErrors.create(
         'DBP_CODEX_REFUSED',
-        `${table} does not accept ${JSON.stringify(row)}:  ${error.message}`,
+        `${table} does not accept ${JSON.stringify(row)}: ${error.message}`,
         {
           cause: error,
           hint: 'referenced objects must exist, and unique ones must not'

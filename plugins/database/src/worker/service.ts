@@ -37,7 +37,7 @@ export class ConnectionService {
   /** Null for memory, and for a replica, whose primary stores acknowledged changes. */
   #identity: FileIdentity | null = null
   /** True if the caller has an open transaction; some failures end it. */
-  #begun = false
+  #hasTransaction = false
   /** Time of the last commit without a checkpoint since, by `performance.now()`; else null. */
   #uncheckpointedAt: number | null = null
   #pause: NodeJS.Timeout | undefined
@@ -72,17 +72,17 @@ export class ConnectionService {
       standalone: statement => this.#standalone(statement),
       begin: async () => {
         await this.#begin()
-        this.#begun = true
+        this.#hasTransaction = true
         return null
       },
       run: statement => this.#run(statement),
       commit: () => {
         this.#assertBegun()
-        this.#begun = false
+        this.#hasTransaction = false
         return this.#commit()
       },
       rollback: () => {
-        this.#begun = false
+        this.#hasTransaction = false
         return this.#rollback()
       },
       backup: file => {
@@ -217,14 +217,15 @@ export class ConnectionService {
     try {
       return this.#engine.run(statement)
     } catch (error) {
-      this.#begun = this.#engine.inTransaction
+      this.#hasTransaction = this.#engine.inTransaction
       throw error
     }
   }
 
   /** Later statements would be committed separately. */
   #assertBegun(): void {
-    if (!this.#begun) throw new EngineFailure('an earlier failure has rolled the transaction back', 'SQLITE_ABORT')
+    if (!this.#hasTransaction)
+      throw new EngineFailure('an earlier failure has rolled the transaction back', 'SQLITE_ABORT')
   }
 
   async #standalone({ sql }: BoundStatement): Promise<SqlResult> {

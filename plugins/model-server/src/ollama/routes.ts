@@ -68,7 +68,7 @@ async function answer(
   const { served, weights, log } = services
   const { question, keepMs } = body
   const startedNs = process.hrtime.bigint()
-  const begun = performance.now()
+  const startedAt = performance.now()
   const variant = served.find(body.model)
   const named = { kind, model: variant.name }
   const signal = replySignal(reply)
@@ -81,7 +81,7 @@ async function answer(
   const use = await weights.use(signal, keepMs)
   const context = kind === 'generate' && question.kind === 'chat'
   const head = { ...named, startedNs, context, loadNs: use.loadNs }
-  const asker = { ...adapterOf(variant), client: clientOf(request), begun }
+  const asker = { ...adapterOf(variant), client: clientOf(request), startedAt }
   const taps = services.taps(request.headers, variant)
   const started = await start(question, use.model, named.model, asker, signal, services, taps)
   if (!body.stream) return singleReply(head, started)
@@ -93,7 +93,7 @@ async function start(
   question: OllamaQuestion,
   model: LoadedModel,
   name: string,
-  asker: Pick<CompletionRequest, 'adapter' | 'client' | 'begun'>,
+  asker: Pick<CompletionRequest, 'adapter' | 'client' | 'startedAt'>,
   signal: AbortSignal,
   { served, completions }: WireServices,
   taps: RequestTaps

@@ -28,13 +28,13 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const chat = readChatRequest(request.body, services.grammars)
     const variant = served.find(chat.model)
     const client = clientOf(request)
-    const begun = performance.now()
+    const startedAt = performance.now()
     const gone = replySignal(reply)
     await weights.use(gone)
     const taps = services.taps(request.headers, variant)
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
       return async (admitted, signal) => {
-        const options = { ...choice.options, ...adapterOf(variant), admitted, client, begun }
+        const options = { ...choice.options, ...adapterOf(variant), admitted, client, startedAt }
         return (await startChat(served, completions, { ...choice, options }, signal, taps)).events
       }
     }
@@ -53,14 +53,14 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const { model } = await weights.use(gone)
     const { n, bestOf } = body
     const client = clientOf(request)
-    const begun = performance.now()
+    const startedAt = performance.now()
     const taps = services.taps(request.headers, variant)
     const texts = await Promise.all(body.prompts.map(prompt => taps.prompt(model, prompt)))
     const prompts = texts.map(text => promptOf(model, served.name, text))
     const [first, ...others] = prompts.flatMap(prompt =>
       Array.from({ length: bestOf }, (_, choice): Job<AnswerEvent> => {
         return async (admitted, signal) => {
-          const options = { ...body.options(choice), ...adapterOf(variant), prompt, admitted, client, begun }
+          const options = { ...body.options(choice), ...adapterOf(variant), prompt, admitted, client, startedAt }
           return (await startText(served, completions, options, signal, taps)).events
         }
       })

@@ -64,7 +64,7 @@ function requestOf(bytes: Buffer): string | { readonly path: string; readonly la
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (error) {
-    return `the body is not JSON:  ${(error as Error).message}`
+    return `the body is not JSON: ${(error as Error).message}`
   }
   const { path, language_hint: hint } = (body ?? {}) as { path?: unknown; language_hint?: unknown }
   if (typeof path !== 'string' || path === '') return 'the body has no text "path"'

@@ -13,7 +13,7 @@ export class WhisperTokens {
     try {
       this.#tokenizer = new Tokenizer(JSON.parse(readFileSync(file, 'utf8')), {})
     } catch (cause) {
-      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is not a tokenizer:  ${(cause as Error).message}`, {
+      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is not a tokenizer: ${(cause as Error).message}`, {
         cause
       })
     }

@@ -30,7 +30,7 @@ export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTab
   const { table, op, span } = operation
   const shape = body.names.tables.shape(table)
   if (shape === undefined) return unsupported(`${op} on the undeclared table ${table}`, span.start)
-  return asTaken(body, operation, told(shape, span.start, compileForm(body, shape, operation)))
+  return asTaken(body, operation, withPosition(shape, span.start, compileForm(body, shape, operation)))
 }
 
 /** As Ok and Error, if the program uses it as a Result. */
@@ -81,7 +81,7 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
     machine.charge(STATEMENT_STEPS)
     return rawQuery(databaseOf(machine, at), sql(frame), parameters?.(frame) ?? null)
   }
-  return asTaken(body, call, told(null, at, run))
+  return asTaken(body, call, withPosition(null, at, run))
 }
 
 /** The value of a variable that holds an operation's Result. */
@@ -224,7 +224,7 @@ function databaseOf(machine: Machine, at = -1): ProgramDatabase {
 }
 
 /** Adds the position and the expected type of a value. */
-function told(shape: TableShape | null, at: number, run: Eval): Eval {
+function withPosition(shape: TableShape | null, at: number, run: Eval): Eval {
   return frame => {
     try {
       return run(frame)

@@ -78,8 +78,8 @@ function startOf(expression: HirExpression): number {
 
 /** Runs a function whose arguments are in its frame. */
 export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: number): Value {
-  if (++machine.depth > machine.mostDepth) {
-    fail('RUN_STACK_LIMIT', `calls are nested deeper than ${machine.mostDepth}`, at)
+  if (++machine.depth > machine.maxDepth) {
+    fail('RUN_STACK_LIMIT', `calls are nested deeper than ${machine.maxDepth}`, at)
   }
   try {
     const value = unit.run(frame)

@@ -24,10 +24,10 @@ export class MatchesRule implements BodyRule {
     const matrix = new PatternMatrix(name => siblings(name, names))
     const catching = arms.find(takesAll)
     const certain = arms.filter(arm => arm.guard === null && arm !== catching).flatMap(({ patterns }) => patterns)
-    if (!arms.flatMap(({ patterns }) => patterns).some(isTold)) return
+    if (!arms.flatMap(({ patterns }) => patterns).some(isEnumerable)) return
     const missing = this.#missing(matrix, certain, arms)
     if (catching !== undefined) {
-      if (missing.length === 0 && certain.some(isTold)) this.#divergent(catching)
+      if (missing.length === 0 && certain.some(isEnumerable)) this.#divergent(catching)
       return
     }
     if (missing.length === 0) return
@@ -47,9 +47,9 @@ export class MatchesRule implements BodyRule {
   }
 
   #missing(matrix: PatternMatrix, certain: readonly Pattern[], arms: readonly MatchArm[]): string[] {
-    if (certain.some(isTold)) return matrix.missing(certain)
+    if (certain.some(isEnumerable)) return matrix.missing(certain)
     // All arms have guards, so any value may pass all of them.
-    const guarded = arms.flatMap(({ patterns }) => patterns).find(isTold)
+    const guarded = arms.flatMap(({ patterns }) => patterns).find(isEnumerable)
     if (guarded?.kind !== 'ConstructorPattern') return []
     return [guarded.name.text]
   }
@@ -62,7 +62,7 @@ export class MatchesRule implements BodyRule {
 }
 
 /** True if the pattern determines the type of the values, and that type has a finite number of variants. */
-function isTold(pattern: Pattern): boolean {
+function isEnumerable(pattern: Pattern): boolean {
   return pattern.kind === 'ConstructorPattern' || (pattern.kind === 'LiteralPattern' && pattern.value.kind === 'Bool')
 }
 

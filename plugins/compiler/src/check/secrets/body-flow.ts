@@ -27,7 +27,7 @@ const MEASURES: ReadonlySet<string> = new Set(
 /** Maximum passes over a body; variables that assign each other need more than one. */
 const MAX_PASSES = 20
 
-export interface Surroundings {
+export interface FlowContext {
   readonly names: ModuleNames
   readonly flows: Flows
   /** Functions that call a model. */
@@ -35,19 +35,19 @@ export interface Surroundings {
 }
 
 /** Receives each value that reaches a model; `value` is an argument of a call of `to`, directly or through callees. */
-export type Told = (value: Expression, origins: Origins, to: string) => void
+export type OnLeak = (value: Expression, origins: Origins, to: string) => void
 
 /** Origins of the values in one body. Scopes are ignored, so the result is an over-approximation. */
 export class BodyFlow {
-  readonly #surroundings: Surroundings
-  readonly #told: Told
+  readonly #context: FlowContext
+  readonly #onLeak: OnLeak
   readonly #locals = new Map<string, Origins>()
   #result: Origins = NOWHERE
   #hasGrown = false
 
-  constructor(surroundings: Surroundings, told: Told) {
-    this.#surroundings = surroundings
-    this.#told = told
+  constructor(context: FlowContext, onLeak: OnLeak) {
+    this.#context = context
+    this.#onLeak = onLeak
   }
 
   /** Origins of the body's result. */
@@ -161,8 +161,8 @@ export class BodyFlow {
   #named(name: string): Origins {
     const local = this.#locals.get(name)
     if (local !== undefined) return local
-    const entry = this.#surroundings.names.get(name)
-    return entry?.kind === 'constant' ? (this.#surroundings.flows.get(entry.declaration)?.result ?? NOWHERE) : NOWHERE
+    const entry = this.#context.names.get(name)
+    return entry?.kind === 'constant' ? (this.#context.flows.get(entry.declaration)?.result ?? NOWHERE) : NOWHERE
   }
 
   #binary({ operator, left, right }: Extract<Expression, { kind: 'Binary' }>): Origins {
@@ -195,7 +195,7 @@ export class BodyFlow {
   }
 
   #function(name: string, args: readonly Pick<Argument, 'name' | 'value'>[], given: readonly Origins[]): Origins {
-    const { names, flows, answered } = this.#surroundings
+    const { names, flows, answered } = this.#context
     const entry = this.#locals.has(name) ? undefined : names.get(name)
     if (entry === undefined) return HOLDS.has(name) ? union(given) : NOWHERE
     if (entry.kind === 'constructor') return union(given)
@@ -205,7 +205,7 @@ export class BodyFlow {
       argument === null ? index : (entry.signature?.params.findIndex(each => each.name.text === argument.text) ?? -1)
     )
     for (const [index, { value }] of args.entries()) {
-      if (isAnswered || flow?.told.has(places[index] ?? -1)) this.#told(value, given[index] ?? NOWHERE, name)
+      if (isAnswered || flow?.leaked.has(places[index] ?? -1)) this.#onLeak(value, given[index] ?? NOWHERE, name)
     }
     if (isAnswered || flow === undefined) return NOWHERE
     return union(
@@ -216,7 +216,7 @@ export class BodyFlow {
   }
 
   #isHost(root: string): boolean {
-    const entry = this.#surroundings.names.get(root)
+    const entry = this.#context.names.get(root)
     return !this.#locals.has(root) && (entry === undefined || entry.kind === 'import')
   }
 

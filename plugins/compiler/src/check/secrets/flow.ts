@@ -20,7 +20,7 @@ export interface Flow {
   /** Possible origins of its result. */
   result: Origins
   /** Parameters that reach a model. */
-  readonly told: Set<number>
+  readonly leaked: Set<number>
 }
 
 /** Summaries of functions and constants so far. */

@@ -4,7 +4,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Block } from '../../syntax/ast-statements.ts'
 import { walk } from '../../syntax/walk.ts'
 import type { ModuleNames } from '../names/module-names.ts'
-import { BodyFlow, type Surroundings, type Told } from './body-flow.ts'
+import { BodyFlow, type FlowContext, type OnLeak } from './body-flow.ts'
 import { type Flow, NOWHERE, SECRET } from './flow.ts'
 
 /** Decorators of functions whose arguments a model reads. */
@@ -20,39 +20,35 @@ interface Part {
 export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagnostic[] {
   const answered = new Set<Declaration>(items.filter(isAnswered))
   if (answered.size === 0) return []
-  const flows = new Map<Declaration, Flow>(items.map(item => [item, { result: NOWHERE, told: new Set<number>() }]))
-  const surroundings: Surroundings = { names, flows, answered }
-  spread(items, surroundings, flows)
+  const flows = new Map<Declaration, Flow>(items.map(item => [item, { result: NOWHERE, leaked: new Set<number>() }]))
+  const context: FlowContext = { names, flows, answered }
+  spread(items, context, flows)
   const found = new Map<Expression, Diagnostic>()
-  const report: Told = (value, origins, to) => {
+  const report: OnLeak = (value, origins, to) => {
     if (!origins.has(SECRET)) return
     const message = `a secret reaches the model that answers \`${to}\``
     const suggestions = ['pass what the model needs to know instead, or use the secret in a separate request']
     found.set(value, diagnostic('vox/prompt/secret-leakage', message, value, { suggestions }))
   }
-  for (const item of items) flowOf(item, surroundings, report)
+  for (const item of items) flowOf(item, context, report)
   const script = scriptOf(items)
-  if (script !== null) new BodyFlow(surroundings, report).of([], script)
+  if (script !== null) new BodyFlow(context, report).of([], script)
   return [...found.values()]
 }
 
 /** Computes the summaries of all functions until a fixed point is reached. */
-function spread(
-  items: readonly Declaration[],
-  surroundings: Surroundings,
-  flows: ReadonlyMap<Declaration, Flow>
-): void {
-  const users = usersOf(items, surroundings.names)
+function spread(items: readonly Declaration[], context: FlowContext, flows: ReadonlyMap<Declaration, Flow>): void {
+  const users = usersOf(items, context.names)
   const open = new Set(items)
   for (const item of open) {
     open.delete(item)
     const flow = flows.get(item) as Flow
-    const size = flow.result.size + flow.told.size
-    flow.result = flowOf(item, surroundings, (_, origins) => {
-      for (const origin of origins) if (origin !== SECRET) flow.told.add(origin)
+    const size = flow.result.size + flow.leaked.size
+    flow.result = flowOf(item, context, (_, origins) => {
+      for (const origin of origins) if (origin !== SECRET) flow.leaked.add(origin)
     })
     // The loop also visits elements that are added to the set meanwhile.
-    if (flow.result.size + flow.told.size > size) for (const user of users.get(item) ?? []) open.add(user)
+    if (flow.result.size + flow.leaked.size > size) for (const user of users.get(item) ?? []) open.add(user)
   }
 }
 
@@ -73,13 +69,13 @@ function usersOf(items: readonly Declaration[], names: ModuleNames): ReadonlyMap
   return users
 }
 
-function flowOf(item: Declaration, surroundings: Surroundings, told: Told): Flow['result'] {
+function flowOf(item: Declaration, context: FlowContext, onLeak: OnLeak): Flow['result'] {
   if (item.kind === 'Const') {
     const { statement } = item
-    return statement.kind === 'Let' ? new BodyFlow(surroundings, told).origins(statement.value) : NOWHERE
+    return statement.kind === 'Let' ? new BodyFlow(context, onLeak).origins(statement.value) : NOWHERE
   }
   let result = NOWHERE
-  for (const { params, body } of partsOf(item)) result = new BodyFlow(surroundings, told).of(params, body)
+  for (const { params, body } of partsOf(item)) result = new BodyFlow(context, onLeak).of(params, body)
   return result
 }
 

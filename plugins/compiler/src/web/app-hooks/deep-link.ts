@@ -28,9 +28,9 @@ function startDeepLinks(links: DeepLinks, open: Open): () => void {
   }
   const opened = async (url: string) => {
     // iOS reports the link that launched the app both ways.
-    const isTold = launched === url && platform() === 'ios'
+    const isHandled = launched === url && platform() === 'ios'
     launched = ''
-    if (!isTold) await follow(url, links, open, false)
+    if (!isHandled) await follow(url, links, open, false)
   }
   const stop = listening(native.addListener('appUrlOpen', ({ url }) => void opened(url)))
   void start()

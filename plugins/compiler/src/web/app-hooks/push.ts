@@ -66,13 +66,13 @@ function startNative(native: PushPlugin, seen: Seen, acted: Acted): (() => void)
 
 function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
   if (!('serviceWorker' in navigator)) return []
-  const told = ({ data }: MessageEvent) => {
+  const onMessage = ({ data }: MessageEvent) => {
     const { type, message, action } = Object(data) as { type?: unknown; message: Message; action: string }
     if (type === 'vox-push') void seen(message)
     if (type === 'vox-push-action') void acted(message, action)
   }
   const ask = () => void attempt(registerForPush, '')
-  navigator.serviceWorker.addEventListener('message', told)
+  navigator.serviceWorker.addEventListener('message', onMessage)
   navigator.serviceWorker.startMessages()
   void attempt(worker, null)
   const { permission } = globalThis.Notification ?? { permission: 'denied' }
@@ -80,7 +80,7 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
   // Browsers allow a permission request only after a user gesture.
   else if (permission === 'default' && !push.asks) window.addEventListener('click', ask, { once: true })
   return [
-    () => navigator.serviceWorker.removeEventListener('message', told),
+    () => navigator.serviceWorker.removeEventListener('message', onMessage),
     () => window.removeEventListener('click', ask)
   ]
 }
