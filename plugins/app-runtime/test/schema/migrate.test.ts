@@ -116,7 +116,7 @@ t.test('lossless changes happen in place, and keep all rows', async t => {
     '@table type Note { title: str  body: Option[str]  stars: int = 3  done: bool = false  due: Option[int] }\n'
   t.same(said(await apply(store, grown)), [
     'safe Note.done is new, and is 0 in existing rows',
-    'safe Note.due is new, and is nothing in existing rows'
+    'safe Note.due is new, and is empty in existing rows'
   ])
   t.same(await rowsOf(store, 'SELECT * FROM note'), [
     [1, 'one', null, 3, 0, null],
@@ -384,7 +384,7 @@ t.test('tables of a removed file belong to the file that declares them', async t
   const store = await filled()
   unlinkSync(join(project, 'app.vox'))
   t.same(said(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
-    'safe Note.heading is new, and is nothing in existing rows'
+    'safe Note.heading is new, and is empty in existing rows'
   ])
   t.same(await rowsOf(store, 'SELECT program FROM program_schema'), [['moved.vox']])
 })

@@ -5,7 +5,7 @@ import { Callable, Float, Json, NONE, ok, some, Tagged, Tuple, type Value } from
 import { losslessText, losslessValue } from '../../src/wire/lossless.ts'
 
 const handle = (): never => {
-  throw new Error('there is not an actor in it')
+  throw new Error('it contains no actor')
 }
 const again = (value: Value): Value => losslessValue(losslessText(value), handle)
 

@@ -65,7 +65,7 @@ function hookCalls({ role, body }: FunctionDeclaration): Diagnostic[] {
   if (body === null || (role !== 'component' && role !== 'island')) return []
   return calls(body).flatMap(({ node, callee }) => {
     if (!callee.startsWith('use_')) return []
-    return diagnostic('lint.component_react_hook', `\`${callee}\` is a hook of React`, node, {
+    return diagnostic('lint.component_react_hook', `\`${callee}\` is a React hook`, node, {
       suggestions: ['write a component with `state`, `derived` and `effect`']
     })
   })

@@ -86,7 +86,7 @@ export class EffectsRule implements BodyRule {
   /** Call after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     const functions = items.filter(item => item.kind === 'Function')
-    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'asks a model', span: fn.name })
+    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'calls a model', span: fn.name })
     // A declared effect row counts for the callers, too.
     for (const fn of functions) {
       for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { what: `declares \`${text}\``, span: fn.name })
