@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { languageCompiler, meshStatus, rewardEvents, webProject } from '@svc/contracts'
-import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import { defined, definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
 import { compilation, descriptionOf } from './compilation.ts'
@@ -152,7 +152,7 @@ async function note(
     errors,
     warnings: diagnostics.length - errors,
     milliseconds: Math.round((performance.now() - began) * 1000) / 1000,
-    ...(hir === undefined ? {} : { hir })
+    ...defined({ hir })
   }
   if (config.log_file !== undefined) await logTo(resolve(projectRoot, config.log_file), entry, log)
   else if (hir !== undefined) log.info(`HIR of ${file.path}: ${JSON.stringify(hir)}`)

@@ -1,4 +1,5 @@
 import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 import { JinjaTemplate } from './jinja.ts'
 import { TemplateMessages, toolForTemplate } from './template-messages.ts'
@@ -99,7 +100,7 @@ export class ChatTemplate {
       add_generation_prompt: true,
       tools: tools.length === 0 ? null : tools.map(toolForTemplate),
       documents: null,
-      ...(thinking === undefined ? {} : { enable_thinking: thinking })
+      ...defined({ enable_thinking: thinking })
     }
   }
 

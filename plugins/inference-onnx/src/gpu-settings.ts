@@ -1,4 +1,4 @@
-import { t } from '@svc/plugin-sdk'
+import { defined, t } from '@svc/plugin-sdk'
 import { type DeviceGraphsChoice, deviceGraphsChoices } from './device/device-graphs.ts'
 import { type PrecisionChoice, precisionChoices } from './device/precision.ts'
 
@@ -55,13 +55,12 @@ const GIGABYTE = 2 ** 30
 /** The settings in the engine's form. Model and memory count only as a pair. */
 export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
   const { gpu_precision, device_graphs, gpu_model, gpu_vram_mb, vram_override_gb } = settings
-  return {
+  return defined({
     libraryDirectory,
-    ...(gpu_precision === undefined ? {} : { precision: gpu_precision }),
-    ...(device_graphs === undefined ? {} : { graphs: device_graphs }),
-    ...(gpu_model === undefined || gpu_vram_mb === undefined
-      ? {}
-      : { stated: { model: gpu_model, memoryMb: gpu_vram_mb } }),
-    ...(vram_override_gb === undefined ? {} : { memoryBytes: vram_override_gb * GIGABYTE })
-  }
+    precision: gpu_precision,
+    graphs: device_graphs,
+    stated:
+      gpu_model === undefined || gpu_vram_mb === undefined ? undefined : { model: gpu_model, memoryMb: gpu_vram_mb },
+    memoryBytes: vram_override_gb === undefined ? undefined : vram_override_gb * GIGABYTE
+  })
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { inferenceEngine } from '@svc/contracts'
-import { definePlugin, t } from '@svc/plugin-sdk'
+import { defined, definePlugin, t } from '@svc/plugin-sdk'
 import { OnnxEngine } from './engine.ts'
 import { gpuOptions, gpuSettings } from './gpu-settings.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
@@ -67,7 +67,7 @@ export default definePlugin({
     const engine = new OnnxEngine({
       device: config.device,
       runtime: config.runtime,
-      ...(config.threads === undefined ? {} : { threads: config.threads }),
+      ...defined({ threads: config.threads }),
       quantization: config.quantization,
       cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
       promptChunk: config.prompt_chunk,

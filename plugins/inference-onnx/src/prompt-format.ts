@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { ChatTemplate } from './chat-template.ts'
 import type { ServedConfig } from './model-config.ts'
 import type { RunDirectory } from './run-directory.ts'
@@ -17,7 +18,7 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thre
     toolSource: directory.chatTemplate === null && Array.isArray(stated) ? templateSource(stated, 'tool_use') : null,
     variables: Object.fromEntries(variables),
     specialNames: tokenizer.specialNames,
-    ...(thread === undefined ? {} : { thread })
+    ...defined({ thread })
   })
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage, ChatTool } from '@svc/contracts'
+import { defined } from '@svc/plugin-sdk'
 import { JinjaTemplate } from './jinja.ts'
 
 /** JSON with Python's spaces, as in the models' training data. */
@@ -36,18 +37,17 @@ export class TemplateMessages {
     return {
       role,
       content: clean(content),
-      ...(thought === undefined ? {} : { reasoning_content: thought, thinking: thought }),
-      ...(toolCallId === undefined ? {} : { tool_call_id: this.#id(toolCallId) }),
-      ...(name === undefined ? {} : { name }),
-      ...(toolCalls === undefined
-        ? {}
-        : {
-            tool_calls: toolCalls.map(({ id, name, arguments: values }) => ({
-              id: this.#id(id),
-              type: 'function',
-              function: { name, arguments: values }
-            }))
-          })
+      ...defined({
+        reasoning_content: thought,
+        thinking: thought,
+        tool_call_id: toolCallId === undefined ? undefined : this.#id(toolCallId),
+        name,
+        tool_calls: toolCalls?.map(({ id, name, arguments: values }) => ({
+          id: this.#id(id),
+          type: 'function',
+          function: { name, arguments: values }
+        }))
+      })
     }
   }
 

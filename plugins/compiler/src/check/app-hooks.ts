@@ -11,7 +11,7 @@ import {
   isPath,
   plainTypeName
 } from '../app-hooks/hook-entries.ts'
-import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
+import { type Diagnostic, type DiagnosticDetails, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
 import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { AppHook, Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
 import type { Expression, ObjectEntry, ObjectLiteral } from '../syntax/ast-expressions.ts'
@@ -82,7 +82,7 @@ class HookChecker {
     const near = nearName(name.text, known)
     this.note('typecheck.hook.unknown_entry', `\`@${hook}\` has no \`${name.text}\``, name, {
       suggestions: [`it may have ${known.map(each => `\`${each}\``).join(', ')}`],
-      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: name, replacement: near }] })
+      ...spellingFix(near, name)
     })
   }
 

@@ -1,4 +1,4 @@
-import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
+import { type Diagnostic, type DiagnosticDetails, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
 import type { Decorator, DecoratorArgument, Module } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 
@@ -33,7 +33,7 @@ function ofPrompt(decorator: Decorator): Diagnostic[] {
   const near = name === null ? undefined : nearName(name, STAGES)
   const details: DiagnosticDetails = {
     suggestions: [`the stages are ${STAGES.map(each => `\`${each}\``).join(', ')}`],
-    ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: stage.value, replacement: near }] })
+    ...spellingFix(near, stage.value)
   }
   const message = name === null ? 'the stage must be a name' : `there is no stage \`${name}\``
   return [diagnostic('vox/prompt/invalid-stage', message, stage.value, details)]

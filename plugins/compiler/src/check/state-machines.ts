@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
 import type { Module, StateMachine } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 
@@ -17,7 +17,7 @@ function unknownStates({ name: machine, items }: StateMachine): Diagnostic[] {
       const near = nearName(state.text, states)
       return diagnostic('E_SM_UNKNOWN_STATE', `\`${machine.text}\` has no state \`${state.text}\``, state, {
         suggestions: [`its states are ${states.map(each => `\`${each}\``).join(', ')}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: state, replacement: near }] })
+        ...spellingFix(near, state)
       })
     })
   })

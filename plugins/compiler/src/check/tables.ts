@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../diagnostics/diagnostic.ts'
 import { INDEX_OPTIONS, indexOptions } from '../hir/db/index-options.ts'
 import type { Index, Module, Table, Type } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
@@ -47,7 +47,7 @@ function unknownTable(
   const what = isType ? `\`${table.text}\` is a type, not a table` : `there is no table \`${table.text}\``
   return diagnostic(code, what, table, {
     ...(isType ? { suggestions: [`write \`@table\` before \`type ${table.text}\``] } : {}),
-    ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: table, replacement: near }] })
+    ...spellingFix(near, table)
   })
 }
 
@@ -67,7 +67,7 @@ function checkColumns(index: Index, { name: table, fields }: Table): Diagnostic[
     const code = variant === 'btree' ? 'lint.index_unknown_column' : 'lint.search_index_unknown_field'
     return diagnostic(code, `the table \`${table.text}\` has no column \`${column.text}\``, column, {
       suggestions: [`its columns are ${names.map(name => `\`${name}\``).join(', ')}`],
-      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: column, replacement: near }] })
+      ...spellingFix(near, column)
     })
   })
   return [...unfit, ...surplus]

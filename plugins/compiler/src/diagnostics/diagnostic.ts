@@ -62,6 +62,17 @@ export function diagnostic(
   }
 }
 
+/** Details with the fix that writes the nearest known name; none without such a name. */
+export function spellingFix(
+  near: string | undefined,
+  span: Span,
+  replacement = near
+): Pick<DiagnosticDetails, 'fixes'> {
+  return near === undefined || replacement === undefined
+    ? {}
+    : { fixes: [{ label: `write ${near}`, span, replacement }] }
+}
+
 /** In source order; at one position, errors first. */
 export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...diagnostics].sort(

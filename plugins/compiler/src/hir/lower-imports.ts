@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import type { PathImport, ReactImport, RustImport } from '../syntax/ast.ts'
 import type { HirImport, HirRustImport, HirSpan } from './hir.ts'
 
@@ -21,7 +22,7 @@ export function lowerCrate({ crate, alias, metadata }: RustImport, span: HirSpan
     path: value('path') ?? null,
     git: value('git') ?? null,
     rev: value('rev') ?? null,
-    ...(branch === undefined ? {} : { branch }),
+    ...defined({ branch }),
     span
   }
 }

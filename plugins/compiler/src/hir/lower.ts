@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import type {
   Activity,
   Declaration,
@@ -210,9 +211,9 @@ class ModuleLowering {
       is_mobile_native: decorators.has('native'),
       is_pure: decorators.has('pure'),
       is_llm: fn.decorators.some(decorator => ANSWERED_BY_MODEL.has(decorator.name.text)),
-      ...(model === undefined ? {} : { llm_model: model }),
+      ...defined({ llm_model: model }),
       is_deprecated: decorators.has('deprecated'),
-      ...(interval === undefined ? {} : { schedule_interval: interval }),
+      ...defined({ schedule_interval: interval }),
       postconditions: decorators.all('ensure').flatMap(({ args, strings }) => {
         const [condition, other] = args ?? []
         if (condition === undefined) return []

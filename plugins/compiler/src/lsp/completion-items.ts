@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import {
   type CompletionItem,
   type CompletionItemKind,
@@ -37,14 +38,16 @@ export class CompletionItems {
       sortText: `${rank}${label}`,
       insertTextFormat: snippet === undefined ? InsertTextFormat.PlainText : InsertTextFormat.Snippet,
       textEdit: { range: this.#range, newText: snippet ?? label },
-      ...(detail === undefined ? {} : { detail }),
-      ...(text === undefined ? {} : { documentation: { kind: MarkupKind.Markdown, value: text } })
+      ...defined({
+        detail,
+        documentation: text === undefined ? undefined : { kind: MarkupKind.Markdown, value: text }
+      })
     })
   }
 
   words(known: ReadonlyMap<string, Word>, kind: CompletionItemKind, rank: string): void {
     for (const { name, signature, text, snippet } of known.values()) {
-      this.add(name, kind, { detail: signature, text, rank, ...(snippet === undefined ? {} : { snippet }) })
+      this.add(name, kind, defined({ detail: signature, text, rank, snippet }))
     }
   }
 }

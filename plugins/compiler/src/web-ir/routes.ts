@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '../hir/hir.ts'
 import type { Module, RouteEntry } from '../syntax/ast.ts'
 import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
@@ -24,11 +25,7 @@ function treeEntry({ path, component, options, children }: RouteEntry, id: strin
   return {
     id,
     pattern: path.value,
-    meta: {
-      component: component.text,
-      ...(loader === undefined ? {} : { loader }),
-      ...(pending === undefined ? {} : { pending })
-    },
+    meta: defined({ component: component.text, loader, pending }),
     ...(children.length === 0 ? {} : { children: children.map((child, index) => treeEntry(child, `${id}_c${index}`)) })
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { inferenceErrors } from '../errors.ts'
 
 /** `INF_ADAPTER_INVALID`, with the file and its problem. */
@@ -5,6 +6,6 @@ export function invalidAdapter(file: string, reason: string, hint?: string) {
   return inferenceErrors.create('INF_ADAPTER_INVALID', `${file}: ${reason}`, {
     at: { file },
     data: { file },
-    ...(hint === undefined ? {} : { hint })
+    ...defined({ hint })
   })
 }

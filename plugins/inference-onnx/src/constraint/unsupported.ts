@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 import { inferenceErrors } from '../errors.ts'
 
 /**
@@ -8,6 +9,6 @@ export function unsupported(path: string, why: string, hint?: string) {
   return inferenceErrors.create('INF_CONSTRAINT_UNSUPPORTED', `The constraint at ${path}: ${why}`, {
     at: { path },
     data: { path },
-    ...(hint === undefined ? {} : { hint })
+    ...defined({ hint })
   })
 }

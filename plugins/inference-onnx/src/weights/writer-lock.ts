@@ -1,6 +1,7 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import { defined } from '@svc/plugin-sdk'
 
 /** Heartbeat interval of a writer, and its timeout. Generous, since a machine may be busy. */
 const BEAT_MS = 1_000
@@ -32,7 +33,7 @@ export async function lockForWriting(file: string, signal?: AbortSignal): Promis
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return { waited, release: async () => {} }
     }
-    if (await isHeld(lock)) await pause(LOOK_AGAIN_MS, undefined, signal === undefined ? {} : { signal })
+    if (await isHeld(lock)) await pause(LOOK_AGAIN_MS, undefined, defined({ signal }))
     else if (!(await isRemoved(lock))) return { waited, release: async () => {} }
   }
 }

@@ -1,5 +1,5 @@
 import { orchestrationErrors } from '@svc/contracts'
-import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, type SvcError } from '@svc/plugin-sdk'
 
 /** Failures of the statement itself, in contrast to those of the database. */
 const OF_A_STATEMENT = new Set(['DBS_CONSTRAINT', 'DBS_SYNTAX', 'DBS_VALUE_INVALID'])
@@ -13,7 +13,7 @@ export function statementToBlame(error: unknown): number | null {
 /** Code and message: what `status` shows. */
 export function describeFailure(error: unknown): string {
   if (isSvcError(error)) return `${error.code}: ${error.message}`
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }
 
 /** The end of a sentence; empty where there was no failure. */

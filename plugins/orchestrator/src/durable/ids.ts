@@ -1,4 +1,5 @@
 import { orchestrationErrors } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { IdSource } from '../state/ports.ts'
 
 /** Kind of a numbered object. */
@@ -134,7 +135,7 @@ export class IdBlocks implements IdSource {
       cause => {
         throw orchestrationErrors.create(
           'ORC_NOT_DURABLE',
-          `Database error: no ids for another ${what} could be taken: ${cause instanceof Error ? cause.message : cause}`,
+          `Database error: no ids for another ${what} could be taken: ${errorMessage(cause)}`,
           { hint: 'svc db status says whether the database answers', cause }
         )
       }

@@ -1,3 +1,4 @@
+import { errorMessage } from '@svc/plugin-sdk'
 import type { Changes } from '../state/changes.ts'
 import type { Restorable } from '../state/ports.ts'
 import type { Recovery } from './persistence.ts'
@@ -28,7 +29,7 @@ export async function recoverSeat(
       restored.push(record)
     } catch (error) {
       const { kind, key } = record
-      unreadable.push({ kind, key, reason: error instanceof Error ? error.message : String(error) })
+      unreadable.push({ kind, key, reason: errorMessage(error) })
     }
   }
   const changes = state.recovered()

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { AgentEvent } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
 
 /** Lines that wait for a file that cannot be written; older ones are dropped then, and counted. */
 const WAITING = 20_000
@@ -127,7 +127,7 @@ export class EventLog {
     if (this.#failed) return
     this.#failed = true
     const { log, file } = this.#options
-    log.warn(`events cannot be written to ${file}`, { reason: error instanceof Error ? error.message : String(error) })
+    log.warn(`events cannot be written to ${file}`, { reason: errorMessage(error) })
   }
 
   #recovered(): void {

@@ -9,6 +9,7 @@ import {
   type QgatePolicy,
   type SubmitRequest
 } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { JudgePort } from '../state/ports.ts'
 import type { AttentionLedger } from './attention.ts'
 import { hasHumanApproval } from './external-intent.ts'
@@ -94,7 +95,7 @@ function screen({ judge, notify }: AdmissionDependencies, description: string) {
   try {
     return judge.screen(description)
   } catch (error) {
-    notify({ type: 'injection_detected', detail: error instanceof Error ? error.message : String(error) })
+    notify({ type: 'injection_detected', detail: errorMessage(error) })
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import type { Logger } from '@svc/plugin-sdk'
+import { errorMessage, type Logger } from '@svc/plugin-sdk'
 import { EventBus } from '../events/bus.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Clock } from '../state/ports.ts'
@@ -15,7 +15,7 @@ export class EventOutlet {
   constructor(log: Logger, now?: Clock) {
     this.bus = new EventBus({
       now: forwardClock(now),
-      report: error => log.error(`a listener of events: ${error instanceof Error ? error.message : String(error)}`)
+      report: error => log.error(`a listener of events: ${errorMessage(error)}`)
     })
     this.bus.subscribe(event => this.log?.write(event))
   }

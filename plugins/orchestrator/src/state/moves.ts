@@ -1,4 +1,5 @@
 import { agentLabel, type Handoff, type HandoffOutcome, orchestrationErrors, taskLabel } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { Agent } from './agent.ts'
 import { admit, assertAgentsLeft, spawn, spawnAs } from './agents.ts'
 import type { Changes } from './changes.ts'
@@ -114,7 +115,7 @@ export function handoff(world: World, changes: Changes, payload: Handoff): Hando
   try {
     assertHandoff(payload, world.deps.now())
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     changes.event({ type: 'agent_handoff_rejected', from: from.id, reason })
     throw error
   }

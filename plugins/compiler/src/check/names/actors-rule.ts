@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Spawn } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyRule, Place } from './body-rule.ts'
@@ -20,7 +20,7 @@ export class ActorsRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.actor.spawn_target', shown, named, {
         suggestions: ['write `spawn(Name)` with the name of an actor'],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: named, replacement: near }] })
+        ...spellingFix(near, named)
       })
     )
   }

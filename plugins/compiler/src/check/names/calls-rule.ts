@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Call } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name } from '../../syntax/node.ts'
@@ -58,7 +58,7 @@ export class CallsRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.arity', `\`${name}\` has no parameter \`${argument.text}\``, argument, {
         related: [{ span: declared, message: 'declared here' }],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: argument, replacement: near }] })
+        ...spellingFix(near, argument)
       })
     )
   }

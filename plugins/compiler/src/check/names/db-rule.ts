@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import { DB_HEADS, isDbMember, readDbChain, tableOf } from '../../hir/db/chain.ts'
 import type { DbTables } from '../../hir/db/db-tables.ts'
 import { bare } from '../../hir/db/predicate.ts'
@@ -74,7 +74,7 @@ export class DbRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.db.unknown_table', `there is no table \`${table.text}\``, table, {
         suggestions: [`declare it: \`@table type ${table.text} { … }\``],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: table, replacement: near }] })
+        ...spellingFix(near, table)
       })
     )
     return false
@@ -91,7 +91,7 @@ export class DbRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.unknown_method', `a table has no \`${property.text}\``, property, {
         suggestions: [`tables have ${DB_HEADS.map(head => `\`${head}\``).join(', ')}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+        ...spellingFix(near, property)
       })
     )
   }

@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
@@ -100,7 +100,7 @@ export class OptionsRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.with.unknown_option', `there is no option \`${key}\``, entry.key, {
         suggestions: [`the options are ${listed(Object.keys(OPTIONS))}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
+        ...spellingFix(near, entry.key)
       })
     )
   }
@@ -125,7 +125,7 @@ export class OptionsRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.with.option_value', `the option \`${key}\` cannot be "${value.value}"`, value, {
         suggestions: [`\`${key}\` is ${texts.map(text => `"${text}"`).join(', ')}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: value, replacement: `"${near}"` }] })
+        ...spellingFix(near, value, `"${near}"`)
       })
     )
   }

@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { RustImport } from '../../syntax/ast.ts'
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
@@ -28,7 +28,7 @@ export class RustRule implements BodyRule {
         {
           suggestions: [`it has ${items.map(item => `\`${item}\``).join(', ')}`],
           related: [{ span: imported, message: 'imported here' }],
-          ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+          ...spellingFix(near, property)
         }
       )
     )

@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import { memberPath } from '../member-path.ts'
@@ -18,7 +18,7 @@ export class StdRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.unknown_std', `\`${path.join('.')}\` has no \`${property.text}\``, property, {
         suggestions: [`it has ${members.map(member => `\`${member}\``).join(', ')}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+        ...spellingFix(near, property)
       })
     )
   }

@@ -1,3 +1,4 @@
+import { spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Expression, Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name } from '../../syntax/node.ts'
@@ -28,9 +29,12 @@ export abstract class AccessTypes extends BodyContext {
     const found = fields.get(property.text)
     if (found !== undefined) return found
     const near = nearName(property.text, [...fields.keys()])
-    this.say('typecheck.unknown_field', `${show(of)} has no field \`${property.text}\``, property, {
-      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
-    })
+    this.say(
+      'typecheck.unknown_field',
+      `${show(of)} has no field \`${property.text}\``,
+      property,
+      spellingFix(near, property)
+    )
     return ANY
   }
 
@@ -41,7 +45,7 @@ export abstract class AccessTypes extends BodyContext {
     const at = { start: object.end, end: object.end }
     this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
       suggestions: [`handle both cases with \`match\`, or the value with \`.unwrap()\``],
-      ...(found === undefined ? {} : { fixes: [{ label: 'unwrap it first', span: at, replacement: unwraps }] })
+      fixes: found === undefined ? [] : [{ label: 'unwrap it first', span: at, replacement: unwraps }]
     })
     return found ?? ANY
   }

@@ -1,3 +1,4 @@
+import { spellingFix } from '../../diagnostics/diagnostic.ts'
 import { readDbChain } from '../../hir/db/chain.ts'
 import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Declaration, Param } from '../../syntax/ast.ts'
@@ -69,9 +70,12 @@ export abstract class CallTypes extends AccessTypes {
     const result = methodResult(object, property.text)
     if (result !== undefined) return result
     const near = nearName(property.text, methodsOf(object))
-    this.say('typecheck.unknown_method', `${show(object)} has no method \`${property.text}\``, property, {
-      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
-    })
+    this.say(
+      'typecheck.unknown_method',
+      `${show(object)} has no method \`${property.text}\``,
+      property,
+      spellingFix(near, property)
+    )
     return ANY
   }
 
@@ -92,9 +96,7 @@ export abstract class CallTypes extends AccessTypes {
       handlers.map(each => each.event.text)
     )
     const message = `the actor \`${declaration.name.text}\` has no handler \`${event.text}\``
-    this.say('typecheck.actor.unknown_handler', message, event, {
-      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: event, replacement: near }] })
-    })
+    this.say('typecheck.actor.unknown_handler', message, event, spellingFix(near, event))
     return ANY
   }
 

@@ -1,4 +1,4 @@
-import { diagnostic } from '../../diagnostics/diagnostic.ts'
+import { diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Field } from '../../syntax/ast.ts'
 import type { ObjectEntry } from '../../syntax/ast-expressions.ts'
@@ -25,9 +25,12 @@ export function checkRecord(
     if (wanted === undefined) {
       const near = nearName(key, [...fields.keys()])
       signatures.report(
-        diagnostic('typecheck.unknown_field', `${show(type)} has no field \`${key}\``, entry.key, {
-          ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
-        })
+        diagnostic(
+          'typecheck.unknown_field',
+          `${show(type)} has no field \`${key}\``,
+          entry.key,
+          spellingFix(near, entry.key)
+        )
       )
     } else if (found !== undefined && !fits(found, wanted)) {
       signatures.report(

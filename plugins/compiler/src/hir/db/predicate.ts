@@ -1,4 +1,4 @@
-import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Expression, ObjectEntry, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { HirPredicate } from '../hir-plan.ts'
@@ -92,7 +92,7 @@ export class PredicateReader {
     this.problems.push(
       diagnostic('typecheck.db.unknown_operator', message, entry.key, {
         suggestions: [`the operators are ${[...OPERATORS, 'and', 'or', 'not'].map(each => `\`${each}\``).join(', ')}`],
-        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
+        ...spellingFix(near, entry.key)
       })
     )
     return []

@@ -1,3 +1,4 @@
+import { defined } from '@svc/plugin-sdk'
 /** A word of the language as editors show it. */
 export interface Word {
   readonly name: string
@@ -22,10 +23,7 @@ export function words(lines: string): ReadonlyMap<string, Word> {
         const [name = '', signature = '', text = '', snippet] = line
           .split(' | ')
           .map(part => part.replaceAll('\\|', '|'))
-        return [
-          name,
-          { name, signature, text, ...(snippet === undefined ? {} : { snippet: snippet.replaceAll('\\n', '\n') }) }
-        ]
+        return [name, defined({ name, signature, text, snippet: snippet?.replaceAll('\\n', '\n') })]
       })
   )
 }
