@@ -25,31 +25,51 @@ const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024
 /** A field that only code sets. */
 const internal = <A>() => t.optional(t.unknown()) as Schema<A> & { readonly '~optional': true }
 
+interface CapabilityBounds {
+  readonly text: { readonly minLength?: number; readonly maxLength?: number }
+  /** Of names from a small set: `arch`, `routing_tier`. */
+  readonly word: { readonly minLength?: number; readonly maxLength?: number }
+  readonly cores: { readonly minimum: number }
+  readonly labels: { readonly maxItems?: number }
+}
+
+const capabilityFields = ({ text, word, cores, labels }: CapabilityBounds) => ({
+  gpu_cuda: t.optional(t.boolean()),
+  gpu_metal: t.optional(t.boolean()),
+  gpu_vulkan: t.optional(t.boolean()),
+  gpu_webgpu: t.optional(t.boolean()),
+  npu: t.optional(t.boolean()),
+  visus_eligible: t.optional(t.boolean()),
+  multi_modal: t.optional(t.boolean()),
+  device_class: t.optional(t.string(text)),
+  min_vram_mb: t.optional(t.integer({ minimum: 0, description: 'Mebibytes.' })),
+  cpu_cores: t.optional(t.integer(cores)),
+  arch: t.optional(t.string(word)),
+  hostname: t.optional(t.string(text)),
+  labels: t.optional(t.array(t.string(text), labels)),
+  min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
+  prefer_gpu_compute: t.optional(t.boolean()),
+  routing_tier: t.optional(t.string(word)),
+  is_low_confidence_bypass_blocked: t.optional(t.boolean()),
+  force_qgate_research: t.optional(t.boolean())
+})
+
 /** Capabilities of an agent's host, or requirements of a task. A boolean that is absent is false. */
 export const capabilityHints = t.object(
-  {
-    gpu_cuda: t.optional(t.boolean()),
-    gpu_metal: t.optional(t.boolean()),
-    gpu_vulkan: t.optional(t.boolean()),
-    gpu_webgpu: t.optional(t.boolean()),
-    npu: t.optional(t.boolean()),
-    visus_eligible: t.optional(t.boolean()),
-    multi_modal: t.optional(t.boolean()),
-    device_class: t.optional(t.string({ maxLength: 256 })),
-    min_vram_mb: t.optional(t.integer({ minimum: 0, description: 'Mebibytes.' })),
-    cpu_cores: t.optional(t.integer({ minimum: 0 })),
-    arch: t.optional(t.string({ maxLength: 64 })),
-    hostname: t.optional(t.string({ maxLength: 256 })),
-    labels: t.optional(t.array(t.string({ maxLength: 256 }), { maxItems: 256 })),
-    min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
-    prefer_gpu_compute: t.optional(t.boolean()),
-    routing_tier: t.optional(t.string({ maxLength: 64 })),
-    is_low_confidence_bypass_blocked: t.optional(t.boolean()),
-    force_qgate_research: t.optional(t.boolean())
-  },
+  capabilityFields({
+    text: { maxLength: 256 },
+    word: { maxLength: 64 },
+    cores: { minimum: 0 },
+    labels: { maxItems: 256 }
+  }),
   {
     description: 'What the agent of the task should have. What is missing counts against an agent, and rules none out.'
   }
+)
+
+/** Capabilities in settings: a host has a core, and a text that is given is not empty. */
+export const declaredCapabilities = t.object(
+  capabilityFields({ text: { minLength: 1 }, word: { minLength: 1 }, cores: { minimum: 1 }, labels: {} })
 )
 
 const budget = t.object({

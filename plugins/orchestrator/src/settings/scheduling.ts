@@ -1,28 +1,7 @@
+import { declaredCapabilities } from '@svc/contracts'
 import { t } from '@svc/plugin-sdk'
 import { hostSettings } from '../routing/host-settings.ts'
 import { flag, integer, milliseconds, real } from './declare.ts'
-
-/** Declared capabilities of every agent, before its host is probed. */
-const capabilities = t.object({
-  gpu_cuda: t.optional(t.boolean()),
-  gpu_metal: t.optional(t.boolean()),
-  gpu_vulkan: t.optional(t.boolean()),
-  gpu_webgpu: t.optional(t.boolean()),
-  npu: t.optional(t.boolean()),
-  visus_eligible: t.optional(t.boolean()),
-  multi_modal: t.optional(t.boolean()),
-  device_class: t.optional(t.string({ minLength: 1 })),
-  min_vram_mb: t.optional(t.integer({ minimum: 0 })),
-  cpu_cores: t.optional(t.integer({ minimum: 1 })),
-  arch: t.optional(t.string({ minLength: 1 })),
-  hostname: t.optional(t.string({ minLength: 1 })),
-  labels: t.optional(t.array(t.string({ minLength: 1 }))),
-  min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
-  prefer_gpu_compute: t.optional(t.boolean()),
-  routing_tier: t.optional(t.string({ minLength: 1 })),
-  is_low_confidence_bypass_blocked: t.optional(t.boolean()),
-  force_qgate_research: t.optional(t.boolean())
-})
 
 /** Agents, queues, locks and where tasks go. */
 export const scheduling = {
@@ -69,7 +48,8 @@ export const scheduling = {
     'x-reload': 'live',
     description: 'Effect of a task that writes outside the files of its agent: refused, reported or ignored.'
   }),
-  default_agent_capabilities: t.optional(capabilities),
+  /** Of every agent, before its host is probed. */
+  default_agent_capabilities: t.optional(declaredCapabilities),
   ...hostSettings,
   fallback_to_single_agent: flag(true, 'Whether a task that suits no agent goes to the least loaded one.', {
     env: 'FALLBACK_SINGLE'
