@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -14,26 +13,24 @@ export function unbuilt(): string | false {
   return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'the build is missing: npm run build'
 }
 
-/** Serves the program of a project in a separate process; returns its address after `path` answers. */
+/** Serves the program of a project in another process, on a free port. Returns the address once it answers at `path`. */
 export async function serve(t: Test, folder: string, path: string): Promise<string> {
-  const port = await freePort()
-  // Another test may hold the default port of the management interface.
-  const argv = [SVC, 'run', 'app.vox', '--port', String(port), '--set', 'plugins.http.port=0']
+  const argv = [SVC, 'run', 'app.vox', '--port', '0', '--set', 'plugins.http.port=0']
   const child = spawn(process.execPath, argv, { cwd: folder })
-  let told = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', chunk => {
-      told += chunk
+      output += chunk
     })
   }
   t.teardown(() => stop(child))
-  const url = `http://127.0.0.1:${port}`
   while (child.exitCode === null) {
-    const response = await fetch(url + path).catch(() => null)
-    if (response?.ok === true) return url
+    const [, url = null] = /app listens on (http:\/\/[\d.:]+\d)\b/.exec(output) ?? []
+    const response = url === null ? null : await fetch(url + path).catch(() => null)
+    if (url !== null && response?.ok === true) return url
     await wait(100)
   }
-  throw new Error(`svc run ended with ${child.exitCode}: ${told}`)
+  throw new Error(`svc run ended with ${child.exitCode}: ${output}`)
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -41,13 +38,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   await ended
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
