@@ -17,7 +17,8 @@ export interface TestPlugin {
 export async function loadTestPlugin(t: TestScope, { files }: { readonly files: Files }): Promise<TestPlugin> {
   // Loaded here, since most tests run plugins that are values and need no compiler.
   const [{ Discovery }, { World }] = await Promise.all([import('../host/discovery.ts'), import('./world.ts')])
-  const root = temporaryFolder(files)
+  // Folders of users hold spaces.
+  const root = temporaryFolder(files, 'svc plugin ')
   const discovery = new Discovery({
     installRoot: join(root, 'none'),
     projectRoot: join(root, 'none'),

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Bundler } from '#loader'
 import { plainNode } from '../fixtures/loader/plain-node.ts'
-import { folder, packageJson, pluginSource, run, start, write } from '../fixtures/loader/plugin-folder.ts'
+import { folder, loadAndRun, packageJson, pluginSource, run, write } from '../fixtures/loader/plugin-folder.ts'
 
 const request = (root: string, entries = {}) => ({ root, source: join(root, 'src/plugin.ts'), entries })
 
@@ -152,11 +152,10 @@ import * as inside from '#inside'
 })
 
 t.test('import.meta is the compiled file, from the source and from the build alike', async t => {
-  const { plugin, root } = await start(t, 'ctx.meta = [import.meta.url, import.meta.dirname, import.meta.filename]')
-  const context: { meta?: string[] } = {}
-  plugin.activate(context)
-  t.match(context.meta?.[0], /^file:.*svc%20loader.*dist\/plugin\.cjs$/)
-  t.same(context.meta?.slice(1), [join(root, 'dist'), join(root, 'dist/plugin.cjs')])
+  const body = 'return [import.meta.url, import.meta.dirname, import.meta.filename]'
+  const { root, result } = await loadAndRun(t, body)
+  t.equal(result[0], pathToFileURL(join(root, 'dist/plugin.cjs')).href)
+  t.same(result.slice(1), [join(root, 'dist'), join(root, 'dist/plugin.cjs')])
 })
 
 t.test('an entry becomes a file that a worker can be started from, with the SDK inside', async t => {

@@ -5,22 +5,26 @@ import * as sdk from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import t from 'tap'
 import { Bundler, compile, evaluate } from '#loader'
-import { folder, packageJson, pluginSource, recorder, run, start, write } from '../fixtures/loader/plugin-folder.ts'
+import {
+  folder,
+  loadAndRun,
+  packageJson,
+  pluginSource,
+  recorder,
+  run,
+  write
+} from '../fixtures/loader/plugin-folder.ts'
 
 const code = (root: string, text: string) => ({ name: 'sample', root, text, preloaded: new Map() })
 
 t.test('the SDK is the one of the host', async t => {
-  const { plugin } = await start(t, 'ctx.sdk = SvcError', "import { SvcError } from '@svc/plugin-sdk'")
-  const context: { sdk?: unknown } = {}
-  plugin.activate(context)
-  t.equal(context.sdk, sdk.SvcError)
+  const { result } = await loadAndRun(t, 'return SvcError', "import { SvcError } from '@svc/plugin-sdk'")
+  t.equal(result, sdk.SvcError)
 })
 
 t.test('the schema check is the one of the host', async t => {
-  const { plugin } = await start(t, 'ctx.check = schemaCheck', "import { schemaCheck } from '@svc/plugin-sdk/check'")
-  const context: { check?: unknown } = {}
-  plugin.activate(context)
-  t.equal(context.check, schemaCheck)
+  const head = "import { schemaCheck } from '@svc/plugin-sdk/check'"
+  t.equal((await loadAndRun(t, 'return schemaCheck', head)).result, schemaCheck)
 })
 
 t.test('a plugin may be the default export, the export `plugin` or module.exports', async t => {
@@ -107,8 +111,7 @@ class setTimeout {}
 function queueMicrotask() { return 'mine' }
 `
   const body = 'return [process.pid, typeof setTimeout, queueMicrotask(), (function () { return this })()]'
-  const { plugin } = await start(t, body, head)
-  t.same(plugin.activate({}), ['mine', 'function', 'mine', undefined])
+  t.same((await loadAndRun(t, body, head)).result, ['mine', 'function', 'mine', undefined])
 })
 
 t.test('the compilation cache is off only during the compilation, also when that throws', async t => {
