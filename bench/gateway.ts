@@ -23,7 +23,7 @@ const TOOL = 'svc_rebalance'
 
 const operation = defineOperation({
   id: 'bench.move',
-  summary: 'Answer at once',
+  summary: 'Answer immediately',
   input: t.object({ task_id: t.integer(), reason: t.optional(t.string()) }),
   output: t.object({ task_id: t.integer(), status: t.string() }),
   expose: { mcp: { name: TOOL, result: 'tool-result' } }

@@ -23,11 +23,11 @@ const { values } = parseArgs({
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)]
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Looks of a call for its taps, in the sources of the kernel. */
+/** Checks for taps in a call, in the sources of the kernel. */
 const LOOKS = ['unit.hooks?.operationStarting', 'this.unit.hooks?.operationEnded']
 
 const withoutLooks: Plugin = {
-  name: 'without looks',
+  name: 'without checks',
   setup({ onLoad }) {
     onLoad({ filter: /core[\\/]operations\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
@@ -40,7 +40,7 @@ const withoutLooks: Plugin = {
 
 type Contestant = typeof import('./hook-calls.ts')
 
-/** Bundles the kernel, so that both builds differ in the looks only. */
+/** Bundles the kernel, so that the builds differ only in the checks. */
 async function bundle(folder: string, name: string, plugins: Plugin[]): Promise<Contestant> {
   const outfile = join(folder, `${name}.mjs`)
   await build({

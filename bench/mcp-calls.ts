@@ -27,7 +27,7 @@ const answer = ({ task_id }: { task_id: number }) => ({ task_id, status: 'queued
 function bareServer(): McpServer {
   const server = new McpServer({ name: 'bare', version: '1.0.0' })
   const config = {
-    description: 'Answer at once',
+    description: 'Answer immediately',
     inputSchema: fromJsonSchema<{ task_id: number }>(input as never),
     outputSchema: fromJsonSchema(output as never)
   }
@@ -53,7 +53,7 @@ async function startBareStdio() {
 
 const operation = defineOperation({
   id: 'bench.move',
-  summary: 'Answer at once',
+  summary: 'Answer immediately',
   input,
   output,
   expose: { mcp: { name: TOOL } }

@@ -1,13 +1,13 @@
 /**
- * Tasks per second from submit over dispatch to completion, with every step durable. The peers are BullMQ on Redis, with an
- * append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. This process drives all
- * queues in rotation, with the same tasks and concurrency. Then each queue gets half of its throughput, and the latency from
- * submit to begin is measured.
+ * Tasks per second from submit over dispatch to completion, with every step durable. The peers are BullMQ on Redis,
+ * with an append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. This process
+ * drives all queues in rotation, with the same tasks and concurrency. Then each queue gets half of its throughput, and
+ * the latency from submit to start is measured.
  *
  * Every acknowledgement follows a sync to disk. `svc` is measured with `synchronous = full`, which is stricter than the
- * default of [database], since the peers sync each commit. Each peer is configured as its documentation advises for many small
- * tasks, and gets tasks of the same turn of the event loop in one bulk call, if it has one. `svc` gets one call per task. Only
- * `svc` routes tasks, asks gates, and writes lineage.
+ * default of [database], since the peers sync each commit. Each peer is configured as its documentation advises for
+ * many small tasks, and gets tasks of the same turn of the event loop in one bulk call, if it has one. `svc` gets one
+ * call per task. Only `svc` routes tasks, runs gates, and writes lineage.
  *
  *   node --import tsx --conditions=svc-source bench/orchestrator-durable.ts [--json] [--rounds 5] [--seconds 3]
  *     [--concurrency 256] [--peers FOLDER] [--only NAME,NAME]
@@ -126,7 +126,7 @@ async function throughput(queue: TaskQueue, progress: Progress): Promise<number>
   return completed / ((performance.now() - begin) / 1_000)
 }
 
-/** Measures milliseconds between the due time of a task and its begin, at `rate` tasks per second. */
+/** Measures milliseconds between the due time of a task and its start, at `rate` tasks per second. */
 async function latency(queue: TaskQueue, progress: Progress, rate: number): Promise<{ p50: number; p99: number }> {
   const taken: number[] = []
   const submits: Promise<void>[] = []

@@ -71,7 +71,7 @@ export async function measureOrchestrator(): Promise<string[]> {
           measured: `${withRange(ratio(own, best), 'x')}, ${own.tasks_per_second} tasks per second`
         },
     {
-      what: 'from the due time of a task to its begin, at half of that rate: p99 above p50',
+      what: 'from the due time of a task to its start, at half of that rate: p99 above p50',
       measured: `${tail.toFixed(1)} ms (p50 ${own.latency_p50_ms.toFixed(1)} ms)`,
       goal: '≤ 10 ms',
       isReached: tail <= 10
@@ -116,7 +116,7 @@ export async function measureOrchestrator(): Promise<string[]> {
     `Durable queues with ${durable.concurrency} concurrent tasks, driven in rotation by one process that shares the cores with the`,
     'servers of the peers:',
     '',
-    '| queue | tasks per second | at half of that rate: p50, p99 until the begin | |',
+    '| queue | tasks per second | at half of that rate: p50, p99 until the start | |',
     '|---|---|---|---|',
     ...durable.results.map(
       each =>

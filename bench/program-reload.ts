@@ -67,7 +67,7 @@ try {
   })
   const taken: number[] = []
   for (let revision = 1; revision <= Number(values.reloads); revision++) {
-    // A user does not save again at once.
+    // A user does not save again immediately.
     await new Promise(resolve => setTimeout(resolve, 400))
     const started = performance.now()
     writeFileSync(file, source(revision, lines))

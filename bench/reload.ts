@@ -84,7 +84,7 @@ try {
     writeFileSync(join(plugin, 'src', 'plugin.ts'), source(revision))
     while ((await ask(`${url}/bench/revision`)) !== revision) await new Promise(resolve => setTimeout(resolve, 1))
     taken.push(performance.now() - started)
-    // A user does not save again at once.
+    // A user does not save again immediately.
     await new Promise(resolve => setTimeout(resolve, 60))
   }
   const sorted = taken.slice(5).sort((a, b) => a - b)

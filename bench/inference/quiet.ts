@@ -7,7 +7,9 @@ const LOOK_MS = 100
 /** Maximum share of all processors that other work may use. */
 const QUIET = 0.1
 
-/** Resolves when the machine is idle, or at the time limit. Resolves at once if the system does not report its load. */
+/**
+ * Resolves when the machine is idle, or at the time limit. Resolves immediately if the system does not report its load.
+ */
 export async function quietMoment(patienceMs: number): Promise<void> {
   if (isSmoke) return
   const until = performance.now() + patienceMs

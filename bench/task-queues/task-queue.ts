@@ -13,7 +13,7 @@ export interface TaskProgress {
   completed(id: number): void
 }
 
-/** Queue under test, with a worker that completes every task at once. */
+/** Queue under test, with a worker that completes every task immediately. */
 export interface TaskQueue {
   readonly name: string
   /** Versions and configuration. */

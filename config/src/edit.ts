@@ -5,9 +5,9 @@ import { merge, nest, type Path, type Table } from './layers.ts'
 import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
 
 /**
- * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file and keeps everything else, with comments and layout. The
- * file is made if it does not exist, and replaced in one step. Throws `CFG_TOML_SYNTAX` for a file that is not valid, and
- * `CFG_EDIT_FAILED` if its layout cannot be edited safely. Then the file is unchanged.
+ * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file and keeps everything else, with comments and layout.
+ * Creates the file if it does not exist, and replaces it in one step. Throws `CFG_TOML_SYNTAX` for a file that is not
+ * valid, and `CFG_EDIT_FAILED` if its layout cannot be edited safely. Then the file is unchanged.
  */
 export function writeSwitch(file: string, path: readonly [string, string, string], enabled: boolean): void {
   const target = existsSync(file) ? realpathSync(file) : file
@@ -34,7 +34,7 @@ export function writeSwitch(file: string, path: readonly [string, string, string
   renameSync(draft, target)
 }
 
-/** Remembers the text of a file, or that it does not exist. The returned function restores that. */
+/** Remembers the text of a file, or its absence. The returned function restores it. */
 export function rememberFile(file: string): () => void {
   const target = existsSync(file) ? realpathSync(file) : file
   const text = existsSync(target) ? readFileSync(target, 'utf8') : undefined

@@ -4,21 +4,21 @@ import { errorTable } from '@svc/plugin-sdk'
 export const configErrors = errorTable({
   CFG_EDIT_FAILED: { message: 'A configuration file could not be edited in place.', status: 409 },
   CFG_ENV_CONFLICT: { message: 'Two settings declare the same environment variable.' },
-  CFG_ENV_INVALID: { message: 'An environment variable holds a value that its setting does not take.' },
+  CFG_ENV_INVALID: { message: 'The value of an environment variable is not valid for its setting.' },
   CFG_ENV_UNKNOWN: { message: 'An environment variable resembles a known one, and no setting reads it.' },
   CFG_FILE_UNREADABLE: { message: 'A configuration file exists and cannot be read.' },
   CFG_KEY_RESERVED: { message: 'A plugin declares a setting whose name belongs to the kernel.' },
   CFG_KEY_UNKNOWN: { message: 'A configuration file holds a key that no schema declares.' },
   CFG_PLUGIN_UNKNOWN: { message: 'A configuration file has settings for a plugin that is not installed.' },
-  CFG_PROFILE_UNKNOWN: { message: 'No file belongs to the chosen profile.' },
+  CFG_PROFILE_UNKNOWN: { message: 'The chosen profile has no file.' },
   CFG_SCHEMA_INVALID: { message: "A plugin's settings schema cannot be compiled." },
   CFG_SECRET_FORBIDDEN: { message: 'A secret reference is used before secrets can be resolved.' },
   CFG_SECTION_CONFLICT: { message: 'Two plugins declare the same top-level table.' },
-  CFG_SET_INVALID: { message: 'An override given on the command line is not of the form KEY=VALUE.', status: 400 },
-  CFG_SETTING_UNKNOWN: { message: 'No setting of that name is declared.', status: 404 },
+  CFG_SET_INVALID: { message: 'An override on the command line does not have the form KEY=VALUE.', status: 400 },
+  CFG_SETTING_UNKNOWN: { message: 'No setting has that name.', status: 404 },
   CFG_TOML_SYNTAX: { message: 'A configuration file is not valid TOML.' },
   CFG_VALUE_INVALID: { message: 'A setting has a value of the wrong type or out of its range.' },
-  CFG_VALUE_MISSING: { message: 'A setting without a default is not given.' }
+  CFG_VALUE_MISSING: { message: 'A required setting has no value.' }
 })
 
 export type ConfigCode = keyof typeof configErrors.specs

@@ -23,7 +23,7 @@ export function problemsError(problems: readonly ConfigProblem[]): SvcError {
   return configErrors.create(code, problems.map(formatProblem).join('\n'), { at, data: { problems } })
 }
 
-/** `file:line:column  CODE  message`, and the hint behind it. */
+/** `file:line:column CODE message`, then the hint. */
 export function formatProblem({ file, line, column, code, message, hint }: ConfigProblem): string {
   const place = [file, line, column].filter(part => part !== undefined).join(':')
   return `${place === '' ? '' : `${place}  `}${code}  ${message}${hint === undefined ? '' : `\n  ${hint}`}`

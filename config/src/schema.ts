@@ -42,7 +42,7 @@ function marked(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(['x-reload', 'x-secret'].filter(key => key in schema).map(key => [key, schema[key]]))
 }
 
-/** References are not followed: what is behind one is treated as a secret, to be safe. */
+/** References are not followed. For safety, a referenced schema counts as a secret. */
 function holdsSecret(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsSecret)
   return isTable(value) && (value['x-secret'] === true || '$ref' in value || Object.values(value).some(holdsSecret))
@@ -54,7 +54,7 @@ export function isSecretAt(schema: JsonSchema, path: Path): boolean {
   for (const key of path) {
     if (current['x-secret'] === true) return true
     const next = propertiesOf(current)[key] ?? current.additionalProperties ?? current.items
-    // Inside unions and references the path cannot be followed: then one secret anywhere inside is enough.
+    // The path cannot be followed into unions and references. One secret anywhere inside is enough.
     if (!isTable(next)) break
     current = next
   }

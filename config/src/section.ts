@@ -17,7 +17,7 @@ export interface Section {
   readonly schema: JsonSchema
   /** Whether a key of a table belongs to this section; default: every key. For sections that share a table. */
   accepts?(key: string, table: Path): boolean
-  /** Whether references to a secrets backend are refused here, because it cannot answer yet; default: none is. */
+  /** Whether references to a secrets backend are refused, because no backend can answer yet. Default: none is. */
   refusesSecretOf?(backend: string): boolean
   /** Whether settings that no layer mentions are listed; default: `always`. */
   readonly listed?: 'always' | 'when-mentioned'
@@ -33,7 +33,7 @@ export interface DeclaredSection extends Section {
   readonly declared: readonly Declared[]
   /** Keys that other sections declare in the same table, for suggestions. */
   readonly neighbours: readonly string[]
-  /** Declarations of this section that belong to another. */
+  /** Declarations of this section that belong to another section. */
   readonly conflicts: readonly ConfigProblem[]
 }
 
@@ -44,8 +44,8 @@ export interface Registry {
 }
 
 /**
- * Finds out who declares which tables, keys and variables. The first section to claim one has it; a later claim is a
- * conflict of that section: `CFG_SECTION_CONFLICT`, `CFG_ENV_CONFLICT`, `CFG_KEY_RESERVED`.
+ * Assigns tables, keys and variables to sections. The first claim wins; a later claim is a conflict of that section:
+ * `CFG_SECTION_CONFLICT`, `CFG_ENV_CONFLICT`, `CFG_KEY_RESERVED`.
  */
 export function declareSections(sections: readonly Section[]): Registry {
   const tops = new Map<string, string>()

@@ -11,7 +11,7 @@ import { type Position, parseToml, pathKey, syntaxProblem, tomlPositions, tryTom
 
 const load = createRequire(import.meta.url)
 
-/** Names by which a program finds its configuration. */
+/** Names with which a program finds its configuration. */
 export interface Dialect {
   /** The project's file, such as `svc.toml`. */
   readonly file: string
@@ -57,7 +57,7 @@ export interface ConfigSources {
   readonly projectRoot: string
   /** The project's file. It may not exist yet. */
   readonly projectFile: string
-  /** Every file that was looked for, existing or not. Watch these. */
+  /** Every file that was searched for, existing or not. Watch these. */
   readonly files: readonly string[]
   readonly problems: readonly ConfigProblem[]
   readonly dialect: Dialect
@@ -136,8 +136,8 @@ function findProject(start: string, file: string, files: Set<string>): string | 
 }
 
 /**
- * cosmiconfig first reads settings for itself from the working directory, and executes `.config/config.js` to get them. So
- * it is used only without a `.config` folder there, and its settings in `package.json` can neither add places nor loaders.
+ * cosmiconfig first reads settings for itself from the working directory, and executes `.config/config.js` to get them.
+ * So it is used only without a `.config` folder there, and its settings in `package.json` cannot add places or loaders.
  */
 function searchFor(file: string): Search {
   const plain: Search = folder => (existsSync(join(folder, file)) ? { filepath: join(folder, file) } : null)
@@ -169,7 +169,7 @@ function explorerFor(file: string, plain: Search): Search {
       return hit === null || hit.filepath === join(folder, file) ? hit : plain(folder)
     }
   } catch {
-    // It does not start where `package.json` is not JSON.
+    // It does not start if `package.json` is not JSON.
     return plain
   }
 }
@@ -245,7 +245,7 @@ function readOverride(text: string, index: number, problems: ConfigProblem[]): V
     if (table !== undefined && Object.keys(table).length > 0) return [{ layer: 'set', table, place: () => place }]
   }
   // The text is not repeated: it may hold a secret.
-  const message = `override ${index + 1} given with --set is not of the form KEY=VALUE`
+  const message = `override ${index + 1} given with --set does not have the form KEY=VALUE`
   problems.push(
     problem('error', 'CFG_SET_INVALID', message, undefined, undefined, 'for example plugins.http.port=8080')
   )

@@ -3,8 +3,8 @@ import type { ConfigProblem } from '@svc/plugin-sdk'
 import type { AST } from 'toml-eslint-parser'
 import { isTable, type Path, type Table } from './layers.ts'
 
-// Both parsers are loaded on first use: a run without a configuration file needs neither, a run without a question
-// about places needs only the fast one.
+// Both parsers are loaded on first use: a run without a configuration file needs neither, a run that needs no source
+// positions needs only the fast one.
 const load = createRequire(import.meta.url)
 
 export interface Position {
@@ -34,7 +34,7 @@ function plain(value: unknown): unknown {
   return isTable(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
 }
 
-/** Describes a syntax error with an excerpt in which values are blotted out, since any of them may be a secret. */
+/** Describes a syntax error with an excerpt. Its values are masked, since any of them may be a secret. */
 export function syntaxProblem(error: unknown, text: string, file: string): ConfigProblem {
   const { line, column, message } = error as { line: number; column: number; message: string }
   const reason = message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '') ?? 'not valid TOML'
@@ -86,7 +86,7 @@ export function tomlEntries(text: string): readonly TomlEntry[] {
   return entries
 }
 
-/** Where each key of a valid document stands, by {@link pathKey}. Empty when only the first parser takes the document. */
+/** Place of each key of a valid document, by {@link pathKey}. Empty if only the first parser accepts the document. */
 export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   const positions = new Map<string, Position>()
   let entries: readonly TomlEntry[]
@@ -98,7 +98,7 @@ export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   for (const { path, node } of entries) {
     const { line, column } = node.key.loc.start
     const here = { line, column: column + 1 }
-    // A dotted key also defines the tables on its way; their first mention is their place.
+    // A dotted key also defines its parent tables; their first mention is their place.
     for (let length = 1; length < path.length; length++) {
       const outer = pathKey(path.slice(0, length))
       if (!positions.has(outer)) positions.set(outer, here)

@@ -3,13 +3,13 @@ import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 import { isTable, type Path, type Table, valueAt } from './layers.ts'
 import { describe, propertiesOf } from './schema.ts'
 
-/** One thing that a schema refuses. */
+/** One violation of a schema. */
 export interface Issue {
   readonly path: Path
   readonly kind: 'invalid' | 'missing' | 'unknown'
   /** Describes a valid value. */
   readonly expected: string
-  /** For an unknown key: what is known there. */
+  /** For an unknown key: the known keys. */
   readonly known: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export function check(schema: JsonSchema, given: Table, references: boolean): Ch
 
 const checks = new WeakMap<JsonSchema, ReturnType<typeof schemaCheck>>()
 
-/** One check per schema, so that an unloaded plugin leaves nothing behind. */
+/** One check per schema, so that an unloaded plugin leaves no memory in use. */
 function checkOf(schema: JsonSchema): ReturnType<typeof schemaCheck> {
   const check = checks.get(schema) ?? schemaCheck(schema, { defaults: true, all: true })
   checks.set(schema, check)

@@ -64,7 +64,7 @@ t.test('an engine that keeps to the contract passes', async t => {
 })
 
 const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedModel>, caught: RegExp][] = [
-  ['cannot give texts back', () => ({ detokenize: () => '' }), /gives a text back/],
+  ['cannot give texts back', () => ({ detokenize: () => '' }), /restores a text/],
   [
     'forgets to end',
     model => ({
@@ -109,7 +109,7 @@ const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedMode
         }
       }
     },
-    /the same at once as one after the other/
+    /the same concurrently as sequentially/
   ]
 ]
 

@@ -43,7 +43,7 @@ function descriptionOf({ schema }: Declared): string {
   return typeof schema.description === 'string' ? schema.description.replace(/\s+/g, ' ') : ''
 }
 
-/** A file of environment variables, all commented out, with what each of them means. */
+/** A file of environment variables, all commented out, each with its description. */
 export function renderEnvExample(plugins: readonly ConfigurablePlugin[]): string {
   const parts = sectionsOf(plugins).flatMap(({ owner, prefix, declared }) => {
     const settings = declared.filter(setting => setting.env.length > 0)

@@ -1,9 +1,9 @@
-/** The longest delay that a timer of Node.js takes; a longer one would fire at once. */
+/** The longest delay that a timer of Node.js takes; a longer one would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Waits for the work, or rejects with the reason of the signal. The work itself goes on after an abort, and a late
- * rejection of it is ignored.
+ * Waits for the work, or rejects with the reason of the signal. The work itself continues after an abort, and its late
+ * rejection is ignored.
  */
 export async function raceAbort<A>(signal: AbortSignal | undefined, work: PromiseLike<A>): Promise<A> {
   if (signal === undefined) return work
@@ -33,7 +33,7 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
 export interface TimeoutOptions {
   /** The caller's signal. Its abort ends the work with its reason. */
   readonly signal?: AbortSignal | undefined
-  /** Makes the error of a timeout; default: a `TimeoutError` that names the limit. */
+  /** Creates the error of a timeout; default: a `TimeoutError` that names the limit. */
   readonly error?: () => unknown
 }
 

@@ -26,8 +26,8 @@ export interface ErrorSpec {
 }
 
 /**
- * An error with a stable code. Recognise it by `code` (see {@link isSvcError}): two copies of this package make two
- * classes, and `instanceof` sees only one.
+ * An error with a stable code. Check `code` (see {@link isSvcError}) instead of `instanceof`: two copies of this
+ * package have different classes.
  */
 export class SvcError extends Error {
   readonly '~svc' = 'error'
@@ -58,7 +58,7 @@ export function isSvcError(error: unknown, code?: string): error is SvcError {
 
 export interface ErrorTable<E extends Readonly<Record<string, ErrorSpec>>> {
   readonly specs: E
-  /** Makes an error of this table; the message should name the thing, the place and the cause. */
+  /** Creates an error of this table; the message should name the thing, the place and the cause. */
   create(code: keyof E & string, message: string, details?: ErrorDetails): SvcError
 }
 

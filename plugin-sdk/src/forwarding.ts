@@ -1,7 +1,7 @@
 /**
- * An object whose every use is a use of what `current` returns then: functions are looked up when they are called, and so are those
- * of the members named in `nested`. A holder of it, or of a function of it, notices no replacement; for a service that is used by
- * `ref` it spares the look-up. Throws what `current` throws, when it is used.
+ * Returns an object that forwards every use to the current value of `current`. Functions, and those of members in
+ * `nested`, are looked up at each call. So holders of it, or of its functions, notice no replacement. Use throws the
+ * errors of `current`.
  */
 export function forwarding<A extends object>(current: () => A, nested: readonly (keyof A & string)[] = []): A {
   const made = new Map<PropertyKey, unknown>()

@@ -1,13 +1,11 @@
 /**
  * How a hook's taps run:
  * - `series`: one after the other, results ignored;
- * - `parallel`: all at once, results ignored;
- * - `waterfall`: each receives what the one before returned in place of the first argument;
- * - `bail`: one after the other until one returns something other than undefined.
+ * - `parallel`: all concurrently, results ignored; - `waterfall`: each receives the previous result as the first argument; - `bail`: one after the other until one returns a value other than undefined.
  */
 export type HookMode = 'series' | 'parallel' | 'waterfall' | 'bail'
 
-/** Rights of taps: watch, refuse by a throw, replace the first argument, or give the answer. */
+/** Rights of taps: watch, refuse by a throw, replace the first argument, or return the answer. */
 export type HookKind = 'observe' | 'refuse' | 'change' | 'answer'
 
 export interface Hook<A extends readonly unknown[] = readonly unknown[], R = void> {
@@ -54,7 +52,7 @@ export interface TapOptions {
   readonly order?: number
   /**
    * Dotted paths into the first argument and the values they must have. The kernel checks it before the tap is called,
-   * so an isolated plugin is not woken for calls that it does not want.
+   * so an isolated plugin does not receive other calls.
    */
   readonly filter?: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>
   readonly label?: string

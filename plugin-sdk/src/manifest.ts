@@ -4,7 +4,7 @@ import type { CommandDescriptor, Permissions, Plugin } from './plugin.ts'
 import { type JsonSchema, toJsonSchema } from './schema.ts'
 import type { ServiceId } from './service.ts'
 
-/** Everything about a plugin that needs no code. Generated from the plugin, never written by hand. */
+/** Description of a plugin without its code. Generated from the plugin, never written by hand. */
 export interface PluginManifest {
   readonly manifest: 1
   readonly name: string
@@ -13,7 +13,7 @@ export interface PluginManifest {
   readonly sdk: number
   readonly requires: readonly ServiceId[]
   readonly optional: readonly ServiceId[]
-  /** Services that are looked up on use; their provider's replacement spares this plugin. */
+  /** Services that are looked up on use; replacing their provider does not replace this plugin. */
   readonly refs: readonly ServiceId[]
   readonly after: readonly string[]
   readonly provides: readonly ServiceId[]
@@ -24,13 +24,13 @@ export interface PluginManifest {
   readonly config: JsonSchema
   readonly permissions: Permissions
   readonly enabledByDefault: boolean
-  /** Present where it listens on separate ports. */
+  /** Present if it listens on separate ports. */
   readonly serves?: boolean
-  /** Effect of a failed start where `svc.toml` has no setting; absent: `retry`. */
+  /** Effect of a failed start if `svc.toml` has no setting; absent: `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
 
-/** A hook as data; `summary` and `payload` are absent where nothing is said. */
+/** A hook as data, with `summary` and `payload` if declared. */
 export type DeclaredHook = Pick<Hook, 'id' | 'mode' | 'onError'> & Partial<Pick<Hook, 'summary' | 'payload'>>
 
 /** The manifest of a plugin; `version` comes from its package. */

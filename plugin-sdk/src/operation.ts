@@ -6,7 +6,7 @@ import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './s
 export type Effect = 'read' | 'write' | 'destructive'
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The caller: made by the surface, checked against an operation's `scopes`. */
+/** The caller: created by the surface, checked against an operation's `scopes`. */
 export interface Principal {
   /** `local` for a caller on this machine without a token. */
   readonly id: string
@@ -34,7 +34,7 @@ export interface RpcExposure {
 /** A name that peers of another protocol or version use. */
 export interface RpcAlias {
   readonly name: string
-  /** `refuse` (the default) or `ignore`: what happens to params that the input schema does not name. */
+  /** `refuse` (the default) or `ignore`: handling of params that the input schema does not name. */
   readonly unknownParams?: 'refuse' | 'ignore'
 }
 
@@ -51,9 +51,10 @@ export interface CliExposure {
 }
 
 /**
- * `text`: an output field printed as it is. `markdown`: an output field printed without the marks of Markdown. `rows` and `columns`: an array field printed as a table, and `note` a text field
- * printed below it, unless it is empty. `fields`: output fields printed as a table of names and values; a dot leads into an object.
- * `answer`: an output field printed in place of the whole output, with `--json` too.
+ * `text`: an output field printed as it is. `markdown`: an output field printed without the marks of Markdown. `rows`
+ * and `columns`: an array field printed as a table, and `note` a text field printed below it, unless it is empty.
+ * `fields`: output fields printed as a table of names and values; a dot leads into an object. `answer`: an output field
+ * printed instead of the whole output, also with `--json`.
  */
 export interface CliView {
   readonly answer?: string
@@ -71,18 +72,18 @@ export interface McpExposure {
   /** Further names that are answered but not listed. */
   readonly aliases?: readonly string[]
   /**
-   * `plain` (the default): the output is the result, and an error is a text. `tool-result`: both come in the envelope
-   * `{ success, data?, error?, remediation?, meta? }`, with the error's hint as remediation.
+   * `plain` (the default): the output is the result, and an error is a text. `tool-result`: both use the envelope `{
+   * success, data?, error?, remediation?, meta? }`, with the error's hint as remediation.
    */
   readonly result?: 'plain' | 'tool-result'
-  /** Field of the output that becomes `meta` of the envelope, in place of a part of `data`. */
+  /** Field of the output that becomes `meta` of the envelope instead of a part of `data`. */
   readonly meta?: string
   /** Field of the output that is `data` of the envelope; default the whole output. */
   readonly answer?: string
-  /** Part of the product that the registry files the tool under, for example `ai`; and its tier, default `core`. */
+  /** Part of the product in the registry, for example `ai`; and the tier, default `core`. */
   readonly lane?: 'ai' | 'data' | 'interop' | 'app' | 'platform' | 'workflow'
   readonly tier?: string
-  /** Whether a caller with the gateway's read role may have it. Default false. */
+  /** Whether a caller with the gateway's read role may use it. Default false. */
   readonly readRole?: boolean
 }
 
@@ -110,19 +111,19 @@ export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends 
   /** Schema of the events that a running call emits: SSE, MCP progress, JSON-RPC notifications, CLI lines. */
   readonly events?: SchemaLike<Ev>
   readonly errors?: E
-  /** Default `write`: an operation that says nothing is not assumed harmless. */
+  /** Default `write`: an undeclared effect is not assumed harmless. */
   readonly effect?: Effect
   readonly idempotent?: boolean
   /** Milliseconds after which the call is aborted; default 60,000; 0 for none. */
   readonly timeoutMs?: number
-  /** Calls that run at once; further ones wait. Default unlimited. */
+  /** Maximum of concurrent calls; further ones wait. Default unlimited. */
   readonly concurrency?: number
   /** Scopes that the principal must hold. */
   readonly scopes?: readonly string[]
   readonly expose?: Exposure
 }
 
-/** Everything about an operation that is data. This is what a manifest holds and surfaces read. */
+/** An operation as data, for manifests and surfaces. */
 export interface OperationDescriptor {
   readonly id: string
   readonly summary: string
@@ -201,7 +202,7 @@ export type EventOf<Op> = Op extends Operation<string, any, any, any, any, any, 
 
 /** One call of an operation, as its handler sees it. */
 export interface Call<E extends Errors = Errors, Ev = unknown> {
-  /** Aborted when the caller goes away, the deadline passes or the unit is disposed. */
+  /** Aborted when the caller disconnects, the deadline passes or the unit is disposed. */
   readonly signal: AbortSignal
   readonly principal: Principal
   /** 32 hex digits, W3C trace context. */
@@ -215,7 +216,7 @@ export interface Call<E extends Errors = Errors, Ev = unknown> {
   readonly log: Logger
   /** Ends the call with a declared error. */
   fail<C extends keyof E & string>(code: C, message?: string, data?: unknown): never
-  /** Sends one event to the caller; dropped when the surface has no way to carry it. */
+  /** Sends one event to the caller; dropped if the surface cannot carry it. */
   emit(event: Ev): void
   progress(done: number, total?: number, message?: string): void
 }

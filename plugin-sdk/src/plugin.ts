@@ -14,10 +14,10 @@ export interface Health {
 }
 
 /**
- * Capabilities of a plugin while it lives. Everything registered here is undone when the unit is disposed, last first.
+ * Capabilities of an active plugin. All registrations are undone when the unit is disposed, last first.
  *
  * 1. The kernel validates the configuration and resolves the dependencies.
- * 2. It calls `activate(ctx, deps)`: register, open, provide. Nothing of it is visible to others yet.
+ * 2. It calls `activate(ctx, deps)`: register, open, provide. None of this is visible to others yet.
  * 3. When every unit of the change is active, one synchronous flip makes all of them visible.
  * 4. On replacement or removal `ctx.signal` is aborted after in-flight calls and tasks ended or the deadline passed,
  *    and disposers run last in, first out.
@@ -32,14 +32,14 @@ export interface PluginContext<C = unknown> {
   readonly log: Logger
   /** Aborted when the unit is disposed. */
   readonly signal: AbortSignal
-  /** Folder of the project that is served; user paths are resolved against it. */
+  /** Folder of the served project; user paths are relative to it. */
   readonly projectRoot: string
   /** Folder of this plugin's package. */
   readonly packageRoot: string
   /** Folder for this plugin's own state inside the project; made on first use. */
   dataDirectory(): Promise<string>
 
-  /** Gives a declared operation its handler. A declared operation without one fails the activation. */
+  /** Sets the handler of a declared operation. A declared operation without one fails the activation. */
   implement<Op extends Operation>(operation: Op, handler: Handler<Op>): void
   /** Provides a declared service. */
   provide<A>(token: Service<A>, value: NoInfer<A>): void
@@ -57,16 +57,17 @@ export interface PluginContext<C = unknown> {
 
   /**
    * A resource that outlives a reload: model weights, sockets, database handles. The new unit acquires it before the
-   * old one releases it, so it is opened once. `key` must tell apart everything that would make it another resource.
+   * old one releases it, so it is opened once. `key` must include everything that distinguishes the resource from
+   * others.
    */
   keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A>
   /** Work that is awaited on drain, up to the deadline. */
   task(label: string, run: (signal: AbortSignal) => Promise<void>): void
   /** Work that is cancelled on drain. */
   background(label: string, run: (signal: AbortSignal) => Promise<void>): void
-  /** Something to undo on disposal. Returns the same disposer, which may be called early. */
+  /** Registers a disposer. Returns it; it may be called early. */
   effect(label: string, dispose: Disposer): Disposer
-  /** Gives a declared command its handler. */
+  /** Sets the handler of a declared command. */
   command(command: string, run: CommandHandler): void
   health(label: string, check: () => Health | Promise<Health>): void
   /**
@@ -101,29 +102,31 @@ export interface ServeOptions {
 
 export interface CallOptions {
   /**
-   * The call that this one is made for. It passes on its trace and request id, ends this one when it ends, and lends its
-   * deadline. Who calls is still the plugin: what its caller may do is for the plugin to check.
+   * The parent call. It passes on its trace, request id and deadline, and its end cancels this call. The caller is
+   * still the plugin, which must check the rights of its own caller.
    */
   readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'>
   readonly signal?: AbortSignal
-  /** Milliseconds; 0 for no limit but the operation's own. */
+  /** Milliseconds; 0 for only the operation's limit. */
   readonly timeoutMs?: number
   readonly onEvent?: (event: unknown) => void
   readonly onProgress?: (done: number, total?: number, message?: string) => void
 }
 
-/** Resources that an isolated plugin may reach; becomes Node's `--permission` flags. Paths are relative to the project. */
+/**
+ * Resources that an isolated plugin may use; becomes Node's `--permission` flags. Paths are relative to the project.
+ */
 export interface Permissions {
   readonly fsRead?: readonly string[]
   readonly fsWrite?: readonly string[]
   readonly childProcess?: boolean
   readonly worker?: boolean
   readonly nativeAddons?: boolean
-  /** Environment variables that the isolated plugin sees. */
+  /** Environment variables that the isolated plugin can read. */
   readonly env?: readonly string[]
 }
 
-/** A command without an operation behind it, for a plugin that owns the terminal (servers, chats). */
+/** A command without an operation, for a plugin that owns the terminal (servers, chats). */
 export interface CommandDescriptor {
   /** Words after the program's name. */
   readonly command: string
@@ -133,11 +136,11 @@ export interface CommandDescriptor {
   readonly args?: readonly string[]
   readonly aliases?: Readonly<Record<string, string>>
   /**
-   * Whether the command needs what other plugins contribute: then every enabled plugin is activated for it, save those
-   * that serve. Default false: its own plugin and what that requires.
+   * Whether the command needs contributions of other plugins: then every enabled plugin is activated, except plugins
+   * that listen. Default false: only its plugin and the requirements of that.
    */
   readonly project?: boolean
-  /** Whether it runs although the configuration has errors, which then count as not said. Default false. */
+  /** Whether it runs despite errors in the configuration, whose values then count as absent. Default false. */
   readonly tolerant?: boolean
 }
 
@@ -151,33 +154,33 @@ export interface CommandIo {
   /** Aborted on the first Ctrl-C; the second ends the process. */
   readonly signal: AbortSignal
   /**
-   * Runs another command of svc on this project, with the flags of every command that were given here, as a process that goes on
-   * when this one ends; `output` is the descriptor of a file for what it prints. Not there where it is not svc that runs the
-   * command.
+   * Runs another command of svc on this project, with the flags of every command that were given here, as a process
+   * that continues after this one ends. `output` is a file descriptor for its output. Absent if the command does not
+   * run in svc.
    */
   detach?(words: readonly string[], output: number): DetachedProcess
 }
 
-/** A process that was left to itself. */
+/** A detached process. */
 export interface DetachedProcess {
-  /** Undefined where it could not be started. */
+  /** Undefined if it could not be started. */
   readonly pid: number | undefined
-  /** How it ended, as far as this process knows; null while it runs. */
+  /** How it ended, if known; null while it runs. */
   ending(): string | null
 }
 
-/** Returns the exit code; nothing means 0. */
+/** Returns the exit code; undefined means 0. */
 export type CommandHandler = (
   input: Readonly<Record<string, unknown>>,
   io: CommandIo
 ) => number | ServeInstead | void | Promise<number | ServeInstead | void>
 
 /**
- * Returned by a command that turns out to be a server: its project is closed, and the process serves as `svc serve` does,
- * until it is interrupted.
+ * Returned by a command that becomes a server: its project is closed, and the process serves like `svc serve` until it
+ * is interrupted.
  */
 export interface ServeInstead {
-  /** Plugins that serve, with whatever they need; none: all that are enabled. */
+  /** Serving plugins, with their requirements; empty: all enabled plugins. */
   readonly only: readonly string[]
   /** Settings by their keys, `plugins.http.port`, as if each had been given with `--set`. */
   readonly set: Readonly<Record<string, unknown>>
@@ -193,7 +196,7 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly config?: SchemaLike<C, CI>
   readonly requires?: R
   readonly optional?: O
-  /** Plugins that, when present, are activated before this one. */
+  /** Plugins that are activated before this one, if present. */
   readonly after?: readonly string[]
   readonly provides?: readonly Service<any>[]
   readonly operations?: readonly Operation[]
@@ -201,11 +204,11 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly hooks?: readonly Hook<any, any>[]
   readonly commands?: readonly CommandDescriptor[]
   readonly permissions?: Permissions
-  /** Whether the plugin is on when `svc.toml` says nothing. Default true. */
+  /** Whether the plugin is enabled without a setting in `svc.toml`. Default true. */
   readonly enabledByDefault?: boolean
-  /** Effect of a failed start where `svc.toml` has no setting. Default `retry`. */
+  /** Effect of a failed start if `svc.toml` has no setting. Default `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
-  /** Whether it listens on separate ports; such a plugin is left out when a single command is run. Default false. */
+  /** Whether it listens on separate ports; such a plugin is left out of single commands. Default false. */
   readonly serves?: boolean
   activate(ctx: PluginContext<C>, deps: Resolved<R, O>): void | Disposer | Promise<void | Disposer>
 }

@@ -1,7 +1,7 @@
 /**
  * A typed place that plugins contribute items to and one plugin reads, for example raw HTTP routes or readiness checks.
  *
- * Contributions belong to their unit and appear and vanish with the generation; nothing is ever removed by hand.
+ * Contributions belong to their unit, and appear and disappear with the generation, never removed by hand.
  */
 export interface Point<A = unknown> {
   readonly kind: 'point'

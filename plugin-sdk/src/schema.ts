@@ -1,8 +1,8 @@
 /**
  * A small typed builder for JSON Schema 2020-12.
  *
- * A schema is plain JSON with two phantom types: what a valid value is (`A`) and what a caller may write (`I`), which
- * differ where a property has a default. The keys are strings, so two copies of this package stay compatible.
+ * A schema is plain JSON with two phantom types: the type of a valid value (`A`) and the type that a caller may write
+ * (`I`). They differ if a property has a default. The keys are strings, so two copies of this package stay compatible.
  */
 
 /** JSON Schema 2020-12 as data. */
@@ -98,7 +98,7 @@ export interface ObjectOptions extends Annotations {
 type Optional<S> = S & { readonly '~optional': true }
 type WithDefault<S, O> = O extends Defaulted<unknown> ? S & { readonly '~defaulted': true } : S
 
-/** Options of a kind with a default or without. A keyword that is not known is a typo, and would otherwise be ignored. */
+/** Options of a schema type, with or without a default. Refuses unknown keywords, which are typos. */
 type Only<O, Known, Default> = Known & { readonly default?: Default } & {
   readonly [K in keyof O]: K extends keyof Known | 'default' ? unknown : never
 }
@@ -117,7 +117,7 @@ export type ObjectInputOf<P extends Properties> = Flatten<
   { [K in Exclude<keyof P, LooseKeys<P>>]: InferInput<P[K]> } & { [K in LooseKeys<P>]?: InferInput<P[K]> }
 >
 
-/** Not enumerable, so no part of the JSON; registered, so another copy of this package knows it. */
+/** Not enumerable, so not part of the JSON; a registered symbol, so another copy of this package knows it. */
 const OPTIONAL = Symbol.for('svc.schema.optional')
 
 function string<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {
@@ -218,7 +218,7 @@ export const t = {
   unknown
 }
 
-/** Plain JSON Schema of anything that describes itself as one. */
+/** Converts a self-describing schema to plain JSON Schema. */
 export function toJsonSchema(schema: SchemaLike): JsonSchema {
   const standard = (schema as Partial<StandardJsonSchema>)['~standard']
   return standard === undefined ? (schema as JsonSchema) : standard.jsonSchema.input({ target: 'draft-2020-12' })

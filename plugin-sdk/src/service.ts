@@ -2,7 +2,7 @@
 export type ServiceId = `${string}@${number}`
 
 /**
- * A typed token for something that one plugin provides and others use.
+ * A typed token for a service that one plugin provides and others use.
  *
  * The type is a phantom: at run time a token is its id, so tokens from two copies of a package are equal.
  */
@@ -16,7 +16,7 @@ export function service<A>(id: ServiceId): Service<A> {
   return { kind: 'service', id }
 }
 
-/** Follows a service: reads the value of the generation that serves at that moment. */
+/** Live reference to a service: reads the value of the current generation. */
 export interface Ref<A> {
   /** Throws `KRN_SERVICE_GONE` while nothing provides the service. */
   readonly current: A

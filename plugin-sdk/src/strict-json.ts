@@ -3,7 +3,7 @@ export const MAX_JSON_DEPTH = 500
 
 export type StrictJsonReason = 'utf8' | 'syntax' | 'duplicate' | 'forbidden' | 'depth'
 
-/** Says why a JSON text is refused. */
+/** Error with the reason why a JSON text is refused. */
 export class StrictJsonError extends SyntaxError {
   readonly reason: StrictJsonReason
   /** The refused key, for `duplicate` and `forbidden`. */
@@ -18,8 +18,8 @@ export class StrictJsonError extends SyntaxError {
 }
 
 /**
- * Parses JSON as every surface does. Refuses what two readers could read differently (a key twice in one object), keys that
- * change a prototype (`__proto__`, `constructor.prototype`), and nesting deeper than `maxDepth`.
+ * Parses JSON for every surface. Refuses texts that two readers could read differently (a key twice in one object),
+ * keys that change a prototype (`__proto__`, `constructor.prototype`), and nesting deeper than `maxDepth`.
  *
  * Throws a {@link StrictJsonError}.
  */
@@ -116,7 +116,7 @@ function findDuplicate(text: string): string | null {
   return null
 }
 
-/** Index of the quote that ends the string which begins at `at`. The text must be valid JSON. */
+/** Index of the quote that ends the string that starts at `at`. The text must be valid JSON. */
 function stringEnd(text: string, at: number): number {
   let end = text.indexOf('"', at + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)

@@ -10,7 +10,7 @@ export type RouteToken = string
 
 export interface A2aBus {
   send(message: A2aSend): Promise<A2aSent>
-  /** To everybody but the sender; returns how many inboxes took it. */
+  /** Sends to every agent except the sender. Returns the number of inboxes that accepted it. */
   broadcast(message: Omit<A2aSend, 'receiver' | 'route'>): Promise<number>
   inbox(
     agent: number,
@@ -22,13 +22,13 @@ export interface A2aBus {
     }
   ): Promise<A2aInbox>
   /**
-   * False where the agent has no such message that waits. Planes number their messages for themselves: `route` says which one is
-   * meant, and a durable message may be named by its uuid.
+   * False if no such message waits for the agent. Each plane numbers its messages separately: `route` selects the
+   * plane. A durable message may be named by its uuid.
    */
   ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean>
   /** Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
   history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
-  /** Called for each message to anybody, in the order of the bus. Ends with the function returned. */
+  /** Called for each message to any agent, in the order of the bus. The returned function ends it. */
   subscribe(listener: (message: A2aMessage) => void): () => void
 }
 
@@ -53,14 +53,14 @@ export interface A2aSent {
   readonly delivery_plane: DeliveryPlane
   readonly route: RouteToken
   readonly idempotency_key: string
-  /** Messages that the receiver's full inbox lost for this one. */
+  /** Messages that the receiver's full inbox dropped for this one. */
   readonly dropped: number
 }
 
 export interface A2aMessage {
-  /** Of its plane; broadcasts are numbered with the local ones. */
+  /** Number within its plane; broadcasts share the numbers of local messages. */
   readonly id: number
-  /** Of a durable message. */
+  /** Set for a durable message. */
   readonly uuid?: string
   readonly sender: number
   /** Null for a broadcast. */
@@ -79,7 +79,7 @@ export interface A2aInbox {
   readonly messages: readonly A2aMessage[]
   /** Messages that wait, returned or not. */
   readonly unread: number
-  /** Messages that the full inbox has lost so far. */
+  /** Messages that the full inbox has dropped so far. */
   readonly dropped: number
   /** Messages that are held back while the person is in deep focus. */
   readonly suppressed: number

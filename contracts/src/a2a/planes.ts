@@ -28,7 +28,7 @@ export interface PlaneReceipt {
   readonly uuid: string | null
   /** Messages that a full inbox dropped for this one. */
   readonly dropped: number
-  /** Whether the idempotency key was known; the receipt is that of the first message then. */
+  /** Whether the idempotency key was known; then the receipt is that of the first message. */
   readonly repeated: boolean
   readonly timestamp_ms: number
 }

@@ -1,34 +1,35 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Opens pages of the web in a real browser, and uses them as a person would. */
+/** Opens pages of the web in a real browser, and uses them like a person. */
 export const browserAutomation = service<BrowserAutomation>('browser.automation@1')
 
 /**
- * Each page is a separate browser: it shares cookies, storage and permissions with no other one. Pages are named by an id
- * that cannot be guessed. An idle one is closed after a while.
+ * Each page is a separate browser: it shares no cookies, storage or permissions with others. Pages have an id that
+ * cannot be guessed. An idle page is closed after a while.
  *
- * A target is a CSS selector, or begins with `text=` or `xpath=`; where it fits several elements, the first one is meant.
+ * A target is a CSS selector, or begins with `text=` or `xpath=`; if several elements match, it means the first.
  * Actions on an element wait until it exists, is visible and is enabled.
  *
- * Every function throws `BRW_TIMEOUT` when it takes longer than the settings of the implementation allow, `BRW_CLOSED` when
- * the browser ends meanwhile, and the signal's reason when it is aborted; all but `open` also throw `BRW_PAGE_UNKNOWN`.
+ * Every function throws `BRW_TIMEOUT` if it takes longer than the settings of the implementation allow. It throws
+ * `BRW_CLOSED` if the browser ends meanwhile, and the signal's reason if that is aborted. All except `open` also throw
+ * `BRW_PAGE_UNKNOWN`.
  */
 export interface BrowserAutomation {
   /**
-   * Opens a page and waits until it is loaded. The browser is started for the first one. Addresses are those of HTTP, and
-   * `about:blank`; what else is allowed is up to the implementation.
+   * Opens a page and waits until it is loaded. The browser is started for the first one. Accepts HTTP URLs and
+   * `about:blank`; an implementation may accept others.
    *
-   * Throws `BRW_ADDRESS`, `BRW_NAVIGATION`, `BRW_PAGE_LIMIT`, `BRW_NOT_INSTALLED` and `BRW_NOT_STARTED`; then nothing is left
-   * open.
+   * Throws `BRW_ADDRESS`, `BRW_NAVIGATION`, `BRW_PAGE_LIMIT`, `BRW_NOT_INSTALLED` and `BRW_NOT_STARTED`; then no page
+   * stays open.
    */
   open(url: string, options?: BrowserOpenOptions): Promise<BrowserPageId>
   /** Loads another address into a page. Throws `BRW_ADDRESS` and `BRW_NAVIGATION`. */
   goto(page: BrowserPageId, url: string, options?: BrowserCallOptions): Promise<void>
-  /** Clicks. Throws `BRW_TARGET`. Does not wait for what the click begins. */
+  /** Clicks. Throws `BRW_TARGET`. Does not wait for the effects of the click. */
   click(page: BrowserPageId, target: string, options?: BrowserCallOptions): Promise<void>
-  /** Puts a text into a field in place of what is there. Throws `BRW_TARGET`, also for what is no field. */
+  /** Replaces the text of a field. Throws `BRW_TARGET`, also if the target is not a field. */
   fill(page: BrowserPageId, target: string, text: string, options?: BrowserCallOptions): Promise<void>
-  /** Waits until a target can be seen, for at most so many milliseconds. Throws `BRW_TARGET` and `BRW_TIMEOUT`. */
+  /** Waits until a target is visible, for at most this many milliseconds. Throws `BRW_TARGET` and `BRW_TIMEOUT`. */
   waitFor(page: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void>
   /** Rendered text of a target; default: of the whole page. Throws `BRW_TARGET`. */
   text(page: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent>
@@ -52,8 +53,8 @@ export interface BrowserOpenOptions extends BrowserCallOptions {
 }
 
 export interface BrowserContent {
-  /** The beginning, where all of it is longer than the implementation gives: by default 24,000 characters. */
+  /** The beginning, if the text is longer than the implementation's limit: by default 24,000 characters. */
   readonly content: string
-  /** Characters that all of it has, in units of UTF-16. */
+  /** Length of the whole text in UTF-16 code units. */
   readonly length: number
 }

@@ -1,18 +1,18 @@
 import { type Infer, type JsonSchema, t } from '@svc/plugin-sdk'
 
 const ARRAYS = {
-  imports: 'Names that the module takes from elsewhere.',
-  rust_imports: 'Crates that the module names.',
+  imports: 'Names that the module imports.',
+  rust_imports: 'Crates that the module imports.',
   functions: 'Functions without a route or a tool.',
   types: 'Sum types, structs and aliases.',
   routes: 'HTTP routes.',
   actors: 'Actors with their handlers.',
   workflows: 'Workflows.',
   activities: 'Activities, the steps of workflows.',
-  server_fns: 'Functions behind POST /api/<name>.',
-  query_fns: 'Functions behind GET /api/query/<name>.',
-  mutation_fns: 'Functions behind POST /api/mutation/<name>.',
-  tables: 'Tables; the column _id, which each of them has, is not listed.',
+  server_fns: 'Functions served at POST /api/<name>.',
+  query_fns: 'Functions served at GET /api/query/<name>.',
+  mutation_fns: 'Functions served at POST /api/mutation/<name>.',
+  tables: 'Tables; the column _id, which every table has, is not listed.',
   mcp_tools: 'Tools of the Model Context Protocol.',
   mcp_resources: 'Resources of the Model Context Protocol.',
   agents: 'Agents with their state and migrations.'
@@ -44,7 +44,9 @@ export const irDocumentSchema = t.object(
     module: t.object(
       {
         ...arrays,
-        web_ir: t.optional(t.nullable(t.object({}, open), { description: 'What the module shows in a browser.' }))
+        web_ir: t.optional(
+          t.nullable(t.object({}, open), { description: 'Components that the module shows in a browser.' })
+        )
       },
       open
     )

@@ -9,7 +9,9 @@ export const runtimeProjectionSchema = t.object(
     module_task_capability_hints: t.optional(
       t.object(
         {
-          prefer_gpu_compute: t.optional(t.boolean({ description: 'Whether a machine with a GPU serves it better.' })),
+          prefer_gpu_compute: t.optional(
+            t.boolean({ description: 'Whether the module prefers a machine with a GPU.' })
+          ),
           labels: t.optional(t.array(t.string(), { description: 'Labels that a machine should have, in order.' }))
         },
         open
@@ -18,7 +20,7 @@ export const runtimeProjectionSchema = t.object(
     host_capability_probe: t.optional(
       t.object(
         {
-          cpu_cores: t.integer({ minimum: 1, description: 'Threads that can run at once.' }),
+          cpu_cores: t.integer({ minimum: 1, description: 'Threads that can run at the same time.' }),
           arch: t.string({ description: 'The processor: x86_64, aarch64 and so on.' }),
           hostname: t.optional(t.string({ description: 'The name of the machine.' }))
         },
@@ -38,7 +40,7 @@ export const runtimeProjectionSchema = t.object(
         },
         open
       ),
-      { description: 'Each kind of operation on a table that asks for more than rows, once, in order.' }
+      { description: 'Each kind of table operation that requires more than rows, once, in order.' }
     )
   },
   open

@@ -7,7 +7,7 @@ import { type ConformanceSuite, holds } from './suite.ts'
 export interface DatabaseStoreSubject {
   /** Returns a new store for each call, without tables; the suite closes it. */
   open(): Promise<DatabaseStore>
-  /** A path that nothing has, where the store's capabilities say that it can be copied. */
+  /** An unused path, if the capabilities of the store include copies. */
   freshFile(): string
 }
 
@@ -95,7 +95,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await store.migrate('CREATE TRIGGER twice AFTER INSERT ON more BEGIN UPDATE items SET note = 2; END')
       assert.equal((await store.execute('INSERT INTO more VALUES (1)')).changes, 1)
     }),
-    each('gives back every value as it was stored', async store => {
+    each('returns every value as it was stored', async store => {
       for (const [value, expected] of VALUES) {
         await store.execute("INSERT OR REPLACE INTO items (id, name, note) VALUES (1, 'a', ?)", [value])
         const { rows } = await store.query('SELECT note FROM items WHERE note IS ?', [value])
@@ -104,7 +104,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       const { rows } = await store.query('SELECT typeof(?), typeof(?), typeof(?), typeof(?)', [1, 1.5, 2 ** 40, true])
       assert.deepEqual(rows, [['integer', 'real', 'integer', 'integer']])
     }),
-    each('refuses by its name what no column holds, and goes on', async store => {
+    each('refuses a value that no column can hold, names it, and stays usable', async store => {
       for (const [name, value] of REFUSED_VALUES) {
         const error = await refused(
           store.execute('INSERT INTO items (name) VALUES (?)', [value as null]),
@@ -115,7 +115,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       }
       assert.deepEqual(await names(store), [])
     }),
-    each('takes parameters by name, and refuses one too few and one too many', async store => {
+    each('takes parameters by name, and refuses a missing and a surplus one', async store => {
       const sql = 'SELECT :a, @b, $c, :a'
       assert.deepEqual((await store.query(sql, { a: 1, b: 'x', c: null })).rows, [[1, 'x', null, 1]])
       await refused(store.query(sql, { a: 1, b: 2 }), 'DBS_VALUE_INVALID')
@@ -132,7 +132,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(store.query(''), 'DBS_SYNTAX')
       await refused(store.query('SELECT (1'), 'DBS_SYNTAX')
     }),
-    each('takes one statement at a time, and none that disturbs turns or settings', async store => {
+    each('takes one statement at a time, and none that changes transactions or settings', async store => {
       await refused(store.query('SELECT 1; SELECT 2'), 'DBS_STATEMENT_REFUSED')
       for (const sql of [
         'BEGIN',
@@ -169,14 +169,14 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await store.batch([add('a'), 'INSERT INTO parts VALUES (1)', 'DELETE FROM items'])
       assert.deepEqual((await store.query('SELECT count(*) FROM parts')).rows, [[0]])
     }),
-    each('makes all of a batch or none, and names the statement that failed', async store => {
+    each('applies a whole batch or nothing, and names the statement that failed', async store => {
       const error = await refused(store.batch([add('a'), add('b'), add('a')]), 'DBS_CONSTRAINT')
       assert.equal((error.data as { statement: number }).statement, 2)
       assert.deepEqual(await names(store), [])
       const results = await store.batch([add('a'), add('b'), 'SELECT count(*) FROM items'])
       assert.deepEqual(results[2]?.rows, [[2]])
     }),
-    each('changes a schema as a whole, and sees it at once', async store => {
+    each('changes a schema as a whole, and sees the change immediately', async store => {
       assert.deepEqual((await store.query('SELECT * FROM items')).columns, ['id', 'name', 'note'])
       await refused(
         store.migrate('ALTER TABLE items ADD COLUMN more; CREATE TABLE items (a)'),
@@ -189,7 +189,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       )
       assert.deepEqual((await store.query('SELECT * FROM items')).rows, [[1, ';', null, 5]])
     }),
-    each('commits a transaction when it ends, and shows nothing of it before', async store => {
+    each('commits a transaction when it ends, and hides its changes before', async store => {
       let seen: readonly SqlValue[] | undefined
       let goOn = () => {}
       const outside = new Promise<void>(resolve => {
@@ -209,7 +209,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       assert.equal(await result, 'done')
       assert.deepEqual([seen, await names(store)], [[1], ['a', 'b']])
     }),
-    each('rolls a transaction back when it throws, and throws that on', async store => {
+    each('rolls a transaction back when it throws, and rethrows the error', async store => {
       const boom = new Error('boom')
       const failed = store.transaction(async tx => {
         await tx.execute("INSERT INTO items (name) VALUES ('a')")
@@ -218,7 +218,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await assert.rejects(failed, boom)
       assert.deepEqual(await names(store), [])
     }),
-    each('ends a transaction that takes too long, and lets the next one in', async store => {
+    each('ends a transaction that takes too long, and starts the next one', async store => {
       const slow = store.transaction(
         async tx => {
           await tx.execute("INSERT INTO items (name) VALUES ('a')")
@@ -235,7 +235,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(tx.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_TRANSACTION_ENDED')
       await refused(tx.query('SELECT 1'), 'DBS_TRANSACTION_ENDED')
     }),
-    each('refuses a call on the store inside of its open transaction instead of waiting for ever', async store => {
+    each('refuses a call on the store inside its open transaction instead of waiting forever', async store => {
       await store.transaction(async () => {
         await refused(store.query('SELECT 1'), 'DBS_NESTED')
         await refused(store.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_NESTED')
@@ -246,7 +246,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       })
       assert.deepEqual(await names(store), [])
     }),
-    each('gives writers their turns in the order in which they asked', async store => {
+    each('runs writers in the order of their calls', async store => {
       const order: number[] = []
       await Promise.all([
         store.transaction(async tx => {
@@ -260,7 +260,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       assert.deepEqual(order, [1, 2, 3, 4])
       assert.deepEqual(await names(store), ['1', '2', '3'])
     }),
-    each('lets each of many writes at once fail or succeed for itself', async store => {
+    each('concurrent writes fail or succeed independently', async store => {
       const written = await Promise.allSettled(
         Array.from({ length: 60 }, (_, at) => store.execute('INSERT INTO items (name) VALUES (?)', [`n${at % 40}`]))
       )
@@ -269,7 +269,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
         if (outcome.status === 'rejected') holds(isSvcError(outcome.reason, 'DBS_CONSTRAINT'), 'a twin is refused')
       assert.equal((await names(store)).length, 40)
     }),
-    each('does not begin for a caller who is gone', async store => {
+    each('does not start for a caller that has left', async store => {
       const signal = AbortSignal.abort(new Error('gone'))
       await assert.rejects(store.execute("INSERT INTO items (name) VALUES ('a')", [], { signal }), /gone/)
       await assert.rejects(
@@ -279,14 +279,14 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await assert.rejects(store.query('SELECT 1', [], { signal }), /gone/)
       assert.deepEqual(await names(store), [])
     }),
-    each('has full-text search where it says so', async store => {
+    each('has full-text search if its capabilities say so', async store => {
       const made = store.migrate('CREATE VIRTUAL TABLE texts USING fts5 (body)')
       if (!(await store.capabilities()).fts) return void (await assert.rejects(made))
       await made
       await store.execute("INSERT INTO texts VALUES ('the quick brown fox')")
       assert.deepEqual((await store.query("SELECT rowid FROM texts WHERE texts MATCH 'quick'")).rows, [[1]])
     }),
-    each('writes a copy where it says so, and none over a file', async store => {
+    each('writes a copy if its capabilities say so, and never over a file', async store => {
       await store.execute("INSERT INTO items (name) VALUES ('a')")
       const file = freshFile()
       if (!(await store.capabilities()).backup) return void (await refused(store.backup(file), 'DBS_UNSUPPORTED'))
@@ -296,7 +296,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       assert.deepEqual(await names(store), ['a', 'b'])
     }),
     {
-      name: 'ends what has begun when it is closed, and refuses the rest',
+      name: 'finishes started calls when it is closed, and refuses others',
       async run() {
         const store = await open()
         const begun = store.execute('CREATE TABLE items (a)')

@@ -28,7 +28,7 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       }
     },
     {
-      name: 'refuses a run directory that is not there',
+      name: 'refuses a run directory that does not exist',
       async run() {
         const code = await codeOf(engine.load({ runDirectory: `${runDirectory}/no-such-directory` }))
         assert.match(code, /^INF_RUN_DIR_/)
@@ -42,7 +42,7 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       }
     },
     {
-      name: 'reports the progress of a load, from 0 to 1 and never back',
+      name: 'reports the progress of a load from 0 to 1, never decreasing',
       async run() {
         const told: number[] = []
         const loaded = await engine.load({ runDirectory, onProgress: fraction => told.push(fraction) })
@@ -53,7 +53,7 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       }
     },
     {
-      name: 'does not load for a caller that is gone',
+      name: 'does not load for a caller that has left',
       async run() {
         await assert.rejects(engine.load({ runDirectory, signal: AbortSignal.abort() }))
       }

@@ -6,9 +6,9 @@ import { type ConformanceCase, type ConformanceSuite, holds } from './suite.ts'
 export interface LoadedModelSubject {
   /** Loads the model again; every case closes what it has loaded. */
   load(options: Pick<LoadOptions, 'slots' | 'maxContext'>): Promise<LoadedModel>
-  /** A text that the model, taking the most probable token each time, goes on with for at least 24 tokens of visible text. */
+  /** A text that the model continues greedily for at least 24 tokens of visible text. */
   readonly prompt: string
-  /** Texts that come back from their tokens as they were; default: the prompt. */
+  /** Texts that survive tokenising and detokenising; default: the prompt. */
   readonly texts?: readonly string[]
 }
 
@@ -18,7 +18,7 @@ const LENGTH = 24
 interface Generated {
   readonly text: string
   readonly events: readonly GenerateEvent[]
-  /** Tokens in the events of text. */
+  /** Tokens in the text events. */
   readonly tokens: readonly number[]
   readonly finishReason: string
   readonly usage: GenerateUsage
@@ -43,16 +43,16 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
 
   const cases: readonly ConformanceCase[] = [
     {
-      name: 'says what it is',
+      name: 'describes itself',
       run: withModel(async ({ info }) => {
         for (const count of [info.parameters, info.contextLength, info.vocabularySize, info.sizeBytes])
-          holds(Number.isSafeInteger(count) && count > 0, `${count} is a number of something`)
+          holds(Number.isSafeInteger(count) && count > 0, `${count} is a positive number`)
         assert.match(info.digest, /^[0-9a-f]{64}$/)
         for (const word of [info.family, info.precision, info.device]) assert.notEqual(word, '')
       })
     },
     {
-      name: 'gives a text back from its tokens, which are all in the vocabulary',
+      name: 'restores a text from its tokens, which are all in the vocabulary',
       run: withModel(async model => {
         for (const text of texts) {
           const tokens = model.tokenize(text)
@@ -63,10 +63,10 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'renders a conversation that holds what was said, in fewer tokens when special ones count as such',
+      name: 'renders a conversation with its messages, in fewer tokens when special ones count as such',
       run: withModel(async model => {
         const chat = model.renderChat([{ role: 'user', content: prompt }])
-        holds(chat.includes(prompt), `what was said is in ${JSON.stringify(chat)}`)
+        holds(chat.includes(prompt), `the message is in ${JSON.stringify(chat)}`)
         const special = model.tokenize(chat, { special: true })
         holds(special.length <= model.tokenize(chat).length, 'special tokens are shorter than their names')
       })
@@ -93,7 +93,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'gives the same text for the same seed, and always for the most probable tokens',
+      name: 'gives the same text for the same seed, and always the same when greedy',
       run: withModel(async model => {
         const sampling = { temperature: 1, seed: 42 }
         assert.equal((await generate(model, { sampling })).text, (await generate(model, { sampling })).text)
@@ -101,7 +101,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'stops before a stop string at any place, and yields nothing of it',
+      name: 'stops before a stop string at any place, and yields no part of it',
       run: withModel(async model => {
         const { text } = await generate(model)
         for (let from = 1; from + 3 <= text.length; from += Math.max(1, Math.floor(text.length / 6))) {
@@ -113,7 +113,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'gives back what only began like a stop string',
+      name: 'yields a text that only starts like a stop string',
       run: withModel(async model => {
         const { text } = await generate(model)
         const { text: whole, finishReason } = await generate(model, { stop: [`${text.slice(-2)}\u0000`] })
@@ -187,7 +187,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       )
     },
     {
-      name: 'generates the same at once as one after the other',
+      name: 'generates the same concurrently as sequentially',
       run: withModel(
         async model => {
           const requests = [prompt, prompt.slice(0, -1), prompt.slice(1)].map(text => ({
@@ -221,7 +221,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'gives logits as wide as the vocabulary, and takes the greatest',
+      name: 'returns logits for the whole vocabulary, and generates the argmax',
       run: withModel(async model => {
         const rows = await model.logits(model.tokenize(prompt))
         holds(rows.length > 0, 'there are logits')
@@ -232,7 +232,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'ends what it generates when it is closed, and generates nothing any more',
+      name: 'ends its generations when it is closed, and starts no others',
       async run() {
         const model = await load({})
         let last: GenerateEvent | undefined

@@ -16,7 +16,7 @@ export interface SecretBackendSubject {
 export function secretBackendSuite({ backend, known, unknown }: SecretBackendSubject): ConformanceSuite {
   return [
     {
-      name: 'resolves a secret, also twice at once',
+      name: 'resolves a secret, also twice concurrently',
       async run() {
         const values = await Promise.all([backend.resolve(known.name), backend.resolve(known.name)])
         assert.deepEqual(values, [known.value, known.value])
@@ -42,7 +42,7 @@ export interface SecretsResolverSubject {
   readonly resolver: SecretsResolver
   /** A secret that the resolver has. */
   readonly known: SecretReference & { readonly value: string }
-  /** One that its backend does not have. */
+  /** A secret that its backend does not have. */
   readonly unknown: SecretReference
 }
 
@@ -64,14 +64,14 @@ export function secretsResolverSuite({ resolver, known, unknown }: SecretsResolv
   }
   return [
     {
-      name: 'names its backends, and the one of a known secret among them',
+      name: 'names its backends, including that of a known secret',
       async run() {
         holds(resolver.backends.includes(known.backend), `${known.backend} is among the backends`)
         for (const backend of resolver.backends) assert.match(backend, /^[a-z][a-z0-9_-]*$/)
       }
     },
     {
-      name: 'resolves a secret, also twice at once',
+      name: 'resolves a secret, also twice concurrently',
       async run() {
         const values = await Promise.all([resolver.resolve(reference), resolver.resolve(reference)])
         assert.deepEqual(values, [known.value, known.value])

@@ -4,11 +4,11 @@ import type { SpeechRecogniser, SpeechSource, Transcript } from '../speech/recog
 import { type ConformanceSuite, holds } from './suite.ts'
 
 export interface SpeechRecogniserSubject {
-  /** One that is ready. */
+  /** A recogniser that is ready. */
   readonly recogniser: SpeechRecogniser
   /** A recording of its workspace with speech. */
   readonly recording: string
-  /** A text of its workspace, and what is in it. */
+  /** A text file of its workspace, and its content. */
   readonly text: { readonly path: string; readonly content: string }
 }
 
@@ -37,7 +37,7 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
       }
     },
     {
-      name: 'hears the same in a recording each time, also twice at once',
+      name: 'returns the same transcript of a recording each time, also twice concurrently',
       async run() {
         const [first, second] = await Promise.all([1, 2].map(() => recogniser.transcribe(file(recording))))
         if (first === undefined || second === undefined) throw new Error('two were requested')
@@ -47,7 +47,7 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
       }
     },
     {
-      name: 'takes a text for its own transcript',
+      name: 'returns a text file as its own transcript',
       async run() {
         const transcript = await recogniser.transcribe(file(text.path))
         assert.equal(transcript.raw, text.content)
@@ -57,7 +57,7 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
       }
     },
     {
-      name: 'hears nothing in silence and in nothing, and ignores a language that is none',
+      name: 'returns no text for silence and for an empty file, and ignores an unknown language',
       async run() {
         for (const length of [0, 16_000]) {
           const source = { kind: 'samples', samples: new Float32Array(length) } as const
@@ -67,8 +67,11 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
         }
       }
     },
-    { name: 'refuses what is not there', run: () => refusal(file('no/such/recording.wav'), 'SPC_FILE_NOT_FOUND') },
-    { name: 'refuses what is elsewhere', run: () => refusal(file('../recording.wav'), 'SPC_PATH_OUTSIDE') },
+    {
+      name: 'refuses a file that does not exist',
+      run: () => refusal(file('no/such/recording.wav'), 'SPC_FILE_NOT_FOUND')
+    },
+    { name: 'refuses a file outside the workspace', run: () => refusal(file('../recording.wav'), 'SPC_PATH_OUTSIDE') },
     {
       name: 'ends when its caller does',
       async run() {

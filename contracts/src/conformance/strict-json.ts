@@ -1,7 +1,7 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { type ConformanceSuite, holds } from './suite.ts'
 
-/** Takes any value, on every surface: what {@link strictJsonSuite} calls. */
+/** Takes any value, on every surface; called by {@link strictJsonSuite}. */
 export const strictJsonProbe = defineOperation({
   id: 'test.strict-json',
   summary: 'Take a value',
@@ -11,7 +11,7 @@ export const strictJsonProbe = defineOperation({
   expose: { http: { method: 'POST', path: '/v1/strict-json' }, mcp: { name: 'strict_json' }, rpc: true }
 })
 
-/** Sends these bytes as the input of {@link strictJsonProbe}. Resolves to whether the surface took them. */
+/** Sends these bytes as the input of {@link strictJsonProbe}. Resolves to whether the surface accepted them. */
 export type StrictJsonSend = (input: Buffer) => Promise<boolean>
 
 const nested = (depth: number): string => `{"value":${'['.repeat(depth)}${']'.repeat(depth)}}`
@@ -37,7 +37,7 @@ const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
   ['a byte order mark', '\uFEFF{"value":1}']
 ]
 
-/** Twelve texts that every surface which reads JSON takes or refuses alike. */
+/** Twelve texts that every surface with JSON accepts or refuses alike. */
 export function strictJsonSuite(send: StrictJsonSend): ConformanceSuite {
   return [
     ...TAKEN.map(([name, input]) => ({

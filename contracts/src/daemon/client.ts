@@ -15,8 +15,9 @@ export type DaemonAddress = Pick<DaemonState, 'socket'> & { readonly token?: str
 /**
  * Calls one method of a running daemon over a new connection.
  *
- * Throws what the operation threw, with its code; `DMN_UNREACHABLE` when nothing listens, `DMN_CONNECTION_LOST` when the
- * daemon went away, `OPR_CANCELLED` when `signal` was aborted (the daemon is notified), `OPR_TIMEOUT` after `timeoutMs`.
+ * Throws what the operation threw, with its code; `DMN_UNREACHABLE` if nothing listens, `DMN_CONNECTION_LOST` if the
+ * daemon closes the connection, `OPR_CANCELLED` when `signal` was aborted (the daemon is notified), `OPR_TIMEOUT` after
+ * `timeoutMs`.
  */
 export async function callDaemon(
   state: DaemonAddress,
@@ -38,7 +39,7 @@ export async function probeDaemon(state: DaemonState, options: DaemonCallOptions
     const answer = await callDaemon(state, orchPing.id, {}, { timeoutMs: 1_000, ...options })
     return (answer as { repository_id?: unknown } | null)?.repository_id === state.repository_id
   } catch (error) {
-    // A daemon that wants a token is there all the same.
+    // A daemon that requires a token is running, too.
     return isSvcError(error, 'DMN_UNAUTHORIZED')
   }
 }
@@ -102,7 +103,7 @@ function exchange(
       if (error === undefined) resolve(value)
       else reject(error)
     }
-    // Closing the connection is what cancels the call over there.
+    // Closing the connection cancels the call in the daemon.
     const onAbort = (): void => settle(cancelled(method))
     const timer = timeoutMs === undefined ? undefined : setTimeout(() => settle(timedOut(method, timeoutMs)), timeoutMs)
     const handle = (frame: Frame): void => {

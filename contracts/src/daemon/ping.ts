@@ -3,7 +3,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 /** Protocol name in `orch.ping`; it changes when a method changes incompatibly. */
 export const DAEMON_PROTOCOL = 'svc.orchestrator_daemon/v1'
 
-/** Says that a daemon is there and whose it is. Clients use nothing of it before `repository_id` matches theirs. */
+/** Shows that a daemon runs, and for which project. Clients call nothing else before `repository_id` matches theirs. */
 export const orchPing = defineOperation({
   id: 'orch.ping',
   summary: 'Check that the daemon runs, and show its project',

@@ -3,10 +3,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Presence, presenceOf } from '../process/identity.ts'
 
-/** State file of a running daemon in the project: others find it there, and it ensures that there is only one. */
+/**
+ * State file of a running daemon in the project. Clients find the daemon with it, and it ensures that only one runs.
+ */
 export interface DaemonState {
   readonly pid: number
-  /** The machine that the process runs on; null in what an older daemon wrote. */
+  /** The machine of the process; null in the file of an older daemon. */
   readonly host: string | null
   /** Start time that distinguishes the process from a later one with the same id; null where the system, or an older daemon, did not report it. */
   readonly process_start: string | null
@@ -33,8 +35,8 @@ export function daemonStatePath(projectRoot: string): string {
 }
 
 /**
- * The daemon of a project, or null when none is known to run: no file, a damaged file, or one whose process is gone.
- * It does not connect; {@link probeDaemon} reports whether the daemon answers.
+ * Returns the daemon of a project, or null if none is known to run: no file, a damaged file, or one whose process has
+ * ended. Does not connect; {@link probeDaemon} reports whether the daemon answers.
  */
 export async function readDaemonState(projectRoot: string): Promise<DaemonState | null> {
   let text: string
@@ -47,7 +49,7 @@ export async function readDaemonState(projectRoot: string): Promise<DaemonState 
   return state !== null && daemonPresence(state) !== 'dead' ? state : null
 }
 
-/** Whether the process of a daemon is there. `unknown` where its number is all that can be looked for, and is in use. */
+/** Whether the process of a daemon runs. `unknown` if only its process id can be checked, and that is in use. */
 export function daemonPresence({ host, pid, process_start }: DaemonState): Presence {
   return host === null
     ? presenceOf({ host: hostname(), pid, start: null })

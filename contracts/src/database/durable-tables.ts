@@ -1,7 +1,7 @@
 /**
- * Tables of the baseline schema in which runs of workflows and the state of actors stand, by their names: a database that has
- * not that schema, because a program brings it itself, gets only these. They are part of the input of the baseline digest,
- * so that a change of them is a change of the schema's version.
+ * Tables of the baseline schema for runs of workflows and the state of actors, by name. A database whose schema comes
+ * from a program gets only these. They are part of the input of the baseline digest, so changing them changes the
+ * schema's version.
  */
 export const DURABLE_BASELINE_TABLES = {
   workflow_run_log: `CREATE TABLE IF NOT EXISTS workflow_run_log (

@@ -1,4 +1,4 @@
-/** Ints shared between a thread and the one that may end it. */
+/** Integers shared between a thread and the thread that may terminate it. */
 const INSIDE = 0
 const STOPPED = 1
 
@@ -6,9 +6,9 @@ const STOPPED = 1
 const POLL_MS = 5
 
 /**
- * Keeps a thread from being ended within the native code of a database, which takes the whole process with it when that
- * happens as it hands something to JavaScript. The thread reports when it goes in and out; the ending side first stops it, by
- * which it does not go in again, and then waits until it is out.
+ * Prevents the termination of a thread within the native code of a database: at the wrong moment that would crash the
+ * whole process. The thread reports when it enters and leaves native code. The terminating side first forbids entering
+ * again, then waits until the thread has left.
  */
 export class NativeGuard {
   readonly shared: SharedArrayBuffer
@@ -26,7 +26,7 @@ export class NativeGuard {
     return Atomics.load(this.#state, INSIDE) === 1
   }
 
-  /** Of the thread. Does not return once it is stopped: it is about to be ended. */
+  /** Called by the thread. Does not return once the thread is stopped: it is about to be terminated. */
   enter(): void {
     if (this.#depth++ > 0) return
     Atomics.store(this.#state, INSIDE, 1)
@@ -41,8 +41,8 @@ export class NativeGuard {
   }
 
   /**
-   * Of the ending side. Resolves when the thread is out, and will not go in again, or when it has ended by itself; with false
-   * when `milliseconds` have passed before that.
+   * Called by the terminating side. Resolves when the thread has left native code and cannot enter again, or has ended
+   * by itself. Resolves to false after `milliseconds`.
    */
   async stop(isOver: () => boolean, milliseconds = Number.POSITIVE_INFINITY): Promise<boolean> {
     const until = performance.now() + milliseconds
@@ -55,8 +55,8 @@ export class NativeGuard {
   }
 
   /**
-   * Of the ending side, after a failure to end the thread: the process does not wait for it at its end, as it does for its threads, but is
-   * killed. The function that is returned takes that back.
+   * Called by the terminating side if it cannot end the thread: the process does not wait for the thread at its exit,
+   * but is killed. The returned function reverts that.
    */
   abandon(): () => void {
     const kill = (): void => void process.kill(process.pid, 'SIGKILL')

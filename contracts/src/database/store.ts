@@ -3,20 +3,23 @@ import type { ThreadAccess } from './thread.ts'
 import type { SqlParameters, SqlResult, SqlStatement } from './values.ts'
 
 /**
- * The primary database of what is served: a file of the project unless the settings name another place.
+ * The primary database: a file of the project unless the settings name another place.
  *
- * It is opened at the first use, with the baseline schema in it. Everything throws `DBS_OPEN_FAILED` while it cannot be
+ * It is opened at the first use, with the baseline schema. Everything throws `DBS_OPEN_FAILED` while it cannot be
  * opened.
  */
 export const databaseStore = service<PrimaryDatabase>('database.store@1')
 
 export interface PrimaryDatabase extends DatabaseStore {
   /**
-   * Another database: an empty one in memory, or a file, relative to the project. The caller closes it.
-   * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
+   * Opens another database: an empty one in memory, or a file, relative to the project. The caller closes it. Throws
+   * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
-  /** How a thread opens an empty database in memory that is its own; that throws `DBS_NO_BINDING` where it cannot. */
+  /**
+   * Connection factory of a thread for a separate, empty database in memory. Throws `DBS_NO_BINDING` without the native
+   * binding.
+   */
   memoryAccess(): ThreadAccess
   /** Opens the database if needed, and returns its health. Throws nothing. */
   status(): Promise<DatabaseStatus>
@@ -30,7 +33,7 @@ export interface DatabaseStatus {
   readonly capabilities: DatabaseCapabilities | null
   readonly schemaVersion: number | null
   readonly expectedVersion: number
-  /** Digest that the database holds, and the one that this program has. */
+  /** Digest in the database, and digest of this program. */
   readonly digest: string | null
   readonly expectedDigest: string
   readonly missingTables: readonly string[]
@@ -56,7 +59,7 @@ export interface DatabaseCapabilities {
 }
 
 export interface DatabaseCallOptions {
-  /** Ends the wait in the queue. A call that has started goes on. */
+  /** Ends the wait in the queue. A call that has started continues. */
   readonly signal?: AbortSignal
 }
 
@@ -74,9 +77,9 @@ export interface DatabaseTransaction {
 /**
  * A SQL database in SQLite's dialect.
  *
- * - A promise that resolves means that the change is committed, and durable where the capability says so.
+ * - A promise that resolves means that the change is committed, and durable if the capabilities say so.
  * - Writers run one at a time, in the order of their calls. Queries see committed rows.
- * - Texts hold one statement, save for `migrate`. Statements are prepared once and kept.
+ * - Texts hold one statement, except for `migrate`. Statements are prepared once and kept.
  * - Statements that begin, end or nest transactions are refused with `DBS_STATEMENT_REFUSED`, as are ATTACH and DETACH.
  * - Inside `transaction` the store itself refuses calls with `DBS_NESTED`: they would wait for the transaction.
  *
@@ -91,22 +94,24 @@ export interface DatabaseStore {
   query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
   /** Writes, in a separate transaction. */
   execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
-  /** All of them or none, in one transaction; `data.statement` of an error is the index of the one that failed. */
+  /**
+   * Runs all statements or none, in one transaction. `data.statement` of an error is the index of the failed statement.
+   */
   batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]>
-  /** Commits when `run` resolves and rolls back when it throws, which is thrown on. */
+  /** Commits when `run` resolves. When it throws, rolls back and rethrows. */
   transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A>
   /** Several statements in one text, without parameters, in one transaction: a change of schema. */
   migrate(sql: string, options?: DatabaseCallOptions): Promise<void>
   /** Brings a replica up to date; nothing for every other mode. */
   sync(): Promise<void>
   /**
-   * Writes a consistent copy while others go on. `file` is absolute and must not exist.
-   * Throws `DBS_UNSUPPORTED` and `DBS_BACKUP_FAILED`.
+   * Writes a consistent copy while other calls continue. `file` is absolute; it is an error if it exists. Throws
+   * `DBS_UNSUPPORTED` and `DBS_BACKUP_FAILED`.
    */
   backup(file: string): Promise<void>
   /**
-   * Connection factory for threads, which cannot wait for promises; null where the database is not a file
-   * that several connections can share.
+   * Connection factory for threads, which cannot wait for promises; null if the database is not a file that several
+   * connections can share.
    */
   threadAccess(): Promise<ThreadAccess | null>
   /** Waits for calls that have started and refuses others with `DBS_CLOSED`. Idempotent. */

@@ -3,7 +3,7 @@ import type { SqlParameters, SqlResult, SqlValue } from './values.ts'
 
 /**
  * How a thread opens a separate connection to the database: `module` is the path of a CommonJS module that exports
- * {@link ConnectThread} as `connect`, and `options`, which survive a structured clone, are what it is called with.
+ * {@link ConnectThread} as `connect`, and `options` are its argument, which survives a structured clone.
  */
 export interface ThreadAccess {
   readonly module: string
@@ -21,7 +21,7 @@ export type ConnectThread = (
 ) => ThreadConnection
 
 /**
- * A synchronous connection of one thread. Other connections, also of other processes, see what is committed. Errors,
+ * A synchronous connection of one thread. Other connections, also of other processes, see committed changes. Errors,
  * parameters and results are those of `DatabaseStore`. A writer waits for the lock and throws `DBS_BUSY` at the limit.
  */
 export interface ThreadConnection {
@@ -29,13 +29,13 @@ export interface ThreadConnection {
   query(sql: string, parameters?: SqlParameters): SqlResult
   /** Rows without column names; faster than `query`. */
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[]
-  /** The first row, or null; the fastest. */
+  /** Returns the first row, or null. The fastest way to read. */
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null
   /** Writes, in the open transaction, or else in a new one that is committed when it returns. */
   execute(sql: string, parameters?: SqlParameters): SqlResult
   /**
-   * `read` sees one snapshot until it ends; `write` takes the write lock at once.
-   * Throws `DBS_NESTED` where one is open.
+   * `read` sees one snapshot until it ends; `write` takes the write lock immediately. Throws `DBS_NESTED` within a
+   * transaction.
    */
   begin(kind: 'read' | 'write'): void
   commit(): void

@@ -11,10 +11,10 @@ export type SqlValue = null | number | bigint | string | Uint8Array
 
 export type SqlParameter = SqlValue | boolean
 
-/** By position, or by name without its sigil. Missing and surplus ones are refused. */
+/** By position, or by name without its sigil. Missing and surplus parameters are refused. */
 export type SqlParameters = readonly SqlParameter[] | { readonly [name: string]: SqlParameter }
 
-/** A statement with its parameters: only the text where it has none. */
+/** A statement with its parameters; only the text if it has none. */
 export type SqlStatement = string | { readonly sql: string; readonly parameters?: SqlParameters }
 
 export interface SqlResult {
@@ -24,8 +24,8 @@ export interface SqlResult {
   /** Rows that an insert, update or delete changed, without those of triggers and cascades; 0 for everything else. */
   readonly changes: number
   /**
-   * The row that an insert added last; null for everything else. Where ON CONFLICT made an update of it, it means nothing:
-   * ask with RETURNING.
+   * The row that an insert added last; null for everything else. Meaningless if ON CONFLICT turned the insert into an
+   * update: use RETURNING.
    */
   readonly lastInsertId: number | bigint | null
 }

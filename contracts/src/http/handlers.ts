@@ -4,8 +4,8 @@ import type { HttpCaller } from './caller.ts'
 import { routeKey } from './routes.ts'
 
 /**
- * Routes that are answered without a web framework: for a plugin whose routes are data, of which there may be many, which
- * change often and which take many requests. Whatever needs parsers, hooks or plugins of Fastify is `httpRoutes`.
+ * Routes that are answered without a web framework, for a plugin with many or frequently changing routes, or many
+ * requests. For parsers, hooks or plugins of Fastify, use `httpRoutes`.
  */
 export const httpHandlers = point<HttpHandlers>('http.handlers', {
   keys: ({ listener = 'main', routes, fallback }) => [
@@ -18,14 +18,17 @@ export interface HttpHandlers {
   /** The listener that serves the routes; default `main`. */
   readonly listener?: string
   readonly routes: readonly HttpHandlerRoute[]
-  /** Answers what no route of the listener takes. Without it that is 404, or 405 at a path that takes other methods. */
+  /**
+   * Answers requests that no route of the listener matches. Default: 404, or 405 if the path has routes for other
+   * methods.
+   */
   readonly fallback?: HttpFallback
 }
 
 export interface HttpFallback {
   /**
-   * Answers once, as {@link HttpHandlerRoute.handle}. `allowed` gives the methods that routes take at the path, for the
-   * header `Allow`; none where there is no route.
+   * Answers once, as {@link HttpHandlerRoute.handle}. `allowed` returns the methods of the routes at the path, for the
+   * header `Allow`; none without a route.
    */
   handle(exchange: HttpExchange, allowed: () => readonly string[]): void
 }
@@ -36,9 +39,9 @@ export interface HttpHandlerRoute {
   readonly path: string
   /** One line for the API description. */
   readonly summary?: string
-  /** Its entry in the API description, in OpenAPI's terms; default: that it exists. */
+  /** Its entry in the API description, in OpenAPI's format; default: only its method and path. */
   readonly openapi?: Readonly<Record<string, unknown>>
-  /** Answers once: by `send`, by `fail`, or by writing to the response. A throw is as good as `fail`. */
+  /** Answers once: by `send`, by `fail`, or by writing to the response. A throw has the effect of `fail`. */
   handle(exchange: HttpExchange): void
 }
 
@@ -47,22 +50,22 @@ export interface HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly caller: HttpCaller
-  /** Parameters of the path, decoded; what `*` took is named `*`. */
+  /** Decoded parameters of the path; the match of `*` is named `*`. */
   readonly params: Readonly<Record<string, string | undefined>>
   /** The query as text, without its question mark. */
   readonly query: string
   /**
-   * Reads the body whole, empty where there is none, and hands it over. One that is larger than the limit of the http
-   * plugin, or than `limit` bytes, ends the exchange with `HTTP_BODY_TOO_LARGE`.
+   * Reads the whole body, which may be empty, and passes it on. A body above the limit of the http plugin, or above
+   * `limit` bytes, ends the exchange with `HTTP_BODY_TOO_LARGE`.
    */
   body(take: (bytes: Buffer) => void, limit?: number): void
-  /** Answers with a whole body. Sends nothing where the client has gone. */
+  /** Answers with a whole body. Sends nothing if the client has disconnected. */
   send(status: number, type: string, body: string | Uint8Array, headers?: Readonly<Record<string, string>>): void
-  /** Answers in the form that the listener has for failures. */
+  /** Answers in the listener's format for failures. */
   fail(error: unknown): void
   /**
-   * For an answer that is written piece by piece, such as a stream of events: to be called before its head is written.
-   * The exchange then ends with the response.
+   * For an answer that is written piece by piece, such as a stream of events. Call it before writing the head. The
+   * exchange then ends with the response.
    */
   stream(): ServerResponse
 }

@@ -9,16 +9,16 @@ export interface FinishedRequest {
   readonly route: string | null
   /** Plugin of the route; null where no route matched. */
   readonly plugin: string | null
-  /** 499: the client went away first. */
+  /** 499: the client disconnected first. */
   readonly status: number
   readonly durationMs: number
   readonly principal: Principal
 }
 
-/** After an HTTP request was answered, or its client went away. */
+/** After an HTTP request was answered, or its client disconnected. */
 export const requestFinished = hook<[FinishedRequest]>('http.request-finished', 'parallel', {
   onError: 'skip',
-  summary: 'After an HTTP request was answered, or its client went away.',
+  summary: 'After an HTTP request was answered, or its client disconnected.',
   payload: {
     requestId: 'id of the request',
     method: 'HTTP method',
@@ -27,6 +27,6 @@ export const requestFinished = hook<[FinishedRequest]>('http.request-finished', 
     plugin: 'plugin of the route; null where no route matched',
     status: 'HTTP status; 499: the client went away first',
     durationMs: 'milliseconds since the head of the request',
-    principal: 'who asked: id, role, scopes'
+    principal: 'caller: id, role, scopes'
   }
 })

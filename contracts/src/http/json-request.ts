@@ -4,11 +4,11 @@ import { httpBodyErrors } from './errors.ts'
 
 export interface JsonRequestOptions {
   readonly maxBytes: number
-  /** `json` refuses every other content type; `any` reads the body as JSON whatever its type. */
+  /** `json` refuses every other content type; `any` reads every body as JSON. */
   readonly mediaType: 'json' | 'any'
   /**
-   * Up to how many times the limit a body is read and dropped before it is refused. A client that is still writing sees a
-   * connection reset instead of the answer. Default 1.
+   * Multiple of the limit up to which a body is read and dropped before it is refused. A client that is still writing
+   * sees a connection reset instead of the answer. Default 1.
    */
   readonly discard?: number
 }

@@ -5,7 +5,7 @@ export { routeKey }
 /**
  * Routes in a foreign wire format, which an operation's envelope cannot express.
  *
- * `routes` names every route that `register` adds, so that two plugins with one route are found before either serves.
+ * `routes` names every route that `register` adds, so that a conflict of two plugins is found before either serves.
  */
 export const httpRoutes = point<HttpRoutes>('http.routes', {
   keys: item => item.routes.map(route => `${item.listener ?? 'main'} ${routeKey(route.method, route.path)}`)
@@ -21,15 +21,15 @@ export interface HttpRoutes {
    * write `register: app => …` with `app as unknown as FastifyInstance`.
    *
    * Bodies are JSON unless the scope adds other parsers; thrown errors are answered in the shared envelope unless it
-   * sets an error handler. Handlers find who calls at `request.caller`, see {@link HttpCaller}.
+   * sets an error handler. Handlers find the caller at `request.caller`, see {@link HttpCaller}.
    */
   register(app: unknown): void | Promise<void>
 }
 
 /**
- * A separate port for a plugin whose clients expect one. It serves the routes that name it and, unless one of those
- * has the same path, `/health`, `/ready` and `/metrics`.
- * A listener whose name, host and port stay the same across a reload keeps its socket.
+ * A separate port for a plugin whose clients expect one. It serves the routes that name it and, unless such a route has
+ * the same path, `/health`, `/ready` and `/metrics`. A listener whose name, host and port stay the same across a reload
+ * keeps its socket.
  */
 export const httpListeners = point<HttpListener>('http.listeners', { keys: item => [item.name] })
 
@@ -40,8 +40,8 @@ export interface HttpListener {
   /** The setting that chooses the port, named in the error when the port is taken. */
   readonly setting: string
   /**
-   * Which side checks the Host and Origin headers, the bearer token and CORS: the http plugin by its settings, or the routes
-   * of this listener, for a protocol with different rules. Default `shared`.
+   * Which side checks the Host and Origin headers, the bearer token and CORS: the http plugin by its settings, or the
+   * routes of this listener, for a protocol with different rules. Default `shared`.
    */
   readonly guard?: 'shared' | 'own'
   /** Shape of failures that the http plugin answers, and of those given to `fail`. Default `envelope`. */

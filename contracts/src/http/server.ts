@@ -1,6 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Where the HTTP listeners of the serving generation are. */
+/** Addresses of the HTTP listeners of the serving generation. */
 export const httpServer = service<HttpServer>('http.server@1')
 
 export interface HttpServer {

@@ -4,7 +4,7 @@ interface Bucket {
   at: number
 }
 
-/** Clients that have a bucket at once. */
+/** Maximum number of buckets. */
 const MAX_CLIENTS = 10_000
 const MINUTE_MS = 60_000
 
@@ -27,7 +27,7 @@ export class TokenBuckets {
     return new TokenBuckets(this.perMinute, this.#now, this.#maxClients)
   }
 
-  /** Takes a token. Returns 0, or the milliseconds until there is one. */
+  /** Takes a token. Returns 0, or the milliseconds until the next token. */
   take(client: string): number {
     const now = this.#now()
     let bucket = this.#buckets.get(client)
@@ -48,7 +48,7 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** Drops clients whose bucket is full again, which they are after a minute. */
+  /** Drops clients whose bucket is full again, after at most a minute. */
   #makeRoom(now: number): void {
     if (this.#buckets.size < this.#maxClients) return
     for (const [client, { at }] of this.#buckets) if (now - at >= MINUTE_MS) this.#buckets.delete(client)

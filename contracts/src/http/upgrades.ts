@@ -4,8 +4,8 @@ import { point } from '@svc/plugin-sdk'
 import type { HttpCaller } from './caller.ts'
 
 /**
- * Websocket endpoints. The handshake passes the listener's guard; from then on only the plugin owns the socket: it
- * closes what is open when it is replaced, with 1012, so that clients come back to its successor.
+ * Websocket endpoints. The handshake passes the listener's guard; from then on only the plugin owns the socket. When it
+ * is replaced, it closes open sockets with 1012, so that clients reconnect to its successor.
  */
 export const httpUpgrades = point<HttpUpgrade>('http.upgrades', {
   keys: item => [`${item.listener ?? 'main'} ${item.path}`]

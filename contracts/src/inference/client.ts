@@ -2,41 +2,42 @@ import { service } from '@svc/plugin-sdk'
 import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
 
 /**
- * The model server that this project uses: here, on another machine, or as a hosted service. Code that needs
- * a language model asks this and need not know where the model is or which of the two common formats its server speaks.
+ * The model server that this project uses: here, on another machine, or as a hosted service. Code that needs a language
+ * model uses this service. It need not know the model's server or which of the two common formats that speaks.
  */
 export const inferenceClient = service<InferenceClient>('inference.client@1')
 
 export interface InferenceClient {
-  /** Model that is asked when a request names none. */
+  /** Model for requests that name none. */
   readonly model: string
   /** Configured target, independent of a running server. Throws `ICL_ADDRESS_INVALID`. */
   target(): InferenceTarget
   /**
    * The server in use. Found on first need, and looked for again after a failure.
    *
-   * Throws `ICL_UNREACHABLE`, naming every address that was tried and the setting behind it.
+   * Throws `ICL_UNREACHABLE`, naming every address that was tried and its setting.
    */
   endpoint(signal?: AbortSignal): Promise<InferenceEndpoint>
   /** Models that the server offers. Throws as {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
   /**
-   * Models that the server has in memory now. Throws as {@link InferenceClient.models}, and `ICL_RUNNING_UNKNOWN` when
-   * the server does not tell: the format of OpenAI has no word for it.
+   * Models that the server has in memory now. Throws as {@link InferenceClient.models}, and `ICL_RUNNING_UNKNOWN` if
+   * the server does not report them: OpenAI's format cannot.
    */
   running(signal?: AbortSignal): Promise<readonly RunningModel[]>
-  /** Whether the server answers and has the model; never throws for what it finds. */
+  /** Reports whether the server answers and has the model. Never throws for either. */
   check(options?: { readonly model?: string; readonly signal?: AbortSignal }): Promise<ModelCheck>
   /**
-   * Has the model answer a conversation. The last event is always `done`; aborting the signal throws its reason.
+   * Requests the model's answer to a conversation. The last event is always `done`; aborting the signal throws its
+   * reason.
    *
-   * Throws `ICL_MODEL_UNKNOWN` (naming the asked and the offered models), `ICL_UNAUTHORIZED`, `ICL_BUSY` (data:
-   * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` when the answer ended half-way.
+   * Throws `ICL_MODEL_UNKNOWN` (naming the requested and the offered models), `ICL_UNAUTHORIZED`, `ICL_BUSY` (data:
+   * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` if the answer ended early.
    */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
   /**
-   * A client with the same settings for the server at another base URL, which the setting of the name `setting` holds: errors
-   * name that. The key of the settings is sent only where the origin is one that they name themselves.
+   * Returns a client with the same settings for the server at another base URL. Errors name `setting` as its source.
+   * The key is sent only to an origin that the settings name.
    */
   at(url: string, setting: string): InferenceClient
 }
@@ -51,7 +52,7 @@ export interface InferenceTarget {
 export interface InferenceEndpoint {
   /** Base URL without a trailing slash. */
   readonly url: string
-  /** Format that is spoken with it. */
+  /** Wire format of the server. */
   readonly api: 'ollama' | 'openai'
   /** Setting that named it; `default` for the default address. */
   readonly setting: string
@@ -59,9 +60,9 @@ export interface InferenceEndpoint {
 
 export interface RemoteModel {
   readonly name: string
-  /** Bytes; null where the server does not say. */
+  /** Bytes; null if the server does not report it. */
   readonly sizeBytes: number | null
-  /** ISO 8601; null where the server does not say. */
+  /** ISO 8601; null if the server does not report it. */
   readonly modifiedAt: string | null
   readonly digest: string | null
   readonly family: string | null
@@ -73,10 +74,10 @@ export interface RemoteModel {
 /** A model in the memory of its server. */
 export interface RunningModel {
   readonly name: string
-  /** Bytes that it takes, and those of them on a GPU; null where the server does not say. */
+  /** Its size in bytes, in total and on a GPU; null if the server does not report it. */
   readonly sizeBytes: number | null
   readonly gpuBytes: number | null
-  /** Tokens that a prompt and its answer may have together; null where the server does not say. */
+  /** Tokens that a prompt and its answer may have together; null if the server does not report it. */
   readonly contextLength: number | null
   /** When an idle model is unloaded, ISO 8601; null for never, or where the server does not report it. */
   readonly expiresAt: string | null
@@ -94,7 +95,7 @@ export interface ModelCheck {
 
 export interface InferenceChatRequest {
   readonly messages: readonly ChatMessage[]
-  /** One text in place of `messages` and `tools`, which are not looked at then. */
+  /** One text instead of `messages` and `tools`, which are ignored. */
   readonly prompt?: InferencePrompt
   readonly model?: string
   /** 0 to 2; default: the setting `temperature`. */
@@ -114,12 +115,14 @@ export interface InferenceChatRequest {
 }
 
 /**
- * A text that the model completes: `POST /api/generate` in the format of Ollama; in that of OpenAI `POST /v1/completions` where it is
- * raw, which knows no `format`, and `POST /v1/chat/completions` where it is not.
+ * A text that the model completes: `POST /api/generate` in the format of Ollama; in that of OpenAI `POST
+ * /v1/completions` if it is raw, without `format`, otherwise `POST /v1/chat/completions`.
  */
 export interface InferencePrompt {
   readonly text: string
-  /** Whether the model gets the text as it is. Otherwise the model's template is put around it, as around one user's message. */
+  /**
+   * Whether the model receives the text unchanged. Otherwise the model's template wraps it like the message of a user.
+   */
   readonly raw: boolean
   /** A system message for the template; raw texts have their own. */
   readonly system?: string

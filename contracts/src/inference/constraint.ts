@@ -1,8 +1,8 @@
 import { point } from '@svc/plugin-sdk'
 
 /**
- * Constraint on an answer. Enforced token by token: every complete output is a text that the constraint accepts,
- * unless the sequence ends early because `maxTokens` are used up, a stop string came, or it is cancelled.
+ * Constraint on an answer. Enforced token by token: every complete output is a text that the constraint accepts, unless
+ * the sequence ends early at `maxTokens`, at a stop string, or because it is cancelled.
  */
 export type OutputConstraint =
   /** Any JSON value that is an object. */
@@ -11,14 +11,14 @@ export type OutputConstraint =
   | { readonly type: 'json-schema'; readonly schema: Readonly<Record<string, unknown>> }
   /** Text that a regular expression matches as a whole: ECMAScript syntax without look-around and back-references. */
   | { readonly type: 'regex'; readonly pattern: string }
-  /** Text of a grammar that the caller brings. */
+  /** Text of a grammar of the caller. */
   | { readonly type: 'grammar'; readonly grammar: TextGrammar }
 
 /**
  * A language over bytes of UTF-8, read from left to right.
  *
- * States are values: `advance` makes a new one and leaves the old one as it was. Two states with the same `key` accept the
- * same continuations, which lets an engine reuse what it worked out for one of them.
+ * States are values: `advance` returns a new state and does not change the old one. States with the same `key` accept
+ * the same continuations, so an engine can cache results by key.
  */
 export interface TextGrammar {
   /** The state before the first byte. */
@@ -30,13 +30,13 @@ export interface TextGrammarState {
   readonly key: string
   /** Whether the text may end here. */
   readonly accepting: boolean
-  /** The state after one more byte, 0 to 255; null when no text of the language goes on so. */
+  /** The state after one more byte, 0 to 255; null if no text of the language continues with it. */
   advance(byte: number): TextGrammarState | null
 }
 
-/** A grammar that requests can name, contributed by a plugin: the compiler of a language offers the language's own. */
+/** A grammar that requests can name, contributed by a plugin. A compiler contributes the grammar of its language. */
 export interface NamedGrammar {
-  /** How requests call it, for example `vox`. Lower case, digits and dashes. */
+  /** Name in requests, for example `vox`. Lower case, digits and dashes. */
   readonly name: string
   /** One line for people. */
   readonly summary: string

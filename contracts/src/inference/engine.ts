@@ -15,11 +15,11 @@ export interface InferenceEngine {
   /** Engine identity shown to people, for example `onnxruntime 1.30.0`. */
   readonly name: string
   /**
-   * Identifies an instance of an engine: a new value for every activation of the plugin that provides it. A model goes
-   * on with the code of the engine that loaded it, so a caller that keeps one across a reload makes this a part of the key.
+   * Identifies an instance of an engine: a new value for every activation of the plugin that provides it. A model keeps
+   * the code of the engine that loaded it. A caller that keeps a model across a reload includes this in its key.
    */
   readonly instance?: string
-  /** Devices that {@link LoadOptions.device} may name here and now; `cpu` is always among them. */
+  /** Devices that {@link LoadOptions.device} may currently name; `cpu` is always among them. */
   devices(): Promise<readonly DeviceInfo[]>
   /**
    * Reads a run directory and makes its model ready.
@@ -39,15 +39,15 @@ export interface DeviceInfo {
 export interface LoadOptions {
   /** Absolute path of the run directory. */
   readonly runDirectory: string
-  /** `auto` takes the best device present; any other name is an error when it is not available. */
+  /** `auto` takes the best available device; any other name is an error if it is not available. */
   readonly device?: string
   /** Threads for one session; default: the physical parallelism that the process may use. */
   readonly threads?: number
   /** Upper bound on the context in tokens; default: what the model's configuration states. */
   readonly maxContext?: number
-  /** Sequences that may be generated at once; default 1. `auto`: as many as fit into the memory, within reason. */
+  /** Maximum of concurrent sequences; default 1. `auto`: as many as fit into memory, up to a limit. */
   readonly slots?: number | 'auto'
-  /** How weights are held; default `auto`, which chooses by device, memory and size of the model. */
+  /** Format of the weights in memory; default `auto`, which chooses by device, memory and size of the model. */
   readonly quantization?: 'auto' | Quantization
   /** Whether the adapter is merged into the weights; `false` serves the base model. Default true. */
   readonly adapter?: boolean
@@ -56,7 +56,7 @@ export interface LoadOptions {
   onProgress?(fraction: number, step: string): void
 }
 
-/** `none`: as the checkpoint stores them. `q8`, `q4`: 8 or 4 bits a weight, made at load and cached. */
+/** `none`: as the checkpoint stores them. `q8`, `q4`: 8 or 4 bits a weight, computed at load and cached. */
 export type Quantization = 'none' | 'q8' | 'q4'
 
 export interface ModelInfo {
@@ -92,11 +92,11 @@ export interface AdapterInfo {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly content: string
-  /** Reasoning of an assistant before its answer, where its template keeps that separate. */
+  /** Reasoning of an assistant before its answer, if its template separates it. */
   readonly thinking?: string
   /** Calls that an assistant made. */
   readonly toolCalls?: readonly ChatToolCall[]
-  /** Which call a tool's message answers, and the tool's name. */
+  /** Id of the call that a tool's message answers, and the tool's name. */
   readonly toolCallId?: string
   readonly name?: string
 }
@@ -117,11 +117,11 @@ export interface ChatTool {
 
 export interface RenderChatOptions {
   readonly tools?: readonly ChatTool[]
-  /** Whether the model is to think first, where its template knows a switch for that. */
+  /** Whether the model reasons first, if its template has a switch for it. */
   readonly thinking?: boolean
 }
 
-/** Features of a model's template; false where it would drop its input. */
+/** Features of a model's template; false if it drops that input. */
 export interface ChatAbilities {
   readonly tools: boolean
   readonly thinking: boolean
@@ -132,15 +132,15 @@ export interface LoadedModel {
   /** Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on. */
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
   /**
-   * Like `renderChat`, with Jinja source of a request in the place of the model's template. A hostile template must not
+   * Like `renderChat`, with the Jinja source of a request instead of the model's template. A hostile template must not
    * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` also for a template that takes too long.
    */
   renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string>
   /** Features of {@link LoadedModel.renderChat} with the model's own template. */
   readonly chatAbilities: ChatAbilities
   /**
-   * Token ids of a text. `special`: whether names of special tokens in the text become those tokens. `begin`: whether the
-   * tokens that the model expects at the beginning of every text come first, unless they are there already.
+   * Token ids of a text. `special`: whether names of special tokens in the text become those tokens. `begin`: whether
+   * to prepend the tokens that the model expects at the beginning of every text, unless present.
    */
   tokenize(text: string, options?: { readonly special?: boolean; readonly begin?: boolean }): number[]
   /** Text of token ids; bytes that do not form UTF-8 become U+FFFD. */
@@ -148,11 +148,11 @@ export interface LoadedModel {
   /**
    * Generates one sequence, yielding text as it appears. The last event is always `done`.
    *
-   * Text is never cut inside a UTF-8 sequence, and nothing that could still turn out to be a stop string is yielded early.
-   * Aborting `signal` ends the sequence within one token, with `finishReason: 'cancelled'`.
-   * Throws `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) before any event when the prompt does not fit.
-   * Throws `INF_BUSY` when every slot is taken and the waiting room is full, `INF_ADAPTER_UNKNOWN` when there is no
-   * adapter of the requested name.
+   * Text is never cut inside a UTF-8 sequence, and nothing that could still turn out to be a stop string is yielded
+   * early. Aborting `signal` ends the sequence within one token, with `finishReason: 'cancelled'`. Throws
+   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) before any event when the prompt does not fit. Throws
+   * `INF_BUSY` if every slot is taken and the queue is full, `INF_ADAPTER_UNKNOWN` if no adapter has the requested
+   * name.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
   /** Free capacity now. */
@@ -162,7 +162,7 @@ export interface LoadedModel {
   /** Adapters that requests may name in addition to the one loaded with the model; absent where the engine has none. */
   readonly adapters?: ModelAdapters
   /**
-   * Logits of the last position of every requested prefix: test and evaluation use. Shape: `[positions][vocabulary]`.
+   * Logits of the last position of every requested prefix, for tests and evaluation. Shape: `[positions][vocabulary]`.
    * `adapter` as in {@link GenerateRequest.adapter}.
    */
   logits(tokens: readonly number[], options?: { readonly adapter?: string | null }): Promise<Float32Array[]>
@@ -176,17 +176,19 @@ export interface ModelCapacity {
 }
 
 export interface ModelStatistics {
-  /** Tokens of prompts that were computed, and that a kept prefix saved. */
+  /** Computed tokens of prompts, and tokens saved by a cached prefix. */
   readonly promptTokens: number
   readonly cachedPromptTokens: number
   readonly completionTokens: number
-  /** Runs of the decoder for completions, and the sequences that they advanced: their quotient is the mean batch. */
+  /**
+   * Runs of the decoder for completions, and the sequences that they advanced: their quotient is the mean batch size.
+   */
   readonly decodeRuns: number
   readonly decodedSequences: number
-  /** Tokens that were guessed from the text so far, and those of them that were right. */
+  /** Speculated tokens, and how many of them were accepted. */
   readonly draftedTokens: number
   readonly acceptedTokens: number
-  /** Positions of all slots, and those of them that hold a token that can be reused or is in use. */
+  /** Positions of all slots, and how many hold a token that is in use or reusable. */
   readonly cachePositions: number
   readonly cachePositionsUsed: number
   /** Bytes that weights and caches take. */
@@ -194,20 +196,23 @@ export interface ModelStatistics {
   readonly cacheBytes: number
 }
 
-/** Adapters over one base model, each under a separate name. They come and go while the model serves. */
+/** Adapters over one base model, each under a separate name. They can be loaded and removed while the model serves. */
 export interface ModelAdapters {
   list(): readonly NamedAdapter[]
   /**
    * Reads an adapter from a folder: the tensors of a run directory, or a Hugging Face PEFT directory.
    *
-   * Throws `INF_ADAPTER_INVALID` when it does not fit the model, `INF_ADAPTER_EXISTS` when the name is taken.
+   * Throws `INF_ADAPTER_INVALID` if it does not fit the model, `INF_ADAPTER_EXISTS` if the name is taken.
    */
   add(options: {
     readonly name: string
     readonly directory: string
     readonly signal?: AbortSignal
   }): Promise<NamedAdapter>
-  /** New requests no longer find it; it is freed when the sequences that use it have ended. Throws `INF_ADAPTER_UNKNOWN`. */
+  /**
+   * Removes an adapter. New requests no longer find it; it is freed when the sequences that use it have ended. Throws
+   * `INF_ADAPTER_UNKNOWN`.
+   */
   remove(name: string): Promise<void>
 }
 
@@ -230,7 +235,7 @@ export interface SamplingOptions {
   readonly repeatPenalty?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
-  /** Tokens of history that penalties look at; default 64, -1 the whole context. */
+  /** Number of earlier tokens that penalties consider; default 64; -1: the whole context. */
   readonly repeatLastN?: number
   /** Same seed, same request, same model: same text. */
   readonly seed?: number
@@ -240,7 +245,7 @@ export interface SamplingOptions {
 
 export interface GenerateRequest {
   readonly tokens: readonly number[]
-  /** Tokens to generate at most; default: what is left of the context. */
+  /** Maximum of generated tokens; default: the rest of the context. */
   readonly maxTokens?: number
   readonly sampling?: SamplingOptions
   /** Generation stops before any of these strings; they are not part of the text. */
@@ -251,11 +256,11 @@ export interface GenerateRequest {
   readonly logprobs?: number
   /** Constraint on the answer. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
   readonly constraint?: OutputConstraint
-  /** Name of one of {@link LoadedModel.adapters}; `null` computes without any. Default: what was loaded with the model. */
+  /** Name of one of {@link LoadedModel.adapters}; `null`: no adapter. Default: the one loaded with the model. */
   readonly adapter?: string | null
-  /** Client of the request: requests of one client do not push those of another out of the waiting room's order. Any text. */
+  /** Client of the request: the queue is fair between clients. Any text. */
   readonly client?: string
-  /** Whether a prefix that an earlier request left behind may be reused; default true. */
+  /** Whether the cached prefix of an earlier request may be reused; default true. */
   readonly reusePrefix?: boolean
   readonly signal?: AbortSignal
 }
@@ -271,7 +276,7 @@ export type GenerateEvent =
   | {
       readonly type: 'text'
       readonly text: string
-      /** Tokens that went into this piece of text. */
+      /** Tokens of this piece of text. */
       readonly tokens: readonly number[]
       readonly logprobs?: readonly (TokenLogprob & { readonly top: readonly TokenLogprob[] })[]
     }
@@ -283,7 +288,7 @@ export type GenerateEvent =
 
 export interface GenerateUsage {
   readonly promptTokens: number
-  /** Those of the prompt's tokens that did not have to be computed, since an earlier request left them behind. */
+  /** Tokens of the prompt that were not computed, since an earlier request cached them. */
   readonly cachedTokens: number
   readonly completionTokens: number
   /** Waiting for a slot, nanoseconds. */

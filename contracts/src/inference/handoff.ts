@@ -4,7 +4,7 @@ const text = (description: string) => t.string({ description, minLength: 1 })
 const note = (description: string) => t.optional(t.nullable(t.string(), { description }))
 
 /**
- * File that a training or merge run writes next to its weights so that any server can serve them:
+ * File that a training or merge run writes next to its weights, so that any server can serve them:
  * `external_serving_handoff_v1.json`. The published form of this schema is `eval/external-serving-handoff.schema.json`.
  */
 export const externalServingHandoffSchema = t.object({

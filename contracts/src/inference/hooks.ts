@@ -12,7 +12,7 @@ export interface ModelRequest {
   readonly template?: string
 }
 
-/** A text in place of messages. `suffix`: the text behind the gap that the model fills. */
+/** A text in place of messages. `suffix`: the text after the gap that the model fills. */
 export interface ModelPrompt extends InferencePrompt {
   readonly suffix?: string
 }
@@ -50,8 +50,8 @@ export interface ModelToolCall {
 }
 
 /**
- * Before the caller of a model receives a tool call of it, and so before the tool runs. While it is tapped, a call is held
- * back until it is complete, and a call that broke off is left out.
+ * Before the caller of a model receives a tool call of it, and so before the tool runs. While it is tapped, a call is
+ * held back until it is complete, and an incomplete call is left out.
  */
 export const modelToolCall = hook<[ModelToolCall], ModelToolCall>('inference.tool-call', 'waterfall', {
   summary: 'Before a tool call of a model is handed to the caller, who runs the tool. A tap may redact or refuse it.',
@@ -63,7 +63,7 @@ export interface ModelAnswered extends ModelAnswer {
   readonly toolCalls: readonly ChatToolCall[]
 }
 
-/** Holds nothing back: a stream goes on as without a tap. */
+/** Buffers nothing: a stream continues as without a tap. */
 export const modelAnswered = hook<[ModelAnswered]>('inference.answered', 'parallel', {
   onError: 'skip',
   summary: 'After the caller received the answer of a model. A stream is not held back.',

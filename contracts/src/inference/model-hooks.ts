@@ -10,7 +10,7 @@ export interface AnswerPart {
 }
 
 /**
- * Triggers the hooks of one request to a model and of its answers. Each request passes here once in a process: in the
+ * Triggers the hooks of one request to a model and of its answers. Each request passes it once in a process: in the
  * model server for its clients, in the inference client for its own requests.
  */
 export interface ModelHooks {

@@ -10,7 +10,7 @@ import {
 
 export type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
 
-/** Management of the running kernel: what `svc plugins …` and `svc config …` stand on. */
+/** Management of the running kernel, used by `svc plugins …` and `svc config …`. */
 export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
 
 export interface KernelAdmin {
@@ -21,9 +21,9 @@ export interface KernelAdmin {
   manifest(name: string): PluginManifest | undefined
   /** Whether a plugin comes with svc. */
   isBundled(name: string): boolean
-  /** Dependency edges: who requires which service of whom. */
+  /** Dependency edges: requiring plugin, service, and providing plugin. */
   graph(): readonly GraphEdge[]
-  /** Why a plugin or a service is (not) there: one sentence per cause, outermost first. */
+  /** Explains the state of a plugin or a service: one sentence per cause, outermost first. */
   why(nameOrToken: string): readonly string[]
   /** Every hook that a known plugin or the kernel declares, by id. */
   hooks(): readonly HookReport[]
@@ -38,9 +38,9 @@ export interface KernelAdmin {
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
   /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */
   build(directory: string): Promise<BuildReport>
-  /** Every setting with value (secrets masked; a reference to one shown as it was written), layer and place. */
+  /** Every setting with value, layer and place. Secrets are masked; references to secrets are shown. */
   settings(prefix?: string): readonly SettingReport[]
-  /** One setting with everything that it overrides. */
+  /** One setting with the values that it overrides. */
   explain(key: string): SettingExplanation
   /** Reads the configuration again without applying it. */
   validate(): Promise<readonly ConfigProblem[]>
@@ -120,14 +120,14 @@ export interface CpuShare {
 }
 
 export interface Finding {
-  /** The plugin that it concerns; null where it concerns none. */
+  /** Plugin of the problem, or null. */
   readonly plugin: string | null
-  /** An error keeps a plugin or a setting from taking effect. */
+  /** An error prevents a plugin or a setting from taking effect. */
   readonly severity: 'error' | 'warning'
   readonly code: string
   readonly message: string
   readonly hint: string | null
-  /** The setting that it concerns, as documented; null for none. */
+  /** Documented key of the setting, or null. */
   readonly key: string | null
   /** File or folder; null for a setting that no file holds. */
   readonly location: string | null
@@ -143,8 +143,8 @@ export interface KernelChange {
   readonly disable?: readonly string[]
   readonly reload?: readonly string[]
   /**
-   * Plugins left out at start that are needed now: a single command loads only its plugin, and --only
-   * names few. They come with their requirements. Plugins that are off stay off.
+   * Plugins left out at start that are needed now: a single command loads only its plugin, and --only names few. Their
+   * requirements are loaded, too. Disabled plugins stay off.
    */
   readonly activate?: readonly string[]
   /** Whether enable and disable are also written to the project's `svc.toml`. */

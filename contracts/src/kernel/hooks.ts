@@ -25,7 +25,7 @@ export const operationStarting = hook<[OperationStart]>('kernel.operation-starti
     plugin: 'plugin that answers',
     effect: 'read, write or destructive',
     surface: 'http, mcp, rpc, cli, internal, or the name of another surface',
-    principal: 'who calls: id, role, scopes',
+    principal: 'caller: id, role, scopes',
     caller: 'plugin that calls; null for a caller from outside',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
@@ -50,7 +50,7 @@ export const operationEnded = hook<[OperationEnd]>('kernel.operation-ended', 'pa
     plugin: 'plugin that answered',
     effect: 'read, write or destructive',
     surface: 'http, mcp, rpc, cli, internal, or the name of another surface',
-    principal: 'who called: id, role, scopes',
+    principal: 'caller: id, role, scopes',
     caller: 'plugin that called; null for a caller from outside',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
@@ -77,7 +77,7 @@ export const configurationApplied = hook<[ConfigurationApplied]>('kernel.configu
 export interface PluginStateChange {
   readonly plugin: string
   readonly state: PluginState
-  /** Why it does not run as it should; null otherwise. */
+  /** Why it does not run normally, or null. */
   readonly why: string | null
 }
 

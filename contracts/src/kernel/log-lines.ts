@@ -1,6 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 
-/** The log of the process as it is written. Absent where a single command runs. */
+/** Live log of the process. Absent in a single command. */
 export const logLines = service<LogLines>('kernel.log@1')
 
 export interface LogLines {

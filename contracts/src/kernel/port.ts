@@ -10,14 +10,13 @@ export interface KernelPort {
   /** Identity of the project: `SVC_REPOSITORY_ID`, else a name derived from the project's root. */
   readonly repositoryId: string
   readonly projectRoot: string
-  /** Where the project's state lies, plugins' own in its folder `plugins`. It need not be there. */
+  /** Folder of the project's state, with that of plugins in its folder `plugins`. It may not exist. */
   readonly stateRoot: string
   readonly version: string
   /**
-   * Validates, authorises, runs and validates again.
-   * Throws `OPR_UNKNOWN`, `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open),
-   * `OPR_FAILED` (the handler threw something without a code), a code that the operation declares, or that of an error that
-   * reached the handler from elsewhere.
+   * Validates, authorises, runs and validates again. Throws `OPR_UNKNOWN`, `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`,
+   * `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open), `OPR_FAILED` (the handler threw something without
+   * a code), a code that the operation declares, or the code of an error that the handler received from another call.
    */
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
 }
@@ -28,14 +27,14 @@ export interface Invocation {
   readonly surface: string
   readonly principal: Principal
   readonly requestId?: string
-  /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace begins. */
+  /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace starts. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
   /** Whether the caller has left already; for a surface that makes its signal on first use. Without it the signal is checked. */
   readonly cancelled?: boolean
   /** When its input was complete, on the clock of `performance.now()`; for a surface that has looked at it already. */
   readonly since?: number
-  /** Milliseconds; 0 for no limit but the operation's own. */
+  /** Milliseconds; 0 for only the operation's limit. */
   readonly timeoutMs?: number
   /** Whether strings may become numbers and booleans: query strings and flags. */
   readonly coerce?: boolean
@@ -60,7 +59,7 @@ export interface UnitView {
   readonly state: PluginState
   /** Calls, hook taps and other work under way. */
   readonly inFlight: number
-  /** Of this plugin since the process began, whichever instance answered. */
+  /** Of this plugin since the start of the process, over all its instances. */
   readonly stats: CallStats
   /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
   enter(): void
@@ -69,7 +68,7 @@ export interface UnitView {
 
 export interface CallStats {
   readonly calls: number
-  /** Calls that ended with an error, the caller's own mistakes included. */
+  /** Calls that ended with an error, including errors of the caller. */
   readonly failures: number
   /** Milliseconds of all calls together, waiting included. */
   readonly totalMs: number
@@ -78,13 +77,13 @@ export interface CallStats {
 export interface OperationEntry {
   readonly descriptor: OperationDescriptor
   readonly unit: UnitView
-  /** As {@link KernelPort.invoke}, bound to this generation's unit; once that is replaced, its successor answers. */
+  /** As {@link KernelPort.invoke}, bound to this generation's unit. Once that is replaced, its successor answers. */
   invoke(input: unknown, call: Invocation): Promise<unknown>
-  /** The same without a promise, for a surface that answers so many calls that their promises count. Never throws. */
+  /** The same without a promise, for a surface with so many calls that promises are too slow. Never throws. */
   start(input: unknown, call: Invocation, deferred: Deferred): void
 }
 
-/** Takes the one outcome of a call, within `start` or later. Neither function may throw. */
+/** Receives the single outcome of a call, during `start` or later. Neither function may throw. */
 export interface Deferred {
   resolve(output: unknown): void
   reject(error: unknown): void
@@ -97,10 +96,9 @@ export interface Contribution<A> {
 }
 
 /**
- * A surface takes part in every change of generation:
- * 1. `prepare(next)` builds what the surface needs, in the shadow; a throw refuses the whole change, and so does taking
- *    longer than the plugin may take to activate.
- * 2. `commit` runs inside the synchronous flip: swap a pointer, nothing else; it must not throw.
+ * A surface takes part in every change of generation: 1. `prepare(next)` builds what the surface needs, in the shadow;
+ * a throw refuses the whole change, as does exceeding the plugin's activation limit. 2. `commit` runs inside the
+ * synchronous flip: it only swaps a pointer and never throws.
  * 3. or `abort`, when another participant refused.
  */
 export const surfaces = point<Surface>('kernel.surface')

@@ -3,8 +3,8 @@ import { Writable } from 'node:stream'
 const KEY = Symbol.for('svc.stdout')
 
 /**
- * The real standard output, for a protocol. From the first call on whatever else the process prints there, a plugin's
- * stray `console.log` for one, goes to standard error; every further call returns the same stream.
+ * The real standard output, for a protocol. From the first call on, all other output of the process, such as a plugin's
+ * stray `console.log`, goes to standard error. Further calls return the same stream.
  */
 export function reservedStdout(): Writable {
   const holder = process as unknown as { [KEY]?: Writable }

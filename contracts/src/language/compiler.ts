@@ -11,23 +11,23 @@ export interface LanguageCompiler {
    */
   compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
   /**
-   * Reads files, and all source files of folders but those with a line `// vox:skip`. Paths are absolute or relative to
-   * the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` where there is none.
+   * Reads files, and all source files of folders except those with a line `// vox:skip`. Paths are absolute or relative
+   * to the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` without any source.
    */
   read(paths: readonly string[]): Promise<readonly ProgramText[]>
-  /** HTTP interface of a program for its clients: byte for byte the output of `svc build`. */
+  /** HTTP interface of a program for its clients, identical to the output of `svc build`. */
   describe(program: Program): ProgramDescription
 }
 
 export interface ProgramDescription {
   /** An OpenAPI 3.1 document: the file `openapi.json` of a build. */
   readonly openApi: string
-  /** A module of TypeScript that needs no other: the file `vox-client.ts` of a build. */
+  /** A standalone TypeScript module: the file `vox-client.ts` of a build. */
   readonly client: string
 }
 
 export interface ProgramText {
-  /** As people gave it. */
+  /** The path as given. */
   readonly path: string
   readonly text: string
 }
@@ -42,7 +42,7 @@ export type CompileResult =
       readonly diagnostics: readonly object[]
     }
 
-/** A program without errors, and what the arrays of its module have no place for. */
+/** A program without errors, with data outside of the arrays of its module. */
 export interface Program extends ProgramText {
   readonly module: HirModule
   /** Functions with `@test` and `@forall`. */
@@ -51,7 +51,7 @@ export interface Program extends ProgramText {
   readonly constants: HirBlock
   /** Conditions before and after a function, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
-  /** Names of what is seen in a browser: its components. */
+  /** Names of its browser components. */
   readonly components: readonly string[]
   /** In the order of the source. */
   readonly indexes: readonly ProgramIndex[]

@@ -82,7 +82,7 @@ export type HirExpression =
   | { readonly Ident: readonly [name: string, span: HirSpan] }
   | { readonly ObjectLit: readonly [entries: readonly Entry[], span: HirSpan] }
   | { readonly ListLit: readonly [items: readonly HirExpression[], span: HirSpan] }
-  /** The unit value is the tuple of nothing. */
+  /** The unit value is the empty tuple. */
   | { readonly TupleLit: readonly [items: readonly HirExpression[], span: HirSpan] }
   | {
       readonly Binary: readonly [operator: HirBinaryOperator, left: HirExpression, right: HirExpression, span: HirSpan]
@@ -130,7 +130,7 @@ export type HirExpression =
     }
   | HirExtension
 
-/** Forms that the fifteen arrays did not know: consumers meet them only where a program uses what is newer. */
+/** Forms that the fifteen arrays did not have. Only programs with newer features contain them. */
 export type HirExtension =
   | {
       /** `for` with a pattern, an index or a key. */
@@ -147,11 +147,11 @@ export type HirExtension =
   | { readonly SideEffect: { readonly body: HirBlock; readonly span: HirSpan } }
   | { readonly JsxFragment: { readonly children: readonly HirExpression[]; readonly span: HirSpan } }
 
-/** An operation on a table that was read from a chain of calls on `db`. */
+/** An operation on a table, parsed from a chain of calls on `db`. */
 export interface HirDbTableOp {
   readonly table: string
   readonly op: HirDbOperator
-  /** Of a predicate: its values in order, each named after its column. */
+  /** Values of a predicate in order, each named after its column. */
   readonly args: readonly HirArgument[]
   readonly select_cols: readonly string[] | null
   readonly order_by: readonly [column: string, ascending: boolean] | null

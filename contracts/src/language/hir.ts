@@ -2,8 +2,8 @@ import type { HirBlock, HirExpression, HirType } from './hir-expressions.ts'
 
 /**
  * A module with its names resolved and its decorators read, in exactly the form that the IR document prints: a struct
- * is an object, a variant of an enumeration is `{"Variant": payload}`, and spans are bytes of the source as UTF-8.
- * Keys that may be absent are extensions: consumers of the fifteen arrays do without them.
+ * is an object, a variant of an enumeration is `{"Variant": payload}`, and spans are bytes of the source as UTF-8. Keys
+ * that may be absent are extensions: consumers of the fifteen arrays ignore them.
  */
 export interface HirModule {
   readonly imports: readonly HirImport[]

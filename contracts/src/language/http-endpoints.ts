@@ -1,11 +1,11 @@
 import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from './hir.ts'
 
-/** A function or a route of a program that is called over HTTP, and how. */
+/** A function or route that is called over HTTP, with its calling convention. */
 export interface HttpEndpoint {
   readonly kind: HttpEndpointKind
-  /** Of the function; of a route its method and path. */
+  /** Name of the function; for a route, its method and path. */
   readonly name: string
-  /** Of a route with parts of its path that it does not declare, and with `request`. */
+  /** For a route with undeclared parts of its path, and with `request`. */
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
   readonly route: HttpEndpointRoute
@@ -15,7 +15,7 @@ export type HttpEndpointKind = 'query' | 'mutation' | 'server' | 'route'
 
 export interface HttpEndpointRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** As the router reads it: `/tasks/:id`. */
+  /** In the router's syntax: `/tasks/:id`. */
   readonly path: string
   /** Names of the parts of the path that are parameters. */
   readonly inPath: readonly string[]
@@ -50,7 +50,7 @@ function remote(kind: HttpEndpointKind, method: 'GET' | 'POST', fn: HirEndpoint)
 
 const IN_PATH = /:([a-z_]\w*)|\{([a-z_]\w*)\}/gi
 
-/** Names that a path gives to its parts: `id` of `/tasks/:id` and of `/tasks/{id}`. */
+/** Names of the parts of a path: `id` of `/tasks/:id` and of `/tasks/{id}`. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(IN_PATH)].map(([, colon, braces]) => colon ?? braces ?? '')
 }
@@ -72,8 +72,8 @@ export interface HttpInput {
 }
 
 /**
- * `none` takes no body, `fields` an object with the parameters by name, `whole` what the one parameter is, and `any` what the
- * program itself makes of it.
+ * `none` takes no body, `fields` an object with the parameters by name, `whole` the value of the only parameter, and
+ * `any` a body that the program parses.
  */
 export type HttpBody =
   | { readonly kind: 'none' | 'any' }
@@ -121,7 +121,7 @@ export function isOptionalType(type: HirType | null): boolean {
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-/** Type of the answer: of a `Result` its value, since its error becomes a status. */
+/** Type of the answer. For a `Result`, the type of its value, since its error becomes a status. */
 export function answerType(type: HirType | null): HirType | null {
   const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
   return isResult ? (type.Generic[1][0] ?? null) : type

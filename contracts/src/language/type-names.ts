@@ -5,7 +5,7 @@ export type NamedType =
   | { readonly kind: 'alias'; readonly type: HirType }
   | { readonly kind: 'struct'; readonly fields: readonly HirNamedField[] }
   | { readonly kind: 'choice'; readonly variants: readonly HirVariant[] }
-  /** Of a table: its columns, without `_id`. */
+  /** Columns of a table, without `_id`. */
   | { readonly kind: 'row'; readonly fields: readonly HirNamedField[] }
 
 /** The types that a module declares. */
@@ -38,7 +38,7 @@ export class TypeNames {
     return { kind: 'choice', variants: variants.map(each => ({ ...each, fields: filled(each.fields) })) }
   }
 
-  /** The type of a constructor, where it has no parameters. */
+  /** The type of a constructor without parameters. */
   typeOfConstructor(tag: string): HirType | undefined {
     const name = this.#constructors.get(tag)
     return name === undefined ? undefined : { Named: name }

@@ -10,7 +10,7 @@ type Defaults = readonly { readonly type: string; readonly field: string }[]
 export class TypeSchemas {
   /** Descriptions of the types that were referred to so far, by the last part of their reference. */
   readonly definitions = new Map<string, JsonSchema>()
-  /** The last parts of references by what they refer to, as people write it. */
+  /** The last parts of references by type, in source syntax. */
   readonly #keys = new Map<string, string>()
   readonly #names: TypeNames
   readonly #defaults: Defaults
@@ -66,7 +66,7 @@ export class TypeSchemas {
     return { $ref: `${this.#base}${key}` }
   }
 
-  /** `Box_int` of `Box[int]`, with a number where something else is called so. */
+  /** `Box_int` for `Box[int]`, with a number if that name is taken. */
   #keyOf(name: string, args: readonly HirType[]): string {
     const text = typeText({ Generic: [name, args] })
     const words = args.length === 0 ? name : `${name}_${args.map(typeText).join('_')}`.replace(/\W+/g, '_')
@@ -160,7 +160,7 @@ function sizeOf(size: HirType | null): JsonSchema {
   return Number.isInteger(length) ? { minItems: length, maxItems: length } : {}
 }
 
-/** A type as people write it. */
+/** A type in source syntax. */
 function typeText(type: HirType | null): string {
   if (type === null) return 'any'
   if (type === 'Decimal') return 'dec'

@@ -16,10 +16,10 @@ export type McpChange =
   | { readonly kind: 'tools' }
   | { readonly kind: 'prompts' }
   | { readonly kind: 'resources' }
-  /** The content of one resource; told to those who subscribed to it. */
+  /** The content of one resource changed; its subscribers are notified. */
   | { readonly kind: 'resource'; readonly uri: string }
 
-/** Thrown by a template for variables that name nothing. */
+/** Thrown by a template for variables that match no resource. */
 export function mcpResourceNotFound(uri: string): SvcError {
   return mcpContributionErrors.create('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { data: { uri } })
 }

@@ -3,15 +3,15 @@ import { service } from '@svc/plugin-sdk'
 import type { McpPrincipal } from './caller.ts'
 
 /**
- * Streamable HTTP for a surface that checks its callers itself: the gateway. Provided by the plugin `mcp`, which serves its own
- * path with the same.
+ * Streamable HTTP for a surface that checks its callers itself: the gateway. Provided by the plugin `mcp`, which also
+ * serves its own path with it.
  */
 export const mcpHttpEndpoint = service<McpHttpEndpoint>('mcp.http@1')
 
 export interface McpHttpEndpoint {
   /**
-   * Reads the body and writes the answer. Never rejects; returns when the answer is complete or its client has gone.
-   * `maxBodyBytes` lowers what the plugin's settings allow.
+   * Reads the body and writes the answer. Never rejects; returns when the answer is complete or its client has
+   * disconnected. `maxBodyBytes` lowers the limit of the plugin's settings.
    */
   handle(
     request: IncomingMessage,

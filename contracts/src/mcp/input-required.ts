@@ -14,8 +14,8 @@ export interface McpInputRequired {
   /** By key of the handler's choice; only kinds that the client declared are allowed. */
   readonly inputRequests?: Readonly<Record<string, McpInputRequest>>
   /**
-   * JSON that comes back as {@link McpCall.state}. It passes through the client, signed but readable: it cannot be
-   * altered, and it is no place for secrets.
+   * JSON that returns as {@link McpCall.state}. It passes through the client, signed but readable: it cannot be
+   * altered, but must not hold secrets.
    */
   readonly state?: unknown
 }
@@ -76,7 +76,7 @@ export function mcpListRoots(): McpInputRequest {
   return { method: 'roots/list', params: {} }
 }
 
-/** Answers of the client to the requests of the round before. Untrusted: check them like any other input. */
+/** Answers of the client to the requests of the previous round. Untrusted: check them like any other input. */
 export interface McpInputs {
   /** Undefined while there is no answer under this key. */
   elicited(key: string): McpElicited | undefined

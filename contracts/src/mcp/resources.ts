@@ -37,7 +37,7 @@ export interface McpResourceTemplate extends ResourceCommon {
   list?(call: McpCall): readonly McpListedResource[] | Promise<readonly McpListedResource[]>
   /** Suggestions for a variable, best first. */
   readonly complete?: Readonly<Record<string, McpCompleter>>
-  /** Throw {@link mcpResourceNotFound} when the variables name nothing. */
+  /** Throw {@link mcpResourceNotFound} if the variables match no resource. */
   read(
     uri: string,
     variables: Readonly<Record<string, string | string[]>>,

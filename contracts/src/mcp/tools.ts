@@ -7,7 +7,7 @@ export { mcpToolName }
 
 /**
  * Tools that speak MCP itself: images and audio, questions to the user, sampling. A tool that maps JSON to JSON is an
- * operation with `expose.mcp` instead, and gets its other surfaces for free.
+ * operation with `expose.mcp` instead, and is available on the other surfaces, too.
  */
 export const mcpTools = point<McpTool>('mcp.tools', { keys: item => [item.name] })
 
@@ -27,7 +27,7 @@ export interface McpTool {
   readonly scopes?: readonly string[]
   /** Without these the call is refused with `MissingRequiredClientCapability`. */
   readonly requires?: McpClientCapabilities
-  /** Whether the tool is there now; trigger {@link mcpChanged} when the answer changes. Default always. */
+  /** Whether the tool is available now; trigger {@link mcpChanged} when that changes. Default always. */
   available?(): boolean
   /** A throw becomes a result with `isError`; its message is shown to the client. */
   call(args: Readonly<Record<string, unknown>>, call: McpCall): McpToolOutcome | Promise<McpToolOutcome>

@@ -1,20 +1,22 @@
 import { service } from '@svc/plugin-sdk'
 import type { McpPrincipal } from './caller.ts'
 
-/** Every tool that MCP clients see, for another surface that offers the same: the gateway. Provided by the plugin `mcp`. */
+/**
+ * Every tool that MCP clients see, for another surface with the same tools: the gateway. Provided by the plugin `mcp`.
+ */
 export const mcpToolset = service<McpToolset>('mcp.toolset@1')
 
 export interface McpToolset {
-  /** Of the generation that serves now, sorted by name. */
+  /** Tools of the current generation, sorted by name. */
   tools(principal: McpPrincipal): readonly McpToolListing[]
-  /** The name under which a tool is listed, for a name or an alias of one; null where there is none. */
+  /** The listed name of a tool, for its name or an alias; null for an unknown one. */
   canonical(name: string): string | null
   /**
-   * The result as an MCP client gets it. Never rejects for what the tool does: failures have `isError`. Null where the principal
-   * sees no tool of that name.
+   * The result as an MCP client receives it. Never rejects if the tool fails: failures have `isError`. Null if the
+   * principal sees no tool of that name.
    */
   call(name: string, args: Readonly<Record<string, unknown>>, call: McpToolsetCall): Promise<McpToolsetResult | null>
-  /** Called after the list may have changed. Ends with the function returned. */
+  /** Called after the list may have changed. The returned function ends it. */
   onChange(listener: () => void): () => void
 }
 
@@ -29,7 +31,7 @@ export interface McpToolListing {
   /** Product lane of the registry: ai, data, interop, app, platform, workflow. */
   readonly lane: string | null
   readonly tier: string
-  /** Whether callers with the gateway's read role may have it. */
+  /** Whether callers with the gateway's read role may use it. */
   readonly readRole: boolean
   readonly plugin: string
 }

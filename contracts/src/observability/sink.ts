@@ -1,10 +1,10 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Takes what surfaces record about their requests. */
+/** Receives records of requests from surfaces. */
 export const observabilitySink = service<ObservabilitySink>('observability.sink@1')
 
 export interface ObservabilitySink {
-  /** Called once for each answered request. Must not throw, and must return at once. */
+  /** Called once for each answered request. Never throws, and returns immediately. */
   request(record: AccessRecord): void
 }
 
@@ -21,7 +21,7 @@ export interface AccessRecord {
   readonly route: string | null
   /** Without the query, which may hold personal data. */
   readonly path: string
-  /** 499 when the client left before it had an answer. */
+  /** 499 if the client disconnected before the answer. */
   readonly status: number
   readonly ms: number
   /** Bytes written to the socket, headers included. */

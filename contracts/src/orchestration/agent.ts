@@ -16,7 +16,7 @@ export interface AgentView {
   readonly urgent: number
   readonly normal: number
   readonly background: number
-  /** The task that it works on. */
+  /** The current task. */
   readonly current_task: number | null
   readonly completed: number
   /** Sum over tasks of the factor of their priority times complexity / 5. */
@@ -34,7 +34,7 @@ export interface AgentView {
 
 export interface SpawnRequest {
   readonly name: string
-  /** Dynamic agents are retired when they have been idle for long, and when they are dead. */
+  /** Dynamic agents are retired after a long idle time, and when they are dead. */
   readonly dynamic?: boolean
   readonly parent_agent_id?: number
   readonly source_task_id?: number
@@ -45,16 +45,16 @@ export interface SpawnRequest {
 export type SpawnedAgent = Pick<AgentView, 'id' | 'name' | 'dynamic' | 'parent_agent_id'>
 
 export interface RetiredAgent {
-  /** Tasks that the agent had. They are in no queue: the caller submits them again. */
+  /** Tasks of the agent. They are no longer in a queue: the caller submits them again. */
   readonly remaining_tasks: number
   /** Empty if another process retired the agent. */
   readonly tasks: readonly TaskView[]
 }
 
-/** Data that one agent gives to another when it hands over its work. */
+/** Data that one agent passes to another when it hands over its work. */
 export interface Handoff {
   readonly from_agent: number
-  /** A dynamic agent is spawned where it is missing. */
+  /** A dynamic agent is spawned if it does not exist. */
   readonly to_agent?: number
   readonly a2a_context_uri?: string
   readonly obo_token?: string

@@ -5,9 +5,9 @@
 export interface Attention {
   readonly enabled: boolean
   state(): AttentionState
-  /** First match of the policy's nine rules, in their order; notes the outcome as an attention event. */
+  /** Returns the first match of the policy's nine rules, in order, and records it as an attention event. */
   decide(signals: InterruptionSignals): InterruptionDecision
-  /** Takes milliseconds from the budget. `frequency: false` leaves the count of interruptions an hour as it is. */
+  /** Takes milliseconds from the budget. `frequency: false` does not count an interruption. */
   debit(milliseconds: number, why: AttentionEventKind, options?: { readonly frequency?: boolean }): void
   /** The newest last; at most 100 are kept. */
   events(limit?: number): readonly AttentionEvent[]
@@ -16,7 +16,7 @@ export interface Attention {
 
 export type InterruptionChannel = 'task_submit' | 'inline_assist' | 'a2a' | 'plan'
 
-/** Bits and ratios as the policy's formulas take them. */
+/** Inputs of the policy's formulas, in bits and ratios. */
 export interface InterruptionSignals {
   readonly channel: InterruptionChannel
   /** Name of the tool or operation, for the record. */

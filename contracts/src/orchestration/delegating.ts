@@ -15,8 +15,8 @@ import type { Attestation, Priority, TaskPhase } from './task.ts'
 import type { TaskView } from './task-fields.ts'
 
 /**
- * Passes every call to the orchestrator that serves at that moment. The plugin provides one across its reloads; a decorator extends
- * it and overrides what it changes.
+ * Passes every call to the current orchestrator. The plugin provides one across its reloads; a decorator extends it and
+ * overrides methods.
  */
 export class DelegatingOrchestrator implements Orchestrator {
   protected readonly current: () => Orchestrator

@@ -11,8 +11,11 @@ export const orchestrationErrors = errorTable({
   ORC_AGENT_NOT_FOUND: { message: '"Agent A-NN not found".', status: 404 },
   ORC_PARENT_NOT_FOUND: { message: '"Delegation parent agent A-NN not found".', status: 404 },
   ORC_TASK_NOT_FOUND: { message: '"Task T-NNNN not found": no such task, or one that ended long ago.', status: 404 },
-  ORC_TRANSITION: { message: '"Task T-NNNN is S": it cannot become what was asked.', status: 409 },
-  ORC_DEPENDENCY: { message: '"Dependency …": a task depends on itself, or on one that is not there.', status: 422 },
+  ORC_TRANSITION: { message: '"Task T-NNNN is S": this status does not allow the change.', status: 409 },
+  ORC_DEPENDENCY: {
+    message: '"Dependency …": a task depends on itself, or on a task that does not exist.',
+    status: 422
+  },
   ORC_LOCK_CONFLICT: { message: '"Lock conflict": another agent holds a file.', status: 409 },
   ORC_SCOPE_DENIED: { message: '"Scope denied": a file, a policy or evidence does not allow it.', status: 403 },
   ORC_APPROVAL_BLOCKED: {
@@ -23,13 +26,16 @@ export const orchestrationErrors = errorTable({
     message: '"Approval attestation required": a check by a person is missing.',
     status: 422
   },
-  ORC_VALIDATION_FAILED: { message: '"Task validation failed": a gate refused what was handed in.', status: 422 },
+  ORC_VALIDATION_FAILED: { message: '"Task validation failed": a gate refused the completion.', status: 422 },
   ORC_BUDGET_EXCEEDED: { message: '"Budget exceeded".', status: 429 },
   ORC_DOOM_LOOP: { message: '"Doom loop detected": an agent spends without completing anything.', status: 429 },
   ORC_ATTENTION_EXHAUSTED: { message: '"Attention budget exhausted".', status: 429 },
-  ORC_HUMAN_REQUIRED: { message: '"Human approval required": the policy wants a person to decide.', status: 403 },
+  ORC_HUMAN_REQUIRED: {
+    message: '"Human approval required": the policy requires the decision of a person.',
+    status: 403
+  },
   ORC_INJECTION: {
-    message: '"Prompt injection detected": a text gives orders that are not its own to give.',
+    message: '"Prompt injection detected": a text contains instructions that it has no authority to give.',
     status: 422
   },
   ORC_ENVELOPE_INVALID: {
@@ -37,8 +43,8 @@ export const orchestrationErrors = errorTable({
     status: 422
   },
   ORC_HARNESS_INVALID: { message: '"Harness specification": it does not parse.', status: 422 },
-  ORC_HANDOFF_STALE: { message: '"Stale handoff": it was made too long ago.', status: 409 },
-  ORC_HANDOFF_INVALID: { message: '"Handoff invariant": something that a handoff must have is missing.', status: 422 },
+  ORC_HANDOFF_STALE: { message: '"Stale handoff": the handoff is too old.', status: 409 },
+  ORC_HANDOFF_INVALID: { message: '"Handoff invariant": a handoff lacks a required part.', status: 422 },
   ORC_SESSION_MISMATCH: { message: '"Session mismatch": the agent is bound to another session.', status: 403 },
   ORC_QUEUE_FULL: {
     message: '"Queue full": too many tasks wait, or too many changes wait for the database.',

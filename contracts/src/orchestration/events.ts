@@ -1,7 +1,7 @@
 import type { AgentActivity } from './agent.ts'
 import type { TaskPhase } from './task.ts'
 
-/** One thing that happened. Ids count up from 1 in a process; events come after what they tell of is durable. */
+/** One thing that happened. Ids count up from 1 in a process. An event is sent after its change is durable. */
 export interface AgentEvent {
   readonly id: number
   readonly timestamp_ms: number

@@ -1,15 +1,15 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Agents of this process that take up tasks. */
+/** Agents of this process that work on tasks. */
 export const agentFleet = service<AgentFleet>('orchestrator.fleet@1')
 
 export interface AgentFleet {
-  /** Whether it takes up tasks now. */
+  /** Whether it accepts tasks now. */
   readonly running: boolean
   /** Agents that it works for. */
   readonly workers: number
-  /** Names of those who do the work, the first one asked first. */
+  /** Names of the processors, in order of preference. */
   readonly processors: readonly string[]
-  /** Begins to take up tasks, where the settings have a fleet; nothing where it runs. For a surface that lasts. */
+  /** Starts to work on tasks, if the settings have a fleet; no effect while it runs. For a long-running surface. */
   start(): void
 }

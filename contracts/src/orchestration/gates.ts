@@ -14,12 +14,12 @@ export type GateCounter = 'debug_iterations' | 'stubcheck_iterations' | 'qgate_i
 
 export interface CompletionGate<E = unknown> {
   readonly name: string
-  /** Gates are asked in ascending order; those of one order by name. */
+  /** Gates run in ascending order, then by name. */
   readonly order: number
   readonly counter: GateCounter
   /** Milliseconds for {@link gather}; default 30,000. */
   readonly gatherTimeoutMs?: number
-  /** Looks up what `ask` needs: all I/O belongs here. Null if nothing is needed. */
+  /** Gathers the input of `ask`: all I/O belongs here. Null if nothing is needed. */
   gather?(task: TaskView, attestation: Attestation | null, signal: AbortSignal): Promise<E> | null
   /** Synchronous, without I/O. */
   ask(question: GateQuestion<E>): GateFinding
@@ -38,7 +38,7 @@ export interface GateQuestion<E = unknown> {
   readonly evidence: E | null
 }
 
-/** Fate of a task that fails at a gate whose counter is at its limit. */
+/** Outcome of a task that fails at a gate whose counter is at its limit. */
 export type AtLimit = 'pass' | 'ORC_VALIDATION_FAILED' | 'ORC_ATTESTATION_REQUIRED' | 'ORC_SCOPE_DENIED'
 
 export type GateFinding =

@@ -5,7 +5,7 @@ import type { GoalOptions, SubmitRequest, Submitted } from './submit.ts'
 /** Triggered by the orchestrator before a request from outside becomes a task. A tap refuses it by throwing its error. */
 export const taskSubmitting = hook<[TaskSubmission]>('orchestrator.submitting', 'series', {
   summary: 'Before a task from outside is submitted. A throw refuses it.',
-  payload: { surface: 'tool or method', request: 'the task as requested', principal: 'who submits: id, role, scopes' }
+  payload: { surface: 'tool or method', request: 'the task as requested', principal: 'caller: id, role, scopes' }
 })
 
 export interface TaskSubmission {
@@ -46,8 +46,8 @@ export const taskEnded = hook<[TaskEnd]>('orchestrator.task-ended', 'series', {
   payload: {
     task_id: 'id of the task',
     outcome: 'completed, failed, cancelled or expired',
-    reason: 'why, where it did not complete',
-    plan: 'node of the plan that it belongs to',
+    reason: 'reason, if it did not complete',
+    plan: 'node of its plan',
     started_at_ms: 'Unix milliseconds',
     ended_at_ms: 'Unix milliseconds'
   }

@@ -28,7 +28,7 @@ export interface AgentBudget {
   readonly max_cost_usd: number
   readonly tokens_used: number
   readonly cost_usd: number
-  /** Ratios of the maximum from which on the signal is `HighLoad`. */
+  /** Ratios of the maximum at which the signal becomes `HighLoad`. */
   readonly token_alert: number
   readonly cost_alert: number
   readonly signal: BudgetSignal
@@ -39,7 +39,7 @@ export interface Budgets {
   of(agent: number): AgentBudget
   all(): readonly AgentBudget[]
   set(agent: number, limits: { readonly max_tokens?: number; readonly max_cost_usd?: number }): Promise<AgentBudget>
-  /** Adds a cost, writes a row where a database is attached, and emits `cost_incurred`. */
+  /** Adds a cost, writes a row if a database is attached, and emits `cost_incurred`. */
   record(cost: CostRecord): Promise<BudgetSignal>
   /** Records a tool call, to detect loops: many calls in a row, the same output again and again. */
   toolCalled(agent: number, output: string): BudgetSignal
@@ -76,7 +76,7 @@ export interface ExecutionTimeProfile {
   readonly signal: 'ToolLatencyHigh' | 'ToolLatencyUnknown' | 'Normal'
 }
 
-/** How long tools take, and how long they should be given. */
+/** Durations and timeouts of tools. */
 export interface ExecutionTimes {
   record(sample: {
     readonly tool_key: string
@@ -90,6 +90,6 @@ export interface ExecutionTimes {
     toolKey: string,
     options?: { readonly repository_id?: string; readonly window_days?: number }
   ): Promise<ExecutionTimeProfile | null>
-  /** Milliseconds that a tool should be given: its profile's, or the default where it has none. */
+  /** Timeout of a tool in milliseconds: from its profile, or the default without one. */
   budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }>
 }

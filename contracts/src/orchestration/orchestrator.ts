@@ -21,16 +21,16 @@ import type { TaskView } from './task-fields.ts'
 export const orchestrator = service<Orchestrator>('orchestrator@1')
 
 /**
- * Every method that changes something resolves when the change is durable, where a database is attached
- * (`durability.kind` is `database`), and at once where none is (`memory`). What was acknowledged is there after the process was
- * killed. Changes of one process are durable in the order in which they were made.
+ * Every method that changes something resolves when the change is durable, if a database is attached (`durability.kind`
+ * is `database`). Without one (`memory`) it resolves immediately. Acknowledged changes survive a killed process.
+ * Changes of one process are durable in the order in which they were made.
  *
  * Errors are `ORC_*`; their messages begin with the stable prefixes of the protocol, for example `Task T-0042 not found`.
  */
 export interface Orchestrator {
   readonly repositoryId: string
   readonly durability: Durability
-  /** Settings that other plugins obey too; replaced where they change while running. */
+  /** Settings that other plugins obey too; replaced when live settings change. */
   readonly policy: OrchestratorPolicy
   readonly attention: Attention
   readonly budgets: Budgets
@@ -45,20 +45,20 @@ export interface Orchestrator {
   /** Without an origin, as for the tasks of a plan, only the safety of the text is checked. */
   submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted>
   /**
-   * Ends the work on a task, if its gates let it; otherwise it is queued again, with what is missing in its description. A queued
-   * task that could run is started by this, so that a worker without a fleet need not start it.
+   * Completes a task if its gates pass; otherwise queues it again, with the findings in its description. Also accepts a
+   * queued task that could run, so that a worker without a fleet need not start it.
    */
   complete(task: number, attestation?: Attestation): Promise<Completion>
   fail(task: number, reason: string): Promise<void>
   cancel(task: number): Promise<void>
-  /** Gives back a claimed task when its worker stops: the task is queued again, and that is no failure. */
+  /** Returns a claimed task when its worker stops. The task is queued again, which does not count as a failure. */
   release(task: number, reason: string): Promise<void>
   /** Queues a failed task again. */
   retry(task: number): Promise<void>
   doubt(task: number, reason: string | null): Promise<void>
-  /** `validated`: it goes on; `overruled`: it is complete, with the report. */
+  /** `validated`: the work continues; `overruled`: it is complete, with the report. */
   resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void>
-  /** Lets a task that waits for a person be worked on. */
+  /** Approves a task that waits for a person. */
   approve(task: number, by: string): Promise<void>
   reorder(task: number, priority: Priority): Promise<void>
   task(task: number): TaskView | null
@@ -78,7 +78,7 @@ export interface Orchestrator {
   agent(agent: number): AgentView | null
   handoff(handoff: Handoff): Promise<HandoffOutcome>
   rebalance(): Promise<number>
-  /** Submits are refused from now on, and nothing is taken up, until {@link Orchestrator.start}. */
+  /** Refuses submits and starts no task until {@link Orchestrator.start}. */
   emergencyStop(reason: string | null): Promise<void>
   start(): Promise<void>
 
@@ -90,11 +90,11 @@ export interface Orchestrator {
   locks(): readonly LockView[]
 
   /**
-   * For the worker of an agent: its next task, in progress from now on; null where nothing can run. That it is in progress
-   * becomes durable a little later, since a restart queues it again anyway.
+   * Claims the next task of an agent for its worker, in progress from now on; null if none can run. The new status
+   * becomes durable later, since a restart queues the task again anyway.
    */
   next(agent: number): Promise<TaskView | null>
-  /** Resolves when the agent may have something to run that it had not at the last look; rejects when `signal` is aborted. */
+  /** Resolves when the agent may have a new task since the last call; rejects when `signal` is aborted. */
   wake(agent: number, signal: AbortSignal): Promise<void>
   /** Aborted when the task is no longer in progress here: cancelled, doubted, moved away. */
   taskSignal(task: number): AbortSignal
@@ -103,13 +103,15 @@ export interface Orchestrator {
   observe(task: number, note: string): void
 
   status(): OrchestratorStatus
-  /** Called for every event from now on, after its change is durable. It must not throw. Ends with the function returned. */
+  /**
+   * Called for every event from now on, after its change is durable. It never throws. The returned function ends it.
+   */
   subscribe(listener: (event: AgentEvent) => void): () => void
   /** The last events, at most 1,024, oldest first. */
   recentEvents(limit?: number): readonly AgentEvent[]
   /** Reports an event that changes nothing here. */
   emit(kind: AgentEventKind): void
-  /** A row of lineage, with what is durable next; nothing where lineage is off. */
+  /** Adds a row of lineage to the next commit; no effect if lineage is off. */
   lineage(row: LineageRow): Promise<void>
 }
 

@@ -22,12 +22,12 @@ export interface OrchestratorPolicy {
   readonly chatml_strict: boolean
   readonly research_model_enabled: boolean
   readonly cost_preference: 'performance' | 'economy'
-  /** Base URL of the model server that tasks are worked on with; null where the project's own is. */
+  /** Base URL of the model server for tasks; null for that of the project. */
   readonly inference_base_url: string | null
   /** Whether `cost_incurred` is emitted for calls of models. */
   readonly llm_cost_events: boolean
   readonly migration: { readonly v2_enabled: boolean; readonly legacy_fallback: boolean }
-  /** Put into payloads of lineage. */
+  /** Added to payloads of lineage. */
   readonly campaign_id: string | null
   /** Default of `tenant_id`. */
   readonly account_id: string | null
@@ -35,7 +35,7 @@ export interface OrchestratorPolicy {
   readonly max_agents: number
   /** Requests that tools send to a running daemon of this repository instead of the local orchestrator. */
   readonly daemon_pilots: {
-    /** Whether a daemon of another repository is logged as an error in place of a warning. */
+    /** Whether a daemon of another repository is logged as an error instead of a warning. */
     readonly repository_id_strict: boolean
     readonly reads: boolean
     readonly task_status: boolean

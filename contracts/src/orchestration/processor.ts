@@ -3,7 +3,7 @@ import type { CostRecord } from './ledgers.ts'
 import type { Attestation, TaskPhase } from './task.ts'
 import type { TaskView } from './task-fields.ts'
 
-/** A processor of tasks. Of those that take a task, the one with the highest `rank` gets it. */
+/** A processor of tasks. Of those that accept a task, the one with the highest `rank` gets it. */
 export const taskProcessors = point<TaskProcessor>('orchestrator.task-processors', { keys: item => [item.name] })
 
 export interface TaskProcessor {
@@ -11,8 +11,8 @@ export interface TaskProcessor {
   readonly rank: number
   takes(task: TaskView): boolean
   /**
-   * Null where the task stays in progress until another party completes it. Throws the failure; `signal` is aborted where
-   * the task is cancelled, doubted, handed over or out of time.
+   * Null if the task stays in progress until another party completes it. Throws the failure. `signal` is aborted when
+   * the task is cancelled, doubted, handed over or exceeds its time limit.
    */
   run(task: TaskView, work: TaskWork): Promise<Attestation | null>
 }
@@ -21,7 +21,7 @@ export interface TaskWork {
   readonly signal: AbortSignal
   phase(phase: TaskPhase): void
   token(text: string): void
-  /** Charges the agent's budget. Throws `ORC_BUDGET_EXCEEDED` where that is spent. */
+  /** Charges the agent's budget. Throws `ORC_BUDGET_EXCEEDED` if that is spent. */
   cost(cost: Omit<CostRecord, 'agent_id' | 'task_id'>): Promise<void>
   observe(note: string): void
   turn(message: string): void

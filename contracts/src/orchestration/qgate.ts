@@ -13,7 +13,7 @@ export const defaultQgatePolicy: QgatePolicy = {
   max_contradiction_ratio: 0.4
 }
 
-/** How sure one may be. */
+/** Confidence of the result. */
 export type RiskBand = 'High' | 'Medium' | 'Low'
 
 export interface QgateEvaluation {
@@ -22,7 +22,7 @@ export interface QgateEvaluation {
   /** [0, 1]. */
   readonly confidence: number
   readonly contradiction_ratio: number
-  /** Share of the required evidence that is there. */
+  /** Share of the required evidence that is present. */
   readonly coverage: number
 }
 
@@ -33,7 +33,7 @@ export function contradictionRatio(hints: number): number {
   return hints === 2 ? 0.28 : Math.min(0.22 * hints, 1)
 }
 
-/** Share of the required evidence that is there; 1 where none is required. */
+/** Share of the required evidence that is present; 1 if none is required. */
 export function evidenceCoverage({
   required_citations: required = 0,
   evidence_count: found = 0
@@ -46,12 +46,13 @@ const BY_SHAPE: Readonly<Record<string, number>> = { contradictory: -0.1, empty:
 /**
  * Weighs evidence.
  *
- * confidence = max(coverage, citation_coverage); + 0.05 for the tiers hybrid and bm25, - 0.08 for lexical fallback; times
- * `abstain_threshold` where facts are required and too few are there; + 0.10 quality; + 0.04 for more than one source; + 0.03
- * where it was verified and the quality is 0.6 or more; less for its shape; - 0.40 where the judge is tired; within [0, 1].
+ * confidence = max(coverage, citation_coverage); + 0.05 for the tiers hybrid and bm25, - 0.08 for lexical fallback;
+ * times `abstain_threshold` if too few of the required facts are present; + 0.10 quality; + 0.04 for more than one
+ * source; + 0.03 if it was verified and the quality is 0.6 or more; less for its shape; - 0.40 if the judge is tired;
+ * within [0, 1].
  *
- * Low below `abstain_threshold`. With contradictions above their limit Low where the coverage is 0.30 or more (it is the evidence
- * that contradicts itself), else Medium. Medium below `ask_for_help_threshold`, High from there on.
+ * Low below `abstain_threshold`. With contradictions above their limit: Low if the coverage is 0.30 or more (the
+ * evidence contradicts itself), else Medium. Medium below `ask_for_help_threshold`, High from there on.
  */
 export function evaluateQgate(context: QgateContext, policy: QgatePolicy): QgateEvaluation {
   const coverage = evidenceCoverage(context)
@@ -78,7 +79,7 @@ function bandOf(confidence: number, ratio: number, coverage: number, policy: Qga
   return confidence < policy.ask_for_help_threshold ? 'Medium' : 'High'
 }
 
-/** `low` for what is no number. */
+/** `low` if it is not a number. */
 function clamp(value: number, low: number, high: number): number {
   return value > low ? (value < high ? value : high) : low
 }

@@ -7,13 +7,16 @@ export const routingTerms = point<RoutingTerm>('orchestrator.routing-terms', { k
 
 export interface RoutingTerm {
   readonly name: string
-  /** Whether the term concerns the task at all; default: it does. All agents are compared for a task that a term concerns. */
+  /**
+   * Whether the term concerns the task at all; default: it does. If a term concerns a task, all agents are compared for
+   * it.
+   */
   applies?(task: RoutingQuestion): boolean
   /** Points for this agent; null for none. Synchronous, without I/O. A throw or NaN counts as 0. */
   score(task: RoutingQuestion, agent: RoutedAgent): { readonly value: number; readonly because: string } | null
 }
 
-/** The parts of a task that decide which agent has it. */
+/** The parts of a task that decide its agent. */
 export interface RoutingQuestion {
   readonly description: string
   readonly files: readonly FileAffinity[]

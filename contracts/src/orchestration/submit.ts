@@ -43,7 +43,7 @@ export interface Submitted {
   readonly warnings: readonly string[]
   /** Only for a request with an origin. */
   readonly admission?: Admission
-  /** Whether the daemon of the repository has the task, and not this process. */
+  /** Whether the daemon of the repository has the task instead of this process. */
   readonly remote?: boolean
   /** Only for a goal that became a plan. */
   readonly plan?: {
@@ -66,9 +66,9 @@ export interface Admission {
 
 /** Outcome of an attempt to complete a task. */
 export interface Completion {
-  /** False where a gate sent the task back to its queue. */
+  /** False if a gate sent the task back to its queue. */
   readonly completed: boolean
-  /** The gate that did, and what it misses. */
+  /** The gate that refused it, and its finding. */
   readonly requeued?: { readonly gate: GateName; readonly reason: string; readonly iteration: number }
 }
 
@@ -86,14 +86,14 @@ export interface GateRecord {
   readonly timestamp_ms: number
 }
 
-/** Why a task went where it went, and what happened to it since. */
+/** Routing of a task, and its history since. */
 export interface TaskExplanation {
   readonly task_id: number
   readonly routing: RoutingExplanation
   readonly test_decision: { readonly decision: TestDecision; readonly rationale: string }
-  /** In the order in which they were asked; the last attempt to complete it. */
+  /** In order of execution, of the last attempt to complete it. */
   readonly gates: readonly GateRecord[]
-  /** `ingress`, `routed`, `mesh_remote_held`, `outcome` and what lies between; at most 32. */
+  /** `ingress`, `routed`, `mesh_remote_held`, `outcome` and the steps between; at most 32. */
   readonly trace: readonly { readonly stage: string; readonly timestamp_ms: number; readonly detail: string }[]
 }
 
@@ -112,8 +112,8 @@ export interface RoutingExplanation {
     | 'handoff'
     | 'rebalance'
   /**
-   * Best first; the ten best, recomputed, while the task is queued. From then on the three best that there were when it left its
-   * queue; after a restart only where points decided.
+   * Best first. While the task is queued: the ten best, recomputed. Afterwards: the three best when it left its queue;
+   * after a restart only if points decided.
    */
   readonly candidates: readonly {
     readonly agent_id: number

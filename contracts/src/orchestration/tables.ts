@@ -1,12 +1,12 @@
 /**
- * Tables of the baseline schema in which the state of orchestrators stands, by their names. A database whose schema was made
- * before they were part of it is given them when an orchestrator is attached to it.
+ * Tables of the baseline schema for the state of orchestrators, by name. A database with an older schema gets them when
+ * an orchestrator is attached to it.
  *
- * Each process of a repository has a seat, and the records of its state under that seat: a process writes no record of another,
- * so that two of them need agree on nothing but who has which seat, and who which ids.
+ * Each process of a repository has a seat, and the records of its state under that seat: a process writes no record of
+ * another. So processes only coordinate the seats and the ranges of ids.
  */
 export const ORCHESTRATOR_TABLES = {
-  /** One row for each task, agent, lock and so on, as JSON; without row ids, since every access is by the whole key. */
+  /** One row for each task, agent, lock and so on, as JSON; without row ids, since every access uses the whole key. */
   orchestrator_records: `CREATE TABLE IF NOT EXISTS orchestrator_records (
   repository_id TEXT NOT NULL,
   seat INTEGER NOT NULL,
@@ -16,8 +16,9 @@ export const ORCHESTRATOR_TABLES = {
   PRIMARY KEY (repository_id, seat, kind, key)
 ) WITHOUT ROWID`,
   /**
-   * `owner` is null for a seat that was left in order. `fence` grows with each new owner, and `committed` with each transaction
-   * of one: a transaction that names others is too late. `ids` are the ranges that the seat may still give out.
+   * `owner` is null for a seat that was released. `fence` grows with each new owner, and `committed` with each
+   * transaction of one: a transaction with other values is too late. `ids` are the ranges that the seat may still
+   * assign.
    */
   orchestrator_seats: `CREATE TABLE IF NOT EXISTS orchestrator_seats (
   repository_id TEXT NOT NULL,
@@ -32,7 +33,7 @@ export const ORCHESTRATOR_TABLES = {
   ids TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (repository_id, seat)
 ) WITHOUT ROWID`,
-  /** The next id that no seat has, by what is numbered. */
+  /** The next unassigned id of each kind. */
   orchestrator_counters: `CREATE TABLE IF NOT EXISTS orchestrator_counters (
   repository_id TEXT NOT NULL,
   name TEXT NOT NULL,

@@ -15,8 +15,8 @@ import type {
 } from './task.ts'
 
 /*
- * The fields of a task, each declared once. The types of requests, hints and views are derived from these tables. So are the input
- * of operations, the stored record and the view: their code goes over the names. A new optional field is one new line here.
+ * The fields of a task, each declared once. The types of requests, hints and views are derived from these tables. So
+ * are the input of operations, the stored record and the view. A new optional field is one new line here.
  */
 
 const text = (maxLength: number, description?: string) =>
@@ -63,7 +63,8 @@ export const capabilityHints = t.object(
     labels: { maxItems: 256 }
   }),
   {
-    description: 'What the agent of the task should have. What is missing counts against an agent, and rules none out.'
+    description:
+      'Preferred capabilities of the agent. A missing one lowers the score of an agent, but excludes no agent.'
   }
 )
 
@@ -144,7 +145,7 @@ export const hiddenTaskFields = [
   'is_detached'
 ] as const satisfies readonly (keyof typeof taskFields)[]
 
-/** Counts of what happened to a task. `recoveries`: times that its process ended while it was in progress. */
+/** Counts of what happened to a task. `recoveries`: how often its process ended while it was in progress. */
 export const taskCounters = [
   'debug_iterations',
   'stubcheck_iterations',
@@ -171,13 +172,13 @@ export interface PlanStep {
   readonly version: number
 }
 
-/** A task as others see it. Times are Unix milliseconds. */
+/** Public view of a task. Times are Unix milliseconds. */
 export interface TaskView extends ShownFields, Readonly<Record<TaskCounter, number>> {
   readonly id: number
   readonly description: string
   readonly status: TaskStatus
   readonly priority: Priority
-  /** Agent whose queue holds it, or held it when it ended. */
+  /** Agent whose queue holds it, or held it at its end. */
   readonly agent_id: number
   readonly files: readonly FileAffinity[]
   readonly depends_on: readonly number[]

@@ -1,4 +1,6 @@
-/** Priority. On the wire as these words, in stored objects, and lower-case, in tools; read without regard to case. */
+/**
+ * Priority. Written as these words on the wire and in stored objects, and lower-case in tools. Read case-insensitively.
+ */
 export type Priority = 'Background' | 'Normal' | 'Urgent'
 
 export type FileAccess = 'read' | 'write'
@@ -10,8 +12,8 @@ export interface FileAffinity {
 }
 
 /**
- * Where a task stands. On the wire those with data are objects of one key: `{"Failed": "reason"}`, `{"Blocked": 7}`,
- * `{"Doubted": "why"}`, see {@link taskStatusToWire}.
+ * Status of a task. On the wire, a status with data is an object with one key: `{"Failed": "reason"}`, `{"Blocked":
+ * 7}`, `{"Doubted": "why"}`, see {@link taskStatusToWire}.
  *
  * | from | to |
  * |---|---|
@@ -67,7 +69,7 @@ export interface QgateContext {
   readonly required_citations?: number
   readonly evidence_count?: number
   readonly citation_coverage?: number
-  /** How many pieces of evidence contradict each other. */
+  /** Number of contradictory pieces of evidence. */
   readonly contradiction_hints?: number
   readonly source_diversity?: number
   readonly evidence_quality?: number
@@ -93,7 +95,7 @@ export interface Attestation {
   readonly observation_summary?: string
 }
 
-/** A task that another machine works on: it is in progress, and is not claimed here. */
+/** A task of another machine: in progress, and not claimed here. */
 export interface RemoteDelegate {
   readonly idempotency_key: string
   readonly lease_id?: string

@@ -1,13 +1,13 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Says which process of which machine something belongs to, so that others can tell whether it is still there. */
+/** Identity of a process and its machine, with which others can check whether it still runs. */
 export interface ProcessIdentity {
   readonly host: string
   readonly pid: number
   /**
-   * When it started, in words that no other process of that number has: on Linux the boot, the table of processes that the
-   * number is of, and the clock ticks after the boot; elsewhere the time. Null where the system does not tell.
+   * Start of the process, unique among processes with that id: on Linux the boot, the PID namespace, and the clock
+   * ticks since the boot; elsewhere the time. Null if the system does not report it.
    */
   readonly start: string | null
 }
@@ -27,8 +27,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether the process is alive, as far as this one can see. `unknown` for another host, another boot and another PID namespace:
- * two machines may share a host name, and only the boot distinguishes them.
+ * Whether the process is alive, as far as this one can check. `unknown` for another host, another boot and another PID
+ * namespace: two machines may share a host name, and only the boot distinguishes them.
  */
 export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   if (host !== hostname()) return 'unknown'
@@ -52,7 +52,7 @@ function machine(): { readonly boot: string; readonly namespace: string } | null
   }))
 }
 
-/** Null where there is no such process. One that has ended and was not waited for is none. */
+/** Null if no such process exists. A zombie process does not count. */
 function startTicks(pid: number): string | null {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   if (stat === null) return null
@@ -60,10 +60,10 @@ function startTicks(pid: number): string | null {
   return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[START_FIELD] ?? null)
 }
 
-/** To the second, where `ps` is the one to ask. Null where it does not know. */
+/** In seconds, from `ps`. Null if `ps` does not report it. */
 function startTime(pid: number): string | null {
   if (process.platform === 'win32') return null
-  // Most processes never come here, and are not to load what it takes.
+  // Loaded on first use, since most processes do not need it.
   const { execFileSync } = process.getBuiltinModule('node:child_process')
   const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
   const ask = (): string =>

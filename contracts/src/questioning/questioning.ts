@@ -1,17 +1,17 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Questions to the person behind a session, asked where they are worth their price. */
+/** Questions to the person of a session, asked if their value exceeds their cost. */
 export const questioning = service<Questioning>('questioning@1')
 
 export interface Questioning {
   /** Whether a question of the session waits for an answer. False without a database. */
   hasPending(session: string): Promise<boolean>
   /**
-   * Holds a question against the policy of questioning and that of interruptions; where both say so it is kept, so that it waits
-   * for its answer.
+   * Checks a question against the policies of questioning and of interruptions. If both allow it, it is stored and
+   * waits for its answer.
    */
   consider(question: QuestionCandidate): Promise<QuestionOutcome>
-  /** Milliseconds of a person's or a model's time that went into clarifying; charged to the session, and to all of them. */
+  /** Charges milliseconds of a person's or a model's time for clarification, to the session and to the total. */
   debit(session: string, milliseconds: number): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface QuestionCandidate {
   readonly expected_information_gain_bits: number
   /** (0, 1]. */
   readonly expected_user_cost: number
-  /** How sure one is without asking, [0, 1]. */
+  /** Confidence without asking, [0, 1]. */
   readonly confidence: number
   readonly contradiction_ratio?: number
   readonly high_risk?: boolean

@@ -1,8 +1,8 @@
 import { hook } from '@svc/plugin-sdk'
 
 /**
- * Notifies the reward component of a noteworthy act. The trigger does not wait for the taps,
- * and a tap that throws is reported and skipped. Taps choose by `filter: { type: … }`.
+ * Notifies the reward component of an event. The trigger does not wait for the taps, and a tap that throws is reported
+ * and skipped. Taps choose by `filter: { type: … }`.
  */
 export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', {
   onError: 'skip',
@@ -17,7 +17,7 @@ export interface RewardEvent {
   readonly [more: string]: unknown
 }
 
-/** Sent when a file that had findings has none any more. */
+/** Sent when the last finding of a file is resolved. */
 export interface DiagnosticsCleanEvent extends RewardEvent {
   readonly type: 'diagnostics_clean'
   /** URI of the file. */

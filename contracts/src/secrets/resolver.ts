@@ -5,7 +5,7 @@ export { parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 /**
  * Resolves `secret://backend/name` references of every backend without a separate plugin.
  *
- * @deprecated Provide {@link secretBackend} instead. This service goes in the next minor version.
+ * @deprecated Provide {@link secretBackend} instead. This service is removed in the next minor version.
  */
 export const secretsResolver = service<SecretsResolver>('secrets.resolver@1')
 

@@ -1,6 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Keys and texts that agents and tools share for a while. Durable where a database is attached. */
+/** Keys and texts that agents and tools share for a limited time. Durable if a database is attached. */
 export const contextStore = service<ContextStore>('sessions.context-store@1')
 
 export interface ContextStore {
@@ -14,7 +14,7 @@ export interface ContextStore {
   remove(key: string): Promise<boolean>
   /** Sorted by key. */
   list(prefix?: string): Promise<readonly ContextEntry[]>
-  /** How many live entries there are, without asking the database. */
+  /** Number of live entries, without a database query. */
   readonly size: number
 }
 

@@ -12,13 +12,13 @@ export const journeyEnvelopeSchema = t.object(
   {
     envelope_version: t.enum([1], { description: 'Version of this format.' }),
     journey_id: identifier('What the request is a part of; several sessions may share it.', 2048),
-    session_id: identifier('Session in which it was made.', 2048),
-    repository_id: identifier('Repository that it is about.', 512),
-    origin_surface: t.enum(['mcp', 'cli', 'orchestrator', 'daemon'], { description: 'Where it came in.' }),
+    session_id: identifier('Session of the request.', 2048),
+    repository_id: identifier('Repository of the request.', 512),
+    origin_surface: t.enum(['mcp', 'cli', 'orchestrator', 'daemon'], { description: 'Surface of the request.' }),
     thread_id: mark('Thread within the session.', 2048),
-    trace_id: mark('Trace that it belongs to.', 256),
-    correlation_id: mark('Mark by which its maker knows the answer.', 256),
-    cognitive_profile: mark('How it is to be thought about: fast, reasoning or creative, for example.', 64)
+    trace_id: mark('Trace of the request.', 256),
+    correlation_id: mark('Correlation id for the answer.', 256),
+    cognitive_profile: mark('Requested mode, for example fast, reasoning or creative.', 64)
   },
   { additionalProperties: true }
 )
@@ -38,7 +38,7 @@ export interface JourneyParts {
   readonly cognitive_profile?: string | undefined
 }
 
-/** An envelope of what is known of a request; what is absent, and a blank profile, is left out. */
+/** Creates an envelope from the known fields of a request. Absent fields and a blank profile are left out. */
 export function newJourney(parts: JourneyParts): JourneyEnvelope {
   const { journey_id = newJourneyId(), session_id, repository_id, origin_surface, cognitive_profile } = parts
   const journey: Record<string, unknown> = {
@@ -57,7 +57,7 @@ export function newJourney(parts: JourneyParts): JourneyEnvelope {
 
 let lastNanoseconds = 0n
 
-/** `journey_<nanoseconds>`; no two of one process are the same, whatever its clock can tell apart. */
+/** `journey_<nanoseconds>`; unique in a process, whatever the resolution of its clock. */
 function newJourneyId(): string {
   const now = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1e6))
   lastNanoseconds = now > lastNanoseconds ? now : lastNanoseconds + 1n

@@ -1,13 +1,16 @@
 import { service } from '@svc/plugin-sdk'
 import type { QgateContext } from '../orchestration/task.ts'
 
-/** The context envelope of each session: what comes in is checked and merged, by the policy of the context lifecycle. */
+/**
+ * The context envelope of each session. Received envelopes are checked and merged, by the policy of the context
+ * lifecycle.
+ */
 export const sessionContext = service<SessionContext>('sessions.context@1')
 
 export interface SessionContext {
   /**
-   * Checks an envelope and merges it into its session's by its own merge strategy. Violations are logged in shadow mode, and
-   * thrown as `ORC_ENVELOPE_INVALID` where the lifecycle is enforced or the text is no envelope at all.
+   * Checks an envelope and merges it into its session's by its own merge strategy. Violations are logged in shadow
+   * mode, and thrown as `ORC_ENVELOPE_INVALID` if the lifecycle is enforced or the text is not an envelope.
    */
   ingest(json: string, from: IngestSource): Promise<IngestOutcome>
   /** The merged envelope of a session, or null. */
@@ -16,7 +19,7 @@ export interface SessionContext {
   evidence(payload: Readonly<Record<string, unknown>>): QgateContext
   /** Replaces the stored value, for a caller that changed a field of it. */
   put(session: string, envelope: ContextEnvelope): Promise<void>
-  /** Text for a prompt: at most `maxTokens` times 4 bytes, cut with a note. Empty where the session has none. */
+  /** Text for a prompt: at most `maxTokens` times 4 bytes, cut with a note. Empty if the session has none. */
   inject(session: string, maxTokens: number): Promise<string>
 }
 

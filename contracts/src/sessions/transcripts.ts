@@ -3,7 +3,7 @@ import type { JourneyEnvelope } from './journey.ts'
 
 /**
  * Messages of a session. With a database a turn is written to `chat_transcripts` and to `conversation_messages`, in one
- * transaction; without one it is kept in memory, and in the session's file in any case.
+ * transaction; without one it is kept in memory. It is always written to the session's file.
  */
 export const transcripts = service<Transcripts>('sessions.transcripts@1')
 
@@ -19,7 +19,7 @@ export interface Transcripts {
     readonly model_id: string
     readonly reason: Readonly<Record<string, unknown>>
   }): Promise<void>
-  /** Forgets the turns of a session and returns how many there were. */
+  /** Deletes the turns of a session and returns their number. */
   reset(session: string): Promise<number>
 }
 

@@ -8,7 +8,7 @@ export const skillsGateway = service<SkillsGateway>('skills.gateway@1')
  * `SKG_REFUSED` with the gateway's own words, `SKG_ANSWER_INVALID`, and the signal's reason when it is aborted.
  */
 export interface SkillsGateway {
-  /** Where the gateway is, and how that is known. Never throws for a gateway that does not answer. */
+  /** Returns the address of the gateway and its origin. Never throws if the gateway does not answer. */
   endpoints(signal?: AbortSignal): Promise<SkillsEndpoints>
   /** Skills that the gateway lists. */
   skills(signal?: AbortSignal): Promise<readonly SkillSummary[]>
@@ -26,8 +26,8 @@ export interface SkillsGateway {
   /** Notifies all subscribers of a domain. */
   notify(domain: string, description: string, signal?: AbortSignal): Promise<unknown>
   /**
-   * Any method of the control plane. One whose connection is lost is made once more on a new one, so that the gateway may
-   * see it twice. Throws `SKG_PROTOCOL`, too.
+   * Any method of the control plane. A call that loses its connection is repeated once on a new one, so the gateway may
+   * receive it twice. Throws `SKG_PROTOCOL`, too.
    */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>
 }
@@ -45,20 +45,20 @@ export interface SkillsEndpoints {
 
 export interface SkillSummary {
   readonly name: string
-  /** `0.0.0` where the gateway does not say. */
+  /** `0.0.0` if the gateway does not report it. */
   readonly version: string
   readonly description: string
 }
 
 export interface GatewaySkill extends SkillSummary {
   readonly id: string
-  /** `openclaw` where the gateway does not say. */
+  /** `openclaw` if the gateway does not report it. */
   readonly namespace: string
-  /** As the gateway writes it; null where it does not say. */
+  /** In the gateway's format; null if it does not report it. */
   readonly contentHash: string | null
   readonly author: string | null
   readonly metadata: Readonly<Record<string, unknown>>
-  /** The text of the skill; null where the gateway sends it apart. */
+  /** The text of the skill; null if the gateway sends it separately. */
   readonly text: string | null
 }
 

@@ -7,7 +7,7 @@ export interface SpeechRecogniser {
   /** Whether recordings can be recognised now; looks at the model's files and loads nothing. */
   state(): Promise<SpeechState>
   /**
-   * Recognises one recording; the model is loaded by the first. Files of text are their own transcripts.
+   * Recognises one recording; the first call loads the model. Text files are their own transcripts.
    *
    * Throws `SPC_PATH_OUTSIDE`, `SPC_FILE_NOT_FOUND`, `SPC_AUDIO_UNSUPPORTED`, `SPC_AUDIO_INVALID`, `SPC_NO_MODEL`,
    * `SPC_BACKEND_UNAVAILABLE`, `SPC_MODEL_INVALID`, `SPC_BUSY`, `SPC_TIMEOUT` (data: outcome) and `SPC_RECOGNISER_FAILED`;
@@ -26,13 +26,13 @@ export interface SpeechState {
   readonly status: SpeechStatus
   /** One sentence for a person. */
   readonly detail: string
-  /** As the settings name it. */
+  /** Name in the settings. */
   readonly model: string
-  /** Folder of the model's files, or null where none was found. */
+  /** Folder of the model's files, or null if none was found. */
   readonly folder: string | null
   /** Files that the model lacks. */
   readonly missing: readonly string[]
-  /** Whether the model knows more than English; null while there is none. */
+  /** Whether the model supports more than English; null without a model. */
   readonly multilingual: boolean | null
 }
 
@@ -42,7 +42,7 @@ export type SpeechSource =
   | { readonly kind: 'samples'; readonly samples: Float32Array }
 
 export interface SpeechOptions {
-  /** Language that is spoken, as `en`; one that the model does not know is ignored. Default: what the model hears. */
+  /** Spoken language, for example `en`; an unknown one is ignored. Default: the model detects it. */
   readonly language?: string
   readonly signal?: AbortSignal
 }

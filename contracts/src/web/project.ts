@@ -4,6 +4,6 @@ import { service } from '@svc/plugin-sdk'
 export const webProject = service<WebProject>('web.project@1')
 
 export interface WebProject {
-  /** Whether pages are rendered by a server of TanStack Start; undefined where the project does not say so. */
+  /** Whether pages are rendered by a server of TanStack Start; undefined if the project does not set it. */
   tanstackStart(): boolean | undefined
 }

@@ -5,7 +5,7 @@ export interface WorkflowStep {
   readonly workflow: string
   /** Id of the step in its run. */
   readonly step: string
-  /** Name of the activity, or of what the step waited for. */
+  /** Name of the activity, or of the timer or signal that the step waited for. */
   readonly activity: string
   /** `ActivityTask`, `TimerWaitCompleted`, `SignalWaitSatisfied` and so on, as in the run's journal. */
   readonly event: string
@@ -19,7 +19,7 @@ export const workflowStep = hook<[WorkflowStep]>('app-runtime.workflow-step', 'p
     runId: 'id of the run',
     workflow: 'name of the workflow',
     step: 'id of the step in its run',
-    activity: 'name of the activity, or of what the step waited for',
+    activity: 'name of the activity, or of the timer or signal that the step waited for',
     event: "kind of the step, as in the run's journal"
   }
 })

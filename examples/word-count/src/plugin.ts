@@ -15,7 +15,7 @@ export const countWords = defineOperation({
   }
 })
 
-/** A hook of the kernel, known by its id: a plugin needs no other package to tap it. */
+/** A hook of the kernel, by its id: a plugin needs no other package to tap it. */
 const flipped = hook<[{ generation: number }]>('kernel.flipped', 'parallel', { onError: 'skip' })
 
 export default definePlugin({

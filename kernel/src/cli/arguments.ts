@@ -45,12 +45,12 @@ export function describeField(field: JsonSchema, plain: PlainText = text => text
     describe: texts.length > 0 ? plain(texts.join(' ')) : undefined,
     hidden: field['x-hidden'] === true || undefined,
     choices: choicesOf(field) as readonly string[] | undefined,
-    // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
+    // The default stays in the schema: as a default of yargs it would hide that the flag is absent.
     defaultDescription: fallback === undefined ? undefined : JSON.stringify(fallback)
   })
 }
 
-/** Builds the operation's input from parsed arguments. Arguments that were not given stay absent. */
+/** Builds the operation's input from parsed arguments. Absent arguments stay absent. */
 export function collectInput(shape: Shape, parsed: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const input: Record<string, unknown> = {}
   for (const name of fieldNames(shape.input)) {

@@ -53,7 +53,7 @@ export async function runOperation(
   )
 }
 
-/** Runs a command that is no operation, always in this process. */
+/** Runs a command that is not an operation, always in this process. */
 export async function runPluginCommand(
   session: Session,
   plugin: string,
@@ -104,7 +104,7 @@ export async function callById(session: Session, id: string, json: string | unde
     const ids = manifests.flatMap(manifest => manifest.operations.map(each => each.id))
     const near = closest(id, ids)
     throw kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${id}`, {
-      hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+      hint: near === undefined ? 'svc plugins list shows the known plugins' : `did you mean ${near}?`
     })
   }
   return runOperation(session, owner.name, descriptor, await readJson(json), descriptor.expose.cli?.view)

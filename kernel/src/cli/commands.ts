@@ -23,7 +23,7 @@ export interface CliCommand {
   readonly aliases: Readonly<Record<string, string>>
   /** Plugin that contributes it; undefined for the kernel's own. */
   readonly plugin?: string
-  /** Makes its texts readable on a terminal; default: as they are. */
+  /** Makes its texts readable on a terminal; default: unchanged. */
   readonly plain?: PlainText
   /** Resolves to the exit code. */
   run(session: Session, input: Readonly<Record<string, unknown>>): Promise<number>
@@ -61,7 +61,7 @@ export function commandTree(manifests: readonly PluginManifest[], broken: readon
   return root
 }
 
-/** Follows words into the tree as far as they lead. */
+/** Follows words into the tree as far as they match. */
 export function walk(
   root: CommandNode,
   words: readonly string[]
@@ -119,8 +119,8 @@ const BUILT_IN: readonly CliCommand[] = [
       'listener, the engine and the model server; clients on other machines set plugins.inference-client.url.',
     input: {
       properties: {
-        only: text('Run only these plugins and what they need: a,b', { 'x-complete': 'plugins' }),
-        watch: { type: 'boolean', description: 'Run plugins from their sources and reload what is saved' }
+        only: text('Run only these plugins and their requirements: a,b', { 'x-complete': 'plugins' }),
+        watch: { type: 'boolean', description: 'Run plugins from their sources and reload saved files' }
       }
     },
     args: [],

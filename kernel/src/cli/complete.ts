@@ -13,8 +13,8 @@ interface Candidate {
 }
 
 /**
- * Answers a completion script: `INDEX WORD…`, where the word at the index is the one under the cursor. One candidate per
- * line with its explanation behind a tab; nothing where the shell had better offer files.
+ * Answers a completion script: `INDEX WORD…`, where the word at the index is the one under the cursor. One candidate
+ * per line, then a tab and its explanation; nothing if the shell should offer files.
  */
 export function complete(args: readonly string[], root: CommandNode, catalog: Catalog): number {
   const [index = '0', ...words] = args

@@ -36,7 +36,7 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
   }
 }
 
-/** Unless the message says it already. */
+/** Unless the message contains it already. */
 function hintOf(fields: Record<string, unknown>, shown: string): string {
   const hint = fields.hint ?? (isSvcError(fields.error) ? fields.error.hint : undefined)
   return typeof hint === 'string' && !shown.includes(hint) ? `\n  hint: ${hint}` : ''

@@ -9,5 +9,5 @@ export const cliErrors = errorTable({
   },
   CLI_COMMAND_MISSING: { message: 'A group of commands was given without a command.', status: 400 },
   CLI_COMMAND_UNKNOWN: { message: 'No plugin contributes a command of that name.', status: 400 },
-  CLI_INPUT_NOT_JSON: { message: 'Input that has to be JSON is not.', status: 400 }
+  CLI_INPUT_NOT_JSON: { message: 'The input is not valid JSON.', status: 400 }
 })

@@ -14,20 +14,19 @@ export interface GlobalFlags {
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** The global flags as a command's input schema says its own, so that one routine describes both. */
+/** The global flags as an input schema, so that the same code describes them and those of commands. */
 export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {
   json: { type: 'boolean', description: 'Print the result as one JSON document, and errors as JSON' },
   project: { type: 'string', description: 'Folder of the project; default: found upward from here' },
   profile: { type: 'string', description: 'Configuration profile' },
   set: { type: 'array', items: { type: 'string' }, description: 'Override a setting: plugins.http.port=8080' },
   'in-process': { type: 'boolean', description: 'Do not use a running daemon' },
-  safe: { type: 'boolean', description: 'Run no plugins but those of the installation' },
+  safe: { type: 'boolean', description: 'Run only plugins of the installation' },
   'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Least severe line to log' }
 }
 
 /**
- * Read before anything is parsed, because they decide which commands there are. What is wrong with them is found by the
- * parser afterwards.
+ * Read before parsing, because they decide which commands exist. The parser reports their errors later.
  */
 export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const end = argv.indexOf('--')
@@ -70,7 +69,7 @@ export function namesOf(only: string): string[] {
     .filter(Boolean)
 }
 
-/** Plugins that `svc serve --only` names, read before anything is parsed, because only they are described. */
+/** Plugins that `svc serve --only` names. Read before parsing, because only these are described. */
 export function onlyOf(argv: readonly string[]): readonly string[] | undefined {
   if (commandWords(argv)[0] !== 'serve') return undefined
   const at = argv.findIndex(word => word === '--only' || word.startsWith('--only='))

@@ -1,8 +1,8 @@
 import { EXIT } from './exit-codes.ts'
 
 /**
- * Runs something that Ctrl-C ends cleanly: the first signal aborts, a second one ends the process at once.
- * Resolves to 130 when the run was interrupted, whatever it threw by then.
+ * Runs something that Ctrl-C ends cleanly: the first signal aborts, a second one ends the process immediately. Resolves
+ * to 130 if the run was interrupted, even if it threw.
  */
 export async function interruptible(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()

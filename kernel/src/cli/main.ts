@@ -45,7 +45,7 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
   const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   const { project } = flags
   if (project !== undefined && statSync(project, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is no folder`)
+    throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is not a folder`)
   }
   const { readCatalog } = await import('../host/catalog.ts')
   const only = onlyOf(argv)

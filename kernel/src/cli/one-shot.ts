@@ -5,15 +5,15 @@ import type { Session } from './commands.ts'
 import { consoleLog } from './console-log.ts'
 
 export interface OneShotOptions {
-  /** Plugins to activate, with what they need. */
+  /** Plugins to activate, with their requirements. */
   readonly activate: readonly string[]
-  /** Whether it lasts like a server: files are watched, and the log is a server's. */
+  /** Whether it runs like a server: files are watched, and the log has a server's format. */
   readonly lasting?: boolean
-  /** Whether a configuration with errors will do; default: for what manages it. */
+  /** Whether a configuration with errors is accepted; default: for commands that manage it. */
   readonly tolerant?: boolean
 }
 
-/** Opens the project with no more than some plugins, for as long as `use` takes. */
+/** Opens the project with only some plugins while `use` runs. */
 export async function withProject<A>(
   { catalog, flags }: Session,
   options: OneShotOptions,
@@ -24,7 +24,7 @@ export async function withProject<A>(
   const logLevel = flags.logLevel ?? 'warn'
   const brief = (): Partial<ProjectOptions> => ({
     log: consoleLog(logLevel, flags.json, line => process.stderr.write(line)),
-    // Files may change under a command that ends before anybody could notice.
+    // A single command ends too soon to react to changed files.
     watch: false,
     serves: false
   })

@@ -36,7 +36,7 @@ export class Output {
     else process.stderr.write(`${message ?? 'progress'} ${done}${total === undefined ? '' : `/${total}`}\n`)
   }
 
-  /** Prints the result; the exit code. A verdict of `healthy: false` or `valid: false` is one that scripts can test. */
+  /** Prints the result and returns the exit code, which scripts can test for `healthy: false` or `valid: false`. */
   finish(output: unknown): number {
     const { answer } = this.#view ?? {}
     const result = answer === undefined ? output : (output as Readonly<Record<string, unknown>>)[answer]

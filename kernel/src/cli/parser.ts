@@ -12,8 +12,8 @@ export type Parsed =
   | { readonly kind: 'nothing'; readonly help: string }
 
 /**
- * Understands a command line by the commands that there are. Runs nothing.
- * Throws `CLI_…` with what was probably meant; `disabled` holds the commands that are switched off.
+ * Parses a command line with the known commands. Runs nothing. Throws `CLI_…` with a suggestion; `disabled` holds the
+ * disabled commands.
  */
 export async function parse(argv: readonly string[], root: CommandNode, disabled: CommandNode): Promise<Parsed> {
   const unknown = unknownCommandError(argv, { root, disabled })
@@ -34,7 +34,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     .wrap(Math.min(process.stdout.columns ?? 100, 110))
     .exitProcess(false)
     .fail((message, error) => {
-      // yargs' own errors are complaints about the arguments; what else is thrown is ours.
+      // Errors of yargs concern the arguments; all others are ours.
       if (error !== undefined && error !== null && error.name !== 'YError') throw error
       throw usageError(argv, { root, disabled }, reveal(message ?? error.message))
     })
@@ -42,7 +42,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     chosen = { kind: 'command', command, input: collectInput(command, restore(parsed)) }
   }
   addCommands(parser, root, [], choose)
-  // yargs prints the groups of the program before those of a command, which have more to say.
+  // yargs prints the groups of the program before those of a command, which matter more.
   if (commandWords(argv).length === 0) groupFlags(parser, [])
   if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
   await parser.parseAsync()

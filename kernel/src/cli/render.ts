@@ -3,7 +3,7 @@ import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A result for a person, by the operation's view; without one as indented JSON. */
+/** Renders a result for a person by the operation's view; without one as indented JSON. */
 export function renderResult(output: unknown, view: CliView | undefined, terminal: Terminal): string {
   const fields = (output ?? {}) as Readonly<Record<string, unknown>>
   if (view?.text !== undefined) return String(fields[view.text] ?? '')

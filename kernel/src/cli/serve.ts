@@ -11,8 +11,8 @@ import { interruptible } from './interrupt.ts'
 import { refuseSecondServer } from './refuse-second-server.ts'
 
 /**
- * Opens the project, serves until Ctrl-C or SIGTERM, drains, closes; a second signal ends the process at once. SIGHUP
- * reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` when `only` names a plugin that is not there, and
+ * Opens the project, serves until Ctrl-C or SIGTERM, drains, closes; a second signal ends the process immediately.
+ * SIGHUP reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` if `only` names an unknown plugin, and
  * `CLI_ALREADY_SERVED` when another process is the daemon of the project.
  */
 export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
@@ -74,14 +74,14 @@ async function includeListeners(project: Project): Promise<void> {
   project.log.info(`${opener.name} runs too, because ${asker.name} listens through it`)
 }
 
-/** The names, if each of them is a plugin. */
+/** The names, if all of them are plugins. */
 function chosen(names: readonly string[], plugins: readonly PluginSource[]): readonly string[] {
   const known = plugins.map(plugin => plugin.name)
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return names
   const near = closest(unknown, known)
   throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `--only names ${unknown}, and no plugin of that name was discovered`, {
-    hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+    hint: near === undefined ? 'svc plugins list shows the known plugins' : `did you mean ${near}?`
   })
 }
 

@@ -47,7 +47,7 @@ export function renderTable(rows: readonly Row[], columns: readonly string[], te
 interface Layout {
   readonly used: readonly string[]
   readonly widths: readonly number[]
-  /** Columns that are set to the right. */
+  /** Right-aligned columns. */
   readonly numeric: ReadonlySet<string>
   readonly terminal: Terminal
 }

@@ -13,7 +13,7 @@ export interface Terminal {
 export interface OutputStream {
   readonly isTTY?: boolean
   readonly columns?: number
-  /** Node's own knows `NO_COLOR`, `NODE_DISABLE_COLORS`, `FORCE_COLOR` and `TERM=dumb`. */
+  /** Node's check knows `NO_COLOR`, `NODE_DISABLE_COLORS`, `FORCE_COLOR` and `TERM=dumb`. */
   hasColors?(): boolean
 }
 

@@ -21,8 +21,8 @@ export interface KnownCommands {
 }
 
 /**
- * Error for words that are no command. Comes before parsing, since a parser that finds `--help` shows help of another
- * command.
+ * Error for words that are not a command. Checked before parsing, since a parser that finds `--help` shows help of
+ * another command.
  */
 export function unknownCommandError(argv: readonly string[], { root, disabled }: KnownCommands): SvcError | undefined {
   const words = commandWords(argv)

@@ -33,7 +33,7 @@ export interface UnitPolicy {
   readonly breaker: BreakerPolicy
   /** Heap limit of an isolated unit, MiB; null for Node's default. */
   readonly memoryMb: number | null
-  /** Granted by `svc.toml`, in place of the permissions that the manifest requests. */
+  /** Granted by `svc.toml`, instead of the permissions that the manifest requests. */
   readonly permissions: Permissions | null
 }
 
@@ -42,7 +42,7 @@ export interface ActivationHost {
   readonly keep: Keep
   readonly projectRoot: string
   readonly dataRoot: string
-  /** Services of the units activated so far, and of those that stay. */
+  /** Services of the units activated so far, and of units that stay. */
   readonly draft: ServiceContainer
   log: Logger
   invoke: ContextHost['invoke']
@@ -106,7 +106,7 @@ export function limitActivation<A>(run: () => Promise<A>, milliseconds: number, 
   return withTimeout(milliseconds, run, { signal, error })
 }
 
-/** A plugin's own error with the plugin's name on it. `hide` masks secrets in the text. */
+/** Adds the plugin's name to its error. `hide` masks secrets in the text. */
 export function activationError(
   plugin: string,
   error: unknown,
@@ -133,7 +133,7 @@ export function activationError(
   )
 }
 
-/** Resolves a reference with the services of a container; the graph made sure that one of them is there. */
+/** Resolves a reference with the services of a container; the graph ensures that one exists. */
 export function secretLookup(services: ServiceContainer): (reference: SecretReference) => Promise<string> {
   return async reference => {
     const backend = services.resolve(secretBackend(reference.backend).id) as SecretBackend | undefined

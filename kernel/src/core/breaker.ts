@@ -38,7 +38,7 @@ export class Breaker {
     return 0
   }
 
-  /** True when the breaker closed by it. */
+  /** True if this closed the breaker. */
   succeed(): boolean {
     if (this.#openedAt === undefined) return false
     this.#openedAt = undefined
@@ -47,7 +47,7 @@ export class Breaker {
     return true
   }
 
-  /** True when the breaker opened by it. */
+  /** True if this opened the breaker. */
   fault(): boolean {
     if (this.#policy.failures <= 0) return false
     const now = this.#now()
@@ -62,7 +62,7 @@ export class Breaker {
     return true
   }
 
-  /** A probe that was neither success nor fault, such as one that the caller cancelled. */
+  /** A probe without success or fault, for example cancelled by the caller. */
   release(): void {
     this.#probedAt = undefined
   }

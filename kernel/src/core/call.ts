@@ -14,13 +14,13 @@ export interface CallOwner {
 /** Receives the result of a {@link CallState.race}, and nothing after the end of the call. Neither may throw. */
 export interface Contest<A> {
   won(call: CallState, outcome: A): void
-  /** By the work's own error, or by the verdict on a caller that left or a deadline that passed. */
+  /** Rejects with the error of the work, or because the caller left or the deadline passed. */
   lost(call: CallState, error: unknown): void
 }
 
 /**
- * One call as the handler sees it. Its signal, its ids and its place among the calls that may be cancelled are made on
- * first use: most calls need none of them.
+ * One call as the handler sees it. Its signal, its ids and its entry among the running calls are created on first use:
+ * most calls need none of them.
  */
 export class CallState implements Call, RunningCall {
   readonly #descriptor: OperationDescriptor
@@ -99,9 +99,9 @@ export class CallState implements Call, RunningCall {
     return this.#controller.signal
   }
 
-  /** Whether its caller is gone, or its unit. */
+  /** Whether its caller has left, or its unit is disposed. */
   get cancelled(): boolean {
-    // A surface that keeps `cancelled` makes its signal when it is first read: it costs more than the rest of a call.
+    // A surface with `cancelled` creates its signal on the first read, since that costs more than the rest of a call.
     const invocation = this.#invocation
     return this.#owner.running.closed || (invocation.cancelled ?? invocation.signal?.aborted ?? false)
   }
@@ -116,7 +116,7 @@ export class CallState implements Call, RunningCall {
     const lose = (error: unknown): void => {
       if (!this.#ended) contest.lost(this, error)
     }
-    // A thenable of the handler's own may throw when it is asked; a promise passes through.
+    // A custom thenable of the handler may throw in `then`; a promise passes through.
     Promise.resolve(work).then(outcome => {
       if (!this.#ended) contest.won(this, outcome)
     }, lose)
@@ -125,7 +125,7 @@ export class CallState implements Call, RunningCall {
     else if (!this.#enlisted) enlistLater(this)
   }
 
-  /** Called for a call that has outlived the turn in which it began. */
+  /** Called if the call is still running after the turn of the event loop in which it started. */
   outlive(): void {
     if (this.#ended) return
     this.#enlist()
@@ -171,7 +171,7 @@ export class CallState implements Call, RunningCall {
     this.#invocation.signal?.removeEventListener('abort', this)
   }
 
-  /** Takes its place among the calls that may expire or be cancelled. */
+  /** Joins the calls that may expire or be cancelled. */
   #enlist(): void {
     if (this.#enlisted) return
     this.#enlisted = true
@@ -192,13 +192,13 @@ export class CallState implements Call, RunningCall {
     this.#lose?.(verdict)
   }
 
-  /** A listener that throws belongs to the caller: it ends the call, and not as the handler's fault. */
+  /** A listener that throws belongs to the caller: it ends the call without blaming the handler. */
   #tell(listener: () => void): void {
     if (this.#ended || this.#verdict !== undefined) return
     try {
       listener()
     } catch (cause) {
-      this.#abort(this.#cancelledError('was cancelled: its caller failed to take what it sent', cause))
+      this.#abort(this.#cancelledError('was cancelled: its caller failed to receive an event', cause))
     }
   }
 
@@ -210,8 +210,8 @@ export class CallState implements Call, RunningCall {
 let begun: CallState[] = []
 
 /**
- * Most calls are over before the turn of the event loop in which they began: they need no deadline, and no listener that could
- * cancel them. The others take their place among the running calls when the turn ends.
+ * Most calls end within the turn of the event loop in which they started. They need no deadline and no listener for
+ * cancellation. The others join the running calls at the end of the turn.
  */
 function enlistLater(call: CallState): void {
   if (begun.push(call) > 1) return
@@ -231,7 +231,7 @@ function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger
   }
 }
 
-/** Nothing, 0 and what is no number mean no limit. */
+/** Undefined, 0 and NaN mean no limit. */
 function limit(milliseconds: number | undefined): number {
   return milliseconds !== undefined && milliseconds > 0 ? milliseconds : Infinity
 }

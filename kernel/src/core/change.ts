@@ -46,7 +46,7 @@ export interface ChangeHost extends ShadowHost {
 export class Change {
   readonly #request: ChangeRequest
   readonly #host: ChangeHost
-  /** Retried in spite of their failures. */
+  /** Retried despite their failures. */
   readonly #retry: Set<string>
   readonly #clearFailures: Set<string>
   readonly #mustSucceed: ReadonlySet<string>

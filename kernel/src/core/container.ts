@@ -1,5 +1,5 @@
 import type { Ref, ServiceId } from '@svc/plugin-sdk'
-// Without the loading of modules by patterns, which would cost every start 30 ms and is not used.
+// Imported without awilix's module loader, which is unused and would cost every start 30 ms.
 import { type AwilixContainer, asValue, createContainer } from 'awilix/browser'
 import { kernelErrors } from './errors.ts'
 

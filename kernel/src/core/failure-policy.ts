@@ -19,7 +19,7 @@ export interface FailureHost {
   abort(error: unknown): void
 }
 
-/** Decides what an error means for the plugin that it came from: carry on, another try later, or quarantine. */
+/** Decides the effect of an error on its plugin: continue, retry later, or quarantine. */
 export class FailurePolicy {
   readonly #host: FailureHost
 
@@ -39,7 +39,7 @@ export class FailurePolicy {
       return
     }
     const record = inventory.records.get(unit.name)
-    // The unit that serves under its name now is another one.
+    // Another unit serves under its name now.
     if (record === undefined || record.unit !== unit) return
     record.fault = `uncaught: ${errorMessage(error)}`
     unit.suspect()
@@ -51,7 +51,7 @@ export class FailurePolicy {
     const record = this.#host.inventory.records.get(unit.name)
     if (this.#host.closing.aborted) return
     this.#host.log.forPlugin(unit.name).error(error.message, { error })
-    // While it is activating the shadow is refused; while it drains nothing more is expected of it.
+    // While it is activating, the shadow is refused; while it drains, no more answers are expected.
     if (!unit.retired) unit.lifecycle.to('failed')
     if (record?.unit !== unit) return
     record.running = null
@@ -93,10 +93,10 @@ export class FailurePolicy {
     this.#host.log.forPlugin(record.name).error(`cannot load: ${record.fault}`, { error })
   }
 
-  /** A refused change: those whose fault it is keep running and say why. */
+  /** A refused change: the plugins at fault keep running and show the reason. */
   refused(error: unknown, concerned: readonly string[]): void {
     const names = suspects(error)
-    // Of two in conflict the one that the change is about has to give way.
+    // Of two in conflict, the plugin of the change is at fault.
     const name = names.find(each => concerned.includes(each)) ?? names[0]
     const record = name === undefined ? undefined : this.#host.inventory.records.get(name)
     if (record !== undefined) record.refusal = errorMessage(error)
@@ -143,11 +143,11 @@ export class FailurePolicy {
 
   /** The failures themselves are already logged. */
   #quarantined({ name }: PluginRecord): [message: string, fields: Readonly<Record<string, unknown>>] {
-    return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} gives it another try` }]
+    return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} retries it` }]
   }
 }
 
-/** Returns the plugins that an error names, the most probable first: of two in conflict the later one. */
+/** Returns the plugins that an error names, the most probable first. Of two in conflict that is the later one. */
 function suspects(error: unknown): string[] {
   if (!isSvcError(error)) return []
   if (error.code === 'KRN_CONFLICT') {

@@ -10,7 +10,7 @@ export interface RegisteredTap {
   readonly options: TapOptions
 }
 
-/** Counts work in flight, so that a unit is not disposed under its own tap. */
+/** Counts work in flight, so that a unit is not disposed while its tap runs. */
 interface Owner {
   enter(): void
   exit(): void
@@ -21,7 +21,7 @@ export interface OwnedTap extends RegisteredTap {
   readonly unit: Owner
 }
 
-/** How hooks run, by id, as those who trigger them declare it. */
+/** Hook types by id, as declared by the triggering plugins. */
 export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
 type Args = readonly unknown[]
@@ -29,14 +29,14 @@ type Report = (plugin: string, hookId: string, error: unknown) => void
 /** Returns the result of a waterfall or bail, or a promise of it if a tap returned a promise. Throws what a tap throws. */
 export type Run = (args: Args) => unknown
 
-/** Hooks of one generation. tapable cannot remove a tap, so a set is built once and dropped whole. */
+/** Hooks of one generation. tapable cannot remove a tap, so a set is built once and dropped as a whole. */
 export class HookSet {
   readonly #runs = new Map<string, Run>()
-  /** Apart from the others, since every call of an operation looks at them. */
+  /** Separate from the others, since every call of an operation checks them. */
   readonly operationStarting: Run | undefined
   readonly operationEnded: Run | undefined
 
-  /** Where a tap was compiled against another declaration than the plugin that triggers the hook, the latter counts. */
+  /** If a tap was compiled against another declaration than that of the triggering plugin, the latter counts. */
   constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: Report) {
     const byHook = new Map<string, OwnedTap[]>()
     for (const tap of taps) {
@@ -68,7 +68,7 @@ export class HookSet {
 /** Callback of a tap: a failure, or what the tap returned. */
 type Done = (failure: Failure | null, value?: unknown) => void
 
-/** An error of a tap. tapable takes an error that is falsy for success. */
+/** An error of a tap. tapable treats a falsy error as success. */
 class Failure {
   readonly error: unknown
 
@@ -102,14 +102,14 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
   for (const { name, run } of guarded) {
     hook.tapAsync(name, (args, then) => {
       const done = then as Done
-      // A failure at once would keep tapable from calling the parallel taps after it.
+      // A synchronous failure would prevent tapable from calling the next parallel taps.
       run(args, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
     })
   }
   return runner(hook as unknown as AsyncHook, value => value)
 }
 
-/** Runs a hook. Where all taps end at once, so does the run: it returns, or throws, without a promise. */
+/** Runs a hook. If all taps end synchronously, so does the run: it returns, or throws, without a promise. */
 function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
   return args => {
     let isOver = false

@@ -12,7 +12,7 @@ import { PluginRecord } from './record.ts'
 export interface PluginConfiguration {
   /** Undefined: the manifest's `enabledByDefault` decides. */
   readonly enabled: boolean | undefined
-  /** Why it may not run although it is enabled, or is off; null when nothing speaks against it. */
+  /** Why it may not run although it is enabled, or why it is off; otherwise null. */
   readonly error: string | null
   readonly policy: UnitPolicy
   /** Settings with secret references replaced by what `resolve` says. */
@@ -25,7 +25,7 @@ export interface PluginConfiguration {
 
 export type Configure = (name: string) => PluginConfiguration
 
-/** Which plugins should run, and in which order they can. */
+/** The plugins that should run, and their order. */
 export interface Desired {
   readonly graph: Graph
   readonly units: ReadonlyMap<string, Fingerprinted>
@@ -33,20 +33,20 @@ export interface Desired {
 
 /** Input of a change. An absent field changes nothing. */
 export interface Wanted {
-  /** All plugins that there are. */
+  /** All known plugins. */
   readonly sources?: readonly PluginSource[]
   readonly configuration?: Configure
-  /** Whether a plugin is to be activated; the others stay as they are, but for their manifests unread. */
+  /** Whether a plugin is to be activated. Of the others, only manifests are read. */
   readonly chosen?: (name: string) => boolean
 }
 
-/** Sources and configuration that were taken over, until it is known whether the change goes through. */
+/** Adopted sources and configuration, until the change succeeds or fails. */
 export interface Adoption {
-  /** Failed plugins whose configuration became another: they deserve another try. */
+  /** Failed plugins whose configuration changed; they are retried. */
   readonly changed: readonly string[]
-  /** Everything is as it was. */
+  /** Restores the previous state. */
   undo(): void
-  /** Lets go of sources that are no longer needed. */
+  /** Releases sources that are no longer needed. */
   settle(): void
 }
 
@@ -57,14 +57,14 @@ interface Sorted extends Absent {
   readonly broken: readonly PluginManifest[]
 }
 
-/** Whether a plugin may run. If not, the state that it rests in and why. */
+/** Whether a plugin may run. If not, its resting state and the reason. */
 type Verdict =
   | { readonly run: true }
   | { readonly run: false; readonly rest: 'invalid' | 'disabled' | 'failed'; readonly why: string | null }
 
 const NO_RETRY: ReadonlySet<string> = new Set()
 
-/** A graph, and what it follows from. */
+/** A graph with its inputs. */
 interface Resolved extends Sorted {
   readonly graph: Graph
 }
@@ -138,7 +138,7 @@ export class Inventory {
     return new PluginRecord(source, () => this.#stateChanged(source.name))
   }
 
-  /** Reads code of everything that may run and is not read yet, or is stale. What cannot be read is returned. */
+  /** Reads missing or stale code of every plugin that may run. Returns the plugins whose code cannot be read. */
   async prepareCode(stale: ReadonlySet<string>, retry: ReadonlySet<string>): Promise<Map<string, unknown>> {
     const problems = new Map<string, unknown>()
     const wanted = [...this.records.values()].filter(
@@ -147,7 +147,7 @@ export class Inventory {
         this.#judge(record, retry).run &&
         (record.code === null || stale.has(record.name))
     )
-    // All of them settle, so that none changes anything after the change was refused.
+    // Waits for all, so that none has effects after the change was refused.
     await Promise.all(
       wanted.map(async record => {
         try {
@@ -160,7 +160,7 @@ export class Inventory {
     return problems
   }
 
-  /** `retry` are activated although they failed before. Of two that provide one service the one that runs keeps it. */
+  /** `retry` are activated although they failed before. Of two providers of one service, the running one keeps it. */
   desired(retry: ReadonlySet<string>): Desired {
     const candidates: PluginManifest[] = []
     const off: PluginManifest[] = []
@@ -184,7 +184,7 @@ export class Inventory {
     return { graph, units }
   }
 
-  /** Units as the plan compares them, in order of activation. One that crashed does not count. */
+  /** Units for the comparison of the plan, in order of activation, without crashed ones. */
   running(current: Generation): Map<string, RunningUnit> {
     const running = new Map<string, RunningUnit>()
     for (const [name, { manifest }] of current.units) {
@@ -197,7 +197,7 @@ export class Inventory {
     return running
   }
 
-  /** Throws for the first start when a plugin that it must not go without would be missing. */
+  /** Throws if a plugin that the first start requires would be missing. */
   assertRequired({ units, graph }: Desired, problems: ReadonlyMap<string, unknown>): void {
     for (const record of this.records.values()) {
       const { name } = record
@@ -210,7 +210,7 @@ export class Inventory {
     }
   }
 
-  /** Brings the records up to what serves now. */
+  /** Updates the records to the serving generation. */
   note(generation: Generation, { units, graph }: Desired): void {
     for (const [name, record] of this.records) {
       const unit = generation.units.get(name) ?? null
@@ -245,7 +245,7 @@ export class Inventory {
     return failed.map(({ name }) => name).filter(name => key(previous(name)) !== key(next(name)))
   }
 
-  /** Whether its user wants it. */
+  /** Whether the user enables it. */
   #isOn(record: PluginRecord): boolean {
     return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
   }
@@ -260,7 +260,7 @@ export class Inventory {
     return error === null ? { run: true } : { run: false, rest: 'invalid', why: error }
   }
 
-  /** Depends only on the manifests, which most changes leave as they are. */
+  /** Depends only on the manifests, which most changes do not affect. */
   #graphOf(sorted: Sorted): Graph {
     const known = this.#resolved
     if (known !== undefined && isSameSorted(known, sorted)) return known.graph

@@ -13,8 +13,8 @@ export class Keep {
   readonly #closing = new Map<string, Promise<void>>()
 
   /**
-   * Opens at the first acquisition, also when several happen at once. The last holder to release closes, with its own
-   * `close`: a resource does not pin the code that opened it first, nor the code of a holder that failed.
+   * Opens at the first acquisition, also when several happen at once. The last holder to release closes it, with its
+   * own `close`. So a resource does not pin the code that opened it, or the code of a holder that failed.
    */
   async acquire<A>(
     key: string,

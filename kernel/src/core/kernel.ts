@@ -133,7 +133,7 @@ export class Kernel implements KernelPort {
     })
   }
 
-  /** One change at a time, in the order of asking. A refused change leaves everything as it was and throws why. */
+  /** Changes run one at a time, in the order of the calls. A refused change has no effect and throws its reason. */
   change(request: ChangeRequest): Promise<ChangeReport> {
     const turn = this.#queue.then(() => {
       this.#closing.signal.throwIfAborted()
@@ -172,13 +172,13 @@ export class Kernel implements KernelPort {
   }
 
   async #close(): Promise<void> {
-    // A change under way is given up where it waits for a plugin.
+    // A running change is aborted where it waits for a plugin.
     this.#closing.abort(kernelErrors.create('KRN_CLOSED', 'the kernel is closing; no change is accepted'))
     await this.#queue
     for (const record of this.records.values()) record.cancelRetry()
     const units = [...this.#current.units.values()]
     const timeoutOf = (unit: Unit): number => this.configurationOf(unit.name).policy.drainTimeoutMs
-    // Units that take work from outside stop first, while everything that the work needs still runs.
+    // Units that accept external work stop first, while their dependencies still run.
     await Promise.all([
       ...this.#current
         .items<Surface>(surfaces)
@@ -228,7 +228,7 @@ export class Kernel implements KernelPort {
     void this.#retirement.retire(leaving)
   }
 
-  /** A surface that throws here breaks its word: nothing can be refused any more, so its plugin pays by its policy. */
+  /** A surface must not throw here: the change can no longer be refused, so the plugin's failure policy applies. */
   #commit({ plugin, commit }: Prepared): Failed[] {
     try {
       commit()

@@ -36,7 +36,7 @@ export class Lifecycle {
     return this.#state
   }
 
-  /** Moving to the state it is in is nothing. */
+  /** A transition to the same state has no effect. */
   to(next: PluginState): void {
     if (next === this.#state) return
     if (!TRANSITIONS[this.#state].includes(next))

@@ -4,7 +4,7 @@ import type { Logger } from '@svc/plugin-sdk'
 /** Secrets that must not appear in a line. */
 export interface KnownSecrets {
   add(secret: string): void
-  /** Masks a secret that an operation was called with, until enough others came after it. */
+  /** Masks a secret in the input of an operation, until enough later ones replace it. */
   addPassing(secret: string): void
   mask(text: string): string
 }

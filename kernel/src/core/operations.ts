@@ -47,7 +47,7 @@ export const PLUGIN_PRINCIPAL = 'plugin:'
 
 type AnyHandler = (input: unknown, call: Call) => unknown
 
-/** The only caller of a handler: validate, authorise, limit, run, validate, map errors. */
+/** The only caller of handlers: validates, authorises, limits, runs, validates the output, maps errors. */
 export class BoundOperation implements OperationEntry, Contest<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
@@ -80,7 +80,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
-  /** A surface may hold this beyond its unit's time, while a body arrives: then the unit that serves now answers. */
+  /** A surface may hold this longer than its unit serves, while a body arrives. Then the current unit answers. */
   start(input: unknown, invocation: Invocation, deferred: Deferred): void {
     const { unit } = this
     if (unit.retired) {
@@ -102,7 +102,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
       checked = this.#checkInput(input, invocation)
       this.#admit()
     } catch (error) {
-      // Until it is admitted, whatever goes wrong is the caller's.
+      // Before admission, every error is the caller's.
       this.#refuse(call, error)
       return
     }
@@ -116,7 +116,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     else void this.#beginInTurn(this.#slots, input, call)
   }
 
-  /** Taps of `kernel.operation-starting` may refuse a call, and take time of its deadline. */
+  /** Taps of `kernel.operation-starting` may refuse a call, and use time of its deadline. */
   #askTaps(starting: Run, input: unknown, call: CallState): void {
     try {
       const answer = starting([{ ...this.#callFacts(call), input: copyPlain(input) } satisfies OperationStart])
@@ -156,7 +156,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     try {
       await slots.take(call)
     } catch (error) {
-      // It has not begun, so this is not a fault of the plugin.
+      // It has not started, so this is not a fault of the plugin.
       this.breaker.release()
       this.#refuse(call, error)
       return
@@ -216,7 +216,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
         ...this.#callFacts(call),
         error,
         durationMs,
-        // Made when a tap reads it.
+        // Created when a tap reads it.
         get output() {
           return structuredClone(output)
         }
@@ -261,9 +261,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     const validate = coerce
       ? (this.#coercing ??= this.#validator.compile(schema, true))
       : (this.#strict ??= this.#validator.compile(schema))
-    // Validation fills defaults in; a caller inside the process keeps its object as it was.
+    // Validation fills defaults in; a caller in this process keeps its object unchanged.
     const value = invocation.surface === 'internal' ? this.#copy(input) : input
-    // Before it is validated, since a refusal is logged too.
+    // Before validation, since a refusal is logged, too.
     if (this.#hasSecrets) for (const secret of secretsIn(schema, value)) this.unit.mask(secret)
     if (validate(value)) return value
     const problems = this.#validator.explain(schema, value, validate.errors, coerce)
@@ -308,7 +308,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /**
-   * Errors with a code are answers and pass, from any plugin. Anything else is a fault of the plugin and is not shown to the
+   * Errors with a code are answers and pass, from any plugin. Other errors are faults of the plugin and hidden from the
    * caller.
    */
   #judge(error: unknown, call: CallState): SvcError {
@@ -341,7 +341,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
 /** Codes by which an admitted call shows that its plugin does not work. */
 const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
-/** Codes that say nothing about it: of the caller, or of another operation that the handler called. */
+/** Codes that do not concern its health: from the caller, or from another operation that the handler called. */
 const UNDECIDED = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
 /** Errors of these taps are logged and skipped. */

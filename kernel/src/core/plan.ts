@@ -25,7 +25,7 @@ export interface Plan {
 }
 
 /**
- * Compares what runs with what is wanted.
+ * Compares the running units with the desired ones.
  *
  * A unit is replaced when its own fingerprint differs, when it is forced, or when a service that it holds (not a
  * reference) comes from a unit that is added, replaced or removed.
@@ -46,7 +46,7 @@ export function planChange(
       reasons.set(name, `replace ${name}: its code or settings changed`)
   }
   const held = heldServices(graph, new Set(['kernel', ...wanted]))
-  // Order is topological, so one pass carries a replacement to all who hold the service.
+  // Order is topological, so one pass propagates a replacement to all holders of the service.
   for (const name of wanted) {
     if (reasons.has(name)) continue
     const cause = changedBinding(held.get(name) ?? [], running.get(name)?.bindings ?? NOTHING, reasons)
@@ -62,7 +62,7 @@ export function planChange(
     keep: wanted.filter(name => !reasons.has(name)),
     steps: [
       ...wanted.flatMap(name => reasons.get(name) ?? []),
-      ...remove.map(name => `remove ${name}: ${graph.blocked.get(name)?.reason ?? 'disabled or gone'}`)
+      ...remove.map(name => `remove ${name}: ${graph.blocked.get(name)?.reason ?? 'disabled or removed'}`)
     ]
   }
 }

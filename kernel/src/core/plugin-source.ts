@@ -22,7 +22,9 @@ export interface PreparedCode {
   readonly fingerprint: string
   /** Files whose change makes this code stale; absolute paths. */
   readonly inputs: readonly string[]
-  /** Path of the bundle on disk, for isolated instances, once it is written; null where there is none. Never rejects. */
+  /**
+   * Resolves to the path of the bundle for isolated instances once it is written; null without a file. Never rejects.
+   */
   readonly bundle: Promise<string | null>
   instantiate(hooks: InstanceHooks): Instance
 }
@@ -36,9 +38,9 @@ export interface PluginSource {
   /** Null when the package is broken; then `problem` says how. */
   readonly manifest: PluginManifest | null
   readonly problem: SvcError | null
-  /** While it is broken: what it declared when it last made sense, as far as that is remembered. */
+  /** While it is broken: its last valid declaration, if known. */
   readonly lapsed: PluginManifest | null
-  /** Reads and builds the code as it is on disk now; runs nothing but the plugin's module body. */
+  /** Reads and builds the code as it is on disk now; runs only the plugin's module body. */
   prepare(): Promise<PreparedCode>
   close(): Promise<void>
 }

@@ -11,18 +11,18 @@ export const QUARANTINE_RULE = `${QUARANTINE_AFTER} failures in ${FAILURE_WINDOW
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
 
-/** Everything the kernel knows of one plugin, whether it runs or not. */
+/** State of one plugin, whether it runs or not. */
 export class PluginRecord {
   source: PluginSource
   /** Code as last prepared; null until it is needed. */
   code: PreparedCode | null = null
   unit: Unit | null = null
   running: RunningUnit | null = null
-  /** Of all its units since the process began. */
+  /** Of all its units since the start of the process. */
   readonly stats = newCallStats()
-  /** Why it does not run as it should. */
+  /** Why it does not run normally. */
   fault: string | null = null
-  /** Why the last change that concerned it was refused; it goes on as before. */
+  /** Why the last change of the plugin was refused; the plugin continues unchanged. */
   refusal: string | null = null
   readonly lifecycle: Lifecycle
   #failures: number[] = []
@@ -54,12 +54,14 @@ export class PluginRecord {
     return this.lifecycle.state === 'quarantined'
   }
 
-  /** Whether it failed and waits for another try, or for a person. */
+  /** Whether it failed and waits for a retry, or for a person. */
   get failed(): boolean {
     return this.lifecycle.state === 'failed' || this.quarantined
   }
 
-  /** Puts a plugin that does not run into a resting state; passes through `discovered`, which leads everywhere. */
+  /**
+   * Puts a plugin that does not run into a resting state; passes through `discovered`, which allows every transition.
+   */
   rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
     this.fault = why
     if (this.lifecycle.state === state) return
@@ -67,13 +69,13 @@ export class PluginRecord {
     this.lifecycle.to(state)
   }
 
-  /** Counts a failure; true when it was one too many. */
+  /** Counts a failure. True if the limit is exceeded. */
   count(now = Date.now()): boolean {
     this.#failures = [...this.#failures.filter(at => at > now - FAILURE_WINDOW_MS), now]
     return this.#failures.length >= QUARANTINE_AFTER
   }
 
-  /** Counts a failure; true when it was one too many and the plugin is now quarantined. */
+  /** Counts a failure. True if the plugin is now quarantined. */
   fail(why: string, now = Date.now()): boolean {
     if (this.lifecycle.state !== 'failed') {
       this.rest('resolved', why)
@@ -93,7 +95,7 @@ export class PluginRecord {
     if (this.failed) this.lifecycle.to('discovered')
   }
 
-  /** Forgets failures: new code, a changed setting, or a person's word. */
+  /** Clears failures after new code, a changed setting, or a request of a person. */
   forgive(): void {
     this.#failures = []
     this.recover()

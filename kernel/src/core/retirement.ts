@@ -4,23 +4,23 @@ import type { Unit } from './unit.ts'
 /**
  * Takes units out of service: each drains, then is disposed, users before providers.
  *
- * A unit of an earlier change may still be draining when its provider is taken out by a later one; the provider waits for
- * it. Units that have nothing to do with each other do not wait for each other.
+ * A unit of an earlier change may still be draining when its provider is taken out by a later one; the provider waits
+ * for it. Independent units do not wait for each other.
  */
 export class Retirement {
   readonly #log: KernelLogger
   readonly #timeoutOf: (plugin: string) => number
   readonly #leaving = new Map<Unit, Promise<void>>()
 
-  /** `timeoutOf`: how long a plugin may drain, and again how long it may take to dispose; milliseconds. */
+  /** `timeoutOf`: limit for draining, and also for disposing, in milliseconds. */
   constructor(log: KernelLogger, timeoutOf: (plugin: string) => number) {
     this.#log = log
     this.#timeoutOf = timeoutOf
   }
 
   /**
-   * In order of activation. Settles when all of them, and those that were leaving before, are gone. `waitedMs`: how long their
-   * calls had already.
+   * In order of activation. Settles when all of them, and those of earlier changes, are disposed. `waitedMs`: time that
+   * their calls already had.
    */
   async retire(units: readonly Unit[], waitedMs = 0): Promise<void> {
     for (const unit of [...units].reverse()) {
@@ -43,7 +43,7 @@ export class Retirement {
     }
     const report = await unit.dispose(limitMs)
     for (const error of report.errors) log.warn('a disposer failed', { error })
-    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was left behind`)
+    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was abandoned`)
   }
 }
 

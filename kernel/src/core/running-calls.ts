@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from '@svc/plugin-sdk'
 
-/** A call under way, as the list of them sees it. */
+/** A running call, as entry of the list. */
 export interface RunningCall {
   /** Milliseconds on the clock of `performance.now()`; Infinity for none. */
   readonly expiresAt: number
@@ -9,15 +9,15 @@ export interface RunningCall {
 }
 
 /**
- * The calls of one unit that wait for something. One timer and one listener serve all of them: a timer, a signal and two
- * listeners for each would cost more than most handlers do.
+ * The waiting calls of one unit. One timer and one listener serve all of them: a timer, a signal and two listeners for
+ * each would cost more than most handlers do.
  */
 export class RunningCalls {
   readonly #calls = new Set<RunningCall>()
   #timer: NodeJS.Timeout | undefined
   /** When the timer fires; the earliest deadline or sooner. */
   #dueAt = Infinity
-  /** Calls with a deadline: only they keep a process alive that has nothing else to do. */
+  /** Calls with a deadline: only these keep an otherwise idle process alive. */
   #timed = 0
   #closed = false
 

@@ -16,14 +16,14 @@ export interface DisposeReport {
   readonly stuck: readonly string[]
 }
 
-/** For a disposer whose turn comes after the deadline. */
+/** For a disposer that starts after the deadline. */
 const MIN_DISPOSER_MS = 50
 
 /**
- * A labelled stack of things to undo.
+ * A labelled stack of disposers.
  *
- * Disposal is last in, first out, one at a time, since a later effect may stand on an earlier one. A disposer that
- * throws does not stop the others; one that hangs is reported and left behind.
+ * Disposal is last in, first out, one at a time, since a later effect may depend on an earlier one. A disposer
+ * that throws does not stop the others; one that hangs is reported and abandoned.
  */
 export class Scope {
   readonly label: string
@@ -34,7 +34,7 @@ export class Scope {
 
   constructor(label: string) {
     this.label = label
-    // Whatever a plugin waits for may listen to it.
+    // Many waits of a plugin may listen to it.
     setMaxListeners(0, this.#controller.signal)
   }
 
@@ -69,11 +69,11 @@ export class Scope {
     return scope
   }
 
-  /** The first call disposes, within its deadline; further ones wait for it. */
+  /** The first call disposes, within its deadline; further calls wait for it. */
   dispose(deadlineMs = 5_000): Promise<DisposeReport> {
     if (this.#disposal === undefined) {
       this.#closed = true
-      // Set before anything of it runs: a disposer may ask for it again.
+      // Set before any disposer runs, since a disposer may call this again.
       this.#disposal = Promise.resolve().then(() => this.#disposeAll(deadlineMs))
       this.#controller.abort()
     }

@@ -46,7 +46,7 @@ export class Serving {
     return this.onServe.flatMap(({ listener }) => thrownBy(listener))
   }
 
-  /** Calls the `onDrain` listeners, all at once and only the first time. `failed` receives what they throw. */
+  /** Calls the `onDrain` listeners, concurrently and only once. `failed` receives what they throw. */
   drain(reason: DrainReason, failed: (error: unknown) => void): Promise<unknown> {
     this.#draining ??= Promise.all(
       this.onDrain.map(async ({ listener }) => listener(reason)).map(end => end.catch(failed))

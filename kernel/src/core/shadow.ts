@@ -34,7 +34,7 @@ export interface ShadowHost {
   readonly inventory: Inventory
   readonly factory: UnitFactory
   readonly builtin: ReadonlyMap<ServiceId, unknown>
-  /** Aborted when the kernel closes: what takes long is given up. */
+  /** Aborted when the kernel closes, which cancels long steps. */
   readonly closing: AbortSignal
   /** The generation that serves. */
   current(): Generation
@@ -46,7 +46,7 @@ export interface ShadowHost {
  * 1. activates new units, providers first;
  * 2. composes the snapshot, where conflicts show;
  * 3. asks every surface to prepare for it, then every new unit.
- * Anything that throws aborts what surfaces prepared, and is thrown on with the plugin's name.
+ * An error aborts the preparations of surfaces and is rethrown with the plugin's name.
  *
  * `begun`: units that an earlier attempt of this change activated. New ones are added; the caller disposes them on failure.
  */
@@ -71,7 +71,7 @@ export async function buildShadow(
   }
 }
 
-/** Takes back what surfaces prepared, last first. Returns the cause, with whatever went wrong on the way joined to it. */
+/** Aborts the preparations of surfaces, last first. Returns the cause, joined with errors of the aborts. */
 export function abortAll(prepared: readonly Prepared[], cause: unknown): unknown {
   const problems: unknown[] = []
   for (const surface of [...prepared].reverse()) {
@@ -145,7 +145,7 @@ async function prepareSurface(
       const prepared = await preparing
       return { plugin, commit: () => prepared.commit(), abort: () => prepared.abort() }
     }
-    // Whatever it still prepares comes too late.
+    // Its later preparations are too late.
     preparing.then(late => late.abort()).catch(() => {})
     closing.throwIfAborted()
     throw new Error(`it did not prepare within ${limitMs} ms`)
@@ -169,7 +169,7 @@ async function prepareUnit(unit: Unit, { inventory, closing }: ShadowHost): Prom
 }
 
 function refusal(plugin: string, error: unknown): SvcError {
-  // A surface that says whose contribution it refuses is not the one at fault.
+  // A surface that names the refused contribution is not at fault.
   if (isSvcError(error) && error.plugin !== undefined) return error
   const known = activationError(plugin, error)
   if (known.code !== 'KRN_ACTIVATE_FAILED') return known

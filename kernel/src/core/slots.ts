@@ -4,7 +4,7 @@ interface Waiter {
   grant(): void
 }
 
-/** Lets so many calls run at once, the others in the order of asking. */
+/** Limits concurrent calls. The others wait in the order of their requests. */
 export class Slots {
   readonly #limit: number
   #taken = 0
@@ -14,7 +14,7 @@ export class Slots {
     this.#limit = limit
   }
 
-  /** Rejects, without a slot, when the call ends before its turn. Every slot taken needs one {@link Slots.free}. */
+  /** Rejects, without a slot, if the call ends while it waits. Every acquired slot needs one {@link Slots.free}. */
   async take(call: CallState): Promise<void> {
     if (this.#taken < this.#limit) {
       this.#taken += 1
@@ -30,7 +30,7 @@ export class Slots {
         call.race(granted, { won: () => won(), lost: (_call, error) => reject(error) })
       )
     } catch (error) {
-      // It may have been given its slot in the very moment in which it ended.
+      // It may have received its slot at the moment when it ended.
       if (!this.#waiting.delete(waiter)) this.free()
       throw error
     }

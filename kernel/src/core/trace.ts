@@ -13,7 +13,7 @@ export function randomHex(bytes: number): string {
   return POOL.toString('hex', used - bytes, used)
 }
 
-/** Of any version but the forbidden `ff`; later ones may add fields at the end. */
+/** Any version except the forbidden `ff`; later ones may add fields at the end. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
 
 /** Trace id of a W3C `traceparent`; a new one when it is absent, malformed or all zero (https://www.w3.org/TR/trace-context). */
@@ -21,7 +21,7 @@ export function traceIdOf(traceparent: string | undefined): string {
   return (traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1]) ?? randomHex(16)
 }
 
-/** A `traceparent` for whatever is done next in a trace. */
+/** Returns a `traceparent` for the next step of a trace. */
 export function traceparentOf(traceId: string): string {
   return `00-${traceId}-${randomHex(8)}-01`
 }

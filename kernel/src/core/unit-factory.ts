@@ -18,7 +18,7 @@ export interface FactoryHost
   extends Pick<ActivationHost, 'keep' | 'projectRoot' | 'dataRoot' | 'onUncaught' | 'onCrash'> {
   readonly log: KernelLogger
   readonly unitHosts: UnitHosts
-  /** Aborted when the kernel closes: an activation that takes long is given up. */
+  /** Aborted when the kernel closes, which cancels long activations. */
   readonly closing: AbortSignal
   /** The generation that serves. */
   current(): Generation
@@ -36,7 +36,7 @@ export class UnitFactory {
     this.#host = host
   }
 
-  /** Throws what went wrong with the plugin's name on it, after undoing what was begun. `draft`: services so far. */
+  /** On failure, undoes the started steps and throws the error with the plugin's name. `draft`: services so far. */
   async activate(name: string, draft: ServiceContainer): Promise<Unit> {
     const { closing, log } = this.#host
     let unit: Unit | undefined
@@ -57,10 +57,10 @@ export class UnitFactory {
     const report = await unit.dispose(this.#inventory.configurationOf(unit.name).policy.drainTimeoutMs)
     const log = this.#host.log.forPlugin(unit.name)
     for (const error of report.errors) log.warn('a disposer failed', { error })
-    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was left behind`)
+    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was abandoned`)
   }
 
-  /** Settings of a plugin with its secrets, which from then on appear in no log. */
+  /** Settings of a plugin with its secrets, which are then masked in logs. */
   async settings(record: PluginRecord, services: ServiceContainer): Promise<unknown> {
     const { secrets } = this.#host.log
     const resolve = secretLookup(services)

@@ -53,7 +53,7 @@ let instances = 0
 /**
  * One instance of a plugin: its scope, everything it contributes, and how many calls are in flight.
  *
- * A unit never changes what it contributes after activation, so that a generation is a pure function of its units.
+ * A unit never changes what it contributes after activation, so a generation is a pure function of its units.
  */
 export class Unit implements UnitView, OperationOwner {
   readonly name: string
@@ -121,7 +121,7 @@ export class Unit implements UnitView, OperationOwner {
     return this.scope.signal
   }
 
-  /** Aborted when draining begins: nothing new will come, so what only waits may end. */
+  /** Aborted when draining begins: no new work will arrive, so idle waits may end. */
   get retiring(): AbortSignal {
     return this.#retiring.signal
   }
@@ -156,7 +156,7 @@ export class Unit implements UnitView, OperationOwner {
     this.#host.failed?.(this, operation, error, call)
   }
 
-  /** A service for a reference: who leaves may go on with what served when it did, until it is gone. */
+  /** Service for a reference. A draining unit keeps the services of the generation it left. */
   lookup(token: ServiceId): unknown {
     return this.#host.lookup?.(token) ?? this.#services?.resolve(token)
   }
@@ -185,7 +185,7 @@ export class Unit implements UnitView, OperationOwner {
     return [...this.operations.values()].filter(each => each.breaker.open).map(each => each.descriptor.id)
   }
 
-  /** Live settings: every listener accepts, or none has seen the change. Returns how to take it back. */
+  /** Live settings: every listener accepts, or none keeps the change. Returns a function that reverts it. */
   async reconfigure(next: unknown): Promise<() => Promise<void>> {
     const previous = this.config
     const told: ConfigListener[] = []
@@ -212,14 +212,14 @@ export class Unit implements UnitView, OperationOwner {
     return undo
   }
 
-  /** Waits for calls in flight, up to the deadline. True when they ended by themselves. */
+  /** Waits for calls in flight, up to the deadline. True if they ended by themselves. */
   async idle(deadlineMs: number): Promise<boolean> {
     return this.#inFlight === 0 || settlesWithin(deadlineMs, this.#untilIdle())
   }
 
   /**
-   * It no longer serves: calls go to its successor, where there is one. Those that use it may go on doing so. `services` are
-   * those that it leaves with.
+   * The unit stops serving: calls go to its successor, if any. Its users may continue to use it. `services`: the
+   * services that it keeps.
    */
   leave(services?: ServiceContainer, reason?: DrainReason): void {
     this.#services ??= services
@@ -257,7 +257,7 @@ export class Unit implements UnitView, OperationOwner {
     if (this.#inFlight > 0) await new Promise<void>(resolve => void this.#idle.push(resolve))
   }
 
-  /** A call may start a task on its way, and a task may call. */
+  /** A call may start a task, and a task may make calls. */
   async #untilDone(): Promise<void> {
     while (this.#inFlight > 0 || this.tasks.size > 0) {
       await this.#untilIdle()

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 const FRAME = /^ +at (?:.+? \((.+):(\d+):\d+\)|(?:async )?(.+):(\d+):\d+)$/gm
 const owners = new Map<string, string>()
 
-/** Notes whose code lives under a package folder. */
+/** Records the owner of the code in a package folder. */
 export function claim(root: string, plugin: string): void {
   owners.set(root, plugin)
 }
 
-/** The plugin whose package holds a file, its own node_modules included; the innermost one where packages nest. */
+/** The plugin whose package holds a file, its own node_modules included; for nested packages, the innermost one. */
 export function ownerOfFile(path: string): string | undefined {
   let best = ''
   for (const root of owners.keys()) {

@@ -6,7 +6,7 @@ import type { InstanceHooks } from '../core/plugin-source.ts'
 import { framesOf } from './attribution.ts'
 import { guardErrors } from './errors.ts'
 
-/** Something that a plugin holds open. */
+/** An open resource of a plugin. */
 export interface Resource {
   /** Name in a leak report; read late, when for example the port is known. */
   readonly label: () => string
@@ -22,21 +22,20 @@ interface Entry extends Resource {
   readonly origin: { readonly stack?: string }
 }
 
-/** True inside of an opener whose resources may outlive the unit. */
+/** True inside an opener whose resources may outlive the unit. */
 const opening = new AsyncLocalStorage<true>()
 let openings = 0
 
 /**
- * The ledger of what one instance of a plugin opened through the functions that its code sees in place of Node's own:
+ * The ledger of what one instance of a plugin opened through the functions that its code sees instead of Node's:
  * timers, servers, sockets, child processes, workers, watchers, process listeners.
  *
- * 1. While the plugin lives, whatever it closes itself leaves the ledger.
- * 2. On disposal, after the plugin's own disposers, the rest is closed, last first, and reported as leaked.
+ * 1. While the plugin runs, resources that it closes leave the ledger. 2. On disposal, after the plugin's own disposers, the rest is closed, last first, and reported as leaked.
  * 3. From then on opening anything throws `LDR_CLOSED`.
  *
  * The exception are resources that outlive a reload, which keep running code of the instance that opened them. An
- * instance that opened one, or was called by an opener, goes on working after its disposal, and pending one-shot timers are
- * left to fire; open long-lived helpers of such a resource inside its opener.
+ * instance that opened one, or was called by an opener, continues to work after its disposal, and pending one-shot
+ * timers are left to fire; open long-lived helpers of such a resource inside its opener.
  *
  * The guards cover the plugin's own code: not the packages that it requires, and no globals except timers and `process`.
  * They find leaks and do not confine: run an untrusted plugin with `isolation = "process"`.
@@ -81,7 +80,7 @@ export class Guards {
     return result
   }
 
-  /** Asks to open something: false when it may be opened but is not to be tracked. Throws `LDR_CLOSED`. */
+  /** Checks whether a resource may be opened. False if it may, but is not tracked. Throws `LDR_CLOSED`. */
   enter(action: string): boolean {
     if (openings > 0 && opening.getStore() === true) {
       this.#hasAdopted = true
@@ -103,7 +102,7 @@ export class Guards {
     return guardErrors.create('LDR_REFUSED', `${this.plugin} may not call ${action}`, { plugin: this.plugin, hint })
   }
 
-  /** Enters something into the ledger; the returned function takes it off. `above`: the function the plugin called. */
+  /** Adds a resource to the ledger; the returned function removes it. `above`: the function the plugin called. */
   track(resource: Resource, above: unknown): () => void {
     const origin = {}
     Error.captureStackTrace(origin, above as () => void)
@@ -132,7 +131,7 @@ export class Guards {
         return Reflect.apply(emit, emitter, [event, ...given]) as boolean
       } catch (error) {
         this.#hooks.onError(error)
-        // A request whose handler threw would wait for ever.
+        // A request whose handler threw would wait forever.
         if (event === 'request') (given[1] as { destroy?: () => void } | undefined)?.destroy?.()
         return true
       }

@@ -8,7 +8,7 @@ import type { Guards } from './guards.ts'
 import { guardProcess } from './process.ts'
 import { guardIterable, guardTimers } from './timers.ts'
 
-/** The last grace of a child process between SIGTERM and SIGKILL. */
+/** Grace period of a child process between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000
 
 type Callable = (...given: unknown[]) => unknown
@@ -18,13 +18,13 @@ interface Handle extends EventEmitter {
   [member: string]: unknown
 }
 
-/** How one kind of resource is named, found open, and closed. */
+/** Names a kind of resource, checks whether it is open, and closes it. */
 interface Kind {
   label(handle: Handle, given: readonly unknown[], opener: string): string
   isOpen?(handle: Handle): boolean
   /** Event after which it holds nothing. */
   readonly ended: string
-  /** Method by which the plugin itself says that it is done. */
+  /** Method with which the plugin closes it. */
   readonly closer: string
   close(handle: Handle): unknown
 }
@@ -271,7 +271,7 @@ function call(handle: Handle, method: string): unknown {
   return (handle[method] as Callable).call(handle)
 }
 
-/** Where a connection goes, from whatever form its opener was given it in. */
+/** Target of a connection, from any form of the arguments. */
 function target(given: readonly unknown[]): string {
   const [first, second] = given
   if (first instanceof URL || typeof first === 'string') return String(first)

@@ -10,7 +10,7 @@ interface Registered {
   readonly release: () => void
 }
 
-/** Events whose listeners decide whether the process lives on. */
+/** Events whose listeners decide whether the process survives. */
 const DECISIONS: readonly Event[] = ['uncaughtException', 'unhandledRejection']
 
 const REFUSED: Readonly<Record<string, string>> = {
@@ -21,7 +21,10 @@ const REFUSED: Readonly<Record<string, string>> = {
   setUncaughtExceptionCaptureCallback: 'errors of a plugin reach the kernel by themselves'
 }
 
-/** `process` as a plugin sees it: its listeners are tracked, and what would end or divert the whole host is refused. */
+/**
+ * `process` as a plugin sees it: its listeners are tracked, and calls that would end or redirect the whole host are
+ * refused.
+ */
 export function guardProcess(guards: Guards, builtin: (name: string) => unknown): NodeJS.Process {
   const registered: Registered[] = []
   const remove = (entry: Registered): void => {

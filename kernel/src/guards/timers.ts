@@ -23,7 +23,7 @@ export function guardTimers(guards: Guards): GuardedTimers {
     const repeats = name === 'setInterval'
     const guarded = (callback: unknown, ...rest: unknown[]): unknown => {
       const tracked = guards.enter(name)
-      // Node throws the error for it.
+      // Node throws the error.
       if (typeof callback !== 'function') return real(callback, ...rest)
       const handle = real(
         (...given: unknown[]) => {
@@ -108,7 +108,7 @@ function guardSleeps(guards: Guards): Record<string, unknown> {
   return { setTimeout, setImmediate, setInterval, scheduler }
 }
 
-/** An iterable that takes a signal and holds something open from its first step to its last. */
+/** An iterable that takes a signal and holds a resource open from its first step to its last. */
 export async function* guardIterable<A>(
   guards: Guards,
   action: string,

@@ -55,7 +55,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     if (found !== undefined) return found
     const near = closest(name, [...host.kernel.records.keys()])
     throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`, {
-      hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+      hint: near === undefined ? 'svc plugins list shows the known plugins' : `did you mean ${near}?`
     })
   }
   return {
@@ -87,7 +87,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
   }
 }
 
-/** Activation order first, then what does not run, by name. */
+/** Running plugins in activation order, then the others by name. */
 function ordered(kernel: Kernel): PluginRecord[] {
   const position = new Map(kernel.graph.order.map((name, index) => [name, index]))
   const rank = (each: PluginRecord): number => position.get(each.name) ?? Number.MAX_SAFE_INTEGER

@@ -13,13 +13,13 @@ export interface CatalogOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly profile?: string
   readonly set?: readonly string[]
-  /** Whether sources are taken where a package has both sources and a build. */
+  /** Whether sources are used if a package has both sources and a build. */
   readonly preferSource?: boolean
-  /** Plugins of which no others but their providers are wanted. */
+  /** Selects only these plugins and their providers. */
   readonly only?: readonly string[]
-  /** Whether no plugins but those of the installation are wanted. */
+  /** Whether only plugins of the installation are selected. */
   readonly safe?: boolean
-  /** Processes kept ready for describing what is saved; default 0. */
+  /** Spare processes for describing saved plugins; default 0. */
   readonly spares?: number
 }
 
@@ -38,9 +38,9 @@ export interface Catalog {
   isLeftOut(name: string): boolean
   /** Settings about plugins, before validation. */
   readonly peek: ConfigPeek
-  /** Reads everything once more; a plugin that declares the same stays the same object. */
+  /** Reads everything again. A plugin with an unchanged declaration stays the same object. */
   again(): Promise<Catalog>
-  /** Reads the plugins again that the files (absolute paths) belong to. Only for changes of code. */
+  /** Rereads the plugins of the files (absolute paths). Only for changes of code. */
   rereadPlugins(files: ReadonlySet<string>): Promise<Catalog>
   /** Describes plugins that were left off. */
   include(names: Iterable<string>): Promise<Catalog>
@@ -50,7 +50,7 @@ export interface Catalog {
 const here = fileURLToPath(import.meta.url)
 /** Folder that holds `plugins/` and `config/`, or, installed, the packages next to this one. */
 const installRoot = join(dirname(here), '..', '..', '..')
-/** A kernel that runs from its sources compiles the packages that it shares from theirs. */
+/** A kernel that runs from sources compiles its shared packages from sources, too. */
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 
 export async function readCatalog(options: CatalogOptions): Promise<Catalog> {

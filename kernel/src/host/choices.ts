@@ -8,11 +8,11 @@ import type { ResolvedConfig } from './plugin-config.ts'
 export interface ChoiceOptions {
   /** Run only these plugins and what they require; the others count as switched off. */
   readonly only?: readonly string[]
-  /** Activate only these and what they require, and leave the others as they are: for one command. */
+  /** Activate only these and their requirements, and do not change the others: for a single command. */
   readonly activate?: readonly string[]
 }
 
-/** Selects the plugins of this run: by the configuration, the command line, and switches made by hand. */
+/** Selects the plugins of this run by the configuration, the command line, and manual switches. */
 export class Choices {
   readonly #options: ChoiceOptions
   #switches: ReadonlyMap<string, boolean> = new Map()
@@ -58,7 +58,7 @@ export class Choices {
   configure(config: ResolvedConfig, catalog: Catalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]
-    // A plugin that was enabled by hand brings its providers, as a named one does.
+    // A manually enabled plugin includes its providers, like a named one.
     const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
     const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
@@ -72,7 +72,7 @@ export class Choices {
     }
   }
 
-  /** Whether a plugin is to be activated, if it is on. */
+  /** Whether an enabled plugin is activated. */
   selection(config: ResolvedConfig, catalog: Catalog): (name: string) => boolean {
     const { activate } = this.#options
     if (activate === undefined) return () => true

@@ -3,7 +3,7 @@ import type { ResolvedConfig } from './plugin-config.ts'
 import { KERNEL_SECTION, policySection, settingsSection } from './sections.ts'
 
 export interface PluginDiff {
-  /** Whether the switch itself changed. */
+  /** Whether `enabled` changed. */
   readonly enabled: boolean
   /** Changed keys of the policy, without `enabled`. */
   readonly policy: Changes

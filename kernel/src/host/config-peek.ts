@@ -38,7 +38,7 @@ export function peekConfig(sources: ConfigSources): ConfigPeek {
   }
 }
 
-/** Values of the wrong type grant nothing. */
+/** Values of the wrong type grant no permission. */
 function permissionsOf(granted: Readonly<Record<string, unknown>>): Permissions {
   const paths = (key: string): readonly string[] => {
     const value = granted[key]

@@ -19,9 +19,9 @@ export interface DiscoveryOptions extends EvaluateOptions {
   /** Folder that holds the host's own `plugins/`, or in whose `node_modules` they are. */
   readonly installRoot: string
   readonly projectRoot: string
-  /** Where the index of plugins is kept; null for nowhere. */
+  /** File of the plugin index; null for none. */
   readonly cacheDirectory: string | null
-  /** Which form is loaded of a package that has both. Default `built`. */
+  /** Form that is loaded of a package with both. Default `built`. */
   readonly prefer?: Form
   /** See {@link Bundler}. */
   readonly conditions?: readonly string[]
@@ -35,9 +35,9 @@ export interface DiscoveryOptions extends EvaluateOptions {
 export interface DiscoveryChoice {
   /** Whether a plugin is switched off: it is neither compiled nor described. */
   readonly off?: (name: string) => boolean
-  /** Plugins of which no others but their providers are wanted. */
+  /** Selects only these plugins and their providers. */
   readonly only?: readonly string[]
-  /** Whether no plugins but those of the installation are wanted. */
+  /** Whether only plugins of the installation are selected. */
   readonly safe?: boolean
   readonly grants?: (name: string) => Permissions | null
 }
@@ -49,9 +49,9 @@ export interface PluginOutput {
 }
 
 export interface Discovered {
-  /** One per name, also for packages that are broken: those have a `problem`. */
+  /** One per name, including broken packages, which have a `problem`. */
   readonly sources: readonly PluginSource[]
-  /** Problems that belong to no listed plugin: missing folders, taken names. */
+  /** Problems without a listed plugin: missing folders, taken names. */
   readonly problems: readonly DiscoveryProblem[]
   /** Names of the plugins that came with svc. */
   readonly installed: ReadonlySet<string>
@@ -89,7 +89,7 @@ export class Discovery {
   #describer: Promise<Describer> | undefined
   /** Package folders by whether they came with svc. */
   readonly #isOurs = new Map<string, boolean>()
-  /** Packages that could not be read the last time. */
+  /** Packages that could not be read last time. */
   readonly #unread = new Set<string>()
   #watching: { readonly of: readonly unknown[]; readonly watched: Watched } = {
     of: [],
@@ -147,8 +147,8 @@ export class Discovery {
   }
 
   /**
-   * Reads the packages again that {@link Discovery.discover} found last and that the files, absolute, may have changed. Does
-   * not search for others. The index is written to disk later.
+   * Reads the packages again that {@link Discovery.discover} found last and that changes of the files (absolute paths)
+   * may affect. Does not search for others. The index is written to disk later.
    */
   async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
     const found = await this.#describe(this.#places, files)
@@ -195,8 +195,8 @@ export class Discovery {
   }
 
   /**
-   * With `only`, a plugin that was never read may provide what a chosen one requires. They are described if nothing else
-   * that is known provides it.
+   * With `only`, an unread plugin may provide a requirement of a chosen one. Such plugins are described if no known
+   * plugin provides it.
    */
   async #describeProviders(sources: readonly PluginSource[]): Promise<void> {
     const { off, only, safe = false } = this.#choice
@@ -209,7 +209,7 @@ export class Discovery {
     await Promise.all(sketches.map(source => source.describe()))
   }
 
-  /** While all of it is as it was, so is the object. */
+  /** Returns the same object if nothing changed. */
   #watched(places: Places, sources: readonly PluginSource[]): Watched {
     const parts = [places, ...sources.map(watchOf)]
     const { of, watched } = this.#watching
@@ -313,7 +313,7 @@ function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryPr
   return [...named.values()]
 }
 
-/** A folder that should hold a plugin and does not. */
+/** A folder without the expected plugin. */
 class BrokenSource implements PluginSource {
   readonly name: string
   readonly location: string
@@ -356,7 +356,7 @@ function namedFiles(root: string): string[] {
   }
 }
 
-/** Whether the plugins that were named, with what they require, need a service that no known manifest provides. */
+/** Whether the named plugins and their requirements need a service that no known manifest provides. */
 function lacksProvider(only: readonly string[], sources: readonly PluginSource[]): boolean {
   const manifests = sources.flatMap(({ manifest }) => manifest ?? [])
   const wanted = new Set(only)

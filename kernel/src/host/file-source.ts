@@ -47,17 +47,17 @@ interface Compiled {
 
 const NONE: readonly string[] = []
 
-/** Which of a package's files is loaded: its source, compiled on the way, or what was compiled before. */
+/** The loaded file of a package: its source, which is compiled, or its build. */
 export type Form = 'source' | 'built'
 
-/** Failures that cost seconds each time, so that the index keeps them. */
+/** Failures that cost seconds each time, so the index keeps them. */
 const SLOW_FAILURES: ReadonlySet<string> = new Set(['LDR_DESCRIBE_TIMEOUT', 'LDR_DESCRIBE_CRASHED'])
 
 /**
  * A plugin on disk.
  *
  * 1. {@link FileSource.describe} reads its manifest: from the index, from `plugin.json`, or by compiling the module and
- *    running it in a confined process. {@link FileSource.leaveOff} takes what is known without that.
+ *    running it in a confined process. {@link FileSource.leaveOff} uses known data instead.
  * 2. {@link FileSource.prepare} returns its code as it is on disk now, compiled only if something changed.
  * 3. {@link FileSource.close} frees the compiler's memory of it.
  */
@@ -69,13 +69,13 @@ export class FileSource implements PluginSource {
   readonly #loader: Loader
   #manifest: PluginManifest | null = null
   #problem: SvcError | null = null
-  /** The file that a failure pointed at, if it pointed at one; null while there is no failure. */
+  /** The file that a failure names; null without one. */
   #broken: readonly string[] | null = null
   /** Watched files, and the lists that they were computed from. */
   #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
   #compiled: Compiled | null = null
-  /** Whether it is off: nothing of it is compiled, run or, but for its package.json, watched. */
+  /** Whether it is off: not compiled, not run, and watched only for its package.json. */
   #off = false
   #sketch: PluginManifest | null = null
   readonly #watchOff: readonly string[]
@@ -108,7 +108,7 @@ export class FileSource implements PluginSource {
     return this.#problem === null ? null : (this.#loader.index.last(this.package.root)?.manifest ?? null)
   }
 
-  /** Whether nothing but its package.json says what it is. */
+  /** Whether only its package.json describes it. */
   get isSketch(): boolean {
     return this.#sketch !== null && this.#manifest === this.#sketch
   }
@@ -117,7 +117,9 @@ export class FileSource implements PluginSource {
     return this.#off
   }
 
-  /** Files whose change may change the plugin or heal its problem; absolute. The same object while they are the same. */
+  /**
+   * Files whose change may change the plugin or heal its problem; absolute. The same object while they do not change.
+   */
   get watch(): readonly string[] {
     const { root } = this.package
     if (this.#off) return this.#watchOff
@@ -131,14 +133,14 @@ export class FileSource implements PluginSource {
     return this.#watch.files
   }
 
-  /** Whether it may be another plugin now that these files changed. One that failed may be at any time. */
+  /** Whether these changed files may change the plugin. Always true for a failed one. */
   concerns(files: ReadonlySet<string>): boolean {
     return this.#broken !== null || this.watch.some(file => files.has(file))
   }
 
   /**
-   * Takes its manifest from `plugin.json`, from the last time it was read, or makes one of its package.json. Compiles and
-   * runs nothing.
+   * Takes its manifest from `plugin.json`, from the last time it was read, or derives it from its package.json.
+   * Compiles and runs nothing.
    */
   async leaveOff(): Promise<void> {
     this.#off = true
@@ -207,7 +209,7 @@ export class FileSource implements PluginSource {
     return this.#loader.index.fresh(this.package.root, entry)
   }
 
-  /** The manifest, and of a built plugin nothing else. */
+  /** The manifest; of a built plugin only that. */
   async #learn(): Promise<{ readonly manifest: PluginManifest }> {
     if (this.form === 'source') return (await this.#compile()).known
     return this.#built()
@@ -315,7 +317,7 @@ export class FileSource implements PluginSource {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
 
-  /** Throws when this version of the code took the process down before. */
+  /** Throws if this version of the code crashed the process before. */
   #mark(plugin: string, fingerprint: string): void {
     const { marker } = this.#loader
     if (marker.crashed(plugin, fingerprint))
@@ -352,7 +354,7 @@ export class FileSource implements PluginSource {
   }
 }
 
-/** The manifest of a plugin that was never read: it declares nothing but its name. */
+/** The manifest of a plugin that was never read: it declares only its name. */
 function sketch({ pluginName, packageName, version }: PluginPackage): PluginManifest {
   return {
     manifest: 1,

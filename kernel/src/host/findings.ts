@@ -5,7 +5,7 @@ import type { KernelLogger } from '../core/logger.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 
-/** Problems of plugins and settings. Logs each finding once when it appears, and once when it is gone. */
+/** Problems of plugins and settings. Logs each finding once when it appears, and once when it disappears. */
 export class Findings {
   readonly #log: KernelLogger
   #current: ReadonlyMap<string, Finding> = new Map()

@@ -31,18 +31,18 @@ export const kernelSchema = t.object(
     ),
     activate_timeout_ms: t.integer({
       default: 30_000,
-      description: 'How long a plugin may take to activate, unless its own settings say otherwise.',
+      description: 'Time limit for activating a plugin, unless its own settings override it.',
       ...milliseconds
     }),
     describe_timeout_ms: t.integer({
       default: 5_000,
       minimum: 1,
       maximum: 86_400_000,
-      description: 'How long the module body of a plugin that is not built may run for its manifest.'
+      description: 'Time limit for the module body of an unbuilt plugin when its manifest is read.'
     }),
     drain_timeout_ms: t.integer({
       default: 30_000,
-      description: 'How long calls in flight may go on after their plugin was replaced or removed.',
+      description: 'Time limit for running calls after their plugin was replaced or removed.',
       ...milliseconds
     }),
     data_directory: t.optional(
@@ -76,7 +76,7 @@ export const policySchema = t.object({
   required: t.boolean({ default: false, description: 'Whether the kernel refuses to start without it.', ...live }),
   on_boot_failure: t.optional(
     t.enum(['abort', 'continue', 'retry'], {
-      description: 'What a failed start means. Without it abort when required, else what the plugin asks for.',
+      description: 'Action after a failed start. Default: abort if required, else the default of the plugin.',
       ...live
     })
   ),
@@ -85,10 +85,8 @@ export const policySchema = t.object({
     description: 'Action after an uncaught error of the plugin.',
     ...live
   }),
-  activate_timeout_ms: t.optional(
-    t.integer({ description: 'In place of kernel.activate_timeout_ms.', ...milliseconds })
-  ),
-  drain_timeout_ms: t.optional(t.integer({ description: 'In place of kernel.drain_timeout_ms.', ...milliseconds })),
+  activate_timeout_ms: t.optional(t.integer({ description: 'Overrides kernel.activate_timeout_ms.', ...milliseconds })),
+  drain_timeout_ms: t.optional(t.integer({ description: 'Overrides kernel.drain_timeout_ms.', ...milliseconds })),
   breaker: t.object({
     failures: t.integer({
       default: 5,
@@ -96,7 +94,7 @@ export const policySchema = t.object({
       description: 'Faults within the window that switch an operation off; 0 never does.'
     }),
     window_ms: t.integer({ default: 30_000, minimum: 1, description: 'Window in which faults are counted.' }),
-    half_open_ms: t.integer({ default: 10_000, minimum: 1, description: 'Time off before one call is let through.' })
+    half_open_ms: t.integer({ default: 10_000, minimum: 1, description: 'Time before one call is let through.' })
   }),
   memory_mb: t.optional(t.integer({ minimum: 16, description: 'Heap limit of a worker or process, in MiB.' })),
   permissions: t.optional(
@@ -106,7 +104,7 @@ export const policySchema = t.object({
       child_process: flag('Whether it may start processes.'),
       worker: flag('Whether it may start workers.'),
       native_addons: flag('Whether it may load native addons.'),
-      env: paths('Environment variables that it sees.')
+      env: paths('Environment variables that it can read.')
     })
   )
 })

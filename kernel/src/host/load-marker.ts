@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A version of a plugin's code that is being activated, or that a process did not survive. */
+/** A version of a plugin's code that is being activated, or that crashed a process. */
 interface Marked {
   readonly plugin: string
   readonly fingerprint: string
@@ -10,7 +10,7 @@ interface Marked {
 }
 
 /**
- * Remembers on disk which plugins a serving process activates, so that one which takes the process down is left out at the
+ * Remembers on disk which plugins a serving process activates, so that one that crashes the process is left out at the
  * next start. Plugins of the installation are not marked. A cache folder that cannot be written disables the marker.
  */
 export class LoadMarker {
@@ -23,13 +23,13 @@ export class LoadMarker {
     this.#file = directory === null ? null : join(directory, 'loading.json')
   }
 
-  /** Begins to check and write marks. A mark of a process that has ended becomes a crash. */
+  /** Starts to check and write marks. A mark of a process that has ended becomes a crash. */
   arm(): void {
     this.#armed = true
     this.#marks = this.#read().map(mark => (isRunning(mark.pid) ? mark : { ...mark, crashed: true }))
   }
 
-  /** Whether this version of the code took a process down. */
+  /** Whether this version of the code crashed a process. */
   crashed(plugin: string, fingerprint: string): boolean {
     return this.#armed && this.#marks.some(mark => mark.crashed && isOf(mark, plugin, fingerprint))
   }
@@ -78,7 +78,7 @@ export class LoadMarker {
         renameSync(draft, this.#file)
       }
     } catch {
-      // Without the file a crash is not remembered; that must not keep anything from running.
+      // Without the file a crash is not remembered; plugins still run.
     }
   }
 }

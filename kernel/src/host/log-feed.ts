@@ -1,9 +1,9 @@
 import type { LogLines } from '@svc/contracts'
 
-/** Lines that are kept until something listens: those of the start. */
+/** Lines since the start, kept until the first listener. */
 const MAX_EARLY_LINES = 1_000
 
-/** Hands the lines of the log to listeners. */
+/** Passes the lines of the log to listeners. */
 export class LogFeed implements LogLines {
   readonly #listeners = new Set<(line: string) => void>()
   #early: string[] | null = []

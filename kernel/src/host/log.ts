@@ -12,7 +12,7 @@ export interface LogOptions {
   readonly descriptor?: number
 }
 
-/** Fields whose values never reach a line: by name, since not every secret is one of ours. */
+/** Fields whose values are never logged: by name, since not every secret is known. */
 const SECRET_FIELD = new RegExp(
   `^(?:${[
     '(?:proxy-)?authorization',
@@ -110,7 +110,7 @@ function serializeError(error: unknown, depth: number): unknown {
   if (!(error instanceof Error) && !isSvcError(error)) return String(error)
   const { message } = error as Error
   const cause = deeperCause(error)
-  // A foreseen error says what is wrong and where; a stack is for the others.
+  // An expected error names the problem and the place; a stack is only for the others.
   const details = isForeseen(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
@@ -130,7 +130,7 @@ function isForeseen(error: unknown): error is { readonly code: string } {
   return isSvcError(error) || (error instanceof Error && 'syscall' in error)
 }
 
-/** The cause; where that is the same error without its plugin's name put before it, what caused that one. */
+/** The cause. If that is the same error without its plugin's name, the cause of that one. */
 function deeperCause(error: object): unknown {
   const { cause } = error as Error
   if (!isSvcError(error) || !isSvcError(cause, error.code) || !error.message.endsWith(cause.message)) return cause

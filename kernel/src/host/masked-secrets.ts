@@ -1,8 +1,8 @@
 import type { KnownSecrets } from '../core/logger.ts'
 
-/** A shorter secret is part of too many other words to be masked in them. */
+/** Shorter secrets are not masked, since they are part of too many other words. */
 const MIN_SECRET_LENGTH = 6
-/** Secrets of inputs that are remembered; those of settings are remembered for ever. */
+/** Maximum of remembered secrets of inputs; those of settings are remembered forever. */
 const MAX_PASSING_SECRETS = 256
 const MASK = '***'
 

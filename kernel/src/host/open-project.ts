@@ -4,8 +4,8 @@ import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
 /**
- * Opens a project: its plugins run, and its files are watched.
- * Throws `CFG_…` for a configuration that cannot be used, and what a plugin threw whose policy is to abort.
+ * Opens a project: its plugins run, and its files are watched. Throws `CFG_…` for an unusable configuration, and the
+ * error of a plugin whose policy is to abort.
  */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options

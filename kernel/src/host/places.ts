@@ -9,7 +9,7 @@ export interface DiscoveryProblem {
   readonly error: SvcError
 }
 
-/** Collects the folders that are to be plugins, each once. */
+/** Collects the folders of plugins, each once. */
 export class Places {
   /** Package folders, links resolved. */
   readonly roots = new Set<string>()
@@ -18,17 +18,17 @@ export class Places {
   /** Files that would make a plugin of their folder. */
   readonly candidates = new Set<string>()
   readonly problems: DiscoveryProblem[] = []
-  /** Packages in a `node_modules` that were looked at: two folders may see the same. */
+  /** Visited packages of a `node_modules`, since two folders may see the same. */
   readonly #installed = new Set<string>()
 
-  /** Every folder in it is meant to be a plugin. */
+  /** Every folder in it is expected to be a plugin. */
   folderOfPlugins(directory: string): void {
     if (!existsSync(directory)) return
     this.directories.add(directory)
     for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
   }
 
-  /** Folders in it that declare a plugin; the others may have nothing to do with us. */
+  /** Folders in it that declare a plugin; the others may be unrelated. */
   declared(directory: string): void {
     this.directories.add(directory)
     for (const name of folders(directory)) {
@@ -38,7 +38,7 @@ export class Places {
     }
   }
 
-  /** A directory of the configuration; it has to be there. */
+  /** A directory of the configuration; it must exist. */
   named(directory: string): void {
     const stats = statSync(directory, { throwIfNoEntry: false })
     if (stats?.isDirectory() !== true) {
@@ -53,7 +53,7 @@ export class Places {
     else this.folderOfPlugins(directory)
   }
 
-  /** Direct dependencies of the package in a folder, and packages whose names say what they are. */
+  /** Direct dependencies of the package in a folder, and packages whose names mark them as plugins. */
   installed(from: string): void {
     const dependencies = dependenciesOf(from)
     for (let folder = from; ; folder = dirname(folder)) {
@@ -107,7 +107,7 @@ function dependenciesOf(root: string): string[] {
   }
 }
 
-/** Whether a folder holds a package that says it is a plugin; one that cannot be read says nothing. */
+/** Whether a folder holds a package that declares a plugin. False if it cannot be read. */
 function declares(root: string): boolean {
   try {
     return readPackageJson(root).svc !== undefined

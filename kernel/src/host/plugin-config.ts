@@ -23,7 +23,7 @@ import {
   settingsSection
 } from './sections.ts'
 
-/** The configuration of one plugin. The kernel needs the {@link PluginConfiguration} of it. */
+/** The configuration of one plugin. The kernel needs its {@link PluginConfiguration}. */
 export interface PluginConfig extends PluginConfiguration {
   readonly name: string
   /** Validated, with defaults. Secret references are still references. */
@@ -37,7 +37,7 @@ export interface ResolvedConfig {
   readonly projectRoot: string
   readonly kernel: KernelSettings
   readonly plugins: ReadonlyMap<string, PluginConfig>
-  /** Problems that belong to no plugin. An error among them forbids the whole configuration. */
+  /** Problems without a plugin. An error among them invalidates the whole configuration. */
   readonly generalProblems: readonly ConfigProblem[]
   /** All problems, those of plugins included. */
   readonly problems: readonly ConfigProblem[]
@@ -101,7 +101,7 @@ function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled,
   }
 }
 
-/** Differs if a value differs whose change needs a new instance of the plugin. */
+/** Differs if a setting differs whose change needs a new instance of the plugin. */
 function fingerprint(sections: readonly Settled[]): string {
   const hash = createHash('sha256')
   for (const { declared, settings } of sections) {

@@ -5,9 +5,9 @@ import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import type { EncodedError } from '../isolation/remote-error.ts'
 import { replaceFile } from '../loader/replace-file.ts'
 
-/** Changes whenever what is stored, or how plugins are compiled, changes. */
+/** Changes with the stored format, and with the way plugins are compiled. */
 const FORMAT = `2 sdk ${SDK_VERSION}`
-/** File systems stamp with the tick of their clock; a file stamped within it could be written again unnoticed. */
+/** Resolution of file times. A second write within the same tick would not be noticed. */
 const TICK_MS = 10
 /** Compiled sources of one plugin that are kept; one of them may still run after this many refused reloads. */
 const KEPT_BUNDLES = 16
@@ -25,7 +25,7 @@ export interface IndexEntry {
   readonly fingerprint: string
 }
 
-/** A module body that failed in a way that takes long to find out. */
+/** A module body with a failure that takes long to detect. */
 export interface IndexFailure {
   readonly entry: string
   readonly stamps: readonly Stamp[]
@@ -72,7 +72,7 @@ export class PluginIndex {
     this.#changed = true
   }
 
-  /** The failure of a package's entry, unless its files changed or its module body may run longer now. */
+  /** The failure of a package's entry, unless its files changed or its time limit grew. */
   failure(root: string, entry: string, limitMs: number): IndexFailure | undefined {
     const known = this.#failures.get(root)
     return known?.entry === entry && known.limitMs >= limitMs && isFresh(known.stamps) ? known : undefined
@@ -109,7 +109,7 @@ export class PluginIndex {
         )
   }
 
-  /** Forgets packages that are gone. */
+  /** Removes entries of packages that no longer exist. */
   retain(roots: ReadonlySet<string>): void {
     for (const known of [this.#entries, this.#failures])
       for (const root of known.keys()) if (!roots.has(root)) this.#changed = known.delete(root)

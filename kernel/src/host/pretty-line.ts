@@ -8,13 +8,13 @@ interface LoggedError {
   readonly errors?: readonly unknown[]
 }
 
-// Tabs and line breaks stay: stacks have them.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers a terminal may come from a client
+// Tabs and line breaks stay: stacks have them. biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers
+// a terminal may come from a client
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /**
- * A log line for a person: what happened, and with what, on one line; below it the next step, and what an error adds to the
- * message. Nothing is said twice.
+ * A log line for a person: the event and its subject on one line, then the next step, and details of an error. No text
+ * appears twice.
  */
 export function prettyLine(line: Readonly<Record<string, unknown>>): string {
   const { level: _level, time: _time, plugin, msg, hint, ...fields } = line
@@ -31,11 +31,11 @@ export function prettyLine(line: Readonly<Record<string, unknown>>): string {
   }
   if (hint !== undefined) below.push(...news(`hint: ${hint}`, said))
   const owner = plugin === undefined ? '' : `[${plugin}] `
-  // Errors of a plugin name it, as this line has done already.
+  // Errors of a plugin repeat its name, which this line has already.
   const own = text.startsWith(`${plugin}: `) ? text.slice(`${plugin}: `.length) : text
   const [head, ...excerpt] = own.split('\n')
   const first = [`${owner}${head}`, ...behind].join('  ')
-  // Lines of source stand where they stood: a mark under them points at a column.
+  // Lines of source keep their columns, since a mark below points at one.
   return [[first, ...excerpt].join('\n'), ...below].join('\n    ').replace(CONTROL, '')
 }
 
@@ -65,7 +65,7 @@ function additions(error: unknown, said: string[], lead = ''): string[] {
   ]
 }
 
-/** A text, if it was not said before. */
+/** A text that has not appeared before. */
 function news(text: string, said: string[]): string[] {
   if (said.includes(text)) return []
   said.push(text)

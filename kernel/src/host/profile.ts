@@ -7,15 +7,15 @@ interface ProfileNode {
   readonly children?: readonly number[]
 }
 
-/** Samples that are of no function. `node` is native code outside of JavaScript, this profiler's own work included. */
+/** Samples without a function. `node` is native code outside of JavaScript, this profiler's own work included. */
 const ENGINE: Readonly<Record<string, string>> = { '(idle)': 'idle', '(garbage collector)': 'gc', '(program)': 'node' }
 
 /** A profile costs tens of milliseconds on the kernel's stack; they count as Node's. */
 const PROFILER = 'node:inspector'
 
 /**
- * CPU microseconds by owner over a window, by V8's sampling profiler. A sample belongs to the innermost frame on its stack that
- * has an owner, so work that a plugin makes a library do counts as the plugin's.
+ * CPU microseconds by owner over a window, by V8's sampling profiler. A sample belongs to the innermost frame on its
+ * stack that has an owner, so work of a library that a plugin calls counts as the plugin's.
  */
 export async function sampleCpu(
   milliseconds: number,

@@ -34,19 +34,19 @@ import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
 import { version } from './version.ts'
 
-/** File systems stamp with the tick of their clock. */
+/** Resolution of file times. */
 const CLOCK_TICK_MS = 10
 
 export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: Catalog
   readonly watch?: boolean
-  /** Whether it is open until it is stopped, not for one command; default. */
+  /** Whether it stays open until it is stopped; default. False for a single command. */
   readonly serves?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
   /** Whether to open with an invalid configuration, for a command that manages it. Invalid values count as absent. */
   readonly tolerant?: boolean
-  /** In place of a log by level and format. */
+  /** Used instead of a log by level and format. */
   readonly log?: KernelLogger
   /** Whether uncaught errors of the whole process are attributed to plugins. */
   readonly ownsProcess?: boolean
@@ -59,7 +59,7 @@ export interface ProjectOptions extends ChoiceOptions {
 const EMPTIED_FILE_MS = 2_000
 const REREAD_MS = 150
 
-/** A kernel over the files of a project: discovers plugins, understands the configuration, watches both. */
+/** A kernel over the files of a project: discovers plugins, reads the configuration, watches both. */
 export class Project {
   readonly kernel: Kernel
   readonly admin: KernelAdmin
@@ -86,7 +86,7 @@ export class Project {
   /** Queue of changes. */
   #turn: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | undefined
-  /** When a configuration file was first seen empty that had settings. */
+  /** Time at which a configuration file that had settings was first found empty. */
   #emptiedAt: number | undefined
   #rereading: NodeJS.Timeout | undefined
 
@@ -129,13 +129,13 @@ export class Project {
       this.#printOutput(this.#catalog)
       this.#reportFindings()
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
-      // First, so that nothing is missed that is saved while plugins activate; such a change waits for its turn.
+      // Watching starts first, so that no save during activation is missed. Such a change waits in the queue.
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
       await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
     })
   }
 
-  /** Reads files and folders again and applies what changed. What is invalid is reported and changes nothing. */
+  /** Reads files and folders again and applies changes. Invalid changes are reported and have no effect. */
   reconfigure(): Promise<void> {
     return this.#reread(() => this.#catalog.again())
   }
@@ -211,7 +211,7 @@ export class Project {
     }
   }
 
-  /** Returns the plugins whose settings were refused: they run on as they are. */
+  /** Returns the plugins whose settings were refused: they continue unchanged. */
   async #adopt(catalog: Catalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
     const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
     this.#findings.update(catalog, read)
@@ -224,7 +224,7 @@ export class Project {
     this.#catalog = catalog
     this.#config = config
     this.#read = read
-    // The file has the last word: it was changed after the switch.
+    // The file takes precedence: it was changed after the switch.
     const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
     const undo = this.#choices.defer(switched, config)
     try {
@@ -243,14 +243,12 @@ export class Project {
     for (const [name, error] of refused) {
       const record = this.kernel.records.get(name)
       if (record !== undefined) record.refusal = error.message
-      this.log
-        .forPlugin(name)
-        .error(`change refused, the settings before it stay in force: ${error.message}`, { error })
+      this.log.forPlugin(name).error(`change refused, the previous settings stay in force: ${error.message}`, { error })
     }
     return new Set(refused.keys())
   }
 
-  /** Running plugins whose settings are wrong. They keep those that they have, and hold up no other plugin. */
+  /** Running plugins whose settings are wrong. They keep their previous settings and do not block other plugins. */
   #refusedBy(config: ResolvedConfig): ReadonlyMap<string, SvcError> {
     const refused = new Map<string, SvcError>()
     for (const [name, { problems, enabled }] of config.plugins) {
@@ -270,7 +268,7 @@ export class Project {
     this.kernel.announce(configurationApplied, { plugins: [...plugins.keys()], keys })
   }
 
-  /** Settings of the kernel itself, and those that wait for another process. */
+  /** Settings of the kernel itself, and those that need a restart. */
   #applyOwn({ kernel, plugins }: ConfigDiff, config: ResolvedConfig): void {
     if (kernel.live.includes('kernel.log_level')) this.log.setLevel(config.kernel.log_level)
     const late = [...kernel.restart, ...[...plugins.values()].flatMap(({ settings }) => settings.restart)]
@@ -340,7 +338,7 @@ export class Project {
   async #updateWatcher(begun = Infinity): Promise<readonly string[]> {
     const { found, sources } = this.#seen
     const before = this.#watched
-    // Most saves change nothing about what is watched.
+    // Most saves do not change the watched files.
     if (this.#watcher === undefined || (before?.found === found.files && before.sources === sources)) return []
     const files = [...found.files, ...sources.files]
     await this.#watcher.update({ files, directories: found.directories })
@@ -358,7 +356,7 @@ export class Project {
         : code.inputs.some(file => changed.has(file))
     )
     for (const { name } of stale) this.#stale.add(name)
-    // Most saves touch only code; everything else that was read stays valid.
+    // Most saves touch only code; all other data stays valid.
     const isCode = (file: string): boolean =>
       basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
     await this.#reread(() => {
@@ -423,7 +421,7 @@ export class Project {
   }
 }
 
-/** The settings of a broken plugin are those that it declared last: it is installed all the same. */
+/** A broken plugin is still installed, so its last declared settings apply. */
 export function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
   return resolveConfig(sources, [...manifests, ...lapsed])
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { repositoryIdOf } from './repository-id.ts'
 
 /**
- * Where caches and plugins' own data go: `.vox` in a project. A folder that is none, because it has no `svc.toml`, no
- * `.git` and no `.vox`, stays clean: its state lies under the data directory, which is `SVC_DATA_DIR`, else `svc` in
- * `XDG_DATA_HOME` or `~/.local/share`. It stays there when a `.vox` comes into being, as a daemon leaves one: what was kept would
- * be out of sight otherwise.
+ * Where caches and plugins' own data go: `.vox` in a project. Other folders, without `svc.toml`, `.git` and `.vox`,
+ * stay clean: their state is in the data directory, which is `SVC_DATA_DIR`, else `svc` in `XDG_DATA_HOME` or
+ * `~/.local/share`. It stays there if a `.vox` appears later, for example from a daemon. Otherwise the earlier state
+ * would be lost.
  */
 export function stateDirectory(projectRoot: string, dataDirectory: string | undefined, env: NodeJS.ProcessEnv): string {
   const has = (name: string): boolean => existsSync(join(projectRoot, name))

@@ -18,8 +18,8 @@ export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () =
 
 function attribute(error: unknown, kernel: Kernel, end: (error: Error) => void): void {
   if (isSvcError(error, 'LDR_CLOSED') || isSvcError(error, 'KRN_SCOPE_CLOSED')) {
-    // Code of a disposed unit. The unit that now has the name is not concerned.
-    kernel.log.warn(`disposed code went on: ${error.message}`, { error })
+    // Code of a disposed unit. The unit that now has the name is not affected.
+    kernel.log.warn(`disposed code is still running: ${error.message}`, { error })
     return
   }
   const owner = ownerOf(error)

@@ -2,18 +2,18 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
 import { decodeError, type EncodedError, encodeError } from './remote-error.ts'
 
-/** Something that carries structured clones both ways, in order. */
+/** Ordered, bidirectional channel for structured clones. */
 export interface Port {
-  /** Throws when the message holds something that cannot be copied, such as a function. */
+  /** Throws if the message holds a value that cannot be copied, such as a function. */
   post(message: unknown): void
   onMessage(listener: (message: unknown) => void): void
 }
 
-/** Names of the requests that one side answers, each with its payload and its result. */
+/** Requests that one side answers, by name, with payload and result. */
 export type Methods = Readonly<Record<string, readonly [payload: unknown, result: unknown]>>
 
 export interface RequestOptions {
-  /** Cancels on the far side; the request still settles with what the far side answers. */
+  /** Cancels on the far side. The request still settles with the answer of the far side. */
   readonly signal?: AbortSignal | undefined
   readonly onEvent?: ((event: unknown) => void) | undefined
   readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined
@@ -63,7 +63,9 @@ export class Channel<Out extends Methods, In extends Methods> {
     port.onMessage(message => this.#receive(message as Message))
   }
 
-  /** Rejects with the far side's error, with `KRN_NOT_REMOTABLE`, or with what the channel was closed with. */
+  /**
+   * Rejects with the far side's error, with `KRN_NOT_REMOTABLE`, or with the reason with which the channel was closed.
+   */
   request<M extends keyof Out & string>(
     method: M,
     payload: Out[M][0],
@@ -132,7 +134,7 @@ export class Channel<Out extends Methods, In extends Methods> {
       else pending.reject(decodeError(message.error))
       if (message.type === 'event' || message.type === 'progress') return
     } catch (error) {
-      // The requester's own listener threw: its request fails, as in one process.
+      // The listener of the requester threw: its request fails, as in one process.
       pending.reject(error as Error)
       this.#port.post({ type: 'cancel', id: message.id })
     }

@@ -19,7 +19,7 @@ import { type EncodedError, encodeError, plain } from './remote-error.ts'
 
 /** Faults are counted on the host's side. */
 const NO_BREAKER = { failures: 0, windowMs: 0, halfOpenMs: 0 }
-/** Time for the disposers of a plugin whose host has ended. */
+/** Time limit for the disposers of a plugin whose host has ended. */
 const ORPHANED_MS = 2_000
 
 const NAME = process.argv[2] ?? 'plugin'
@@ -56,7 +56,7 @@ process.on('unhandledRejection', onUncaught)
 /** Builds the unit as the kernel would, with a context on which nothing can be shared. */
 async function activate(request: Activation): Promise<Contributions> {
   if (request.protocol !== PROTOCOL || request.sdk !== SDK_VERSION) {
-    throw kernelErrors.create('KRN_ACTIVATE_FAILED', 'the kernel on disk is another version than the one that runs', {
+    throw kernelErrors.create('KRN_ACTIVATE_FAILED', 'the kernel on disk has another version than the running one', {
       hint: 'restart svc'
     })
   }

@@ -10,7 +10,7 @@ import { withPackages } from '../loader/evaluate.ts'
 import { ANSWER_DESCRIPTOR, type Answer, type Question } from './describe-protocol.ts'
 import { encodeError } from './remote-error.ts'
 
-/** The host kills a child that is late; the child ends itself when the host is gone. */
+/** The host kills a late child. The child exits when the host has ended. */
 const HOST_IS_FIRST_MS = 1_000
 
 const { stringify } = JSON
@@ -20,7 +20,7 @@ function answer(given: Answer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(ANSWER_DESCRIPTOR, bytes, at)
 }
 
-/** Interrupts a function that runs too long, which no timer of the same thread can do. */
+/** Interrupts a function that runs too long, which a timer of the same thread cannot do. */
 function withinTime<A>(run: () => A, timeoutMs: number): A {
   const script = new Script('__svc_run()')
   Object.assign(globalThis, { __svc_run: run })
@@ -44,7 +44,7 @@ async function reply(question: Question): Promise<void> {
   }
 }
 
-/** Loads a package ahead of the code that needs it, so that the code waits less. */
+/** Loads a package before the code that needs it, so that the code waits less. */
 function load(root: string, specifier: string): void {
   try {
     createRequire(bundlePath(root))(specifier)

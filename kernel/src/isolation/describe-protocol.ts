@@ -1,6 +1,6 @@
 import type { EncodedError } from './remote-error.ts'
 
-/** The file descriptor on which a describer answers; its standard output belongs to what plugins print. */
+/** The file descriptor on which a describer answers; plugins print to its standard output. */
 export const ANSWER_DESCRIPTOR = 3
 
 /** Message from the host to a describer, one JSON text per line. */

@@ -15,9 +15,9 @@ import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.t
 
 export interface DescriberOptions {
   readonly projectRoot: string
-  /** How long a module body may run; milliseconds. */
+  /** Time limit for a module body; milliseconds. */
   readonly timeoutMs: number
-  /** Processes kept for the packages that were described last; default 0. */
+  /** Spare processes for the packages that were described last; default 0. */
   readonly spares?: number
   /** Receives what plugins print. */
   readonly onOutput?: (plugin: string, line: string) => void
@@ -26,14 +26,14 @@ export interface DescriberOptions {
 export interface DescribeRequest {
   /** Package folder. */
   readonly root: string
-  /** The plugin's name as far as it is known. */
+  /** The plugin's name, if known. */
   readonly name: string
   readonly version: string
   /** CommonJS with an inline source map. */
   readonly text: string
   /** Permissions that `svc.toml` grants; null for none. */
   readonly grants: Permissions | null
-  /** Whether it shares one process with other plugins, as those of the installation do. */
+  /** Whether it shares one process with other plugins, like those of the installation. */
   readonly shared: boolean
 }
 
@@ -42,7 +42,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 const MAX_OUTPUT_BYTES = 64 * 1024
 /** For a process to start; a busy machine takes seconds. */
 const START_TIMEOUT_MS = 60_000
-/** Delay before a spare starts, so that it does not slow down the change under way. */
+/** Delay before a spare starts, so that it does not slow down the running change. */
 const SPARE_DELAY_MS = 100
 /** Evaluated code stays in the memory of its process. */
 const MAX_DESCRIPTIONS = 100
@@ -57,8 +57,8 @@ interface Spare {
 }
 
 /**
- * Makes manifests of plugins that are not built. Each module body runs in a process that may read its package and nothing
- * else: no writes, no processes, no workers, no addons and no environment of the host. Node 20 does not confine the network.
+ * Creates manifests of unbuilt plugins. Each module body runs in a process that may only read its package: no writes,
+ * no processes, no workers, no addons and no environment of the host. Node 20 does not confine the network.
  *
  * A process that described a package is kept for the next save of it, since most saves declare the same. Its answer counts
  * only if it equals the answer before. A changed manifest and an error always come from a new process, so that code which
@@ -102,7 +102,7 @@ export class Describer {
     this.#shared = undefined
   }
 
-  /** Ends all processes and waits until they are gone. Descriptions under way fail. */
+  /** Ends all processes and waits for their end. Running descriptions fail. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#preparing)
@@ -131,7 +131,7 @@ export class Describer {
   /** Whether a used process answers as before. Throws `LDR_DESCRIBE_TIMEOUT` when the module body does not end. */
   async #isUnchanged({ key, child, manifest }: Spare, request: DescribeRequest): Promise<boolean> {
     try {
-      // It may still be busy with what an earlier module body left behind.
+      // It may still be busy with work of an earlier module body.
       const startMs = this.#options.timeoutMs
       const isSame = isDeepStrictEqual(await this.#ask(child, request, startMs), manifest)
       if (isSame) this.#keep({ key, child, manifest })
@@ -166,7 +166,7 @@ export class Describer {
     return taken
   }
 
-  /** Keeps a process while there is room. New ones give way first, then those that were not used for the longest time. */
+  /** Keeps a process while there is room. Evicts new ones first, then the least recently used. */
   #keep(kept: Spare): void {
     kept.child.idle()
     if (this.#closed || kept.child.descriptions >= MAX_DESCRIPTIONS) {
@@ -182,7 +182,7 @@ export class Describer {
 
   async #inShared(request: DescribeRequest): Promise<unknown> {
     const key = JSON.stringify(request.grants)
-    // Grants for one of them are not for the others.
+    // Grants for one plugin do not apply to the others.
     if (this.#shared !== undefined && this.#shared.key !== key) return this.#inOwn(request)
     const shared = (this.#shared ??= { key, child: this.#start(request), tail: Promise.resolve() })
     const described = shared.tail.then(async () => {
@@ -222,7 +222,7 @@ export class Describer {
       kind: 'process',
       permissions,
       projectRoot: this.#options.projectRoot,
-      // Plugins that share a process lie in one folder, and their packages next to it.
+      // Plugins that share a process are in one folder, with their packages next to it.
       readable: [...entry.readable, ...packageFolders(root), ...(shared ? [dirname(dirname(root))] : [])],
       dataDirectory: null
     })
@@ -249,7 +249,7 @@ function isNew({ manifest }: Spare): boolean {
   return manifest === undefined
 }
 
-/** Packages that the code requires at its start; those that the host shares are part of the describer. */
+/** Packages that the code requires at its start. Packages shared by the host are part of the describer. */
 function packagesIn(text: string): string[] {
   const shared: readonly string[] = SHARED
   const found = [...text.matchAll(/\brequire\("([^".][^"]*)"\)/g)].map(([, specifier = '']) => specifier)
@@ -264,7 +264,7 @@ interface Waiting {
   timeoutMs: number
 }
 
-/** One process that makes manifests. */
+/** One process that creates manifests. */
 class Child {
   readonly #process: ChildProcess
   readonly #onLine: (line: string) => void
@@ -276,9 +276,9 @@ class Child {
   ended = false
   /** Settles when the process has ended and its streams are closed. */
   readonly gone: Promise<void>
-  /** How many requests it got. */
+  /** Number of received requests. */
   descriptions = 0
-  /** Whether it took the last request. */
+  /** Whether it accepted the last request. */
   hasBegun = false
 
   constructor(child: ChildProcess, onLine: (line: string) => void) {
@@ -305,7 +305,7 @@ class Child {
     })
   }
 
-  /** `startMs`: how long it may take until it begins; `timeoutMs`: until the module body ends. */
+  /** `startMs`: limit until it starts; `timeoutMs`: limit until the module body ends. */
   describe(request: DescribeRequest, startMs: number, timeoutMs: number): Promise<unknown> {
     const { name, root, version, text } = request
     const id = (this.descriptions += 1)
@@ -316,7 +316,7 @@ class Child {
       const timer = setTimeout(() => this.#tooLate(id, startMs), startMs)
       this.#waiting.set(id, { request, resolve, reject, timer, timeoutMs })
     })
-    if (this.ended) this.#end('it was gone')
+    if (this.ended) this.#end('it had ended')
     else this.#post({ type: 'describe', id, name, root, version, text, timeoutMs })
     return answer
   }
@@ -331,7 +331,7 @@ class Child {
   }
 
   kill(): Promise<void> {
-    // The process may run on for a moment; it must not get another request.
+    // The process may still run for a moment, but gets no more requests.
     this.ended = true
     this.#hold(true)
     this.#process.kill('SIGKILL')

@@ -7,7 +7,7 @@ import { packageFolders } from './sandbox.ts'
 export interface ChildEntry {
   /** Module that the worker or process runs. */
   readonly file: string
-  /** Folders and files that it consists of. */
+  /** Its folders and files. */
   readonly readable: readonly string[]
 }
 

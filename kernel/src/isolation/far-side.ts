@@ -9,7 +9,7 @@ export interface FarSideOptions {
   readonly file: string
   /** Its first argument: the plugin, so that a list of processes shows it. */
   readonly name: string
-  /** Of a process; a worker shares the host's. */
+  /** For a process; a worker shares that of the host. */
   readonly cwd: string
   readonly flags: readonly string[]
   readonly env: NodeJS.ProcessEnv
@@ -35,12 +35,12 @@ export interface FarSide extends Port {
 }
 
 /**
- * A worker whose heap is full gets 16 MiB more to stop in. What a young generation of Node's own size promotes at once can
- * be twice that, and then V8 ends the whole process.
+ * A worker with a full heap gets 16 MiB more to stop. Node's default young generation can promote twice that at once,
+ * and then V8 ends the whole process.
  */
 const YOUNG_MB = 16
 
-/** After a process ended, what it had written may still be on its way. */
+/** After the end of a process, its output may still arrive. */
 const LAST_WORDS_MS = 200
 
 export function startWorker(options: FarSideOptions): FarSide {

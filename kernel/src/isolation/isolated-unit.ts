@@ -25,26 +25,26 @@ import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** For a sign of life from a plugin that let a call's deadline pass, or that is asked to go. */
+/** Limit for a sign of life from a plugin that exceeded a call's deadline, or that is being disposed. */
 const GRACE_MS = 2_000
-/** For a worker or process to be gone once it is ended by force. */
+/** Limit for the end of a worker or process after a forced termination. */
 const FORCE_MS = 1_000
-/** Lines of standard error that a report of a crash holds. */
+/** Lines of standard error in a crash report. */
 const LAST_LINES = 20
 
 /**
  * Runs a plugin in a separate worker or process, confined to the permissions of its manifest or of `svc.toml`.
  *
  * 1. The far side starts, checks that both are of one version, evaluates the bundle and runs `activate` there.
- * 2. Here the unit gets a stand-in for each operation, hook tap and health check, and passes live settings on.
+ * 2. On this side the unit gets a proxy for each operation, hook tap and health check, and forwards live settings.
  * 3. A far side that ends by itself, or that does not answer, rejects what is in flight with `KRN_ISOLATION_CRASHED` and is
  *    reported to the kernel, which decides when it comes back.
- * 4. Disposal runs the plugin's disposers over there, then ends the far side, by force when the deadline is near.
+ * 4. Disposal runs the plugin's disposers on the far side, then ends it, by force near the deadline.
  *
- * A process is the stronger wall of the two: V8 cannot interrupt every loop of a worker, and one huge allocation there takes
- * the host down with it.
+ * A process isolates better than a worker: V8 cannot interrupt every loop of a worker, and one huge allocation there
+ * crashes the host.
  *
- * Throws `KRN_NOT_REMOTABLE` before anything starts when the manifest shows services or commands.
+ * Throws `KRN_NOT_REMOTABLE` before anything starts if the manifest has services or commands.
  */
 export const isolated: UnitHost = {
   async activate(unit, code, packageRoot, policy, host) {
@@ -89,7 +89,7 @@ class IsolatedUnit {
   readonly #channel: Channel<ToChild, ToHost>
   readonly #watchdog: Watchdog
   readonly #validator = new Validator()
-  /** Why it was ended from here. */
+  /** Reason, if this side ended it. */
   #verdict: string | undefined
   #crash: SvcError | undefined
   #activated = false
@@ -119,8 +119,7 @@ class IsolatedUnit {
     })
     this.#watchdog = new Watchdog(
       () => this.#channel.request('ping', null),
-      milliseconds =>
-        this.#kill(`it gave no sign of life for ${milliseconds} ms: an endless loop, or a blocked event loop`)
+      milliseconds => this.#kill(`it did not respond for ${milliseconds} ms: an endless loop, or a blocked event loop`)
     )
     unit.kill = cause => this.#kill(`uncaught error: ${errorMessage(cause)}`)
     unit.scope.effect(farSide.label, () => this.#dispose())
@@ -144,7 +143,7 @@ class IsolatedUnit {
     for (const descriptor of manifest.operations) this.#standIn(descriptor)
     for (const [index, { hook, options }] of taps.entries()) {
       const tap = async (...args: readonly unknown[]): Promise<unknown> =>
-        // A plugin that is away taps nothing, as if it were not there.
+        // The taps of a crashed plugin are skipped, as if it were absent.
         this.#crash === undefined ? this.#channel.request('tap', { index, args }) : undefined
       this.#unit.taps.push({ hook, plugin: name, tap, options })
     }
@@ -152,11 +151,11 @@ class IsolatedUnit {
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
     this.#listen(serves.join(', '), prepares, drains.join(', '))
     this.#unit.configListeners.push(async next => void (await this.#channel.request('reconfigure', next)))
-    // After the far side has ended there is nothing to wait for.
+    // After the end of the far side there is nothing to wait for.
     this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
   }
 
-  /** An empty label means that the plugin does not listen. The end of the far side is reported elsewhere. */
+  /** An empty label: the plugin does not listen. The end of the far side is reported elsewhere. */
   #listen(serves: string, prepares: boolean, drains: string): void {
     const { onServe, onDrain } = this.#unit.serving
     const prepare = async (signal: AbortSignal): Promise<void> =>
@@ -212,7 +211,7 @@ class IsolatedUnit {
     void settlesWithin(GRACE_MS, this.#farSide.ended).then(ended => {
       // V8 cannot interrupt every loop of a worker; a process always ends.
       if (!ended)
-        this.#onEnded({ code: null, signal: null, error: null }, `${verdict}, which nothing but a restart of svc ends`)
+        this.#onEnded({ code: null, signal: null, error: null }, `${verdict}, which only a restart of svc ends`)
     })
   }
 
@@ -225,7 +224,7 @@ class IsolatedUnit {
       plugin: name,
       data: { code: ending.code, signal: ending.signal },
       hint: cause.startsWith('heap') ? `raise plugins.${name}.memory_mb` : `svc plugins why ${name}`,
-      // Standard error may say more than callers should read; causes stay in the log.
+      // Standard error may hold details that callers should not see; causes stay in the log.
       ...(this.#lastLines.length === 0 ? {} : { cause: new Error(this.#lastLines.join('\n')) })
     })
     this.#channel.close(this.#crash)
@@ -237,7 +236,7 @@ class IsolatedUnit {
     this.#leaving = true
     if (this.#crash !== undefined) return
     const { drainTimeoutMs } = this.#policy
-    // The rest is for ending it by force, so that nothing counts as stuck that is in truth gone.
+    // The rest is for forced termination, so that a terminated plugin does not count as stuck.
     const limit = Math.max(drainTimeoutMs / 2, drainTimeoutMs - FORCE_MS)
     this.#watchdog.expect(Math.min(GRACE_MS, limit))
     const going = this.#channel.request('dispose', limit * 0.8).catch(() => {})
@@ -248,7 +247,7 @@ class IsolatedUnit {
   }
 }
 
-/** Path of the bundle; throws `KRN_NOT_REMOTABLE` when the manifest shows something that cannot cross. */
+/** Path of the bundle; throws `KRN_NOT_REMOTABLE` if the manifest has something that cannot cross the boundary. */
 async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kind: string): Promise<string> {
   const { name, requires, provides, commands } = manifest
   const reasons = [

@@ -2,7 +2,10 @@ import type { Invocation } from '@svc/contracts'
 import type { DrainReason, Health, Hook, Logger, PluginManifest, Principal, TapOptions } from '@svc/plugin-sdk'
 import type { EncodedError } from './remote-error.ts'
 
-/** Both sides come from one kernel, unless it was updated on disk under a running one. Raise it with every change here. */
+/**
+ * Both sides have the same version, unless the kernel on disk was updated while running. Increment with every change
+ * here.
+ */
 export const PROTOCOL = 3
 
 /** Everything that the far side needs to activate the plugin. */
@@ -10,7 +13,7 @@ export interface Activation {
   readonly protocol: number
   readonly sdk: number
   readonly manifest: PluginManifest
-  /** Validated settings, secrets resolved: they travel here, never in the environment or on a command line. */
+  /** Validated settings, secrets resolved: they are sent here, never in the environment or on a command line. */
   readonly config: unknown
   /** Path of the bundle. */
   readonly bundle: string
@@ -52,7 +55,7 @@ export type ToChild = {
   readonly serve: readonly [null, null]
   readonly stopWork: readonly [DrainReason, null]
   readonly ping: readonly [null, null]
-  /** Both within so many milliseconds. */
+  /** Both within this many milliseconds. */
   readonly drain: readonly [number, boolean]
   readonly dispose: readonly [number, unknown]
 }

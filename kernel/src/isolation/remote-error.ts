@@ -7,7 +7,7 @@ export interface EncodedError {
   readonly message: string
   readonly stack?: string | undefined
   readonly cause?: EncodedError | undefined
-  /** Of an error with a stable code. */
+  /** Set for an error with a stable code. */
   readonly code?: string
   readonly status?: number
   readonly hint?: string | undefined
@@ -16,7 +16,7 @@ export interface EncodedError {
   readonly plugin?: string | undefined
 }
 
-/** Causes are followed five deep, since a chain may be a ring. */
+/** Follows five causes at most, since a chain may be cyclic. */
 export function encodeError(error: unknown, depth = 5): EncodedError {
   if (!(error instanceof Error) && !isSvcError(error)) return { name: 'Error', message: String(error) }
   const { name, message, stack } = error

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import type { Permissions } from '@svc/plugin-sdk'
 
-/** Variables that every isolated plugin sees; all others only by `permissions.env`. */
+/** Variables that every isolated plugin can read; all others only by `permissions.env`. */
 const COMMON_ENV = ['NODE_ENV', 'TZ', 'LANG']
 
 /** Node 20 has the permission model only under its experimental name. */
@@ -12,15 +12,15 @@ export interface SandboxRequest {
   readonly kind: 'worker' | 'process'
   readonly permissions: Permissions
   readonly projectRoot: string
-  /** Folders and files that the far side must read to run at all; absolute. */
+  /** Folders and files that the far side must read to run; absolute. */
   readonly readable: readonly string[]
   /** Folder for the plugin's own state, which it may read and write; null for none. */
   readonly dataDirectory: string | null
 }
 
 /**
- * Node's flags for what an isolated plugin may reach. Paths are relative to the project; `*` is everything. A symbolic link
- * inside of a granted folder leads out of it: Node's permission model follows links.
+ * Node's flags for the permissions of an isolated plugin. Paths are relative to the project; `*` is everything. A
+ * symbolic link inside a granted folder may lead out of it: Node's permission model follows links.
  */
 export function permissionFlags(request: SandboxRequest): string[] {
   const { kind, permissions, projectRoot, readable, dataDirectory } = request
@@ -32,14 +32,14 @@ export function permissionFlags(request: SandboxRequest): string[] {
     STABLE ? '--permission' : '--experimental-permission',
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
-    // Node grants a script its own entry, and takes a worker's for the working directory, unless it expects a prompt.
+    // Node grants a script its own entry. For a worker it takes the working directory, unless it expects a prompt.
     ...(STABLE && kind === 'worker' ? ['--interactive'] : []),
     ...patterns([...readable, ...own, ...within(fsRead)]).map(path => `--allow-fs-read=${path}`),
     ...patterns([...own, ...within(fsWrite)]).map(path => `--allow-fs-write=${path}`),
     ...(childProcess ? ['--allow-child-process'] : []),
     ...(worker ? ['--allow-worker'] : []),
     ...(nativeAddons ? ['--allow-addons'] : []),
-    // Later lines of Node confine the network too, which manifests say nothing about.
+    // Later versions of Node confine the network, too, for which manifests have no field.
     ...(process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : [])
   ]
 }
@@ -57,8 +57,8 @@ export function allowedEnvironment(permissions: Permissions, env: NodeJS.Process
 }
 
 /**
- * Folders that code of a package may be required from: the package, every `node_modules` above it, and dependencies that
- * are links, as in a workspace, with theirs.
+ * Folders from which code of a package may be required: the package, every `node_modules` above it, and linked
+ * dependencies, as in a workspace, with theirs.
  */
 export function packageFolders(root: string, found = new Set<string>()): Set<string> {
   const real = realpathSync(root)

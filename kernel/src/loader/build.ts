@@ -9,7 +9,7 @@ import { readPluginPackage } from './plugin-package.ts'
 import { replaceFile } from './replace-file.ts'
 
 /**
- * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and what `svc.entries` names.
+ * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and the files of `svc.entries`.
  * Runs the module body, so what it imports must be installed.
  *
  * Throws what {@link Bundler.bundle} and reading the package throw, `LDR_EVALUATE_FAILED`, `LDR_MANIFEST_INVALID`.

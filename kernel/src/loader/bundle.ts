@@ -50,7 +50,7 @@ const CARRIED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Compiles plugins with esbuild: relative imports are inlined, packages stay outside, one file comes out.
+ * Compiles plugins with esbuild: relative imports are inlined, packages stay external, the output is one file.
  *
  * A plugin that needs a separate file for a worker or a child process names it in its package.json,
  * `"svc": { "entries": { "worker": "./src/worker.ts" } }`, and starts `new URL('./worker.cjs', import.meta.url)`. Such an
@@ -66,7 +66,7 @@ export class Bundler {
   }
 
   /**
-   * Builds are incremental: the first one of a package pays for the later ones.
+   * Builds are incremental: only the first one of a package is slow.
    *
    * Throws `LDR_BUILD_FAILED` or `LDR_TOP_LEVEL_AWAIT` with file, line and column; `LDR_ESBUILD_MISSING`.
    */
@@ -101,7 +101,7 @@ export class Bundler {
     const builds = this.#builds.get(root)
     this.#builds.delete(root)
     for (const build of builds?.values() ?? []) {
-      // esbuild never answers a disposal that overtakes a rebuild.
+      // esbuild never answers a disposal during a rebuild.
       await build.tail
       await build.context?.dispose()
     }
@@ -116,7 +116,7 @@ export class Bundler {
     this.#builds.set(root, builds)
     const build = builds.get(key) ?? { context: null, begun: false, tail: Promise.resolve() }
     builds.set(key, build)
-    // A rebuild that joins a running one would miss files saved since that one began.
+    // A rebuild that joins a running one would miss files saved since its start.
     const turn = build.tail.then(() => this.#turn(root, build, options))
     build.tail = turn.catch(() => {})
     return turn.catch((failure: BuildFailure) => {
@@ -175,7 +175,7 @@ function inputsOf(root: string, result: BuildResult): string[] {
 }
 
 /**
- * Two repairs to what esbuild makes of imports in CommonJS output, so that they mean what they mean in Node:
+ * Two corrections of esbuild's imports in CommonJS output, so that they behave as in Node:
  * - the default import of a real ES module, as `require` gives it on Node >= 20.19, is its default export, not the module;
  * - `import('package')` stays asynchronous and goes to the injected `__svc_import`, so that modules which await load too.
  */
@@ -190,7 +190,9 @@ const FALLBACKS =
   "var __svc_url = typeof __svc_url === 'string' ? __svc_url : require('node:url').pathToFileURL(__filename).href, " +
   "__svc_import = typeof __svc_import === 'function' ? __svc_import : specifier => import(specifier);"
 
-/** Gives code that is loaded with `require`, as the testing kit does, what the loader injects otherwise. */
+/**
+ * Defines the values that the loader normally injects, for code that is loaded with `require`, as in the testing kit.
+ */
 function standalone(text: string): string {
   if (!/__svc_(?:url|import)\b/.test(text)) return text
   // On the first line, which keeps the lines of the source map.
@@ -201,7 +203,7 @@ async function writeIfChanged(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => null)) !== text) await replaceFile(path, text)
 }
 
-/** Without its cause, whose message says the same and whose stack is esbuild's own. */
+/** Without its cause, which has the same message and a stack of esbuild. */
 function buildError(root: string, failure: BuildFailure): Error {
   const first = failure.errors?.[0]
   if (first === undefined) return failure

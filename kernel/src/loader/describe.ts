@@ -3,7 +3,7 @@ import type { InstanceHooks } from '../core/plugin-source.ts'
 import { type Code, type EvaluateOptions, evaluate } from './evaluate.ts'
 import { validateManifest } from './manifest.ts'
 
-/** Runs a module body in this process, before the first `await`, and returns its manifest. */
+/** Runs a module body synchronously in this process, and returns its manifest. */
 export async function manifestOf(
   code: Code,
   version: string,

@@ -24,7 +24,7 @@ const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 /** One version of a plugin's code, ready to run any number of times. */
 export interface Code {
-  /** The plugin's name as far as it is known; for messages. */
+  /** The plugin's name, if known; for messages. */
   readonly name: string
   /** Package folder. */
   readonly root: string
@@ -39,8 +39,8 @@ export interface EvaluateOptions {
   /** Modules that the plugin gets from the host by identity, by specifier; default: the SDK with `check`, and the contracts. */
   readonly shared?: ReadonlyMap<string, unknown>
   /**
-   * Whether V8 may cache the compilation. Default false, since the cache holds on to every text it has ever seen; the
-   * switch is for hosts on which changing V8's flags at run time is not wanted.
+   * Whether V8 may cache the compilation. Default false, since the cache keeps every text. Set it if the host must not
+   * change V8's flags at run time.
    */
   readonly compilationCache?: boolean
   /** Receives what a cache holds of the code. */
@@ -125,10 +125,10 @@ export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code>
   return { ...code, preloaded: new Map(await Promise.all(cached.imports.map(load))) }
 }
 
-/** By the names that the code has run under. */
+/** By the names under which the code has run. */
 const functions = new WeakMap<Code, Map<string, ReturnType<typeof compile>>>()
 
-/** Code that is run again under a name that has become free, for its manifest or with other settings, is compiled already. */
+/** Code that runs again under a free name, for its manifest or with other settings, is already compiled. */
 function compiled(
   code: Code,
   parameters: readonly string[],
@@ -206,8 +206,8 @@ function registerMap(comment: string, url: string): void {
 const slots = new Map<string, Set<number>>()
 
 /**
- * A name for the code that V8 and Node's source maps know it by. Two instances that live at once need two, or the maps of
- * one would be applied to the other; names are taken again as soon as they are free, since each costs memory for ever.
+ * Name of the code in V8 and in Node's source maps. Concurrent instances need different names, or the map of one would
+ * be applied to the other. Free names are reused, since each costs memory forever.
  */
 function takeSlot(root: string): { readonly url: string; readonly release: () => void } {
   const taken = slots.get(root) ?? new Set<number>()

@@ -5,7 +5,7 @@ import { loaderErrors } from './errors.ts'
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const SERVICE_ID = /^\S+@\d+$/
 
-/** Says what is wrong, or returns undefined. */
+/** Returns the problem, or undefined. */
 type Rule = (value: unknown) => string | undefined
 
 const rule =
@@ -83,7 +83,7 @@ const MANIFEST = record({
 })
 
 /**
- * Checks data that claims to be a manifest; `file` is where it is from.
+ * Validates a manifest; `file` is its path.
  *
  * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin of another major version of the SDK.
  */

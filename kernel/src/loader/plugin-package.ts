@@ -9,7 +9,7 @@ export interface PluginPackage {
   readonly root: string
   readonly packageName: string
   readonly version: string
-  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` lies next to it. */
+  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` is next to it. */
   readonly plugin: string
   /** `svc.source`; null when there is none. */
   readonly source: string | null
@@ -85,7 +85,7 @@ export function readPluginPackage(root: string): PluginPackage {
   }
 }
 
-/** Links are followed, so that a package cannot name by a link what it may not name by a path. */
+/** Links are resolved, so that a package cannot name a file outside by a link. */
 function inside(root: string, field: string, path: string): string {
   const file = resolve(root, path)
   const real = existsSync(file) ? realpathSync.native(file) : file

@@ -7,25 +7,24 @@ import type { FSWatcher } from 'chokidar'
 export interface WatchSet {
   /** Files, whether they exist or not. */
   readonly files: Iterable<string>
-  /** Directories in which folders may appear and vanish. */
+  /** Directories in which folders may appear and disappear. */
   readonly directories: Iterable<string>
 }
 
 export interface WatchOptions {
   /**
-   * Called with everything that changed, appeared or vanished, once it has been quiet for a moment. What happens
-   * while a call is under way comes with the next one.
+   * Called with all changed, new or removed paths after a quiet time. Changes during a call are part of the next call.
    */
   readonly onChange: (paths: readonly string[]) => void | Promise<void>
   readonly onError: (error: unknown) => void
-  /** How long it has to be quiet; milliseconds, default 15. */
+  /** Quiet time in milliseconds; default 15. */
   readonly quietMs?: number
 }
 
 /** Members of the set in one directory. */
 interface Group {
   readonly files: string[]
-  /** Whether folders that appear in it and vanish from it count. */
+  /** Whether new and removed folders in it count. */
   folders: boolean
 }
 
@@ -37,22 +36,22 @@ interface Place {
 
 interface Open {
   readonly key: string
-  /** Of the directory when it was opened. */
+  /** Identity of the directory when it was opened. */
   readonly identity: string
   readonly watcher: FSWatcher
 }
 
 const MISSING = 'missing'
-/** How long it is quiet before everything is looked at. */
+/** Quiet time before everything is checked. */
 const SWEEP_MS = 1_000
 
 /**
- * Watches exactly a set of files, through the directories that hold them: an editor that saves by renaming replaces the
- * file, and a file or its folder may not exist yet.
+ * Watches a set of files through their directories: an editor that saves by renaming replaces the file, and a file or
+ * its folder may not exist yet.
  *
- * The system's events only say where to look; changes are found by comparing times and sizes. Events come in bursts, and some
- * are lost while a file is replaced. So everything is checked once more after the last event, since that is too slow to do
- * before the change is applied.
+ * The system's events only show where to check; changes are found by comparing times and sizes. Events come in bursts,
+ * and some are lost while a file is replaced. So everything is checked once more after the last event, since that is
+ * too slow to do before the change is applied.
  */
 export class Watcher {
   readonly #options: WatchOptions
@@ -65,12 +64,12 @@ export class Watcher {
   #groups: ReadonlyMap<string, Group> = new Map()
   /** Last known identity of each file, and of each directory's folders; by directory. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>()
-  /** Directories in which something happened. */
+  /** Directories with events. */
   #touched = new Set<string>()
-  /** Whether something happened that may concern any of them. */
+  /** Whether an event may concern any of them. */
   #everywhere = false
   #reporting = false
-  /** Whether something happened while a call was under way. */
+  /** Whether an event arrived during a call. */
   #missed = false
   #timer: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
@@ -81,7 +80,7 @@ export class Watcher {
     this.#options = options
   }
 
-  /** Replaces the set; resolves when all of it is watched. What stays in it is watched without a gap. */
+  /** Replaces the set; resolves when all of it is watched. Members of both sets are watched without a gap. */
   async update(set: WatchSet): Promise<void> {
     const before = this.#set
     const next = { files: new Set(set.files), directories: new Set(set.directories) }
@@ -120,7 +119,7 @@ export class Watcher {
     return turn
   }
 
-  /** Opens what is not open yet before it closes what is no longer needed. What happened until it is open is looked for. */
+  /** Opens new watchers before it closes old ones. Then checks for changes in the meantime. */
   async #arrange(): Promise<void> {
     for (let opened = true; opened && !this.#closed; ) {
       const identities = new Map<string, string>()
@@ -143,7 +142,7 @@ export class Watcher {
         this.#touched.add(directory)
         return true
       })
-      // Folders may have come meanwhile, in which more is to be watched.
+      // New folders with members of the set may exist now.
       opened = (await Promise.all(opening)).includes(true)
       for (const [directory, open] of this.#open) {
         if (places.has(directory)) continue
@@ -154,7 +153,7 @@ export class Watcher {
     }
   }
 
-  /** For everything in the set the directory to watch: its own, or the nearest one that exists. */
+  /** The directory to watch for each member of the set: its own, or the nearest existing one. */
   #places(exists: (directory: string) => boolean): Map<string, Place> {
     const places = new Map<string, Place>()
     const place = (directory: string): Place => {
@@ -188,7 +187,7 @@ export class Watcher {
       const path = name && name !== basename(directory) ? join(directory, name) : directory
       if (folders || isOurs(path)) this.#soon(directory, path)
     })
-    // Events of chokidar come a little later, and do not restart the timer.
+    // Events of chokidar arrive a little later, and do not restart the timer.
     watcher.on('all', (_event, path) => {
       if (this.#timer === undefined && (folders || isOurs(path))) this.#soon(directory, path)
     })
@@ -196,13 +195,13 @@ export class Watcher {
     return watcher
   }
 
-  /** Schedules a check after a quiet time: of a path in a watched directory, or of everything known to be touched. */
+  /** Schedules a check after a quiet time: of a path in a watched directory, or of all directories with events. */
   #soon(directory?: string, path?: string): void {
     clearTimeout(this.#timer)
     clearTimeout(this.#sweep)
     if (this.#closed) return
     if (directory !== undefined && path !== undefined) {
-      // Where a folder came or went, there is more to look at, and others to watch.
+      // After a folder appeared or disappeared, more paths are checked, and others watched.
       if (this.#set.files.has(path)) this.#touched.add(directory)
       else this.#everywhere = true
     }
@@ -291,7 +290,7 @@ function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return true
 }
 
-/** Distinguishes a file or folder from another one of its name. */
+/** Distinguishes a file or folder from another one with the same name. */
 function identity(path: string, more: (stats: Stats) => string = () => ''): string {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? MISSING : `${stats.ino} ${stats.birthtimeMs} ${more(stats)}`

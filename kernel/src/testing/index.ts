@@ -34,8 +34,8 @@ export interface TestKernelOptions {
 }
 
 /**
- * Opens a kernel over plugins that are values of the test, with a temporary folder and a log in memory. It is the base of
- * `@svc/plugin-sdk/testing` and runs the same code as the served kernel.
+ * Opens a kernel over plugins that the test defines, with a temporary folder and a log in memory. Base of
+ * `@svc/plugin-sdk/testing`; runs the same code as the served kernel.
  */
 export async function openTestKernel(options: TestKernelOptions): Promise<TestKernelHandle> {
   const root = mkdtempSync(join(tmpdir(), 'svc-test-'))

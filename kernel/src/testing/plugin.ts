@@ -15,7 +15,7 @@ export interface TestPlugin {
 
 /** Loads one plugin from files, as a project does: found, compiled, described. */
 export async function loadTestPlugin(t: TestScope, { files }: { readonly files: Files }): Promise<TestPlugin> {
-  // Loaded here, since most tests run plugins that are values and need no compiler.
+  // Loaded here, since most tests define their plugins and need no compiler.
   const [{ Discovery }, { World }] = await Promise.all([import('../host/discovery.ts'), import('./world.ts')])
   // Folders of users hold spaces.
   const root = temporaryFolder(files, 'svc plugin ')

@@ -31,7 +31,7 @@ export interface TestProject {
   /** Starts `svc serve` on free ports and waits for its first generation. */
   serve(argv?: readonly string[]): Promise<ServedTestProject>
   until(condition: () => unknown): Promise<void>
-  /** Stops what was started, and removes the folder. */
+  /** Stops all processes, and removes the folder. */
   close(): Promise<void>
 }
 

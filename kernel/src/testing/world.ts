@@ -39,7 +39,7 @@ export interface Said {
   readonly fingerprint?: string
 }
 
-/** A kernel whose plugins and configuration are values of the test. It closes with the test. */
+/** A kernel whose plugins and configuration the test defines. It closes with the test. */
 export class World {
   readonly kernel: Kernel
   readonly lines: LogLine[] = []

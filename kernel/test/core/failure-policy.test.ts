@@ -96,7 +96,7 @@ for (const [what, change] of [
         .then(() => world.say({ demo: {} }).apply())
   ]
 ] as const) {
-  t.test(`${what} gives it another try`, async t => {
+  t.test(`${what} retries it`, async t => {
     const { mood, plugin } = moody()
     const world = await quarantined(t, plugin)
     mood.fails = false

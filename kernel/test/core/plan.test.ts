@@ -165,8 +165,8 @@ t.test('each step has the reason, providers first and what goes last', t => {
     'replace db: requested',
     'replace web: it holds db@1 of db',
     'add ui',
-    'remove older: disabled or gone',
-    'remove old: disabled or gone'
+    'remove older: disabled or removed',
+    'remove old: disabled or removed'
   ])
   t.same(plan, { ...plan, add: ['ui'], replace: ['code', 'db', 'web'], remove: ['older', 'old'], keep: [] })
   t.end()

@@ -265,7 +265,7 @@ t.test(
     const logged = world.lines.map(line => `${line.plugin}: ${line.message}`)
     t.ok(logged.includes('loud: did not stop its work within 20 ms'))
     t.ok(logged.some(line => /busy: still busy .*1 calls/.test(line)))
-    t.ok(logged.includes('stuck: disposer "socket" did not settle and was left behind'))
+    t.ok(logged.includes('stuck: disposer "socket" did not settle and was abandoned'))
     t.equal(unit.state, 'stuck')
   }
 )

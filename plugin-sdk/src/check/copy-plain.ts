@@ -1,9 +1,9 @@
-/** Deeper than this a value is a mistake, or refers to itself. */
+/** Maximum depth. Deeper values are mistakes, or refer to themselves. */
 const MAX_DEPTH = 256
 
 /**
- * Copies what validation may change: arrays and plain objects. Other values in them, such as a buffer, is passed
- * on as it is. Throws when the value is nested too deeply.
+ * Copies arrays and plain objects, which validation may change. Other values in them, such as buffers, are shared.
+ * Throws if the value is nested too deeply.
  */
 export function copyPlain(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -23,8 +23,8 @@ export type SchemaCheckResult<T> =
     }
 
 /**
- * Makes a function that checks values against a schema. The schema is compiled at the first call; a function that returns
- * it is called then too. With `coerce` or `defaults` the given value is changed in place.
+ * Returns a function that checks values against a schema. The schema, or a function that returns it, is evaluated at
+ * the first call. With `coerce` or `defaults` the given value is changed in place.
  */
 export function schemaCheck<S extends JsonSchema>(
   schema: S | (() => S),

@@ -8,7 +8,7 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** A value with more parts gets its first problem only: a list of all could be larger than the value. */
+/** For a value with more parts, only the first problem is reported: a list of all could be larger than the value. */
 const MAX_EXPLAINED_PARTS = 1_000
 export const SHOWN_PROBLEMS = 20
 /** Limit of a shown path: its keys may come from the sender. */
@@ -91,7 +91,7 @@ export function describeErrors(errors: readonly SchemaError[] | null | undefined
         message: `must be one of ${(params.allowedValues as unknown[]).map(v => JSON.stringify(v)).join(', ')}`
       }
     }
-    // A pattern says little to the person who gave the value.
+    // The pattern itself would not help the person who gave the value.
     if (error.keyword === 'pattern') {
       const about = error.parentSchema?.description
       return { path, message: `has the wrong form${typeof about === 'string' ? `: ${about}` : ''}` }

@@ -2,15 +2,15 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder and those above it that are missing; nothing where it is there. Throws what the system says, also where a
- * parent is there that takes no folders, as in `/proc`: Node's own recursive `mkdir` tries that without end.
+ * Creates a folder and its missing parents; no effect if it exists. Throws the system's error, also for a parent that
+ * allows no folders, as in `/proc`: there Node's recursive `mkdir` never ends.
  */
 export function makeFolder(path: string): void {
   try {
     makeAbove(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
-    // A process that may use only this folder can neither see nor create those above it; Node does that in its stead.
+    // A process confined to this folder can neither see nor create its parents. Node's `mkdir` works there.
     mkdirSync(path, { recursive: true })
   }
 }

@@ -15,7 +15,7 @@ export function fake<A>(token: Service<A>, value: NoInfer<A>): Fake<A> {
   return { token, value }
 }
 
-/** A test stands outside: its calls have no parent. */
+/** A test is an external caller: its calls have no parent. */
 export type TestCallOptions = Omit<CallOptions, 'parent'>
 
 export interface TestOptions {
@@ -36,7 +36,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The real kernel over plugins that are values of the test. */
+/** The real kernel over plugins that the test defines. */
 export interface TestKernel {
   /** Folder of the test's own project; removed by {@link TestKernel.close}. */
   readonly root: string
@@ -113,7 +113,7 @@ export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Pro
   })
 }
 
-/** The plugin in a built file, whichever way it is exported. */
+/** The plugin in a built file, in any export form. */
 export function loadPlugin(file: string | URL): Plugin {
   const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<
     string,

@@ -18,9 +18,9 @@ function takeLedger(): Ledger {
 }
 
 /**
- * Runs something and throws when the process holds more afterwards: timers, sockets, servers, child processes, process
- * listeners, global variables. Closing may take a few turns of the event loop, and on a busy machine longer; it is given
- * both.
+ * Runs a function and throws if the process holds more resources afterwards: timers, sockets, servers, child processes,
+ * process listeners, global variables. Waits for closing, which may take a few turns of the event loop, or longer on a
+ * busy machine.
  */
 export async function assertNoLeaks(run: () => Promise<void>): Promise<void> {
   const before = takeLedger()
@@ -31,7 +31,7 @@ export async function assertNoLeaks(run: () => Promise<void>): Promise<void> {
     found = compare(before, takeLedger())
     if (found.length === 0) return
   }
-  throw new Error(`left behind: ${found.join(', ')}`)
+  throw new Error(`left open: ${found.join(', ')}`)
 }
 
 function compare(before: Ledger, after: Ledger): string[] {
@@ -48,13 +48,13 @@ function compare(before: Ledger, after: Ledger): string[] {
 
 export interface SoakReport {
   readonly reloads: number
-  /** Bytes by which the heap grew per reload, between the halves of the run. */
+  /** Heap growth per reload in bytes, between the halves of the run. */
   readonly heapPerReload: number
 }
 
 /**
- * Reloads a plugin many times and reports what each reload left on the heap. `make` is called for every reload, so
- * that nothing can be shared by accident; a first quarter of the reloads warms the caches up and is not counted.
+ * Reloads a plugin many times and reports the heap growth per reload. Calls `make` for every reload, so that nothing is
+ * shared by accident. The first quarter of the reloads warms up caches and is not counted.
  */
 export async function reloadSoak(
   make: () => Plugin,

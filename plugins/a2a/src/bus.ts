@@ -47,8 +47,8 @@ export class PlaneBus implements A2aBus {
   }
 
   /**
-   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `MSG_MESH_OFF`, `MSG_PLANE_UNSUITED` and `MSG_CLARIFICATION_INVALID`.
-   * The receiver of a durable message may be an agent of another process, and need not be known here.
+   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `MSG_MESH_OFF`, `MSG_PLANE_UNSUITED` and
+   * `MSG_CLARIFICATION_INVALID`. The receiver of a durable message may be an agent of another process, unknown here.
    */
   async send(message: A2aSend): Promise<A2aSent> {
     const { route = 'local', ...rest } = message
@@ -78,7 +78,7 @@ export class PlaneBus implements A2aBus {
     return inboxes
   }
 
-  /** As {@link broadcast}, with the number of the message and what full inboxes lost for it. */
+  /** As {@link broadcast}, with the number of the message and the number that full inboxes dropped for it. */
   announceToAll(message: Omit<A2aSend, 'receiver' | 'route'>) {
     const { sender, msg_type, payload } = message
     this.#demandAgent(sender)
@@ -98,9 +98,9 @@ export class PlaneBus implements A2aBus {
   }
 
   /**
-   * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in deep
-   * focus, only errors and conflicts come through. `before` counts in each plane by itself. Throws `MSG_MESH_OFF`, and
-   * `ORC_NO_DATABASE` only for durable messages.
+   * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in
+   * deep focus, only errors and conflicts are returned. `before` applies to each plane separately. Throws
+   * `MSG_MESH_OFF`, and `ORC_NO_DATABASE` only for durable messages.
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
     const { source = 'merged', limit = DEFAULT_LIMIT, before } = options
@@ -155,7 +155,7 @@ export class PlaneBus implements A2aBus {
     return all
   }
 
-  /** Throws `MSG_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
+  /** Throws `MSG_MESSAGE_AMBIGUOUS` if both planes have a message with that number and `route` selects neither. */
   async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
     if (route !== undefined) return this.#planes.at(route).ack(agent, message)
     if (typeof message === 'number' && this.#local.has(agent, message)) {
@@ -238,7 +238,7 @@ interface Place {
   readonly timestamp_ms: number
 }
 
-/** Higher ranks first, then older ones. A stable sort keeps the order of each plane where all is equal. */
+/** Higher ranks first, then older ones. A stable sort keeps the order of each plane for equal messages. */
 function byRank(a: Place, b: Place): number {
   return b.rank - a.rank || a.timestamp_ms - b.timestamp_ms
 }

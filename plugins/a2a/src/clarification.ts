@@ -12,7 +12,7 @@ export interface Clarification {
   readonly stop_policy?: Readonly<Record<string, unknown>>
 }
 
-/** Before every other message. */
+/** Higher than every other message. */
 export const CLARIFICATION_RANK = 5
 
 const TYPES: ReadonlySet<string> = new Set(['clarification_request', 'clarification_response', 'clarification_stop'])
@@ -23,7 +23,7 @@ export function isClarification(type: string): boolean {
   return TYPES.has(type)
 }
 
-/** Throws `MSG_CLARIFICATION_INVALID`, and names the field. Fields that are not known stay in the payload, unread. */
+/** Throws `MSG_CLARIFICATION_INVALID`, and names the field. Unknown fields stay in the payload and are ignored. */
 export function parseClarification(type: string, payload: string): Clarification {
   const refuse = (what: string, cause?: unknown): never => {
     throw a2aErrors.create('MSG_CLARIFICATION_INVALID', `the payload of a ${type} ${what}`, {
@@ -37,7 +37,7 @@ export function parseClarification(type: string, payload: string): Clarification
   } catch (cause) {
     return refuse('is not JSON', cause)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('is no object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('is not an object')
   const fields = value as Record<string, unknown>
   const demand = (field: string, sound: (given: unknown) => boolean, what: string): void => {
     const given = fields[field]

@@ -48,8 +48,8 @@ const CLAIMABLE = `m.receiver_agent = :receiver AND m.repository_id = :repositor
   AND (m.claim_owner IS NULL OR m.claim_owner = :consumer OR coalesce(m.claim_until_ms, 0) <= :now)`
 
 /**
- * Messages as rows: there until they are acknowledged, whatever happens to processes. Reading leases a message: no
- * other consumer gets it during the lease. After that, an unacknowledged message is delivered to the next reader.
+ * Messages as rows, which survive processes until they are acknowledged. Reading leases a message: no other consumer
+ * gets it during the lease. After that, an unacknowledged message is delivered to the next reader.
  */
 export class DurableInbox {
   readonly #store: DatabaseStore
@@ -65,7 +65,7 @@ export class DurableInbox {
     this.#now = options.now ?? Date.now
   }
 
-  /** Resolves when it is durable. `repeated`: its key was known, and the result is the message that had it first. */
+  /** Resolves when it is durable. `repeated`: its key was known, and the result is the first message with it. */
   async send(message: DurableMessage): Promise<{
     readonly id: number
     readonly uuid: string
@@ -100,8 +100,8 @@ export class DurableInbox {
   }
 
   /**
-   * Claims messages of an agent for this consumer and returns them, highest priority first and by id within one. `choose` says
-   * which of those that could be claimed are; all of it is one immediate transaction. Without it the first `limit` are.
+   * Claims messages of an agent for this consumer and returns them, highest priority first and by id within one.
+   * `choose` selects from the available messages, within one immediate transaction. Default: the first `limit`.
    */
   claim(
     agent: number,
@@ -150,7 +150,7 @@ export class DurableInbox {
     return rows.length > 0
   }
 
-  /** Ends the waiting of a message, independent of its holder: only the acknowledgement counts. */
+  /** Acknowledges a message, whoever holds its claim. */
   async ack(agent: number, message: number | string): Promise<boolean> {
     const now = this.#now()
     const { changes } = await this.#store.execute(
@@ -162,7 +162,7 @@ export class DurableInbox {
     return changes > 0
   }
 
-  /** Pending messages of an agent, claimed or not; and how many of them are of other types than those. */
+  /** Counts pending messages of an agent, claimed or not, and those of other types. */
   async unread(agent: number, types: readonly string[]): Promise<{ readonly all: number; readonly others: number }> {
     const { rows } = await this.#store.query(
       `SELECT count(*), coalesce(sum(msg_type NOT IN (SELECT value FROM json_each(?))), 0) FROM a2a_messages
@@ -172,7 +172,7 @@ export class DurableInbox {
     return { all: Number(rows[0]?.[0]), others: Number(rows[0]?.[1]) }
   }
 
-  /** The last ones since a time, oldest first. */
+  /** The last messages since a time, oldest first. */
   async history(since: number, limit: number): Promise<readonly A2aMessage[]> {
     const { columns, rows } = await this.#store.query(
       `SELECT ${COLUMNS} FROM ${JOINED} WHERE m.repository_id = ? AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?`,

@@ -3,20 +3,24 @@ import { errorTable, type SvcError } from '@svc/plugin-sdk'
 
 export const a2aErrors = errorTable({
   MSG_MESH_OFF: {
-    message: 'A message was to go to another machine, and the mesh plugin is off.',
+    message: 'A message is addressed to another machine, and the mesh plugin is off.',
     status: 501
   },
   MSG_PLANE_UNSUITED: { message: 'A plane does not carry messages of this type.', status: 422 },
-  MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is not one.', status: 422 },
+  MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is invalid.', status: 422 },
   MSG_PLANE_UNKNOWN: { message: 'No plugin carries messages of this route.', status: 422 },
   MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message of this number.', status: 409 }
 })
 
 export function meshOff(): SvcError {
-  return a2aErrors.create('MSG_MESH_OFF', 'the plane remote_mesh (route mesh) is not there: the mesh plugin is off', {
-    data: { route: 'mesh', delivery_plane: 'remote_mesh' },
-    hint: 'enable the mesh plugin, or send with route db to whatever runs on this machine'
-  })
+  return a2aErrors.create(
+    'MSG_MESH_OFF',
+    'the plane remote_mesh (route mesh) is not available: the mesh plugin is off',
+    {
+      data: { route: 'mesh', delivery_plane: 'remote_mesh' },
+      hint: 'enable the mesh plugin, or send with route db to an agent of this machine'
+    }
+  )
 }
 
 export function planeUnknown(route: string): SvcError {

@@ -18,15 +18,15 @@ export interface HeldBack {
 }
 
 export interface Weighed {
-  /** Null where the message may go. */
+  /** Null if the message may be sent. */
   readonly held: HeldBack | null
-  /** Milliseconds of attention charged when it is sent; null where it interrupts no person. */
+  /** Milliseconds of attention charged when it is sent; null if it interrupts no person. */
   readonly costMs: number | null
 }
 
 /**
- * Asks the policy of interruptions about a message that calls a person: help, an error, a conflict. Every other type may go and
- * interrupts no person. Throws `ORC_HUMAN_REQUIRED`.
+ * Checks a message that calls a person (help, an error, a conflict) against the policy of interruptions. Other types
+ * interrupt no person and are always allowed. Throws `ORC_HUMAN_REQUIRED`.
  */
 export function weighInterruption(
   { attention, trust }: Pick<Orchestrator, 'attention' | 'trust'>,
@@ -47,11 +47,11 @@ export function weighInterruption(
   if (outcome === 'RequireHuman')
     throw orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${reason}`, {
       data: { msg_type: type, decision },
-      hint: 'have a person decide, and send what was decided as another type'
+      hint: 'have a person decide, and send the decision with another type'
     })
   if (outcome === 'DeferUntilCheckpoint') return { held: { decision: outcome, deferred: true, reason }, costMs: null }
   if (outcome === 'ProceedAutonomously') return { held: { decision: outcome, deferred: false, reason }, costMs: null }
-  // A message in an open conversation is no new interruption, and a policy that is off keeps no account.
+  // A message in an open conversation is not a new interruption, and a disabled policy charges nothing.
   const interrupts = outcome === 'InterruptNow' && attention.enabled
   return { held: null, costMs: interrupts ? decision.scaled_cost_ms : null }
 }

@@ -130,7 +130,9 @@ export function historyHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aH
   }
 }
 
-/** Streams end when the caller goes away, and with `ending`: of themselves they never would, and a reload waits for calls. */
+/**
+ * Streams end when the caller disconnects, or with `ending`: a reload waits for calls, and a stream has no other end.
+ */
 export function watchHandler(
   bus: A2aBus,
   durable: DurableInbox | null,
@@ -141,7 +143,7 @@ export function watchHandler(
     let messages = 0
     const told = (message: Parameters<typeof toWire>[0]): void => {
       const { sender, receiver } = message
-      // A broadcast reaches everybody.
+      // A broadcast reaches every agent.
       if (agent_id !== undefined && sender !== agent_id && receiver !== null && receiver !== agent_id) return
       messages += 1
       call.emit(toWire(message, planes))

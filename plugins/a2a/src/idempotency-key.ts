@@ -17,7 +17,7 @@ export function fnv1a64(text: string): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
 }
 
-/** The key of a message that was given none. */
+/** The key of a message without a chosen one. */
 export function defaultIdempotencyKey(sender: number, receiver: number, type: string, payload: string): string {
   return `mcp-a2a-${sender}-${receiver}-${fnv1a64(type + payload)}`
 }

@@ -13,7 +13,7 @@ export interface LocalMessage {
   readonly ttlMs: number
   readonly correlation_id?: string | undefined
   readonly thread_id?: string | undefined
-  /** Only where the caller chose it: a second message of that sender with it is not delivered again. */
+  /** Set if the caller chose a key: a second message of that sender with it is not delivered again. */
   readonly key?: string | undefined
 }
 
@@ -24,25 +24,25 @@ interface Held {
 }
 
 interface Inbox {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   held: Held[]
   dropped: number
 }
 
 export interface Delivered {
   readonly message: A2aMessage
-  /** Inboxes that took it. */
+  /** Inboxes that accepted it. */
   readonly inboxes: number
-  /** Messages that full inboxes lost for it. */
+  /** Messages that full inboxes dropped for it. */
   readonly dropped: number
   /** True for a known key: this is the first message with it, and it was not delivered again. */
   readonly repeated: boolean
 }
 
 /**
- * Messages inside of this process, and no longer than it lives. Each receiver has an inbox of at most 100 messages; a
- * full one drops and counts the oldest. It is read by priority, and within one priority in the order in which its
- * messages were sent. A message that was not taken within its time to live expires.
+ * Messages inside this process, lost when it ends. Each receiver has an inbox of at most 100 messages; a full one drops
+ * and counts the oldest. It is read by priority, then in order of sending. A message that is not read within its time
+ * to live expires.
  */
 export class LocalBus {
   readonly #inboxes = new Map<number, Inbox>()
@@ -123,13 +123,13 @@ export class LocalBus {
   }
 
   subscribe(listener: (message: A2aMessage) => void): () => void {
-    // One function may be subscribed twice, and each of them ends for itself.
+    // One function may be subscribed twice; each subscription ends separately.
     const own = (message: A2aMessage): void => listener(message)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
   }
 
-  /** Notifies listeners of a message, in the order of calls, also of those that a listener sends. */
+  /** Notifies listeners of messages in the order of the calls, including messages that a listener sends. */
   tell(message: A2aMessage): void {
     this.#untold.push(message)
     if (this.#telling) return

@@ -3,12 +3,12 @@ import type { DurableInbox } from './durable-inbox.ts'
 
 const PAGE = 256
 
-/** How often it is looked for messages of other processes. */
+/** Interval of polls for messages of other processes. */
 const LOOK_EVERY_MS = 500
 
 /**
  * Passes every new message to `emit` until the signal is aborted. Local messages and broadcasts are in bus order;
- * durable ones, also from other processes, are in number order. Nothing is claimed by it.
+ * durable ones, also from other processes, are in number order. It claims no messages.
  */
 export async function streamMessages(
   bus: Pick<A2aBus, 'subscribe'>,
@@ -18,7 +18,7 @@ export async function streamMessages(
   ready: () => void = () => undefined
 ): Promise<void> {
   let wake = (): void => undefined
-  // A notified message is a row already, and comes in its order.
+  // A notified message is already a row, and is sent in order.
   const stop = bus.subscribe(message => (message.plane === 'local_durable' ? wake() : emit(message)))
   const rest = (milliseconds: number | null): Promise<void> =>
     new Promise(resolve => {

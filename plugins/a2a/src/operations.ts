@@ -29,8 +29,8 @@ export const a2aSend = defineOperation({
   id: 'a2a.send',
   summary: 'Send a message from one agent to another',
   input: t.object({
-    sender_id: agent('Agent that sends.'),
-    receiver_id: agent('Agent that gets it.'),
+    sender_id: agent('Sending agent.'),
+    receiver_id: agent('Receiving agent.'),
     ...content,
     correlation_id: text(256, 'Ties messages together; also the idempotency key in answers.'),
     tenant_id: text(256, 'Default: the account of the orchestrator.'),
@@ -41,25 +41,25 @@ export const a2aSend = defineOperation({
       maxLength: 64,
       description: 'local: in this process; db: kept until acknowledged; mesh, or the route of a contributed plane.'
     }),
-    idempotency_key: text(256, 'A second message of the sender to the receiver with it is not sent again.'),
-    thread_id: text(256, 'Conversation that it belongs to.'),
+    idempotency_key: text(256, 'A second message of the sender to the receiver with this key is not sent again.'),
+    thread_id: text(256, 'Conversation of the message.'),
     priority,
-    ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Milliseconds that a local message lasts.' }))
+    ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Time to live of a local message in milliseconds.' }))
   }),
   output: t.object({
-    message_id: t.optional(t.integer({ description: 'Absent where it was not sent.' })),
+    message_id: t.optional(t.integer({ description: 'Absent if it was not sent.' })),
     db_message_uuid: t.optional(t.string()),
     sender: t.integer(),
     receiver: t.integer(),
     route: t.string(),
     delivery_plane: planeSchema,
-    route_ok: t.boolean({ description: 'Whether the message is on its way.' }),
+    route_ok: t.boolean({ description: 'Whether the message was sent.' }),
     idempotency_key: t.optional(t.string()),
     correlation_id: t.nullable(t.string()),
     tenant_id: t.nullable(t.string()),
     relay_attempted: t.boolean(),
     relay_ok: t.boolean(),
-    dropped_messages: t.integer({ description: 'Older messages that the full inbox lost for it.' }),
+    dropped_messages: t.integer({ description: 'Older messages that the full inbox dropped for it.' }),
     sender_identity_binding: t.enum(['verified', 'unbound']),
     binding_advisory: t.optional(t.string()),
     receiver_advisory: t.optional(t.string()),
@@ -88,7 +88,7 @@ export const a2aInbox = defineOperation({
   id: 'a2a.inbox',
   summary: "Read an agent's waiting messages",
   input: t.object({
-    agent_id: agent('Whose messages.'),
+    agent_id: agent('Agent whose messages are read.'),
     source: t.string({
       default: 'merged',
       minLength: 1,
@@ -115,7 +115,7 @@ export const a2aInbox = defineOperation({
     messages: t.array(messageSchema)
   }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_PLANE_UNKNOWN },
-  // A durable message is claimed by it.
+  // Reading claims a durable message.
   effect: 'write',
   expose: {
     mcp: { name: 'svc_a2a_inbox', result: 'tool-result', lane: 'ai' },
@@ -132,7 +132,7 @@ export const a2aAck = defineOperation({
   id: 'a2a.ack',
   summary: 'Acknowledge a message, so that it is not delivered again',
   input: t.object({
-    agent_id: agent('Agent that got it.'),
+    agent_id: agent('Receiving agent.'),
     message_id: t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
       description: 'Number, or uuid of a durable message.'
     }),
@@ -144,7 +144,7 @@ export const a2aAck = defineOperation({
   output: t.object({
     agent_id: t.integer(),
     message_id: t.union([t.integer(), t.string()]),
-    acknowledged: t.boolean({ description: 'False where no such message waited.' })
+    acknowledged: t.boolean({ description: 'False if no such message waited.' })
   }),
   errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN },
   idempotent: true,
@@ -159,10 +159,10 @@ export const a2aBroadcast = defineOperation({
   id: 'a2a.broadcast',
   summary: 'Send a message to every other agent of this process',
   input: t.object({
-    sender_id: agent('Agent that sends.'),
+    sender_id: agent('Sending agent.'),
     ...content,
-    correlation_id: text(256, 'Ties messages together.'),
-    thread_id: text(256, 'Conversation that it belongs to.'),
+    correlation_id: text(256, 'Groups related messages.'),
+    thread_id: text(256, 'Conversation of the message.'),
     priority,
     sender_session_id: text(2_048, 'Session of the caller; checked where it is given.')
   }),
@@ -171,8 +171,8 @@ export const a2aBroadcast = defineOperation({
     sender: t.integer(),
     delivery_plane: planeSchema,
     route: routeSchema,
-    receivers: t.integer({ description: 'Inboxes that took it.' }),
-    dropped_messages: t.integer({ description: 'Older messages that full inboxes lost for it.' })
+    receivers: t.integer({ description: 'Inboxes that accepted it.' }),
+    dropped_messages: t.integer({ description: 'Older messages that full inboxes dropped for it.' })
   }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH },
   expose: {
@@ -207,7 +207,7 @@ export const a2aTasks = defineOperation({
   id: 'a2a.tasks',
   summary: 'List tasks in the states of the A2A protocol, newest first',
   input: t.object({
-    agent_id: t.optional(agent('Only the tasks of this agent.')),
+    agent_id: t.optional(agent('Only tasks of this agent.')),
     state: t.optional(t.enum(STATES)),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
   }),
@@ -238,7 +238,7 @@ export const a2aTasks = defineOperation({
 export const a2aWatch = defineOperation({
   id: 'a2a.watch',
   summary: 'Follow the messages between agents, one JSON line each',
-  input: t.object({ agent_id: t.optional(agent('Only what this agent sends or gets.')) }),
+  input: t.object({ agent_id: t.optional(agent('Only messages that this agent sends or receives.')) }),
   output: t.object({ messages: t.integer({ description: 'Number of recipients.' }) }),
   events: messageSchema,
   effect: 'read',

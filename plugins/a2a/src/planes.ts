@@ -33,7 +33,7 @@ export class Planes {
     return this.#planes().filter(({ route }) => route !== 'local' && route !== 'db')
   }
 
-  /** Null for a plane that has no route, such as broadcast. */
+  /** Null for a plane without a route, such as broadcast. */
   routeOf(plane: DeliveryPlane): RouteToken | null {
     return ROUTES.get(plane) ?? this.#planes().find(each => each.plane === plane)?.route ?? null
   }
@@ -52,5 +52,5 @@ export function priorityOfRank(rank: number): Priority {
   return PRIORITIES[Math.min(Math.max(rank, 0), PRIORITIES.length - 1)] ?? 'normal'
 }
 
-/** Message types that an agent still sees while its person is in deep focus. */
+/** Message types that an agent still receives while its person is in deep focus. */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error_report', 'conflict_detected'])

@@ -43,7 +43,7 @@ export default definePlugin({
     const planes = new Planes(() => current)
     const bus = new PlaneBus(local, durable, orchestrator, ctx.log, planes)
     ctx.effect(
-      'inboxes of agents that are gone',
+      'inboxes of removed agents',
       orchestrator.subscribe(({ kind }) => {
         if (kind.type === 'agent_retired') local.forget(kind.agent_id)
       })

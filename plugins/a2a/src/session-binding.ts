@@ -3,13 +3,13 @@ import { type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 /** True if a caller has proved that it acts for an agent. */
 export interface Binding {
   readonly sender_identity_binding: 'verified' | 'unbound'
-  /** Advice; absent where it is verified. */
+  /** Advice; absent if it is verified. */
   readonly binding_advisory?: string
 }
 
 /**
- * Only the bound session may act for a bound agent; any caller may act for others. Throws
- * `ORC_SESSION_MISMATCH` for another session, and for none where one is required.
+ * Only the bound session may act for a bound agent; any caller may act for others. Throws `ORC_SESSION_MISMATCH` for
+ * another session, and for a missing one if it is required.
  */
 export function checkBinding(agent: AgentView, session: string | undefined, field: string): Binding {
   const { session_id: bound } = agent

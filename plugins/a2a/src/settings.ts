@@ -6,7 +6,7 @@ export const settings = t.object({
       minLength: 1,
       maxLength: 256,
       'x-env': 'SVC_A2A_CONSUMER_ID',
-      description: 'Who holds the durable messages that are read here. Default: pid:PROCESS.'
+      description: 'Name of this consumer of durable messages. Default: pid:PROCESS.'
     })
   ),
   lease_ms: t.integer({

@@ -12,7 +12,7 @@ export const routeSchema = t.nullable(t.string(), {
 /** A message with its plane and the route of the plane. */
 export const messageSchema = t.object({
   id: t.integer({ description: 'Number within its plane.' }),
-  uuid: t.optional(t.string({ description: 'Of a durable message.' })),
+  uuid: t.optional(t.string({ description: 'Set for a durable message.' })),
   sender: t.integer(),
   receiver: t.nullable(t.integer()),
   msg_type: t.string(),

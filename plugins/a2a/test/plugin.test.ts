@@ -238,7 +238,7 @@ t.test('clarifications last until they are answered, are read first, and are che
   await t.rejects(ask({ route: 'local' }), { code: 'MSG_PLANE_UNSUITED' })
   const broken: [string, RegExp][] = [
     ['x', /is not JSON/],
-    ['[]', /is no object/],
+    ['[]', /is not an object/],
     ['{}', /clarification_intent/],
     ['{"clarification_intent":"x","question_kind":"guess"}', /question_kind/],
     ['{"clarification_intent":"x","expected_user_cost":2}', /expected_user_cost/],

@@ -9,7 +9,7 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
   return raceAbort(signal, waiting).finally(() => clearTimeout(timer))
 }
 
-/** A signal that is aborted with the first of others, or after a time, until it is closed. */
+/** A signal that is aborted with the first of other signals, or after a time, until it is closed. */
 export class LinkedSignal {
   readonly #controller = new AbortController()
   readonly #undo: (() => void)[] = []

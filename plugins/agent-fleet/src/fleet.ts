@@ -2,19 +2,19 @@ import type { AgentEvent, AgentFleet, TaskProcessor, TaskView } from '@svc/contr
 import type { RunParts } from './task-run.ts'
 import { Worker } from './worker.ts'
 
-/** Also keeps the locks of tasks, which are given up after 30 s without a sign of life. */
+/** Also keeps the locks of tasks, which expire after 30 s without a heartbeat. */
 const HEARTBEAT_MS = 10_000
-/** Between two looks whether an agent has more to do than the others. */
+/** Interval of checks whether an agent has more to do than the others. */
 const REBALANCE_MS = 1_000
 
 export interface FleetParts extends RunParts {
   /** True if the settings configure a fleet. */
   readonly enabled: () => boolean
-  /** Fallback for a task that no processor takes. */
+  /** Fallback for a task that no processor accepts. */
   readonly fallback: TaskProcessor
 }
 
-/** A worker for every agent of the orchestrator, as these come and go. */
+/** Runs a worker for every agent of the orchestrator, as agents appear and leave. */
 export class Fleet implements AgentFleet {
   readonly #parts: FleetParts
   readonly #workers = new Map<number, Worker>()
@@ -77,14 +77,14 @@ export class Fleet implements AgentFleet {
     this.#rebalance = setInterval(() => void this.#spread(), REBALANCE_MS).unref()
   }
 
-  /** Moves what waits from those who have much to do to those who have little. */
+  /** Moves waiting tasks from busy agents to idle ones. */
   async #spread(): Promise<void> {
     if (this.#workers.size < 2 || this.#isRebalancing || !this.#isUneven()) return
     this.#isRebalancing = true
     try {
       await this.#parts.orchestrator.rebalance()
     } catch (error) {
-      this.#parts.log.debug('the load could not be spread', { error })
+      this.#parts.log.debug('the load could not be balanced', { error })
     } finally {
       this.#isRebalancing = false
     }
@@ -122,7 +122,7 @@ export class Fleet implements AgentFleet {
 
   #beat(): void {
     const { orchestrator } = this.#parts
-    // Those that were taken over from a process that ended are in no event.
+    // Agents that were taken over from an ended process appear in no event.
     for (const { id } of orchestrator.agents()) this.#join(id)
     for (const worker of this.#workers.values()) {
       if (orchestrator.agent(worker.agent) !== null) orchestrator.heartbeat(worker.agent, worker.activity)

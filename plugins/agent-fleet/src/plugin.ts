@@ -17,7 +17,7 @@ import { stubProcessor } from './stub-processor.ts'
 
 export default definePlugin({
   name: 'agent-fleet',
-  summary: 'Agents that take up tasks: the stub fleet and the AI task processor',
+  summary: 'Agents that work on tasks: the stub fleet and the AI task processor',
   config: settings,
   requires: { orchestrator },
   optional: {
@@ -56,7 +56,7 @@ export default definePlugin({
       timeoutMs: () => config().task_timeout_ms,
       fallback: stubProcessor(() => false)
     })
-    // A surface that requested the fleet requested those that come after it too.
+    // A surface that requested the fleet also requested its successors.
     const lasting = await ctx.keep(
       'requested',
       () => ({ asked: deps.admin?.serves === true }),

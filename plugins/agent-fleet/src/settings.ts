@@ -1,7 +1,7 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 
 const price = t.object({
-  model: t.string({ minLength: 1, description: 'Name of the model, as its server has it.' }),
+  model: t.string({ minLength: 1, description: 'Name of the model on its server.' }),
   input_usd: t.number({ minimum: 0, description: 'US dollars for a million tokens that it reads.' }),
   output_usd: t.number({ minimum: 0, description: 'US dollars for a million tokens that it writes.' })
 })
@@ -14,7 +14,7 @@ export const settings = t.object({
     default: true,
     'x-env': 'SVC_MCP_AGENT_FLEET',
     'x-env-type': 'truthy',
-    description: 'Whether agents take up tasks in a process that lasts: a server, a daemon, an editor’s svc mcp.'
+    description: 'Whether agents work on tasks in a long-running process: a server, a daemon, an editor’s svc mcp.'
   }),
   processor: t.enum(['auto', 'ai', 'stub', 'external'], {
     default: 'auto',
@@ -25,7 +25,7 @@ export const settings = t.object({
     default: false,
     'x-reload': 'live',
     description:
-      'Whether the stub hands in each task at once, saying that nothing was done. The gates decide what that is worth.'
+      'Whether the stub completes each task immediately, stating that nothing was done. The gates decide whether to accept that.'
   }),
   model: t.optional(
     t.string({ minLength: 1, 'x-reload': 'live', description: 'Model of tasks that name none. Default: INFER_MODEL.' })
@@ -34,7 +34,7 @@ export const settings = t.object({
     t.string({
       minLength: 1,
       'x-reload': 'live',
-      description: 'Model of research that names none, where orchestrator.research_model_enabled is on.'
+      description: 'Model of research that names none, if orchestrator.research_model_enabled is on.'
     })
   ),
   prices: t.array(price, {
@@ -43,7 +43,7 @@ export const settings = t.object({
     description:
       'What models cost; others are free. With orchestrator.cost_preference = "economy" the cheapest of these that the server offers is taken.'
   }),
-  task_timeout_ms: milliseconds(1_800_000, 'Milliseconds for the work on a task whose own budget says nothing.'),
+  task_timeout_ms: milliseconds(1_800_000, 'Milliseconds for the work on a task without its own time budget.'),
   phase_timeout_ms: milliseconds(600_000, 'Milliseconds for one of the six phases.'),
   server_wait_ms: t.integer({
     default: 120_000,
@@ -63,20 +63,19 @@ export const settings = t.object({
     minimum: 0,
     maximum: 128,
     'x-reload': 'live',
-    description:
-      'Tools that a model is offered at once: those of the task’s hints, then those that suit its description.'
+    description: 'Maximum of offered tools: those of the task’s hints, then those that match its description.'
   }),
   output_tokens: t.integer({
     default: 2_048,
     minimum: 16,
     'x-reload': 'live',
-    description: 'Tokens that a model writes at most in one answer.'
+    description: 'Maximum tokens of one answer of a model.'
   }),
   context_tokens: t.integer({
     default: 2_000,
     minimum: 0,
     'x-reload': 'live',
-    description: 'Tokens of the session’s context that a prompt gets at most.'
+    description: 'Maximum tokens of the session’s context in a prompt.'
   })
 })
 

@@ -1,14 +1,14 @@
 import type { Attestation, TaskProcessor } from '@svc/contracts'
 
-/** Honest evidence of a stub for a task. */
+/** Evidence of a stub for a task, which claims nothing. */
 const NOTHING_DONE: Attestation = {
   completion_summary: 'The fleet of this process works without a model: no work was done for this task.',
   checks_passed: [],
   declared_non_placeholder: false,
-  observation_summary: 'handed in without work, since plugins.agent-fleet.stub_completes is on'
+  observation_summary: 'completed without work, since plugins.agent-fleet.stub_completes is on'
 }
 
-/** Takes all remaining tasks: each stays in progress until a client completes it, or is handed in as it is. */
+/** Accepts all remaining tasks. Each stays in progress until a client completes it, or is completed without work. */
 export function stubProcessor(completes: () => boolean): TaskProcessor {
   return {
     name: 'stub',

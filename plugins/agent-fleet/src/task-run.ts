@@ -14,7 +14,7 @@ export interface RunParts {
   readonly timeoutMs: () => number
 }
 
-/** The work on one task, from when it is taken up until the orchestrator knows how it ended. */
+/** The work on one task, from its start until the orchestrator knows the outcome. */
 export class TaskRun {
   readonly task: TaskView
   readonly processor: TaskProcessor
@@ -43,7 +43,7 @@ export class TaskRun {
     this.#stop.abort(new Error(because))
   }
 
-  /** Resolves when the orchestrator knows; false where the task stays in progress until another party ends it. */
+  /** Resolves when the orchestrator knows; false if the task stays in progress until another party ends it. */
   async run(): Promise<boolean> {
     const { task, processor } = this
     const limit = Math.min(task.budget?.max_latency_ms ?? Infinity, this.#parts.timeoutMs())
@@ -71,9 +71,9 @@ export class TaskRun {
       if (requeued === undefined) return
       const { gate, reason } = requeued
       this.#parts.log.info('a gate sent a task back', { task: taskLabel(id), gate, reason })
-      // To do it again brings no person's word.
+      // A repetition does not bring a person's approval.
       if (gate === 'approval' && (approval_tier === 'Review' || approval_tier === 'Blocked'))
-        await this.#doubt(`${reason}. Handed in: ${attestation.completion_summary ?? 'no summary'}`)
+        await this.#doubt(`${reason}. Submitted: ${attestation.completion_summary ?? 'no summary'}`)
     } catch (error) {
       if (isSvcError(error) && error.code === 'ORC_ATTESTATION_REQUIRED') await this.#doubt(error.message)
       else await this.#failed(error)
@@ -86,7 +86,7 @@ export class TaskRun {
 
   async #failed(error: unknown): Promise<void> {
     if (isSettled(error)) return
-    // Where it was taken away there is nothing to say; that is no failure of anybody.
+    // A task that was taken away needs no report; that is not a failure.
     if (this.#gone.aborted) return
     const { id } = this.task
     const { reason } = this.#stop.signal
@@ -108,7 +108,10 @@ export class TaskRun {
       await command(this.#parts.orchestrator)
     } catch (error) {
       if (!isSettled(error))
-        this.#parts.log.error('the end of the work on a task is not known', { task: taskLabel(this.task.id), error })
+        this.#parts.log.error('the outcome of the work on a task could not be recorded', {
+          task: taskLabel(this.task.id),
+          error
+        })
     }
   }
 }

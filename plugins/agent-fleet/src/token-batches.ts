@@ -1,7 +1,7 @@
 const BATCH_CHARACTERS = 256
 const BATCH_MS = 100
 
-/** Puts pieces of a text together, so that a fast model does not make an event of every token. */
+/** Batches pieces of a text, so that a fast model does not cause an event for every token. */
 export class TokenBatches {
   readonly #emit: (text: string) => void
   #text = ''

@@ -19,7 +19,7 @@ const ACTIVITIES: Readonly<Record<TaskPhase, AgentActivity>> = {
   decide: 'thinking'
 }
 
-/** Reports of a processor on their way to the orchestrator; none after the end of its work. */
+/** Buffers reports of a processor for the orchestrator; none after the end of its work. */
 export class Work implements TaskWork {
   readonly signal: AbortSignal
   readonly #orchestrator: Orchestrator
@@ -36,7 +36,7 @@ export class Work implements TaskWork {
     this.#tokens = new TokenBatches(text => orchestrator.emit({ type: 'token_streamed', agent_id, text, task_id }))
   }
 
-  /** Activity of the agent, for its signs of life. */
+  /** Activity of the agent, for its heartbeat. */
   get activity(): AgentActivity {
     return this.#activity
   }
@@ -89,7 +89,7 @@ export class Work implements TaskWork {
   }
 }
 
-/** That an agent may spend nothing more. */
+/** The error that an agent may spend nothing more. */
 export function agentSpent(orchestrator: Orchestrator, agent: number): Error {
   const { tokens_used, max_tokens, cost_usd, max_cost_usd } = orchestrator.budgets.of(agent)
   return orchestrationErrors.create(

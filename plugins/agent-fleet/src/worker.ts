@@ -9,7 +9,7 @@ export interface WorkerParts extends RunParts {
   readonly processorOf: (task: TaskView) => TaskProcessor
 }
 
-/** Takes up the tasks of one agent, one after the other. */
+/** Works on the tasks of one agent, one after the other. */
 export class Worker {
   readonly agent: number
   /** Resolves when it has stopped, and the orchestrator has its open tasks. */
@@ -53,7 +53,7 @@ export class Worker {
       } catch (error) {
         if (signal.aborted) return
         if (isSvcError(error) && (error.code === 'ORC_AGENT_NOT_FOUND' || error.code === 'ORC_CLOSED')) return
-        log.warn('an agent cannot take up work', { agent: agentLabel(this.agent), error })
+        log.warn('an agent cannot start its work', { agent: agentLabel(this.agent), error })
         await pause(RETRY_MS, signal).catch(() => {})
       }
     }
@@ -65,7 +65,7 @@ export class Worker {
       return await orchestrator.next(this.agent)
     } catch (error) {
       if (!isSvcError(error) || error.code !== 'ORC_NOT_DURABLE') throw error
-      // It was taken up all the same: only that it is written down takes long.
+      // The task was started nevertheless: only recording it takes long.
       const current = orchestrator.agent(this.agent)?.current_task ?? null
       return current === null || current === this.#held ? null : orchestrator.task(current)
     }

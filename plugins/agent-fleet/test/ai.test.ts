@@ -44,7 +44,7 @@ t.test('an unreadable decision is requested again, and then fails the task', asy
   })
   const strict = await openFleet(t, { url: never.url })
   const { status } = await strict.until(await strict.submit(), 'Failed')
-  t.match(status, { reason: /cannot be read, not even at the second try: .*summary/ })
+  t.match(status, { reason: /cannot be read, even at the second attempt: .*summary/ })
   t.equal(never.asked.filter(({ phase }) => phase === 'decide').length, 2)
 })
 

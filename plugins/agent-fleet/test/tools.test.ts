@@ -106,7 +106,7 @@ t.test('a model that calls without end has to come to one, and stops the agent w
   const prices = [{ model: 'toy', input_usd: 0, output_usd: 60_000 }]
   const dear = await openFleet(t, { url: model.url, toolset, fleet: { prices } })
   const { status } = await dear.until(await dear.submit(), 'Failed')
-  t.match(status, { reason: 'A-01 is stopped: read_file gives it the same again and again' })
+  t.match(status, { reason: 'A-01 is stopped: read_file returned the same result repeatedly' })
   t.match(
     dear.events.map(({ kind }) => kind).find(({ type }) => type === 'budget_alert'),
     { agent_id: 1 }

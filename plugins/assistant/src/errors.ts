@@ -2,8 +2,8 @@ import { errorTable } from '@svc/plugin-sdk'
 
 export const assistantErrors = errorTable({
   ASI_PROMPT_MISSING: { message: 'A message has neither a prompt nor a message.', status: 400 },
-  ASI_CODE_INVALID: { message: 'No answer of the model was a program that the compiler takes.', status: 422 },
-  ASI_COMPILER_MISSING: { message: 'Code is to be checked, and no plugin provides the compiler.', status: 503 },
+  ASI_CODE_INVALID: { message: 'No answer of the model was a program that the compiler accepts.', status: 422 },
+  ASI_COMPILER_MISSING: { message: 'Checking code requires the compiler, which no plugin provides.', status: 503 },
   ASI_PATH_REFUSED: { message: 'Generated code may not be written to that path.', status: 403 },
   ASI_FILE_REFUSED: { message: 'Generated code could not be written.', status: 409 }
 })

@@ -122,7 +122,7 @@ t.test('files that are outside, secret, binary or missing are not shown, and the
     'plain.txt': /secrets/,
     'server.pem': /secrets/,
     'picture.txt': /no text/,
-    sub: /no plain file/,
+    sub: /not a regular file/,
     gone: /no such file/,
     '.env.example': null
   })

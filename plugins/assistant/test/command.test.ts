@@ -42,7 +42,7 @@ t.test('a program is printed, and progress goes to standard error', async t => {
   t.equal(stdout, RIGHT)
   t.match(
     stderr,
-    /attempt 1 of 3[\s\S]*nowhere[\s\S]*attempt 2 of 3[\s\S]*the compiler takes it; toy, 2 attempts, 32 tokens/
+    /attempt 1 of 3[\s\S]*nowhere[\s\S]*attempt 2 of 3[\s\S]*the compiler accepts it; toy, 2 attempts, 32 tokens/
   )
 })
 

@@ -132,7 +132,7 @@ t.test('the grammar is requested if enabled, and the outcome is reported', async
   const ignored = await openAssistant(t, { database: false, settings, answers: [`Sure!\n\`\`\`vox\n${RIGHT}\`\`\``] })
   t.match((await ignored.kernel.call(generateCode, { prompt: 'x' })).meta.grammar_mask, {
     applied: false,
-    reason: /does not keep to it/
+    reason: /does not apply it/
   })
 
   const refusing = await openAssistant(t, {

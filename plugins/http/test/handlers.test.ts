@@ -43,7 +43,7 @@ tap.test('routes without a framework', async tap => {
           handle: exchange => {
             const { how } = exchange.params
             if (how === 'coded') throw new SvcError('MINE', 'it is gone', { status: 410 })
-            if (how === 'later') exchange.fail(new SvcError('MINE', 'it was gone', { status: 409 }))
+            if (how === 'later') exchange.fail(new SvcError('MINE', 'it had ended', { status: 409 }))
             else throw new Error('token=abc')
           }
         },
@@ -116,7 +116,7 @@ tap.test('routes without a framework', async tap => {
       return [response.status, ((await response.json()) as Envelope).error]
     }
     tap.match(await answer('coded'), [410, { code: 'MINE', message: 'it is gone' }])
-    tap.match(await answer('later'), [409, { code: 'MINE', message: 'it was gone' }])
+    tap.match(await answer('later'), [409, { code: 'MINE', message: 'it had ended' }])
     const [status, error] = await answer('hidden')
     tap.equal(status, 500)
     tap.equal(error.code, 'HTTP_INTERNAL')

@@ -21,7 +21,7 @@ export interface GoalParts {
   readonly orchestrator: Orchestrator
   readonly drafting: Drafting
   readonly announcements: Announcements
-  /** Null where no database is attached. */
+  /** Null if no database is attached. */
   readonly kept: { readonly planner: Planner; readonly execution: PlanExecution } | null
   readonly log: Logger
   readonly signal: AbortSignal

@@ -33,7 +33,7 @@ export interface AiParts {
   readonly orchestrator: Orchestrator
   readonly settings: () => Settings
   readonly log: Logger
-  /** Each throws or is undefined where nothing provides it. */
+  /** Each throws or is undefined without a provider. */
   readonly client: () => InferenceClient
   readonly toolset: () => McpToolset | undefined
   readonly sessions: () => SessionContext | undefined
@@ -60,7 +60,7 @@ export class AiProcessor implements TaskProcessor {
   readonly #parts: AiParts
   readonly #always: boolean
 
-  /** `always`: also tasks without a chosen model; the server decides then. */
+  /** `always`: also tasks without a chosen model; then the server decides. */
   constructor(parts: AiParts, always: boolean) {
     this.#parts = parts
     this.#always = always
@@ -73,7 +73,7 @@ export class AiProcessor implements TaskProcessor {
     try {
       return client().target().model !== null
     } catch {
-      // Without a client, or with an address that is none, there is no model either.
+      // Without a client or a valid address there is no model.
       return false
     }
   }
@@ -109,7 +109,7 @@ export class AiProcessor implements TaskProcessor {
     return new ModelLane({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
   }
 
-  /** Waits for a server that is not there yet: after a start it may still load its model. */
+  /** Waits for a server that does not answer yet: after a start it may still load its model. */
   async #endpoint(client: InferenceClient, { id }: TaskView, signal: AbortSignal): Promise<InferenceEndpoint> {
     const { settings, log } = this.#parts
     const until = performance.now() + settings().server_wait_ms
@@ -137,7 +137,7 @@ export class AiProcessor implements TaskProcessor {
         'FLT_TIMEOUT',
         `the phase ${phase} of ${taskLabel(id)} took longer than ${phase_timeout_ms} ms`,
         {
-          hint: 'raise plugins.agent-fleet.phase_timeout_ms, or take a faster model'
+          hint: 'raise plugins.agent-fleet.phase_timeout_ms, or choose a faster model'
         }
       )
     const linked = new LinkedSignal().with(signal).after(phase_timeout_ms, tooLate)
@@ -179,8 +179,8 @@ export class AiProcessor implements TaskProcessor {
     if (!('problem' in second)) return second
     throw fleetErrors.create(
       'FLT_VERDICT_INVALID',
-      `the model’s decision on ${taskLabel(bench.task.id)} cannot be read, not even at the second try: ${second.problem}`,
-      { hint: 'take a larger model: model in [plugins.agent-fleet]' }
+      `the model’s decision on ${taskLabel(bench.task.id)} cannot be read, even at the second attempt: ${second.problem}`,
+      { hint: 'choose a larger model: model in [plugins.agent-fleet]' }
     )
   }
 
@@ -190,7 +190,7 @@ export class AiProcessor implements TaskProcessor {
     work.turn(summary)
     if (outcome === 'fail')
       throw fleetErrors.create('FLT_GAVE_UP', `the model gave up: ${reason}`, {
-        hint: 'say more of what is wanted, allow what it misses, or take another model'
+        hint: 'describe the task in more detail, allow the missing tools, or choose another model'
       })
     if (outcome === 'doubt') {
       await this.#parts.orchestrator.doubt(task.id, reason)
@@ -200,7 +200,7 @@ export class AiProcessor implements TaskProcessor {
   }
 }
 
-/** Findings in short; those of a researcher are data. */
+/** Shortened findings; those of a researcher are data. */
 function observation({ role }: TaskView, notes: readonly Note[]): string {
   const of = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
   if (role !== 'researcher') return clip(of('verify'), OBSERVED_CHARACTERS)

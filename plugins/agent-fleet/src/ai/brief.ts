@@ -29,8 +29,8 @@ export async function briefOf(
     ),
     section('To look into', task.research_hints ?? []),
     section('Skill to work by', task.active_skill === undefined ? [] : [task.active_skill]),
-    section('Seen in earlier tries', task.observations ?? []),
-    section('What a person found of it', task.audit_report === undefined ? [] : [task.audit_report]),
+    section('Findings of earlier attempts', task.observations ?? []),
+    section('Findings of a person', task.audit_report === undefined ? [] : [task.audit_report]),
     section('Context of the session', known === '' ? [] : [known]),
     section('The task', [task.description])
   ]

@@ -12,7 +12,7 @@ export interface ChoiceParts {
   readonly usual: string
 }
 
-/** The task's own model first, then that of research, then the cheapest where cost counts, then the settings'. */
+/** The model of the task first, then that of research, then the cheapest if cost counts, then that of the settings. */
 export function chooseModel(task: TaskView, { settings, policy, offered, usual }: ChoiceParts): string {
   const own = task.model_override ?? task.model_preference
   if (own !== undefined) return own

@@ -19,12 +19,12 @@ import { CHATML_STOP, toChatml } from './chatml.ts'
 import { priceOf } from './model-choice.ts'
 import { longestOf, MIN_CUT, shorten } from './shorten.ts'
 
-/** Tries of one answer, the first included. */
+/** Attempts for one answer, including the first. */
 const TRIES = 4
 const PAUSE_MS = 500
 const MAX_PAUSE_MS = 60_000
 const CHARACTERS_PER_TOKEN = 4
-/** How servers say that a prompt does not fit: this project's, vLLM and OpenAI, llama.cpp. */
+/** Messages of servers for a prompt that does not fit: this project's, vLLM and OpenAI, llama.cpp. */
 const TOO_LONG = /context (holds|length|size|window)|exceeds? the (available )?context/i
 
 export interface Question {
@@ -55,7 +55,7 @@ export class ModelLane {
   /** True if the server has refused this feature. */
   #refusesTools = false
   #refusesFormat = false
-  /** Characters of a message that the model's context has room for, as far as is known. */
+  /** Characters of a message that fit into the model's context, if known. */
   #room = Infinity
 
   constructor(parts: LaneParts, task: TaskView, work: TaskWork) {
@@ -64,7 +64,7 @@ export class ModelLane {
     this.#work = work
   }
 
-  /** True if tools should be offered. A single ChatML text has no words for them. */
+  /** True if tools should be offered. A single ChatML text has no syntax for them. */
   get takesTools(): boolean {
     return !this.#refusesTools && !this.#parts.orchestrator.policy.chatml_strict
   }
@@ -79,13 +79,13 @@ export class ModelLane {
         signal.throwIfAborted()
         const wait = this.#waitFor(error, question, TRIES - left)
         if (wait === null || left === 0) throw error
-        this.#parts.log.info('a model is asked again', { task: taskLabel(this.#task.id), wait_ms: wait, error })
+        this.#parts.log.info('a model is called again', { task: taskLabel(this.#task.id), wait_ms: wait, error })
         await pause(wait, signal)
       }
     }
   }
 
-  /** Milliseconds until another try makes sense; null where it never does. */
+  /** Milliseconds until a useful retry; null if no retry is useful. */
   #waitFor(error: unknown, question: Question, tries: number): number | null {
     if (!isSvcError(error)) return null
     if (error.code === 'ICL_BUSY') {
@@ -99,7 +99,7 @@ export class ModelLane {
       this.#room = Math.max(MIN_CUT, Math.floor(longest / 2))
       return 0
     }
-    // Models without tools, and servers that bind answers to no schema, refuse the whole request.
+    // Models without tools, and servers without response schemas, refuse the whole request.
     if (question.tools !== undefined && !this.#refusesTools && /tool|function/i.test(error.message))
       this.#refusesTools = true
     else if (question.format !== undefined && !this.#refusesFormat) this.#refusesFormat = true
@@ -123,7 +123,7 @@ export class ModelLane {
       }
     } catch (error) {
       this.#reliability({ error, timedOut: signal.aborted })
-      // The server has worked for what arrived of it.
+      // The server has worked for the received part.
       if (text !== '') await this.#charge(estimate(question.messages), tokensIn(text))
       throw error
     }
@@ -151,7 +151,7 @@ export class ModelLane {
       return { ...common, messages: [], prompt: { text: toChatml(messages), raw: true }, stop: CHATML_STOP }
     if (tools !== undefined && !this.#refusesTools) return { ...common, messages, tools }
     const [system, user, ...more] = messages
-    // A local server completes a single question by its own route for that.
+    // A local server has a separate route for a single question.
     if (endpoint.api === 'ollama' && system?.role === 'system' && user !== undefined && more.length === 0)
       return { ...common, messages: [], prompt: { text: user.content, raw: false, system: system.content } }
     return { ...common, messages }

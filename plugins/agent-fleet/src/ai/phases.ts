@@ -4,11 +4,11 @@ export interface PhasePlan {
   readonly phase: TaskPhase
   /** Prompt for the model. */
   readonly instruction: string
-  /** `write`: also tools that change something, where the task's policy allows that. */
+  /** `write`: also tools that change something, if the task's policy allows that. */
   readonly tools: 'none' | 'read' | 'write'
 }
 
-/** The way of the work on every task, up to {@link DECIDE}. */
+/** The phases of the work on every task, up to {@link DECIDE}. */
 export const PHASES: readonly PhasePlan[] = [
   {
     phase: 'inspect',
@@ -42,7 +42,7 @@ export const PHASES: readonly PhasePlan[] = [
   }
 ]
 
-/** The end of the way: a verdict. */
+/** The last phase: a verdict. */
 export const DECIDE: PhasePlan = {
   phase: 'decide',
   tools: 'none',

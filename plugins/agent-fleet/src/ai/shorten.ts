@@ -5,7 +5,8 @@ const MARK = '\n[…]\n'
 export const MIN_CUT = 400
 
 /**
- * Messages of at most that many characters each. Cuts the middle: a prompt starts with rules and ends with the request.
+ * Shortens messages to a maximum of characters each. Cuts the middle: a prompt starts with rules and ends with the
+ * request.
  */
 export function shorten(messages: readonly ChatMessage[], most: number): readonly ChatMessage[] {
   return messages.map(message => {

@@ -14,10 +14,10 @@ import { raceAbort } from '@svc/plugin-sdk'
 import { LinkedSignal } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 
-/** Longest result that a model is shown, in characters. */
+/** Maximum length of a result in a prompt, in characters. */
 const MAX_CHARACTERS = 8_000
 const MAX_DESCRIPTION = 400
-/** Plugins whose writing tools are for task givers, not for workers. */
+/** Plugins whose writing tools are for clients that submit tasks, not for workers. */
 const STEERING = new Set(['orchestrator-tools', 'planning', 'questioning', 'cli'])
 
 /** Permissions of the task's agent from its policy; read-only without one. */
@@ -32,7 +32,7 @@ export function allowedActions(task: TaskView): ReadonlySet<string> {
   return new Set(['read'])
 }
 
-/** The tools of one task's agent: which it is offered, and the calls of them. */
+/** The tools of one task's agent: the offered ones, and their calls. */
 export class ToolDesk {
   readonly #toolset: McpToolset
   readonly #orchestrator: Orchestrator
@@ -52,7 +52,7 @@ export class ToolDesk {
     this.#hints = new Set((task.tool_hints ?? []).map(hint => toolset.canonical(hint) ?? hint))
   }
 
-  /** At most `most` tools: first those that the task names, then those whose words are its words. */
+  /** At most `most` tools: first those that the task names, then those that share its words. */
   offer(kind: 'read' | 'write', most: number): readonly ChatTool[] {
     if (this.#suspect || most === 0 || !this.#actions.has('read')) return []
     return this.#toolset
@@ -109,9 +109,9 @@ export class ToolDesk {
     if (sign === 'HaltAgent')
       throw fleetErrors.create(
         'FLT_HALTED',
-        `${agentLabel(agent_id)} is stopped: ${name} gives it the same again and again`,
+        `${agentLabel(agent_id)} is stopped: ${name} returned the same result repeatedly`,
         {
-          hint: 'look at its events, then submit the task in other words or to another agent'
+          hint: 'check its events, then submit the task in other words or to another agent'
         }
       )
     this.#suspect ||= sign === 'DoomLoopSuspect'

@@ -41,7 +41,7 @@ export function readVerdict(text: string): Verdict | { readonly problem: string 
   return { problem: `${problem?.instancePath.slice(1) || 'it'} ${problem?.message}` }
 }
 
-/** Checks that the gates take as the word of a person, which no model may give. */
+/** Checks that gates accept only from a person, never from a model. */
 const OF_PERSONS = new Set(['human_review_approved', 'peer_review_approved', 'approval_reviewed'])
 
 export function attestationOf(given: Verdict, observation: string): Attestation {

@@ -41,12 +41,12 @@ const retrieval = t.object({
   tier: t.enum(['bm25', 'lexical_fallback', 'none'], {
     description: 'How it was searched; there are no vectors in it.'
   }),
-  terms: t.array(t.string(), { description: 'Words that were searched for.' }),
+  terms: t.array(t.string(), { description: 'Search terms.' }),
   files_read: t.integer(),
   files_listed_by: t.nullable(t.enum(['git', 'walk'])),
-  knowledge_by: t.nullable(t.enum(['fts5', 'scan'], { description: 'Null where no database is attached.' })),
-  truncated: t.boolean({ description: 'Whether a limit kept files from being read.' }),
-  problem: t.nullable(t.string({ description: 'Why a search could not be made.' })),
+  knowledge_by: t.nullable(t.enum(['fts5', 'scan'], { description: 'Null if no database is attached.' })),
+  truncated: t.boolean({ description: 'Whether a limit prevented reading more files.' }),
+  problem: t.nullable(t.string({ description: 'Why a search failed.' })),
   used: t.array(
     t.object({
       source: t.enum(['repository', 'documents', 'knowledge']),
@@ -55,12 +55,12 @@ const retrieval = t.object({
       score: t.number(),
       matched: t.array(t.string())
     }),
-    { description: 'Pieces that the model was shown.' }
+    { description: 'Pieces in the prompt.' }
   ),
   context_files: t.array(t.object({ path: t.string(), truncated: t.boolean(), refused: t.nullable(t.string()) }), {
-    description: 'Files that the caller named, and why some were not shown.'
+    description: 'Files that the caller named, with the reason for each omitted one.'
   }),
-  characters_dropped: t.integer({ description: 'Of the material, for lack of room.' })
+  characters_dropped: t.integer({ description: 'Characters of the material that did not fit.' })
 })
 
 export const chat = defineOperation({
@@ -69,12 +69,12 @@ export const chat = defineOperation({
   input: t.object(
     {
       prompt: text('The message. Required, unless message is given.'),
-      message: text('Another name of prompt.'),
-      context_files: files('Files of the project that the model is shown.'),
+      message: text('Alias of prompt.'),
+      context_files: files('Files of the project for the model.'),
       open_files: files('Files that are open in the editor; only their names are sent.'),
       active_file: name('File that is looked at; it is shown around active_line.', 4_096),
-      active_line: t.optional(t.integer({ minimum: 1, description: 'Line of active_file that is looked at.' })),
-      selected_text: text('What is selected in the editor.'),
+      active_line: t.optional(t.integer({ minimum: 1, description: 'Current line of active_file.' })),
+      selected_text: text('Selected text in the editor.'),
       diagnostics: t.optional(
         t.union([t.string({ maxLength: 65_536 }), t.array(t.unknown(), { maxItems: 500 })], {
           description: 'Findings of a compiler or linter.'
@@ -84,19 +84,19 @@ export const chat = defineOperation({
         default: 'default',
         minLength: 1,
         maxLength: 2_048,
-        description: 'Session that it belongs to.'
+        description: 'Session of the message.'
       }),
       thread_id: name('Thread within the session.'),
       journey_id: name('What it is a part of; made up where it is absent.'),
-      trace_id: name('Trace that it belongs to.', 256),
-      correlation_id: name('Mark by which the caller knows the answer.', 256),
+      trace_id: name('Trace of the request.', 256),
+      correlation_id: name('Correlation id for the answer.', 256),
       cognitive_profile: t.optional(
         t.enum(['fast', 'reasoning', 'creative'], {
           description:
             'Temperature 0.3, for creative 0.8; complexity 5, 9 and 7. Without it as the model is configured.'
         })
       ),
-      json_mode: t.boolean({ default: false, description: 'Whether the answer is to be a JSON object.' }),
+      json_mode: t.boolean({ default: false, description: 'Whether the answer must be a JSON object.' }),
       temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
       top_p: t.optional(t.number({ minimum: 0, maximum: 1 }))
     },
@@ -104,7 +104,7 @@ export const chat = defineOperation({
   ),
   output: t.object({
     message: t.string({ description: 'The answer.' }),
-    history: t.array(historyEntry, { description: 'The last 100 turns of the session, these two included.' }),
+    history: t.array(historyEntry, { description: 'The last 100 turns of the session, including these two.' }),
     model_used: t.string(),
     tokens: t.integer({ description: 'Of the prompt and the answer together.' }),
     finish_reason: t.enum(['stop', 'length', 'tool-calls']),

@@ -91,6 +91,6 @@ function clarification({ fabricated_receipts }: QgateContext, { missing, found }
     return 'Nothing in the project was found that answers this. Which file or part of it do you mean?'
   const words = missing.slice(0, NAMED_TERMS).join(', ')
   return words === ''
-    ? 'What was found may not be what you mean. Which file or part of the project is it about?'
-    : `Nothing was found for: ${words}. What in the project do you mean by that?`
+    ? 'The results may not match your question. Which file or part of the project is it about?'
+    : `Nothing was found for: ${words}. Which part of the project do you mean?`
 }

@@ -17,21 +17,21 @@ export const generateCommand: CommandDescriptor = {
   command: 'generate',
   summary: 'Generate a program with the configured model, checked by the compiler',
   input: t.object({
-    prompt: t.string({ minLength: 1, description: 'What the program is to do.' }),
+    prompt: t.string({ minLength: 1, description: 'What the program should do.' }),
     output: t.optional(
       t.string({ minLength: 1, description: 'Source file of the project to write; without it the program is printed.' })
     ),
     preview: t.boolean({
       default: false,
-      description: 'Show what would change in the output file, and write nothing.'
+      description: 'Show changes of the output file without writing it'
     }),
     retries: t.integer({ default: 2, minimum: 0, maximum: 5, description: 'How often the model may repair it.' }),
-    unchecked: t.boolean({ default: false, description: 'Do not ask the compiler.' }),
+    unchecked: t.boolean({ default: false, description: 'Skip the check by the compiler.' }),
     session: t.string({
       default: 'default',
       minLength: 1,
       maxLength: 2_048,
-      description: 'Session that it belongs to.'
+      description: 'Session of the message.'
     })
   }),
   args: ['prompt'],
@@ -109,7 +109,7 @@ function summary(
   { attempts, tokens, model_used, valid, meta }: OutputOf<typeof generateCode>,
   preview: boolean
 ): string {
-  const checked = valid === null ? 'not checked' : 'the compiler takes it'
+  const checked = valid === null ? 'not checked' : 'the compiler accepts it'
   const written =
     meta.file_outcomes?.written_paths.map(path => `wrote ${path}; `).join('') ?? (preview ? 'wrote nothing; ' : '')
   return `${written}${checked}; ${model_used}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, ${tokens} tokens`

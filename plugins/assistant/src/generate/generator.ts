@@ -221,10 +221,10 @@ function invalid({ code, attempts, model }: Draft, { report, diagnostics }: Extr
   const first = lines.find(line => line.startsWith('error')) ?? lines[0] ?? ''
   return assistantErrors.create(
     'ASI_CODE_INVALID',
-    `the compiler refuses what ${model} wrote in ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,
+    `the compiler refuses the program that ${model} wrote in ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,
     {
       data: { attempts, model_used: model, code, diagnostics: [...diagnostics], report },
-      hint: 'say more exactly what the program is to do, raise max_retries, or call with validate false'
+      hint: 'describe the program more exactly, raise max_retries, or call with validate false'
     }
   )
 }

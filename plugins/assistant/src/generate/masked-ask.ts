@@ -45,11 +45,11 @@ export class MaskedAsk {
       answer = await askModel(this.#client, { messages, signal, format: FORMAT }, onText)
     } catch (error) {
       if (!isSvcError(error, 'ICL_REFUSED')) throw error
-      this.#reason = `the model server takes no grammar: ${error.message}`
+      this.#reason = `the model server does not support grammars: ${error.message}`
       return askModel(this.#client, { messages, signal }, onText)
     }
     if (!isPrefixOf(voxGrammar(), answer.text)) {
-      this.#reason = 'the model server takes the grammar and does not keep to it'
+      this.#reason = 'the model server accepts the grammar but does not apply it'
     }
     return answer
   }

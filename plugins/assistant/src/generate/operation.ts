@@ -17,13 +17,13 @@ export const fileOutcomes = t.object({
 
 const generateInput = t.object(
   {
-    prompt: t.string({ minLength: 1, maxLength: 262_144, description: 'What the program is to do.' }),
-    validate: t.boolean({ default: true, description: 'Whether the compiler must take it.' }),
+    prompt: t.string({ minLength: 1, maxLength: 262_144, description: 'What the program should do.' }),
+    validate: t.boolean({ default: true, description: 'Whether the compiler must accept it.' }),
     max_retries: t.integer({
       default: 2,
       minimum: 0,
       maximum: 5,
-      description: 'How often the model is shown what the compiler says, and asked again.'
+      description: 'Maximum of retries with the diagnostics of the compiler.'
     }),
     session_id: t.string({ default: 'default', minLength: 1, maxLength: 2_048 }),
     journey_id: name('What it is a part of; made up where it is absent.'),
@@ -44,8 +44,8 @@ export const generateCode = defineOperation({
   output: t.object({
     code: t.string(),
     output_surface_mode: t.enum(['raw_code_only', 'fenced_transport']),
-    valid: t.nullable(t.boolean(), { description: 'Null where the compiler was not asked.' }),
-    warnings: t.string({ description: 'What the compiler says of a valid program.' }),
+    valid: t.nullable(t.boolean(), { description: 'Null if the compiler did not check it.' }),
+    warnings: t.string({ description: 'Diagnostics of the compiler for a valid program.' }),
     attempts: t.integer(),
     model_used: t.string(),
     tokens: t.integer({ description: 'Of all prompts and answers together.' }),

@@ -29,5 +29,5 @@ export async function askModel(
       return { text, model, promptTokens, completionTokens, milliseconds, finishReason }
     }
   }
-  throw new Error('the model client ended without telling the end of the answer')
+  throw new Error('the model client ended without reporting the end of the answer')
 }

@@ -18,7 +18,7 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
   const root = await realpath(projectRoot)
   const shown = inProject(projectRoot, resolve(projectRoot, path)) ?? path
   const refuse = (refused: string): FileRead => ({ path: shown, refused })
-  if (path.includes('\0')) return refuse('it is no path')
+  if (path.includes('\0')) return refuse('it is not a path')
   let file: string
   try {
     file = await realpath(resolve(projectRoot, path))
@@ -26,13 +26,13 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
     return refuse('there is no such file')
   }
   const real = inProject(root, file)
-  if (real === null) return refuse('it lies outside of the project')
+  if (real === null) return refuse('it is outside of the project')
   const reason = protection(shown) ?? protection(real)
   if (reason !== null) return refuse(reason)
-  return (await textOf(shown, file, maxBytes)) ?? refuse('it is no text')
+  return (await textOf(shown, file, maxBytes)) ?? refuse('it is not a text file')
 }
 
-/** Reads a listed file without following links; null if it is missing or no text. */
+/** Reads a listed file without following links; null if it is missing or not a text file. */
 export async function readListedFile(projectRoot: string, path: string, maxBytes: number): Promise<string | null> {
   const read = await textOf(path, join(projectRoot, path), maxBytes).catch(() => null)
   return read !== null && 'text' in read ? read.text : null
@@ -51,7 +51,7 @@ async function textOf(path: string, file: string, maxBytes: number): Promise<Fil
   if (handle === null) return { path, refused: 'it cannot be read' }
   try {
     const facts = await handle.stat()
-    if (!facts.isFile()) return { path, refused: 'it is no plain file' }
+    if (!facts.isFile()) return { path, refused: 'it is not a regular file' }
     const bytes = Buffer.alloc(Math.min(facts.size, maxBytes))
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
     const truncated = facts.size > bytesRead

@@ -19,7 +19,7 @@ const TEMPLATES = /\.(?:example|sample|template|dist)$/
 export function protection(path: string): string | null {
   const parts = path.toLowerCase().split('/')
   const folder = parts.find(part => FOLDERS.has(part))
-  if (folder !== undefined) return `${folder} is kept from models`
+  if (folder !== undefined) return `${folder} is hidden from models`
   const name = parts.at(-1) ?? ''
   if (SECRETS.some(pattern => pattern.test(name)) && !TEMPLATES.test(name)) return 'files of that name hold secrets'
   return null

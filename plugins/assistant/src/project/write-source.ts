@@ -23,7 +23,7 @@ export interface SourceTarget {
 export async function sourceTarget(projectRoot: string, path: string): Promise<SourceTarget> {
   const file = resolve(projectRoot, path)
   const named = inProject(projectRoot, file)
-  if (path.includes('\0') || named === null) throw refused(path, 'it lies outside of the project')
+  if (path.includes('\0') || named === null) throw refused(path, 'it is outside of the project')
   if (!named.endsWith(EXTENSION)) throw refused(path, `it does not end with ${EXTENSION}`)
   const reason = protection(named)
   if (reason !== null) throw refused(path, reason)
@@ -34,7 +34,7 @@ export async function sourceTarget(projectRoot: string, path: string): Promise<S
   const realReason = real === null ? null : protection(real)
   if (realReason !== null) throw refused(path, realReason)
   const facts = await lstat(file).catch(() => null)
-  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink()) throw refused(path, 'it is no plain file')
+  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink()) throw refused(path, 'it is not a regular file')
   return { file, path: named }
 }
 

@@ -16,7 +16,7 @@ export const startDescriptor: CommandDescriptor = {
     wait: wait('until it answers; 0: not at all', START_WAIT_MS),
     foreground: t.boolean({ default: false, description: 'Serve in this terminal until Ctrl-C' }),
     only: t.optional(
-      t.string({ description: 'Run only these plugins and what they need: a,b', 'x-complete': 'plugins' })
+      t.string({ description: 'Run only these plugins and their requirements: a,b', 'x-complete': 'plugins' })
     )
   })
 }

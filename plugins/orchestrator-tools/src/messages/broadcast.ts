@@ -20,7 +20,7 @@ export const broadcast = defineOperation({
       t.string({ minLength: 1, maxLength: 2_048, description: 'Required where the agent is bound to one.' })
     )
   }),
-  output: t.object({ receivers: t.integer({ description: 'Inboxes that took it.' }) }),
+  output: t.object({ receivers: t.integer({ description: 'Inboxes that accepted it.' }) }),
   errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, OTL_NO_MESSAGES: toolErrors.specs.OTL_NO_MESSAGES },
   expose: {
     mcp: tool('broadcast'),

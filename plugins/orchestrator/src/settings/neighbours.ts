@@ -104,7 +104,7 @@ export const neighbours = {
   daemon_pilots: table({
     repository_id_strict: pilot(
       'DAEMON_REPOSITORY_ID_STRICT',
-      'Whether a daemon of another repository is logged as an error in place of a warning.'
+      'Whether a daemon of another repository is logged as an error instead of a warning.'
     ),
     reads: pilot('RPC_READS', 'Whether all reading tools ask the daemon.'),
     task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is asked of the daemon.'),

@@ -52,7 +52,7 @@ export interface RoutingWorld {
   now(): number
 }
 
-/** The parts of a task that decide which agent has it. */
+/** The parts of a task that decide its agent. */
 export type TaskToRoute = RoutingQuestion
 
 export type RoutingRule = RoutingExplanation['rule']

@@ -13,7 +13,7 @@ type Input = InputOf<typeof plan>
 export interface PlanParts {
   readonly orchestrator: Orchestrator
   readonly drafting: Drafting
-  /** Null where no database is attached. */
+  /** Null if no database is attached. */
   readonly planner: Planner | null
   readonly questioning: () => Questioning | undefined
   readonly projectRoot: string

@@ -15,7 +15,7 @@ const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegEx
   dependency: /dependenc|not found|missing (?:module|package|import)/i
 }
 
-/** An error says what it is about at its beginning. */
+/** An error names its subject at its beginning. */
 const ERROR_CHARACTERS = 4_096
 
 /** Which of a policy's triggers an error matches; null for none. */

@@ -53,7 +53,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
           capture_mode: t.enum(['inline', 'derived', 'retrieved', 'compacted', 'handed_off', 'imported'], {
             description: 'Method of its retrieval.'
           }),
-          trace_id: note('Trace that it belongs to.'),
+          trace_id: note('Trace of the request.'),
           correlation_id: note('Mark by which its maker knows it.'),
           observed_via: texts('Through whose hands it went.')
         },
@@ -78,7 +78,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
       ),
       subject: t.object(
         {
-          repository_id: identifier('Repository that it is about.'),
+          repository_id: identifier('Repository of the request.'),
           session_id: note('Session that it is about.'),
           thread_id: note('Thread within the session.'),
           task_id: t.optional(t.unknown({ description: 'Task that it is about.' })),
