@@ -102,8 +102,8 @@ export interface ServeOptions {
 
 export interface CallOptions {
   /**
-   * The parent call. It passes on its trace, request id and deadline, and its end cancels this call. The caller is
-   * still the plugin, which must check the rights of its own caller.
+   * The parent call. It passes on its trace, request id and deadline, and its end cancels this call. The operation
+   * sees the plugin as its caller. The plugin must therefore check the rights of the original caller.
    */
   readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'>
   readonly signal?: AbortSignal

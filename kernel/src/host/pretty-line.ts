@@ -8,8 +8,8 @@ interface LoggedError {
   readonly errors?: readonly unknown[]
 }
 
-// Tabs and line breaks stay: stacks have them. biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers
-// a terminal may come from a client
+// Tabs and line breaks stay: stacks have them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /**

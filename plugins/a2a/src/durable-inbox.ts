@@ -150,7 +150,7 @@ export class DurableInbox {
     return rows.length > 0
   }
 
-  /** Acknowledges a message, whoever holds its claim. */
+  /** Acknowledges a message, even without its claim. */
   async ack(agent: number, message: number | string): Promise<boolean> {
     const now = this.#now()
     const { changes } = await this.#store.execute(
