@@ -68,7 +68,7 @@ t.test('a model cannot give an approval of a person', async t => {
   const files = [{ path: 'a.txt', access: 'write' as const }]
   const { status, approval_tier } = await until(await submit({ files }), 'Doubted', 'Completed')
   t.equal(approval_tier, 'Review')
-  t.match(status, { kind: 'Doubted', reason: /Review.* Handed in: The greeting was written/ })
+  t.match(status, { kind: 'Doubted', reason: /Review.* Submitted: The greeting was written/ })
   t.equal(model.asked.length, 6, 'it is not repeated for that')
 })
 

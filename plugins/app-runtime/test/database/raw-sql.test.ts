@@ -28,7 +28,7 @@ t.test('db.query also writes, but not two statements, and not in a read-only tra
   t.throws(() => call('main', 'SELECT 1; DELETE FROM task'), { code: 'RUN_DATABASE', message: /second statement/ })
   t.throws(() => call('main', "ATTACH 'x' AS y"), { code: 'RUN_DATABASE' })
   t.throws(() => call('main', 'SELEC 1'), { code: 'RUN_DATABASE', message: /syntax error/ })
-  t.throws(() => call('main', 'SELECT ?'), { code: 'RUN_TYPE', message: /takes 1 parameter/ })
+  t.throws(() => call('main', 'SELECT ?'), { code: 'RUN_TYPE', message: /has 1 parameter/ })
   t.throws(() => database.transaction('read', () => call('main', 'DELETE FROM task')), { code: 'RUN_DATABASE' })
 })
 
