@@ -36,7 +36,7 @@ export async function examinePlugins(admin: KernelAdmin, alone: boolean): Promis
 export interface Installation {
   readonly admin: KernelAdmin
   readonly projectRoot: string
-  /** Makes this plugin's own folder among the state of the project. */
+  /** Creates this plugin's folder in the project's state folder. */
   openState(): Promise<string>
 }
 
@@ -72,7 +72,7 @@ export function examineRuntime(version: string): Finding {
   return { ...base, status: 'ok', hint: null }
 }
 
-/** Not reached although one seems to run: a process of that id lives, and its socket does not answer for this project. */
+/** Not reached although one seems to run: a process with that id exists, but its socket does not answer for this project. */
 async function examineDaemon(projectRoot: string, alone: boolean): Promise<Finding> {
   const state = await readDaemonState(projectRoot)
   const subject = 'daemon'
@@ -83,7 +83,7 @@ async function examineDaemon(projectRoot: string, alone: boolean): Promise<Findi
     subject,
     status: 'warning',
     detail: `${runs} does not answer for this project`,
-    hint: `end the process, or remove ${daemonStatePath(projectRoot)} if it is another program's`
+    hint: `end the process, or remove ${daemonStatePath(projectRoot)} if it belongs to another program`
   }
 }
 

@@ -2,7 +2,7 @@ import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/
 import type { Call, PluginManifest } from '@svc/plugin-sdk'
 
 /**
- * Texts for a process that runs one command. Only this plugin is active there; of the others it knows what is on disk. A daemon answers over another surface.
+ * Texts for a process that runs one command. Only this plugin is active there; it reads the other plugins from disk. A daemon answers over another surface.
  */
 export function runsAlone(call: Pick<Call, 'surface'>): boolean {
   return call.surface === 'cli'
@@ -10,13 +10,13 @@ export function runsAlone(call: Pick<Call, 'surface'>): boolean {
 
 export const NOTHING_SERVES = 'no daemon serves this project; svc daemon start starts one'
 
-/** That this plugin is active in order to answer is no state of the project. */
+/** This plugin is active only to answer; that is not a state of the project. */
 export function atRest(plugin: PluginReport): PluginReport {
   if (plugin.state !== 'active') return plugin
   return { ...plugin, state: 'resolved', generation: null, inFlight: 0, activateMs: null }
 }
 
-/** A change of switches where nothing runs: what was written, or would be. */
+/** A change of switches without a server: the written text, or the planned one. */
 export function writtenSwitches(report: ChangeReport, change: KernelChange): ChangeReport {
   const lines = (names: readonly string[] = [], enabled: boolean): string[] =>
     names.map(

@@ -116,7 +116,7 @@ export default definePlugin({
     })
     ctx.implement(configValidate, async () => {
       const problems = [...(await admin.validate())]
-      // A refused variable leaves the plugin running, and is a mistake all the same.
+      // A refused variable leaves the plugin running, but is still an error.
       const valid = problems.every(({ severity, code }) => severity !== 'error' && code !== 'CFG_ENV_INVALID')
       return {
         valid,
@@ -132,7 +132,7 @@ function verdict(findings: Finding[]): { healthy: boolean; findings: Finding[] }
   return { healthy: findings.every(finding => finding.status !== 'error'), findings }
 }
 
-/** The report with what a person reads of it. */
+/** The report with its text for a person. */
 function changeResult(report: ChangeReport, alone: boolean): OutputOf<typeof pluginsEnable> {
   const { add, replace, remove, keep, steps, ...rest } = report
   const lists = { add: [...add], replace: [...replace], remove: [...remove], keep: [...keep], steps: [...steps] }

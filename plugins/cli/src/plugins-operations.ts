@@ -3,7 +3,7 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 
 const name = t.string({ minLength: 1, description: 'Plugin name', 'x-complete': 'plugins' })
 const names = t.array(name, { minItems: 1, description: 'Plugin names' })
-const dryRun = t.boolean({ default: false, description: 'Only say what would happen' })
+const dryRun = t.boolean({ default: false, description: 'Only print the planned changes' })
 
 const ADMIN = ['kernel.admin']
 
@@ -30,7 +30,7 @@ export const pluginsList = defineOperation({
   input: t.object({}),
   output: t.object({
     plugins: t.array(pluginReport),
-    serving: t.boolean({ description: 'Whether a process that serves answered; otherwise the plugins are as on disk' }),
+    serving: t.boolean({ description: 'Whether a running server answered; otherwise the plugins are read from disk' }),
     note: t.string()
   }),
   effect: 'read',
@@ -61,7 +61,7 @@ export const pluginsList = defineOperation({
 
 export const pluginsGraph = defineOperation({
   id: 'kernel.plugins.graph',
-  summary: 'Draw which plugin needs which service of which other',
+  summary: 'Draw the services that plugins need from each other',
   input: t.object({
     dot: t.boolean({ default: false, description: 'Draw for Graphviz' }),
     mermaid: t.boolean({ default: false, description: 'Draw for Mermaid' })
@@ -101,12 +101,12 @@ export const pluginsHooks = defineOperation({
       t.object({
         id: t.string(),
         kind: t.enum(['observe', 'refuse', 'change', 'answer'], {
-          description: 'What a tap may do: watch, refuse by a throw, change the payload, or give the answer'
+          description: 'Rights of a tap: watch, refuse by a throw, change the payload, or return the answer'
         }),
         owner: t.string({ description: 'Plugin that declares and triggers it, or kernel' }),
         summary: t.string({ description: 'When it is triggered' }),
         onError: t.enum(['fail', 'skip'], {
-          description: 'What a throwing tap does: fails the caller, or is logged and skipped'
+          description: 'Effect of a throwing tap: fails the caller, or is logged and skipped'
         }),
         payload: t.record(t.string(), { description: 'Fields of the payload, with a description each' }),
         taps: t.array(t.string(), { description: 'Plugins that tap it, in order' })
@@ -206,14 +206,14 @@ export const pluginsNew = defineOperation({
   input: t.object({
     name: t.string({ pattern: '^[a-z][a-z0-9-]{0,63}$', description: 'Plugin name: lower case, digits, dashes' }),
     directory: t.optional(
-      t.string({ minLength: 1, description: 'Folder to make; default plugins/NAME in the project' })
+      t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
     )
   }),
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
   errors: {
     CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder exists and is not empty.' },
     CLI_NAME_TAKEN: { status: 409, message: 'Another plugin has the name.' },
-    CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder lies outside of the project.' }
+    CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder is outside the project.' }
   },
   scopes: ADMIN,
   expose: { cli: { command: 'plugins new', args: ['name', 'directory'], view: { text: 'text' } } }

@@ -10,7 +10,7 @@ export function effectTree(node: EffectNode, indent = ''): string {
   return [node.label, ...lines].join('\n')
 }
 
-/** A tree for each plugin that no other one depends on, with the plugins that it depends on below it. */
+/** One tree per plugin that no other depends on, with its dependencies below it. */
 export function graphText(edges: readonly GraphEdge[]): string {
   if (edges.length === 0) return 'no plugin depends on another'
   const used = new Set(edges.map(edge => edge.to))
@@ -18,12 +18,12 @@ export function graphText(edges: readonly GraphEdge[]): string {
   const roots = names.filter(name => !used.has(name))
   const shown = new Set<string>()
   const trees = (roots.length > 0 ? roots : names.slice(0, 1)).map(name => effectTree(branch(name, '', edges, shown)))
-  // Plugins of a circle that no root leads to.
+  // Plugins of a cycle that no root reaches.
   const left = names.filter(name => !shown.has(name)).map(name => effectTree(branch(name, '', edges, shown)))
   return [...trees, ...left].join('\n')
 }
 
-/** Dependencies of a plugin. A plugin that was shown before is named without its own dependencies. */
+/** Dependencies of a plugin. A plugin that appeared before is listed without its dependencies. */
 function branch(name: string, suffix: string, edges: readonly GraphEdge[], shown: Set<string>): EffectNode {
   const own = new Map<string | null, GraphEdge[]>()
   for (const edge of edges.filter(({ from }) => from === name)) {

@@ -9,7 +9,7 @@ import { templateFiles } from './template.ts'
 
 /**
  * Writes a new plugin package into `plugins/NAME` of the project, or into a folder relative to the working directory. It
- * must lie in the project and be empty or absent.
+ * must be inside the project and be empty or absent.
  *
  * The package names its dependencies by version. If the project resolves none of them, the next steps begin with an
  * installation, which links the SDK and the kernel if this program runs from a clone.
@@ -23,7 +23,7 @@ export async function scaffold(
   const target = directory === undefined ? join(projectRoot, 'plugins', name) : resolve(directory)
   const inside = relative(projectRoot, target)
   if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) {
-    call.fail('CLI_DIRECTORY_OUTSIDE', `${target} is no folder inside of the project ${projectRoot}`)
+    call.fail('CLI_DIRECTORY_OUTSIDE', `${target} is not a folder inside the project ${projectRoot}`)
   }
   const present = existsSync(target) ? await readdir(target) : []
   if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} exists and is not empty`)
@@ -36,7 +36,7 @@ export async function scaffold(
   return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside)) }
 }
 
-/** Longer commands would push the purposes of the others out of sight. */
+/** Longer commands would push the other descriptions out of view. */
 const MAX_ALIGNED_CHARS = 60
 
 function nextSteps(projectRoot: string, name: string, place: string): string {

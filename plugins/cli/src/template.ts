@@ -1,9 +1,9 @@
 import type { SdkPackage } from './scaffold.ts'
 
-/** Returns the version range that a new package names for one of ours. */
+/** Returns the version range for one of our packages in a new package. */
 type VersionRange = (name: SdkPackage) => string
 
-/** Versions that this project itself is checked with. */
+/** Versions of the tools that check this project. */
 const TOOLS = { '@types/node': '^20.19.21', typescript: '^7.0.2' }
 
 /** Files of a new plugin package, by path inside of it. */
@@ -35,7 +35,7 @@ function packageJson(name: string, range: VersionRange): string {
         prepack: 'npm run build'
       },
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
-      // The host hands its own copy of the SDK to every plugin, so that an installation needs none.
+      // The host passes its own copy of the SDK to every plugin, so an installation needs none.
       peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
       devDependencies: { '@svc/kernel': range('@svc/kernel'), '@svc/plugin-sdk': range('@svc/plugin-sdk'), ...TOOLS }
     },

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import cli from '../src/plugin.ts'
 import { type FakeAdmin, fakeAdmin, pluginReport } from './fake-admin.ts'
 
-/** Calls over a surface of a process that serves, as the daemon does. */
+/** Calls over a surface of a serving process, as the daemon does. */
 async function open(t: Test, admin: FakeAdmin): Promise<TestKernel> {
   const kernel = await testPlugin(cli, { services: [fake(kernelAdmin, admin)] })
   t.teardown(() => kernel.close())
@@ -33,7 +33,7 @@ t.test('in a serving process plugins have their own states', async t => {
   await t.rejects(kernel.callById('kernel.plugins.effects', { name: 'b' }), { code: 'KRN_PLUGIN_UNKNOWN', status: 404 })
 })
 
-t.test('changes are planned or carried out, and say their steps', async t => {
+t.test('changes are planned or applied, and report their steps', async t => {
   const admin = fakeAdmin([pluginReport('a')])
   const kernel = await open(t, admin)
   t.match(await kernel.callById('kernel.plugins.reload', { names: ['a'] }), {
@@ -108,7 +108,7 @@ t.test('a warning leaves a configuration valid', async t => {
   t.match(await kernel.callById('kernel.config.validate', {}), { valid: true })
 })
 
-t.test('a new plugin may not have the name of another one', async t => {
+t.test('a new plugin may not have the name of an existing one', async t => {
   const kernel = await open(t, fakeAdmin([pluginReport('http')]))
   await t.rejects(kernel.callById('kernel.plugins.new', { name: 'http' }), {
     code: 'CLI_NAME_TAKEN',

@@ -8,7 +8,7 @@ import { fakeAdmin, pluginReport } from './fake-admin.ts'
 const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>
   findings.find(finding => finding.subject === subject)?.status
 
-t.test('states are judged by whether they need an action', async t => {
+t.test('states are reported by whether they need an action', async t => {
   const states = [
     'active',
     'resolved',
@@ -58,7 +58,7 @@ t.test('an installation is examined from the runtime to the plugins', async t =>
     openState: async () => join(projectRoot, '.vox', 'x')
   }
   const findings = await examineInstallation(installation, true)
-  t.equal(statusOf(findings, 'state folder'), 'error', 'a folder that is not there cannot be written')
+  t.equal(statusOf(findings, 'state folder'), 'error', 'a missing folder cannot be written')
   t.equal(statusOf(findings, 'daemon'), 'ok')
   t.equal(statusOf(findings, 'configuration'), 'ok')
   t.match(
@@ -68,7 +68,7 @@ t.test('an installation is examined from the runtime to the plugins', async t =>
   )
 })
 
-t.test('a daemon that does not answer is found', async t => {
+t.test('a daemon that does not answer is reported', async t => {
   const projectRoot = t.testdir({})
   const file = daemonStatePath(projectRoot)
   mkdirSync(dirname(file), { recursive: true })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { templateFiles } from '../src/template.ts'
 
-t.test('a new package is named, versioned and wired by its name', async t => {
+t.test('a new package gets its names, version and exposures from its name', async t => {
   const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : '^1.0.0'))
   t.same(
     [...files.keys()],

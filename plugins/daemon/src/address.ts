@@ -51,7 +51,7 @@ export function assertGuarded(address: Address, token: string): void {
   if (address.kind !== 'tcp' || isLoopback(address.host) || token !== '') return
   throw daemonErrors.create(
     'DMN_TOKEN_REQUIRED',
-    `${SOCKET_SETTING} is ${formatAddress(address)}, which others than this machine can reach, and no token is set`,
+    `${SOCKET_SETTING} is ${formatAddress(address)}, which other machines can reach, and no token is set`,
     { hint: 'set plugins.daemon.token, for example to secret://env/NAME, or bind 127.0.0.1' }
   )
 }

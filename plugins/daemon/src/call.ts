@@ -130,7 +130,7 @@ class RunningCall {
 }
 
 function slowReader({ method }: Request): Error {
-  return daemonErrors.create('DMN_SLOW_READER', `${method} was broken off: its events were not read for too long`, {
+  return daemonErrors.create('DMN_SLOW_READER', `${method} was aborted: its events were not read for too long`, {
     hint: 'read while the call runs, or raise plugins.daemon.max_buffered_bytes'
   })
 }

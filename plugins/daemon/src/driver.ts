@@ -252,7 +252,7 @@ export class Driver {
 
   /** Ends the connection of an idle peer, with an error line. */
   makeRoom(): void {
-    this.#write(tooManyConnections('this idle one was closed for a new one'))
+    this.#write(tooManyConnections('this idle connection was closed for a new one'))
     this.#close()
     // A peer that does not read blocks the output.
     setTimeout(() => this.#connection.input.destroy(), LAST_BYTES_MS).unref()

@@ -18,43 +18,47 @@ const config = t.object({
   token: t.string({
     default: '',
     'x-secret': true,
-    description: 'Token that a peer must show in a first $/auth line; required beyond this machine'
+    description: 'Token that a peer must send in a first $/auth line; required for remote peers'
   }),
   require_token: t.boolean({
     default: false,
-    description: 'Whether every peer must show a token first; svc reads the token of .vox/daemon.json'
+    description: 'Whether every peer must send a token first; svc reads it from .vox/daemon.json'
   }),
-  max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Longest line that is taken' }),
-  max_in_flight: t.integer({ default: 64, minimum: 1, description: 'Requests of one connection at once; others wait' }),
+  max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Maximum bytes of a line' }),
+  max_in_flight: t.integer({
+    default: 64,
+    minimum: 1,
+    description: 'Maximum concurrent requests of one connection; others wait'
+  }),
   max_connections: t.integer({
     default: 256,
     minimum: 1,
-    description: 'Connections at once; a further one closes the one that has been idle longest'
+    description: 'Maximum connections; a further one closes the one with the longest idle time'
   }),
   max_buffered_bytes: t.integer({
     default: 8_388_608,
     minimum: 1024,
-    description: 'Bytes of events that may wait for a slow reader before its call is broken off'
+    description: 'Maximum buffered bytes of events for a slow reader; beyond it, the call is aborted'
   }),
   drain_ms: t.integer({
     default: 4_000,
     minimum: 0,
-    description: 'Milliseconds that calls under way have when the process stops, before their plugins are stopped'
+    description: 'Time limit in milliseconds for running calls when the process stops'
   }),
   only: t.array(t.string({ minLength: 1 }), {
     default: [],
-    description: 'Plugins that svc daemon start runs, with what they need; none: all that are enabled'
+    description: 'Plugins that svc daemon start runs, with their dependencies; empty: all enabled plugins'
   }),
   log_max_bytes: t.integer({
     default: 10_485_760,
     minimum: 4_096,
-    description: 'Size of .vox/daemon.log, which svc daemon start makes, at which it is put aside'
+    description: 'Size at which .vox/daemon.log is rotated'
   }),
   log_files: t.integer({
     default: 3,
     minimum: 0,
     maximum: 100,
-    description: 'How many logs that were put aside are kept'
+    description: 'Number of rotated logs that are kept'
   })
 })
 
@@ -125,7 +129,7 @@ export default definePlugin({
           rotate(log, settings.log_max_bytes, settings.log_files)
         } catch (error) {
           clearInterval(timer)
-          ctx.log.error('cannot put the log aside; it grows from now on', { error })
+          ctx.log.error('cannot rotate the log; it keeps growing', { error })
         }
       }
       const timer = setInterval(check, LOG_CHECK_MS)

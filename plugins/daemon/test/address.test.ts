@@ -46,7 +46,7 @@ t.test('every form of the setting', async t => {
   }
 })
 
-t.test('a port in use is named with the setting that chose it', async t => {
+t.test('the error of a port in use names the setting', async t => {
   const other = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => other.once('listening', resolve))
   t.teardown(() => other.close())
@@ -65,8 +65,8 @@ t.test('an address that cannot be bound says why', async t => {
   })
 })
 
-t.test('only the owner may use a unix socket, and one that a dead process left is replaced', async t => {
-  // The test's own folder has too long a name for a socket.
+t.test('only the owner may use a unix socket, and a stale one is replaced', async t => {
+  // The path of the test folder is too long for a socket.
   const folder = mkdtempSync(join(tmpdir(), 'svc-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'svc.sock')
@@ -83,7 +83,7 @@ t.test('only the owner may use a unix socket, and one that a dead process left i
   t.match(await callDaemon(second.state, 'orch.ping'), { ok: true })
 })
 
-t.test('beyond this machine a token is needed', async t => {
+t.test('a remote address requires a token', async t => {
   for (const socket of ['0.0.0.0:0', '[::]:0', 'example.org:1', '10.0.0.1:1']) {
     await t.rejects(
       testKernel([daemon], { settings: { daemon: { socket } } }),
@@ -93,7 +93,7 @@ t.test('beyond this machine a token is needed', async t => {
   }
 })
 
-t.test('with a token set, the first line must show it', async t => {
+t.test('with a configured token, the first line must contain it', async t => {
   const { connect, state, gates } = await startDaemon(t, { socket: '0.0.0.0:0', token: 'open sesame' })
   const ping = { jsonrpc: '2.0', id: 1, method: 'orch.ping' }
   const auth = (token: unknown): object => ({ jsonrpc: '2.0', id: 0, method: '$/auth', params: { token } })
@@ -127,14 +127,18 @@ t.test('with a token set, the first line must show it', async t => {
 
   const long = await connect(null)
   long.raw(`{${'x'.repeat(10_000)}`)
-  t.match(await long.next(), { error: { data: { code: 'DMN_LINE_TOO_LONG' } } }, 'a stranger gets little room')
+  t.match(
+    await long.next(),
+    { error: { data: { code: 'DMN_LINE_TOO_LONG' } } },
+    'an unauthenticated peer has a low line limit'
+  )
 
   await t.rejects(callDaemon({ socket: state.socket }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
   t.match(await callDaemon(state, 'orch.ping', {}, { token: 'open sesame' }), { ok: true })
   t.match(await callDaemon(state, 'orch.ping'), { ok: true }, 'the token of the state file')
 })
 
-t.test('errors carry codes, not classes', async t => {
+t.test('errors have codes, not classes', async t => {
   const error = await testKernel([daemon], { settings: { daemon: { socket: 'nowhere' } } }).catch(
     (cause: unknown) => cause
   )

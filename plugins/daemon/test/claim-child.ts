@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { ownIdentity, presenceOf } from '@svc/contracts'
 import { claim } from '../src/claim.ts'
 
-// Claims the file of its argument at the line go, prints its holder, and stays.
+// Claims the file of its argument after the line go, prints the owner, and keeps running.
 const path = process.argv[2] as string
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')

@@ -61,7 +61,7 @@ t.test('the client', async t => {
   })
 })
 
-t.test('the client distinguishes what can be at the other end', async t => {
+t.test('the client distinguishes a daemon from other servers', async t => {
   const speak = async (answer: string): Promise<{ socket: string }> => {
     const server = createServer(socket => socket.end(answer)).listen(0, '127.0.0.1')
     await once(server, 'listening')

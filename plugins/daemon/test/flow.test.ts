@@ -21,7 +21,7 @@ t.test('$/cancel ends a call, which is answered as cancelled', async t => {
   })
 })
 
-t.test('requests beyond the limit wait their turn, and can be cancelled while they wait', async t => {
+t.test('requests over the limit wait in the queue, and can be cancelled there', async t => {
   const { connect, gates } = await startDaemon(t, { max_in_flight: 2 })
   const peer = await connect()
   let entered = 0
@@ -40,7 +40,7 @@ t.test('requests beyond the limit wait their turn, and can be cancelled while th
   t.same(new Set((await peer.take(3)).map(frame => frame.id)), new Set([1, 2, 4]))
 })
 
-t.test('a peer that does not read is not read from, and nothing is lost', async t => {
+t.test('the daemon pauses the input of a peer that does not read, and loses nothing', async t => {
   const { connect, kernel } = await startDaemon(t)
   const peer = await connect()
   peer.socket.pause()
@@ -48,7 +48,7 @@ t.test('a peer that does not read is not read from, and nothing is lost', async 
   for (let id = 0; id < requests; id++)
     peer.send({ jsonrpc: '2.0', id, method: 'test.huge', params: { bytes: 1_000_000 } })
   const other = await connect()
-  // Everything that could be begun has begun by the time that another connection had its turn.
+  // All requests that could start have started once another connection was served.
   for (let id = 0; id < 20; id++) await other.ask(ping(id))
   const held = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed
   t.ok(held < 250_000_000, `${Math.round(held / 1e6)} MB are held for 60 MB of answers`)
@@ -58,7 +58,7 @@ t.test('a peer that does not read is not read from, and nothing is lost', async 
   t.equal(kernel.state('daemon'), 'active')
 })
 
-t.test('a call whose events are not read is broken off', async t => {
+t.test('a call whose events are not read is aborted', async t => {
   const { connect } = await startDaemon(t, { max_buffered_bytes: 1_000_000 })
   const peer = await connect()
   peer.socket.pause()
@@ -72,10 +72,10 @@ t.test('a call whose events are not read is broken off', async t => {
     t.match(frame, { error: { code: -32000, data: { code: 'DMN_SLOW_READER' } } })
     break
   }
-  t.match(await peer.ask(ping(2)), { id: 2 }, 'the connection lives on')
+  t.match(await peer.ask(ping(2)), { id: 2 }, 'the connection stays open')
 })
 
-t.test('a slow reader is spared all but the newest progress', async t => {
+t.test('a slow reader gets only the newest progress', async t => {
   const { connect, gates } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered r', resolve))

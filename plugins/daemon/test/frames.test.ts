@@ -12,7 +12,7 @@ t.test('JSON-RPC 2.0', async t => {
   const { connect, kernel } = await startDaemon(t)
   const peer = await connect()
 
-  t.test('orch.ping says whose daemon it is', async t => {
+  t.test('orch.ping returns the repository of the daemon', async t => {
     t.same(await peer.ask(rpc(1, 'orch.ping')), {
       jsonrpc: '2.0',
       id: 1,
@@ -20,7 +20,7 @@ t.test('JSON-RPC 2.0', async t => {
     })
   })
 
-  t.test('ids come back as they were, numeric and textual', async t => {
+  t.test('numeric and text ids are returned unchanged', async t => {
     for (const id of [0, -7, 1.5, 'a', '', '1', null]) {
       const { id: back } = await peer.ask(rpc(id, 'test.echo', { text: 'x' }))
       t.same(back, id)
@@ -41,13 +41,13 @@ t.test('JSON-RPC 2.0', async t => {
     for (const [frame, code, stable] of cases) {
       const { error, id } = await peer.ask(frame)
       t.match({ id, error }, { id: 1, error: { code, message: String, data: { code: stable, status: Number } } })
-      t.notMatch(JSON.stringify(error), /secret inner reason/, 'what a handler threw stays inside')
+      t.notMatch(JSON.stringify(error), /secret inner reason/, 'errors without a code are not revealed')
     }
     const { error } = await peer.ask(rpc(2, 'refuse'))
     t.same(error.data, { code: 'TEST_REFUSED', status: 409, details: { why: 'test' } })
   })
 
-  t.test('a frame that is no request is refused with the id that can be read', async t => {
+  t.test('an invalid request is refused with its id if that is readable', async t => {
     t.match(await peer.ask({ jsonrpc: '1.0', id: 4, method: 'orch.ping' }), { id: 4, error: { code: -32600 } })
     t.match(await peer.ask({ jsonrpc: '2.0', id: 5 }), { id: 5, error: { code: -32600 } })
     t.match(await peer.ask({ jsonrpc: '2.0', id: 6, method: 7 }), { id: 6, error: { code: -32600 } })
@@ -75,7 +75,7 @@ t.test('JSON-RPC 2.0', async t => {
     t.match(byId.get(1), { result: { text: 'a' } })
     t.match(byId.get('2'), { error: { code: -32601 } })
     t.match(byId.get(null), { error: { code: -32600 } })
-    t.match(byId.get('native'), { error: { code: -32600 } }, 'the original frames know no batches')
+    t.match(byId.get('native'), { error: { code: -32600 } }, 'the original dialect has no batches')
     t.match(await peer.ask([]), { id: null, error: { code: -32600 } })
     peer.send([rpc(undefined, 'orch.ping')], rpc(9, 'orch.ping'))
     t.match(await peer.next(), { id: 9 }, 'a batch of notifications is not answered at all')
@@ -133,10 +133,10 @@ t.test('the original frames', async t => {
     })
   })
 
-  t.test('a broken line is answered under the id "0"', async t => {
+  t.test('a broken line is answered with the id "0"', async t => {
     peer.raw('{"id":"7","method":"orch.ping","params":\n')
     t.match(await peer.next(), { id: '0', payload: { type: 'error', code: 1 } })
-    t.match(await peer.ask({ method: 'orch.ping' }), { id: '0', payload: { type: 'error' } }, 'an id is demanded')
+    t.match(await peer.ask({ method: 'orch.ping' }), { id: '0', payload: { type: 'error' } }, 'an id is required')
   })
 
   t.test('requests are answered in order', async t => {

@@ -3,7 +3,7 @@ import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { startDaemon } from './start-daemon.ts'
 
-t.test('nothing is left behind', async t => {
+t.test('no resources leak', async t => {
   await assertNoLeaks(async () => {
     const { connect, reload, kernel } = await startDaemon(t)
     const peer = await connect()

@@ -18,7 +18,7 @@ t.test(
     t.match(await idle[1]?.next(), TOO_MANY)
     await idle[1]?.closed()
     t.match(await trusted.ask(ping(2)), { id: 2 }, 'the one with a token stays, though it was idle longer')
-    t.match(await idle[0]?.ask(ping(3)), { id: 3 }, 'and the one that was active since')
+    t.match(await idle[0]?.ask(ping(3)), { id: 3 }, 'and the one that was active later')
   }
 )
 
@@ -42,7 +42,7 @@ t.test('a connection with a call under way is not closed for another', async t =
   t.match(await next.next(), { id: 'b' })
 })
 
-t.test('wrong tokens are limited, and the right one goes on to be taken', async t => {
+t.test('wrong tokens are rate-limited, and the right one still passes', async t => {
   const { connect } = await startDaemon(t)
   const codes: string[] = []
   for (let count = 0; count < 62; count++) {

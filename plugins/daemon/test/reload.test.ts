@@ -13,7 +13,7 @@ t.test('a connection sees the methods of every new generation', async t => {
   t.match(await peer.ask(echo(2)), { result: { by: 'second' } })
 })
 
-t.test('a call that is under way ends with the code that it began with', async t => {
+t.test('a running call ends with the code that it started with', async t => {
   const { connect, kernel, gates } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -35,12 +35,12 @@ t.test('connections, half lines and calls survive a reload of the daemon itself'
   await peer.ask(echo('flushed')).catch(() => undefined)
   await reload()
   gates.events.emit('open a')
-  t.match(await peer.next(), { id: 1, result: { gate: 'a' } }, 'begun before, answered after')
+  t.match(await peer.next(), { id: 1, result: { gate: 'a' } }, 'started before, answered after')
   await reload()
   t.match(await peer.ask(echo(3)), { id: 3, result: { text: 'x' } })
 })
 
-t.test('a line that is cut by a reload is read to its end by the next unit', async t => {
+t.test('the next unit completes a line that was split by a reload', async t => {
   const { connect, reload } = await startDaemon(t)
   const peer = await connect()
   const line = JSON.stringify(echo(1))
@@ -54,7 +54,7 @@ t.test('a line that is cut by a reload is read to its end by the next unit', asy
   t.match(await peer.next(), { id: 1, result: { text: 'x' } })
 })
 
-t.test('$/cancel reaches a call that a former unit began', async t => {
+t.test('$/cancel reaches a call of an earlier unit', async t => {
   const { connect, gates, reload } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))
@@ -86,7 +86,7 @@ t.test('no request fails while plugins are reloaded under load', async t => {
   t.ok(answered > 100, `${answered} requests`)
 })
 
-t.test('closing answers what is under way, then frees the port', async t => {
+t.test('closing answers running calls, then frees the port', async t => {
   const { connect, kernel, gates, state } = await startDaemon(t)
   const peer = await connect()
   const entered = new Promise(resolve => gates.events.once('entered a', resolve))

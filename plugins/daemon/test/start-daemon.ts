@@ -11,7 +11,7 @@ export interface RunningDaemon {
   readonly kernel: TestKernel
   readonly gates: Gates
   readonly state: DaemonState
-  /** Opens a connection that has shown the daemon's token; null shows none. */
+  /** Opens a connection that has sent the daemon's token; null sends none. */
   connect(token?: string | null): Promise<Peer>
   /** Swaps the daemon plugin for another instance of itself. */
   reload(): Promise<void>

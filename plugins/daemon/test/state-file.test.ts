@@ -14,7 +14,7 @@ import daemon from '../src/plugin.ts'
 import { assertFree, holdRepository, ownState, removeStateFile } from '../src/state-file.ts'
 import { startDaemon } from './start-daemon.ts'
 
-t.test('the state file lives as long as the daemon', async t => {
+t.test('the state file exists as long as the daemon', async t => {
   const { kernel, state, reload } = await startDaemon(t)
   const path = daemonStatePath(kernel.root)
   t.match(state, { pid: process.pid, socket: /^127\.0\.0\.1:\d+$/, version: '0.0.0', repository_id: 'test' })
@@ -40,7 +40,7 @@ async function gone(): Promise<number> {
   return child.pid as number
 }
 
-t.test('what a dead daemon left is not believed, and replaced', async t => {
+t.test('the state file of a dead daemon is ignored and replaced', async t => {
   const root = t.testdir()
   const dead = await gone()
   mkdirSync(dirname(daemonStatePath(root)))
@@ -64,7 +64,7 @@ t.test('what a dead daemon left is not believed, and replaced', async t => {
   t.same(readdirSync(join(root, '.vox')), ['daemon.json'], 'nothing else is left')
 })
 
-t.test('a number that another process has by now is no daemon', { skip: ownIdentity().start === null }, async t => {
+t.test('a reused process id is not a daemon', { skip: ownIdentity().start === null }, async t => {
   const root = t.testdir({
     '.vox': { 'daemon.json': JSON.stringify({ ...ownState(about), pid: process.ppid }) }
   })
@@ -86,7 +86,7 @@ t.test('for a daemon without a start time the socket decides whether it runs', a
   await holdRepository(root, ownState(about))
 })
 
-t.test('a process may say another address, and removes only what it said last', async t => {
+t.test('a process may change its address, and removes only the file with its last one', async t => {
   const root = t.testdir()
   const [before, after] = [ownState(about), ownState({ ...about, socket: '127.0.0.1:2' })]
   await holdRepository(root, before)
@@ -99,7 +99,7 @@ t.test('a process may say another address, and removes only what it said last', 
   await removeStateFile(root, after)
 })
 
-t.test('a project whose folder cannot be written has a daemon that has to be found otherwise', async t => {
+t.test('a daemon runs without a state file if the folder is not writable', async t => {
   const blocker = definePlugin({
     name: 'blocker',
     activate: ctx => writeFileSync(join(ctx.projectRoot, '.vox'), 'in the way')
@@ -126,7 +126,7 @@ t.test('a reload keeps the file of another process', async t => {
   t.ok(await probeDaemon(state))
 })
 
-t.test('of many processes that claim a file at once one has it, whatever was left there', async t => {
+t.test('of many concurrent claims of a file exactly one succeeds, whatever its content', async t => {
   const child = fileURLToPath(new URL('claim-child.ts', import.meta.url))
   for (const left of [null, JSON.stringify({ ...ownIdentity(), pid: await gone() })]) {
     const path = join(t.testdir(), 'claimed')
@@ -152,7 +152,7 @@ t.test('of many processes that claim a file at once one has it, whatever was lef
   }
 })
 
-t.test('a process that died while it took over is replaced as well', async t => {
+t.test('a process that died during a takeover is replaced as well', async t => {
   const path = join(t.testdir(), 'claimed')
   const lives = async (text: string): Promise<boolean> => !text.startsWith('dead')
   writeFileSync(path, 'dead 1')

@@ -55,7 +55,7 @@ t.test('over TCP a method without the token answers under its open name only', a
   t.match(await peer.ask(request('tasks.submit')), UNAUTHORIZED)
 })
 
-t.test('each daemon has its own token, which a reload keeps', async t => {
+t.test('each daemon has its own token and keeps it across reloads', async t => {
   const [first, second] = [await startDaemon(t), await startDaemon(t)]
   t.match(first.state.token, /^[\w-]{43}$/)
   t.not(first.state.token, second.state.token)
@@ -66,7 +66,7 @@ t.test('each daemon has its own token, which a reload keeps', async t => {
   await t.rejects(callDaemon({ ...first.state, token: second.state.token }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
 })
 
-t.test('require_token closes every connection that does not begin with the token', async t => {
+t.test('require_token closes every connection that does not start with the token', async t => {
   const { connect, state } = await startDaemon(t, { require_token: true })
   const peer = await connect(null)
   t.match(await peer.ask(request('orch.ping')), UNAUTHORIZED)
@@ -74,7 +74,7 @@ t.test('require_token closes every connection that does not begin with the token
   t.match(await callDaemon(state, 'orch.ping'), { ok: true })
 })
 
-t.test('the mode of a unix socket stands for the token', async t => {
+t.test('the mode of a unix socket replaces the token', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const { connect } = await startDaemon(t, { socket: join(folder, 'svc.sock') })

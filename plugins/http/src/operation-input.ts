@@ -70,10 +70,7 @@ export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match,
  */
 export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, body: unknown): unknown {
   if (searchParams !== '') {
-    throw httpErrors.create(
-      'HTTP_QUERY_INVALID',
-      `the input belongs into a JSON body; the query holds "${searchParams}"`
-    )
+    throw httpErrors.create('HTTP_QUERY_INVALID', `the input belongs in a JSON body; the query holds "${searchParams}"`)
   }
   if (plan.path.length === 0) return body === undefined ? {} : body
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) return body

@@ -37,7 +37,7 @@ export default definePlugin({
   async activate(ctx, { kernel, sink, admin }) {
     const { config, log } = ctx
     if (config.main && config.token === undefined && !isLoopback(config.host)) {
-      log.warn(`HTTP on ${config.host}:${config.port} is open to everybody who can reach it`, {
+      log.warn(`HTTP on ${config.host}:${config.port} accepts every caller that can reach it`, {
         hint: 'set token in [plugins.http], or bind 127.0.0.1'
       })
     }

@@ -3,7 +3,7 @@ import { type Infer, t } from '@svc/plugin-sdk'
 export const settings = t.object({
   main: t.boolean({
     default: true,
-    description: 'Whether the main listener is opened. Listeners that other plugins contribute are open either way.'
+    description: 'Whether the main listener is opened. It does not affect listeners of other plugins.'
   }),
   host: t.string({
     default: '127.0.0.1',
@@ -16,7 +16,7 @@ export const settings = t.object({
     minimum: 0,
     maximum: 65535,
     'x-env': 'SVC_DASH_PORT',
-    description: 'Port that the main listener binds; 0 takes a free one.'
+    description: 'Port that the main listener binds; 0 chooses a free one.'
   }),
   token: t.optional(
     t.secret({
@@ -32,7 +32,7 @@ export const settings = t.object({
   cors_origins: t.array(t.string({ pattern: '^(\\*|https?://[^/\\s?#@]+)$' }), {
     default: [],
     description:
-      'Origins whose pages may call, such as https://example.org; * for all. Empty: no page of another origin.'
+      'Origins whose pages may call, such as https://example.org; * for all. Empty: only pages of this server.'
   }),
   body_limit_bytes: t.integer({
     default: 1_048_576,
@@ -43,7 +43,7 @@ export const settings = t.object({
   request_timeout_ms: t.integer({
     default: 60_000,
     minimum: 100,
-    description: 'Time in which a request, headers and body, must have arrived. Answers may take as long as they need.'
+    description: 'Time limit for the headers and body of a request. Answers have no limit.'
   }),
   keep_alive_ms: t.integer({
     default: 75_000,
@@ -53,7 +53,7 @@ export const settings = t.object({
   heartbeat_ms: t.integer({
     default: 15_000,
     minimum: 10,
-    description: 'Pause after which an event stream carries a comment, so that proxies keep it open.'
+    description: 'Interval between comments on an idle event stream, so that proxies keep it open.'
   }),
   access_log: t.enum(['errors', 'all', 'off'], {
     default: 'errors',
@@ -71,7 +71,7 @@ export const settings = t.object({
   drain_ms: t.integer({
     default: 4_000,
     minimum: 0,
-    description: 'How long requests in flight may go on after a listener has stopped accepting.'
+    description: 'Time limit for requests in flight after a listener has stopped accepting.'
   })
 })
 

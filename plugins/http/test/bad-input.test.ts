@@ -40,7 +40,7 @@ tap.test('bad input', async tap => {
     tap.equal(error.code, code)
     tap.ok(
       response.head.includes(`x-request-id: ${error.request_id.toLowerCase()}`),
-      'the header names the request too'
+      'the header has the request id, too'
     )
     return error
   }
@@ -67,7 +67,7 @@ tap.test('bad input', async tap => {
         tap.match(error.message, /"title" appears twice/)
         await refused(tap, post('{"title":"a","\\u0074itle":"b"}', [JSON_HEADER], path), 400, 'HTTP_BODY_INVALID')
       })
-      tap.test('keys that would poison a prototype', async tap => {
+      tap.test('keys that would change a prototype', async tap => {
         await refused(tap, post('{"__proto__":{"admin":true}}', [JSON_HEADER], path), 400, 'HTTP_BODY_INVALID')
         const nested = '{"title":"a","x":{"constructor":{"prototype":{"a":1}}}}'
         await refused(tap, post(nested, [JSON_HEADER], path), 400, 'HTTP_BODY_INVALID')
@@ -102,7 +102,7 @@ tap.test('bad input', async tap => {
     })
   }
 
-  tap.test('the client of a refused 10 MB body reads the answer and goes on with its connection', async tap => {
+  tap.test('after a refused 10 MB body, the client reads the answer and reuses its connection', async tap => {
     const large = Buffer.alloc(10_000_000, 'x')
     const head = `POST /v1/things HTTP/1.1\r\nhost: localhost\r\n${JSON_HEADER}\r\ncontent-length: ${large.length}\r\n\r\n`
     const next = 'GET /v1/things/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
@@ -115,7 +115,7 @@ tap.test('bad input', async tap => {
     refused(tap, post('{}', [JSON_HEADER, 'content-encoding: gzip']), 415, 'HTTP_MEDIA_TYPE').then(() => {})
   )
 
-  tap.test('input that is not what the operation takes', async tap => {
+  tap.test('input that does not match the schema of the operation', async tap => {
     const error = await refused(tap, post('{"title":5}'), 400, 'OPR_INPUT_INVALID')
     tap.match(error.message, /title must be string/)
     await refused(tap, post('{"titel":"a"}'), 400, 'OPR_INPUT_INVALID')
@@ -128,7 +128,7 @@ tap.test('bad input', async tap => {
     await refused(tap, put('/v1/shelves/third'), 400, 'OPR_INPUT_INVALID')
   })
 
-  tap.test('a field in two places, or in the wrong one', async tap => {
+  tap.test('a field in two places, or in the wrong place', async tap => {
     const put = (path: string, body: string) => sendRequest(port, `PUT ${path}`, [JSON_HEADER], body)
     await refused(tap, put('/v1/shelves/3', '{"shelf":4,"title":"a"}'), 400, 'HTTP_BODY_UNEXPECTED')
     await refused(tap, put('/v1/shelves/3?title=b', '{"title":"a"}'), 400, 'HTTP_QUERY_INVALID')
@@ -174,10 +174,10 @@ tap.test('bad input', async tap => {
     await refused(tap, sendBytes(port, half), 408, 'HTTP_REQUEST_TIMEOUT')
   })
 
-  tap.test('the server is as well as before', async tap => {
+  tap.test('the server still works', async tap => {
     const response = await fetch(world.url('/v1/things/7'))
     tap.equal(response.status, 200)
     const errors = world.kernel.log.filter(line => line.level === 'error')
-    tap.same(errors, [], 'what a client does wrong is no error of ours')
+    tap.same(errors, [], 'mistakes of a client are not logged as errors')
   })
 })

@@ -16,7 +16,7 @@ function checks(name: string, results: Record<string, () => ReadinessResult | Pr
   })
 }
 
-tap.test('/health says that it serves, and which generation', async tap => {
+tap.test('/health reports the serving generation', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   tap.match(await get(world, '/health'), { status: 'ok', version: String, uptime_s: Number, generation: 1 })
@@ -108,7 +108,7 @@ tap.test('/metrics counts requests by plugin, route and status', async tap => {
   has(`svc_http_requests_total{${labels},status="200"} 2`)
 })
 
-tap.test('/metrics shows what the kernel counts of every plugin, and goes on counting when it reloads', async tap => {
+tap.test('/metrics shows the counters of the kernel per plugin, also across reloads', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   const scrape = async (): Promise<string> => (await fetch(world.url('/metrics'))).text()
@@ -204,7 +204,7 @@ tap.test('/openapi.json describes the generation and validates', async tap => {
   tap.equal(changed.status, 200)
 })
 
-tap.test('/docs is a page that runs nothing but its own file', async tap => {
+tap.test('/docs is a page that runs only its own script', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   const page = await fetch(world.url('/docs'))
@@ -223,7 +223,7 @@ tap.test('/docs is a page that runs nothing but its own file', async tap => {
   }
 })
 
-tap.test('invalid plugins are counted in /metrics and named in /ready, which a setting lets them fail', async tap => {
+tap.test('/metrics counts invalid plugins, /ready names them, and a setting makes /ready fail', async tap => {
   const plugins = [
     { name: 'http', state: 'active', why: null },
     { name: 'typo', state: 'invalid', why: 'plugin.ts:3:1 unexpected end' }

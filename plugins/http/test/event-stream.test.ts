@@ -54,7 +54,7 @@ tap.test('operations with events', async tap => {
       ...(signal === undefined ? {} : { signal })
     })
 
-  tap.test('answer with an event stream to who asks for one', async tap => {
+  tap.test('answer with an event stream if the client accepts one', async tap => {
     const response = await ask({ to: 2 })
     tap.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     tap.equal(response.headers.get('x-request-id'), 'r1')
@@ -70,12 +70,12 @@ tap.test('operations with events', async tap => {
     )
   })
 
-  tap.test('answer with JSON to others', async tap => {
+  tap.test('answer with JSON otherwise', async tap => {
     const response = await ask({ to: 2 }, 'application/json')
     tap.same(await response.json(), { last: 2 })
   })
 
-  tap.test('refuse with a status while nothing has happened', async tap => {
+  tap.test('refuse with a status before the first event', async tap => {
     const invalid = await ask({ to: 'x' })
     tap.equal(invalid.status, 400)
     tap.match(await invalid.json(), { error: { code: 'OPR_INPUT_INVALID' } })
@@ -84,7 +84,7 @@ tap.test('operations with events', async tap => {
     tap.match(await declared.json(), { error: { code: 'CNT_TIRED' } })
   })
 
-  tap.test('say in the stream what failed later', async tap => {
+  tap.test('report later failures in the stream', async tap => {
     const response = await ask({ to: 1, how: 'fail late' })
     tap.equal(response.status, 200)
     const last = (await response.text()).trimEnd().split('\n\n').at(-1) as string
@@ -94,7 +94,7 @@ tap.test('operations with events', async tap => {
     })
   })
 
-  tap.test('are heard of at once, and keep quiet streams alive', async tap => {
+  tap.test('send their head immediately, and keep quiet streams alive', async tap => {
     const response = await ask({ to: 0, how: 'wait' })
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const { value } = await reader.read()
@@ -110,7 +110,7 @@ tap.test('operations with events', async tap => {
     const reader = ((await ask({ to: 0, how: 'wait' })).body as ReadableStream<Uint8Array>).getReader()
     await reader.read()
     await world.reloadHttp()
-    // More than can have been under way when the timer of the old instance ended.
+    // More comments than could have been in flight when the timer of the old instance ended.
     for (let beats = 0; beats < 20; beats++) {
       const { value } = await reader.read()
       tap.match(Buffer.from(value as Uint8Array).toString(), ': still at work\n\n')
@@ -119,7 +119,7 @@ tap.test('operations with events', async tap => {
     await reader.cancel()
   })
 
-  tap.test('stop when the client goes away', async tap => {
+  tap.test('stop when the client disconnects', async tap => {
     const controller = new AbortController()
     const response = await ask({ to: 1, how: 'wait' }, 'text/event-stream', controller.signal)
     tap.equal(response.status, 200)

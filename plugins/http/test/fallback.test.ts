@@ -34,7 +34,7 @@ const PLAIN = definePlugin({
   }
 }) as Plugin
 
-tap.test('what no route takes is the fallback’s, with the methods that the path takes', async tap => {
+tap.test('the fallback receives unmatched requests, with the allowed methods of the path', async tap => {
   const world = await openWorld([PLAIN])
   tap.teardown(() => world.close())
   const ask = async (method: string, path: string): Promise<unknown> =>
@@ -44,11 +44,11 @@ tap.test('what no route takes is the fallback’s, with the methods that the pat
   tap.same(await ask('OPTIONS', '/any'), { method: 'OPTIONS', query: '', allowed: [] })
   tap.same(await ask('PUT', '/fails'), { method: 'PUT', query: '', allowed: ['GET', 'HEAD', 'OPTIONS'] })
   const options = await fetch(world.url('/made/1', 'own'), { method: 'OPTIONS' })
-  tap.equal(options.headers.get('allow'), 'POST, OPTIONS', 'routes answer for themselves')
+  tap.equal(options.headers.get('allow'), 'POST, OPTIONS', 'routes answer their own requests')
   tap.equal(await (await fetch(world.url('/made/1', 'own'), { method: 'POST' })).text(), 'made')
 })
 
-tap.test('a listener has one form for all failures', async tap => {
+tap.test('a listener answers all failures in one form', async tap => {
   const world = await openWorld([PLAIN])
   tap.teardown(() => world.close())
   const port = world.port('own')
@@ -64,7 +64,7 @@ tap.test('a listener has one form for all failures', async tap => {
   await world.reloadHttp()
   tap.match(await sendBytes(world.port('own'), 'no http\r\n\r\n'), '{"error":"the request is not valid HTTP')
   const main = (await (await fetch(world.url('/nothing'))).json()) as object
-  tap.match(main, { error: { code: 'HTTP_NOT_FOUND' } }, 'and others keep theirs')
+  tap.match(main, { error: { code: 'HTTP_NOT_FOUND' } }, 'other listeners keep their form')
 })
 
 tap.test('a listener has one fallback', async tap => {

@@ -50,12 +50,12 @@ tap.test('on loopback without settings', async tap => {
   tap.teardown(() => world.close())
   const port = world.port()
 
-  tap.test('a caller of this machine may do everything', async tap => {
+  tap.test('a local caller may call every route', async tap => {
     tap.match(await (await fetch(world.url('/v1/guarded'))).json(), { id: 'local', role: 'owner' })
     tap.match(await (await fetch(world.url('/raw'))).json(), { id: 'local' })
   })
 
-  tap.test('names of loopback are accepted, a rebound name is not', async tap => {
+  tap.test('loopback names are accepted, a rebound name is not', async tap => {
     for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', '127.5.5.5:80', '[::1]:3847', 'LOCALHOST']) {
       tap.equal(await status(sendBytes(port, from(host))), 200, host)
     }
@@ -78,7 +78,7 @@ tap.test('on loopback without settings', async tap => {
     tap.equal(await status(sendRequest(port, 'OPTIONS /v1/things', preflight)), 403)
   })
 
-  tap.test('what came through a proxy is not local', async tap => {
+  tap.test('a request through a proxy is not local', async tap => {
     const headers = { 'x-forwarded-for': '203.0.113.9' }
     tap.match(await (await fetch(world.url('/v1/whoami'), { headers })).json(), { id: 'anonymous', scopes: [] })
     tap.equal((await fetch(world.url('/v1/guarded'), { headers })).status, 403)
@@ -112,7 +112,7 @@ tap.test('on loopback without settings', async tap => {
     }
   })
 
-  tap.test('a listener with its own rules is not guarded', async tap => {
+  tap.test('a listener with its own rules skips the guard', async tap => {
     tap.equal(
       await status(
         sendBytes(
@@ -144,7 +144,7 @@ tap.test('with a token', async tap => {
       tap.equal((await call(path)).status, 401, path)
   })
 
-  tap.test('probes and the page do not', async tap => {
+  tap.test('probes and the page need no token', async tap => {
     for (const path of ['/health', '/ready', '/docs', '/docs/page.mjs', '/docs/page.css']) {
       tap.equal((await call(path)).status, 200, path)
     }
@@ -154,7 +154,7 @@ tap.test('with a token', async tap => {
     tap.match(api, { security: [{ bearer: [] }], components: { securitySchemes: { bearer: { scheme: 'bearer' } } } })
   })
 
-  tap.test('wrong tokens are limited, and right ones go on to pass', async tap => {
+  tap.test('wrong tokens are rate-limited, and the right one still passes', async tap => {
     const statuses: number[] = []
     let refused: Response
     do {
@@ -165,7 +165,7 @@ tap.test('with a token', async tap => {
     tap.equal(refused.status, 429)
     tap.ok(Number(refused.headers.get('retry-after')) >= 1)
     tap.match(await refused.json(), { error: { code: 'HTTP_TOO_MANY_TOKENS' } })
-    tap.equal((await call('/v1/whoami')).status, 401, 'no token is no wrong token')
+    tap.equal((await call('/v1/whoami')).status, 401, 'a missing token does not count as a wrong one')
     tap.equal((await call('/v1/whoami', 'Bearer s3cret-token')).status, 200)
   })
 
@@ -228,7 +228,7 @@ tap.test('wider than loopback', async tap => {
   tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
   const rebound = request('127.0.0.1', 'evil.example:3847')
   const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] }, buckets)
-  tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a page whose name was pointed at this machine')
+  tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a page whose DNS name was pointed at this machine')
 })
 
 tap.test('a token without a warning', async tap => {

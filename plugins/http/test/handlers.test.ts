@@ -88,7 +88,7 @@ tap.test('routes without a framework', async tap => {
     tap.same(await response.json(), { params: { id: 'a b', '*': 'c/d' }, query: 'x=1&y=%22z%22' })
   })
 
-  tap.test('get the bytes of a body, and nothing where there is none', async tap => {
+  tap.test('get the bytes of a body, or none without a body', async tap => {
     const sent = new Uint8Array([0, 255, 128])
     const response = await fetch(world.url('/direct/echo'), { method: 'POST', body: sent })
     tap.equal(response.status, 201)
@@ -97,7 +97,7 @@ tap.test('routes without a framework', async tap => {
     tap.equal((await empty.arrayBuffer()).byteLength, 0)
   })
 
-  tap.test('are spared bodies beyond the limit of the server, and beyond their own', async tap => {
+  tap.test('get no body over the limit of the server or over their own', async tap => {
     for (const [path, size] of [
       ['/direct/echo', 101],
       ['/direct/small', 5]
@@ -110,7 +110,7 @@ tap.test('routes without a framework', async tap => {
     tap.equal(await response.text(), '4')
   })
 
-  tap.test('fail in the shared envelope, and show nothing of what was not written for callers', async tap => {
+  tap.test('fail in the shared envelope, and hide internal messages', async tap => {
     const answer = async (how: string): Promise<[number, Envelope['error']]> => {
       const response = await fetch(world.url(`/direct/fail/${how}`))
       return [response.status, ((await response.json()) as Envelope).error]
@@ -134,7 +134,7 @@ tap.test('routes without a framework', async tap => {
     tap.equal(await response.text(), 'täglich')
   })
 
-  tap.test('learn that their caller has gone', async tap => {
+  tap.test('are notified when their caller disconnects', async tap => {
     const controller = new AbortController()
     const request = fetch(world.url('/direct/hang'), { signal: controller.signal })
     await arrived.opened
@@ -148,7 +148,7 @@ tap.test('routes without a framework', async tap => {
     tap.match(document.paths['/direct/fail/{how}'], { get: { 'x-plugin': 'direct', parameters: [{ name: 'how' }] } })
   })
 
-  tap.test('conflict with the routes of others, of either form', async tap => {
+  tap.test('conflict with routes of other plugins, of both forms', async tap => {
     const other = plugin('other', [{ method: 'GET', path: '/direct/fail/:name', handle: () => undefined }])
     await tap.rejects(world.kernel.replace(other), { code: 'KRN_CONFLICT' })
     const framework = definePlugin({

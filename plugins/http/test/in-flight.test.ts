@@ -89,7 +89,7 @@ async function counted(tap: Test, world: World): Promise<Record<string, number>>
   return statuses
 }
 
-tap.test('every request is counted in and out once, whatever its way', async tap => {
+tap.test('every request is counted once at its start and once at its end', async tap => {
   const world = await watch(
     worker(({ how }, call) => {
       if (how === 'refuse') call.fail('WRK_TIRED')
@@ -138,7 +138,7 @@ tap.test('every request is counted in and out once, whatever its way', async tap
   tap.same(await counted(tap, world), expected)
 })
 
-tap.test('a client that goes away cancels all its requests, and is counted once for each', async tap => {
+tap.test('a client that disconnects cancels all its requests, and each is counted once', async tap => {
   const begun: Call<any, any>[] = []
   const release = gate()
   const world = await watch(
@@ -167,7 +167,7 @@ tap.test('a client that goes away cancels all its requests, and is counted once 
   tap.same(others, { 200: 1, 404: 1 }, 'those whose answer was ready')
 })
 
-tap.test('a client that goes away in the middle of its body is counted out', async tap => {
+tap.test('a request that ends in the middle of its body is counted as ended', async tap => {
   const world = await watch(worker(() => 'never'))
   tap.teardown(() => world.close())
   const socket = connect(world.port(), '127.0.0.1')
@@ -180,7 +180,7 @@ tap.test('a client that goes away in the middle of its body is counted out', asy
   tap.same(await counted(tap, world), { 499: 1 })
 })
 
-tap.test('an idle connection holds on to nothing that answered it', async tap => {
+tap.test('an idle connection holds no reference to its last request', async tap => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
   const world = await watch(worker(() => undefined, { text: 'held' }))
@@ -209,7 +209,7 @@ tap.test('an idle connection holds on to nothing that answered it', async tap =>
   tap.equal(idle.filter(socket => socket.closed).length, 0, 'and is still open')
 })
 
-tap.test('an answer on its way out is not cut off by the end', async tap => {
+tap.test('shutdown does not cut off an answer that is being sent', async tap => {
   const size = 20_000_000
   const world = await watch(
     worker(({ size = 0 }) => 'x'.repeat(size)),

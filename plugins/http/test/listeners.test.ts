@@ -91,7 +91,7 @@ tap.test('a plugin brings its own port', async tap => {
 
   const port = world.port('side')
   await world.kernel.replace(side(0, 'changed'))
-  tap.equal(world.port('side'), port, 'its socket outlives it')
+  tap.equal(world.port('side'), port, 'its socket outlives the unit')
   tap.equal(await text(world, '/answer', 'side'), 'changed')
 })
 
@@ -111,7 +111,7 @@ tap.test('a listener opens and closes with its plugin', async tap => {
   await once(open, 'close')
   tap.pass('idle connections are closed')
   held.open()
-  tap.equal(await answer, 'first', 'what was in flight is answered')
+  tap.equal(await answer, 'first', 'requests in flight are answered')
 
   await world.kernel.replace(side(port, 'again'))
   tap.equal(await text(world, '/answer', 'side'), 'again')
@@ -150,7 +150,7 @@ tap.test('the main listener can stay closed', async tap => {
   tap.equal(await text(world, '/answer', 'side'), 'side')
 })
 
-tap.test('closing drains what is in flight, and waits for no connection without a request', async tap => {
+tap.test('closing drains requests in flight, and does not wait for idle connections', async tap => {
   const wait = defineOperation({
     id: 'wait.long',
     summary: 'Waits',
@@ -189,7 +189,7 @@ tap.test('closing drains what is in flight, and waits for no connection without 
   await closed
 })
 
-tap.test('closing does not wait for ever', async tap => {
+tap.test('closing has a time limit', async tap => {
   const hang = defineOperation({
     id: 'hang.on',
     summary: 'Never answers',

@@ -57,7 +57,7 @@ tap.test('operations over HTTP', async tap => {
     tap.same(await get('/v1/things/7?limit=20&deep=true'), { id: '7', limit: 20, deep: true })
   })
 
-  tap.test('the body is one field of the output where the exposure names one', async tap => {
+  tap.test('the body is one field of the output if the exposure names one', async tap => {
     const response = await send('POST', '/v1/parcels', {})
     tap.same([response.status, await response.json()], [200, 'on its way'])
     const headers = { accept: 'text/event-stream', 'content-type': 'application/json' }
@@ -88,7 +88,7 @@ tap.test('operations over HTTP', async tap => {
     })
   })
 
-  tap.test('path and body are put together, and success has the declared status', async tap => {
+  tap.test('path and body are merged, and success has the declared status', async tap => {
     const response = await send('PUT', '/v1/shelves/3', { title: 'Æ', tags: [] })
     tap.equal(response.status, 201)
     tap.same(await response.json(), { shelf: 3, title: 'Æ', tags: [] })
@@ -115,7 +115,7 @@ tap.test('operations over HTTP', async tap => {
     tap.equal(await response.text(), '')
   })
 
-  tap.test('text of any alphabet arrives as it was sent', async tap => {
+  tap.test('text in any alphabet arrives unchanged', async tap => {
     for (const id of ['plain', 'z\u00fcrich', '\u65e5\u672c', '\u{1f600}']) {
       const path = `/v1/things/${encodeURIComponent(id)}`
       tap.match(await (await fetch(world.url(path))).json(), { id })
@@ -139,7 +139,7 @@ tap.test('operations over HTTP', async tap => {
     tap.equal(server.status, 204)
   })
 
-  tap.test('a good request id comes back, any other is replaced', async tap => {
+  tap.test('a valid request id is returned, any other is replaced', async tap => {
     const withId = (id: string) => fetch(world.url('/v1/things/7'), { headers: { 'x-request-id': id } })
     tap.equal((await withId('trace/1.2:3=4')).headers.get('x-request-id'), 'trace/1.2:3=4')
     for (const bad of ['with space', 'x'.repeat(129), '"quoted"', '<b>']) {
@@ -148,7 +148,7 @@ tap.test('operations over HTTP', async tap => {
     }
   })
 
-  tap.test('a trace context comes back when it is one', async tap => {
+  tap.test('a valid trace context is returned', async tap => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const echoed = async (given: string): Promise<string | null> =>
       (await fetch(world.url('/v1/things/7'), { headers: { traceparent: given } })).headers.get('traceparent')
@@ -167,7 +167,7 @@ tap.test('operations over HTTP', async tap => {
     })
   })
 
-  tap.test('what has no JSON form does not get in the way of an answer', async tap => {
+  tap.test('error data without a JSON form does not prevent the answer', async tap => {
     const data = await fetch(world.url('/v1/fail/bigint'))
     tap.equal(data.status, 418)
     tap.notOk('data' in ((await data.json()) as { error: object }).error)

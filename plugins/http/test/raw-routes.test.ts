@@ -83,7 +83,7 @@ tap.test('raw routes', async tap => {
     tap.equal(response.headers.get('content-length'), '5')
   })
 
-  tap.test('keep the schemas that they give to Fastify', async tap => {
+  tap.test('keep the schemas that they pass to Fastify', async tap => {
     const headers = { 'content-type': 'application/json' }
     const good = await fetch(world.url('/raw/checked'), { method: 'POST', headers, body: '{"a":1}' })
     tap.same(await good.json(), { a: 1 })
@@ -92,7 +92,7 @@ tap.test('raw routes', async tap => {
     tap.match(await bad.json(), { error: { code: 'HTTP_REFUSED', message: /must be integer/ } })
   })
 
-  tap.test('may refuse, and fail without showing why', async tap => {
+  tap.test('may refuse, and fail without revealing the cause', async tap => {
     const gone = await fetch(world.url('/raw/fail/gone'))
     tap.equal(gone.status, 410)
     tap.match(await gone.json(), { error: { code: 'HTTP_REFUSED', message: 'it is gone' } })
@@ -105,7 +105,7 @@ tap.test('raw routes', async tap => {
     tap.match(line, { level: 'error', fields: { plugin: 'raw', method: 'GET', url: '/raw/fail/x' } })
   })
 
-  tap.test('hear that their client went away', async tap => {
+  tap.test('are notified when their client disconnects', async tap => {
     const controller = new AbortController()
     const asked = tap.rejects(fetch(world.url('/raw/hang'), { signal: controller.signal }))
     await arrived.opened
@@ -115,7 +115,7 @@ tap.test('raw routes', async tap => {
   })
 })
 
-tap.test('what is registered must be what is declared', async tap => {
+tap.test('registered routes must match the declared ones', async tap => {
   const more = rawPlugin('more', [{ method: 'GET', path: '/a' }], app => {
     app.get('/a', async () => 'a')
     app.get('/b', async () => 'b')

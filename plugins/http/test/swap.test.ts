@@ -16,7 +16,7 @@ const which = defineOperation({
   expose: { http: { method: 'GET', path: '/v1/version' } }
 })
 
-/** An operation and a raw route that tell their version; `wait` holds an answer back until `release` is called. */
+/** An operation and a raw route that return their version; `wait` holds an answer back until `release` is called. */
 function versioned(version: number, waiting?: Promise<void>, log: string[] = []): Plugin {
   return definePlugin({
     name: 'which',
@@ -114,7 +114,7 @@ tap.test('a swap under load fails no request', async tap => {
   tap.pass('every old unit was disposed')
 })
 
-tap.test('what is in flight ends on its own generation', async tap => {
+tap.test('requests in flight end on their own generation', async tap => {
   const held = gate()
   const log: string[] = []
   const world = await openWorld([versioned(1, held.opened, log)])
@@ -126,7 +126,7 @@ tap.test('what is in flight ends on its own generation', async tap => {
   await world.kernel.replace(versioned(2, held.opened, log))
   tap.equal((await get(world, '/v1/version')).version, 2)
   tap.equal((await get(world, '/raw/version')).version, 2)
-  tap.same(log, [], 'nothing of the old unit is closed while it answers')
+  tap.same(log, [], 'the old unit stays open while it answers')
 
   held.open()
   tap.equal((await operation).version, 1)
@@ -137,7 +137,7 @@ tap.test('what is in flight ends on its own generation', async tap => {
   tap.same(
     log.filter(line => line.endsWith('1')),
     ['closed 1', 'disposed 1'],
-    'its routes are closed before what they stand on'
+    'its routes are closed before the resources that they use'
   )
 })
 
@@ -192,7 +192,7 @@ tap.test('a conflict is refused, names both plugins and leaves the old table', a
   tap.match(await get(world, '/health'), { status: 'ok' })
 })
 
-tap.test('parameters under other names are the same route', async tap => {
+tap.test('routes that differ only in parameter names conflict', async tap => {
   const other = (path: string): Plugin => {
     const operation = defineOperation({
       id: 'other.thing',

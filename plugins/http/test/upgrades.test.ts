@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { things } from './echo.ts'
 import { openWorld, parseResponse, sendBytes } from './world.ts'
 
-/** Says its version to who connects, and sends everybody away when it is replaced. */
+/** Sends its version to each client, and disconnects all clients when it is replaced. */
 function chat(version: number, callers: HttpCaller[] = []): Plugin {
   return definePlugin({
     name: 'chat',
@@ -56,10 +56,10 @@ tap.test('websockets', async tap => {
     tap.pass('an open one survives a reload of the http plugin')
     second.client.terminate()
     while (!callers[1]?.signal.aborted) await new Promise(resolve => setImmediate(resolve))
-    tap.pass('whose end its owner hears of')
+    tap.pass('its owner is notified of its end')
   })
 
-  tap.test('are refused without a handler, and to foreign pages', async tap => {
+  tap.test('are refused without a handler, and for foreign pages', async tap => {
     const key = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const nowhere = parseResponse(await sendBytes(world.port(), `${upgrade('/nowhere', 'websocket')}${key}\r\n`))
     tap.equal(nowhere.status, 404)
@@ -89,7 +89,7 @@ tap.test('with a token the handshake needs it', async tap => {
   client.terminate()
 })
 
-tap.test('an open one does not delay the end, and is notified', async tap => {
+tap.test('an open one does not delay shutdown, and is notified', async tap => {
   const world = await openWorld([chat(1)], { drain_ms: 60_000 })
   const { client } = await open(world.url('/ws'))
   const closed = once(client, 'close')

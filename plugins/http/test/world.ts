@@ -50,7 +50,7 @@ export async function openWorld(
   return world
 }
 
-/** Sends bytes as they are and returns everything that comes back until the server closes the connection. */
+/** Sends raw bytes and returns all received bytes until the server closes the connection. */
 export function sendBytes(port: number, ...parts: (string | Buffer)[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -85,7 +85,7 @@ export interface Envelope {
   }
 }
 
-/** The parts of a response that came as text. */
+/** Parses a response in text form. */
 export function parseResponse(text: string): { status: number; head: string; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: rest.join('\r\n\r\n') }

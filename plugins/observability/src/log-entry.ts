@@ -5,17 +5,17 @@ export interface LogEntry {
   readonly level: LogLevel
   readonly plugin: string | null
   readonly message: string
-  /** Everything else of the line. */
+  /** All other fields of the line. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Numbers of pino: 10 for the first level, and so on. */
+/** Level numbers of pino: 10 for the first level, 20 for the next. */
 const PINO_STEP = 10
 
-/** Returns null for a line that is not one of the log. */
+/** Returns null for a line that is not a log entry. */
 export function parseLogEntry(line: string): LogEntry | null {
   if (!line.startsWith('{')) return null
   let parsed: Record<string, unknown>

@@ -17,11 +17,11 @@ export interface LogFileOptions {
   readonly path: string
   /** Size at which the file becomes `PATH.1`. */
   readonly maxBytes: number
-  /** How many files there are, the current one included. */
+  /** Number of files, including the current one. */
   readonly maxFiles: number
 }
 
-/** Appends lines to a file. Lines are written at once, so that a crash loses none. */
+/** Appends lines to a file. Lines are written synchronously, so that a crash loses none. */
 export class LogFile {
   readonly #options: LogFileOptions
   #descriptor: number | null = null
@@ -31,7 +31,7 @@ export class LogFile {
     this.#options = options
   }
 
-  /** Throws what the file system throws. */
+  /** Throws the error of the file system. */
   append(line: string): void {
     const bytes = Buffer.from(line.endsWith('\n') ? line : `${line}\n`)
     const { maxBytes } = this.#options
@@ -74,7 +74,7 @@ export class LogFile {
   }
 }
 
-/** Reads the lines of a log file and of those that were rotated away, oldest first. */
+/** Reads the lines of a log file and its rotated files, oldest first. */
 export function readLogLines(path: string): string[] {
   const folder = dirname(path)
   if (!existsSync(folder)) return []

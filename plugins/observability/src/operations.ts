@@ -2,9 +2,11 @@ import { defineOperation, t } from '@svc/plugin-sdk'
 import { observabilityErrors } from './errors.ts'
 import { LOG_LEVELS } from './log-entry.ts'
 
-const request = t.optional(t.string({ minLength: 1, maxLength: 128, description: 'Id of a request: its x-request-id' }))
+const request = t.optional(
+  t.string({ minLength: 1, maxLength: 128, description: 'Request id, from the x-request-id header' })
+)
 const since = t.optional(t.string({ maxLength: 64, description: 'A duration such as 10m, or a time' }))
-const limit = t.integer({ default: 200, minimum: 0, maximum: 5_000, description: 'How many of the newest' })
+const limit = t.integer({ default: 200, minimum: 0, maximum: 5_000, description: 'Maximum number, newest first' })
 const nullable = t.nullable(t.string())
 
 export const logs = defineOperation({
@@ -12,7 +14,7 @@ export const logs = defineOperation({
   summary: 'Show log lines of this project',
   description: 'Answered by the server, or from its log file when no server runs.',
   input: t.object({
-    follow: t.boolean({ default: false, description: 'Go on with new lines until interrupted' }),
+    follow: t.boolean({ default: false, description: 'Continue with new lines until interrupted' }),
     plugin: t.optional(t.string({ minLength: 1, description: 'Only lines of this plugin', 'x-complete': 'plugins' })),
     level: t.optional(t.enum(LOG_LEVELS, { description: 'Only lines of this level and above' })),
     request,

@@ -13,13 +13,13 @@ const settings = t.object({
     default: 5_000,
     minimum: 1,
     maximum: 100_000,
-    description: 'Log lines that are kept in memory'
+    description: 'Number of log lines kept in memory'
   }),
   requests: t.integer({
     default: 4_096,
     minimum: 1,
     maximum: 100_000,
-    description: 'Requests that are kept in memory'
+    description: 'Number of requests kept in memory'
   }),
   file: t.boolean({
     default: true,
@@ -28,17 +28,17 @@ const settings = t.object({
   file_max_bytes: t.integer({
     default: 10_485_760,
     minimum: 4_096,
-    description: 'Size at which the log file is rotated'
+    description: 'File size at which the log is rotated'
   }),
   files: t.integer({
     default: 5,
     minimum: 1,
     maximum: 100,
-    description: 'How many log files there are, the current one included'
+    description: 'Number of log files, including the current one'
   })
 })
 
-/** Memory for log lines, whatever their number. */
+/** Maximum memory of all log lines. */
 const MAX_LOG_BYTES = 4_194_304
 
 export default definePlugin({
@@ -66,7 +66,7 @@ export default definePlugin({
     const followers = new Set<(line: string) => void>()
     ctx.provide(observabilitySink, { request: record => records.push(record) })
 
-    // A single command has no log of a server: it reads the file that the server left.
+    // A single command has no server log in memory: it reads the server's log file.
     const serves = lines !== undefined && admin?.serves !== false
     if (serves) {
       const file = config.file ? new LogFile({ path, maxBytes: config.file_max_bytes, maxFiles: config.files }) : null
@@ -113,7 +113,7 @@ export default definePlugin({
     })
     ctx.implement(requests, ({ limit, ...filter }) => {
       const all = serves ? records.items() : parsed(known()).flatMap(recordOf)
-      const note = serves ? '' : 'no server runs; these are the requests that its access log names'
+      const note = serves ? '' : 'no server runs; these are the requests of its last access log'
       return { requests: newest(all.filter(requestFilter(filter)), limit).map(shown), note }
     })
   }
@@ -122,7 +122,7 @@ export default definePlugin({
 /** Outlives a reload. */
 interface KeptLog {
   readonly lines: Ring<string>
-  /** The activation that writes: during a reload there are two. */
+  /** The activation that writes the file: during a reload there are two. */
   writer: object | null
 }
 
@@ -149,7 +149,7 @@ function shown({ time, ms, ...record }: AccessRecord) {
 
 const NOTHING = { trace_id: null, route: null, operation: null, error_code: null }
 
-/** The access record of a line of the access log; none for any other line. */
+/** Returns the access record of an access log line; undefined for any other line. */
 function recordOf({ time, plugin, message, fields }: LogEntry): AccessRecord[] {
   if (plugin !== 'http' || message !== 'request' || typeof fields.status !== 'number') return []
   const { served_by = null, ...known } = fields as unknown as AccessRecord & { readonly served_by?: string }

@@ -22,7 +22,7 @@ export class Ring<A> {
     this.#items.push(item)
     this.#bytes += bytesOf?.(item) ?? 0
     while (this.#items.length - this.#first > maxItems || (this.#bytes > maxBytes && this.size > 1)) this.#dropOldest()
-    // Compacting seldom keeps `push` cheap.
+    // Rare compaction keeps `push` cheap.
     if (this.#first > maxItems) {
       this.#items = this.#items.slice(this.#first)
       this.#first = 0

@@ -60,7 +60,7 @@ async function open(settings: object = {}) {
   }
 }
 
-t.test('log lines are found by plugin, level, request and time', async t => {
+t.test('log lines are filtered by plugin, level, request and time', async t => {
   const { kernel, write, logs } = await open()
   t.teardown(() => kernel.close())
   write(line('first', { plugin: 'a', request_id: 't-1' }))
@@ -94,7 +94,7 @@ t.test('a reload keeps lines and records', async t => {
   t.same((await requests({ failed: true, plugin: 'other' })).requests, [])
 })
 
-t.test('without a server the file answers, with the requests of the access log', async t => {
+t.test('without a server, lines and requests come from the log file', async t => {
   const first = await open()
   const { time: _time, plugin: served_by, trace_id: _none, ...fields } = RECORD
   first.write(line('request', { plugin: 'http', ...fields, served_by }))
@@ -136,7 +136,7 @@ t.test('a log that cannot be written is kept in memory', async t => {
   t.equal(kernel.log.filter(({ message }) => /cannot write/.test(message)).length, 1)
 })
 
-t.test('the log file is rotated at its size, and no more files are kept than wanted', async t => {
+t.test('the log file is rotated at its maximum size, and only the configured number is kept', async t => {
   const path = join(t.testdir(), 'logs', 'svc.jsonl')
   const file = new LogFile({ path, maxBytes: 100, maxFiles: 3 })
   for (let count = 0; count < 20; count++) file.append(`${'x'.repeat(40)} ${count}`)
@@ -152,7 +152,7 @@ t.test('the log file is rotated at its size, and no more files are kept than wan
   t.ok(numbers.length <= 6)
 })
 
-t.test('a ring keeps the newest within its number and its bytes', async t => {
+t.test('a ring keeps the newest items within its count and byte limits', async t => {
   const byNumber = new Ring<number>({ maxItems: 3 })
   for (let count = 0; count < 10; count++) byNumber.push(count)
   t.same(byNumber.items(), [7, 8, 9])
@@ -160,5 +160,5 @@ t.test('a ring keeps the newest within its number and its bytes', async t => {
   for (const text of ['aaaa', 'bbbb', 'cccc']) byBytes.push(text)
   t.same(byBytes.items(), ['bbbb', 'cccc'])
   byBytes.push('x'.repeat(50))
-  t.equal(byBytes.size, 1, 'the newest stays, whatever its size')
+  t.equal(byBytes.size, 1, 'the newest item stays, even if it is over the limit')
 })

@@ -13,7 +13,7 @@ export const startDescriptor: CommandDescriptor = {
   summary: 'Start the daemon of this project in the background',
   tolerant: true,
   input: t.object({
-    wait: wait('until it answers; 0: not at all', START_WAIT_MS),
+    wait: wait('until it answers; 0: do not wait', START_WAIT_MS),
     foreground: t.boolean({ default: false, description: 'Serve in this terminal until Ctrl-C' }),
     only: t.optional(
       t.string({ description: 'Run only these plugins and their requirements: a,b', 'x-complete': 'plugins' })
@@ -34,7 +34,7 @@ export const stopDescriptor: CommandDescriptor = {
   tolerant: true,
   input: t.object({
     wait: wait('until it has ended', STOP_WAIT_MS),
-    force: t.boolean({ default: false, description: 'Kill it when it has not ended by then' })
+    force: t.boolean({ default: false, description: 'Kill it if it has not ended in time' })
   })
 }
 
@@ -43,8 +43,8 @@ export const logsDescriptor: CommandDescriptor = {
   summary: 'Show the log of the background daemon',
   tolerant: true,
   input: t.object({
-    lines: t.integer({ default: LINES, minimum: 0, description: 'How many of the last lines' }),
-    follow: t.boolean({ default: false, description: 'Go on with new lines until Ctrl-C' })
+    lines: t.integer({ default: LINES, minimum: 0, description: 'Number of last lines' }),
+    follow: t.boolean({ default: false, description: 'Continue with new lines until Ctrl-C' })
   }),
   aliases: { lines: 'n', follow: 'f' }
 }

@@ -21,7 +21,7 @@ export async function daemonLogs({ root }: Place, { lines, follow }: LogsInput, 
   const show = (line: string): void => void io.stdout.write(`${io.json ? line : logLine(line)}\n`)
   const last = await lastLines(path, lines)
   if (last === null && !follow) {
-    throw daemonErrors.create('DMN_NO_LOG', `no daemon has been started in the background here: there is no ${path}`, {
+    throw daemonErrors.create('DMN_NO_LOG', `no background daemon was started for this project: there is no ${path}`, {
       hint: 'svc daemon start starts one; svc serve logs to its terminal'
     })
   }

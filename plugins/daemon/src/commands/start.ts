@@ -140,7 +140,7 @@ function told(io: CommandIo, state: DaemonState, started: boolean, problems: rea
 function leave(io: CommandIo, launched: Launched | null): number {
   if (launched !== null && !io.json) {
     io.stderr.write(
-      `the daemon goes on starting as process ${launched.process.pid}; svc daemon status shows its state\n`
+      `the daemon continues to start as process ${launched.process.pid}; svc daemon status shows its state\n`
     )
   }
   return 130

@@ -16,11 +16,7 @@ export async function daemonStatus({ root, version }: Place, io: CommandIo): Pro
   }
   const { state } = found
   if (state === null) {
-    report(
-      io,
-      { status: 'stale' },
-      'the daemon does not run, and what it left cannot be read; the next one replaces it'
-    )
+    report(io, { status: 'stale' }, 'the daemon does not run, and its file cannot be read; the next daemon replaces it')
     return exit
   }
   const lasts = found.kind === 'stale' ? null : (Date.now() - Date.parse(state.started_at)) / 1_000
@@ -36,8 +32,8 @@ export async function daemonStatus({ root, version }: Place, io: CommandIo): Pro
 
 function headline(kind: 'running' | 'silent' | 'stale', who: string): string {
   if (kind === 'running') return `the daemon runs: ${who}`
-  if (kind === 'silent') return `the daemon is there and does not answer, or not yet: ${who}`
-  return `the daemon is gone, and left its file: ${who}; the next one replaces it`
+  if (kind === 'silent') return `the daemon runs but does not answer (yet): ${who}`
+  return `the daemon has ended without removing its file: ${who}; the next one replaces it`
 }
 
 function details(state: { started_at: string; version: string }, lasts: number | null, version: string): string[] {

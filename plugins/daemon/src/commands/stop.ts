@@ -38,7 +38,7 @@ export async function daemonStop({ root }: Place, input: StopInput, io: CommandI
   }
   if (found.kind === 'stale') {
     await clear(root, found.state)
-    report(io, { status: 'stopped', stopped: false }, 'the daemon was gone; what it left has been removed')
+    report(io, { status: 'stopped', stopped: false }, 'the daemon had ended; its file was removed')
     return 0
   }
   const { state } = found
@@ -96,7 +96,7 @@ async function isAnother(text: string, left: DaemonState | null): Promise<boolea
 }
 
 function done(io: CommandIo, state: DaemonState, killed: boolean): number {
-  const how = killed ? 'did not stop, and was ended' : 'has stopped'
+  const how = killed ? 'did not stop, and was killed' : 'has stopped'
   report(io, { status: 'stopped', stopped: true, killed, pid: state.pid }, `the daemon ${how}: ${describe(state)}`)
   return 0
 }
