@@ -121,7 +121,7 @@ t.test('files that are outside, secret, binary or missing are not shown, and the
     '.env': /secrets/,
     'plain.txt': /secrets/,
     'server.pem': /secrets/,
-    'picture.txt': /no text/,
+    'picture.txt': /not a text file/,
     sub: /not a regular file/,
     gone: /no such file/,
     '.env.example': null
