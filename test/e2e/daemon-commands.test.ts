@@ -199,7 +199,7 @@ t.test('Ctrl-C ends the waiting and not the daemon', async t => {
     onStart: child => void until(() => existsSync(log)).then(() => child.kill('SIGINT'))
   })
   t.equal(ran.code, 130)
-  t.match(ran.stderr, /goes on starting as process \d+/)
+  t.match(ran.stderr, /continues to start as process \d+/)
   const again = await runSvc(folder, ['daemon', 'start', '--json'])
   t.equal(again.code, 0)
   t.match(ran.stderr, `process ${json(again).pid}`)

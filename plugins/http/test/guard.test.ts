@@ -212,7 +212,7 @@ tap.test('wider than loopback', async tap => {
   const world = await openWorld([who], { host: '0.0.0.0' })
   tap.teardown(() => world.close())
   const warning = world.kernel.log.find(line => line.level === 'warn')
-  tap.match(warning?.message, /open to everybody/)
+  tap.match(warning?.message, /accepts every caller/)
   tap.match(warning?.fields, { hint: /token/ })
   tap.equal(await status(sendBytes(world.port(), from('any.example'))), 200)
 

@@ -39,7 +39,7 @@ export default definePlugin({
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions }) {
     checkSettings(ctx.config)
-    // Components keep this object; what may change while running is changed in it.
+    // Components keep this object; live settings are changed in place.
     const current = { ...ctx.config }
     const log = levelledLog(ctx.log, () => current.log_level)
     const gpu = (name: string) => {
@@ -154,8 +154,8 @@ interface Joined {
 }
 
 /**
- * Returns the hub of the unit before, if it keeps its state in the same place; else a new one. A database that cannot be used is
- * logged, and the state is then kept in memory.
+ * Returns the hub of the previous unit if it stores its state in the same place; else a new one. If the database
+ * cannot be used, that is logged and the state is kept in memory.
  */
 async function joinHub(
   ctx: PluginContext,

@@ -15,12 +15,11 @@ export const settings = t.object({
     default: 16,
     minimum: 1,
     maximum: 1024,
-    description: 'Sessions that are active or idle at once; the one that was idle longest is archived for one more.'
+    description: 'Maximum active or idle sessions; beyond it, the one with the longest idle time is archived.'
   }),
   fsync: t.enum(['auto', 'always', 'never'], {
     default: 'auto',
-    description:
-      'When files of sessions are brought to the disk before a turn is acknowledged; auto: where no database has it.'
+    description: 'When session files are flushed to disk before a turn is acknowledged; auto: without a database.'
   })
 })
 

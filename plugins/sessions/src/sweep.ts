@@ -15,7 +15,7 @@ export async function sweepSessions(sessions: Sessions, log: Logger, signal: Abo
     try {
       await sessions.sweep()
     } catch (error) {
-      log.warn('sessions could not be looked after', { reason: (error as Error).message })
+      log.warn('sessions could not be swept', { reason: (error as Error).message })
     }
   }
 }

@@ -64,7 +64,7 @@ const journey = newJourney({ session_id: 'default', repository_id: 'test', origi
 for (const withDatabase of [true, false]) {
   const where = withDatabase ? 'with a database' : 'without a database'
 
-  t.test(`${where}, context is shared until its time is over`, async t => {
+  t.test(`${where}, context is shared until it expires`, async t => {
     const { kernel, store } = await opened(withDatabase)
     await kernel.call(contextSet, { key: 'plan', value: 'first', agent_id: 3 })
     await kernel.call(contextSet, { key: 'plan', value: 'then' })
@@ -94,7 +94,7 @@ for (const withDatabase of [true, false]) {
     await kernel.close()
   })
 
-  t.test(`${where}, a session is begun, used, told of and reset`, async t => {
+  t.test(`${where}, a session is created, used, shown and reset`, async t => {
     const { kernel, said } = await opened(withDatabase)
     const { session_id } = await kernel.call(sessionCreate, { agent_id: 7 })
     t.match(session_id, /^sess_[0-9a-f]+_[0-9a-f]+$/)
@@ -170,7 +170,7 @@ t.test('a turn is in both tables of transcripts, with its journey, and in the fi
     journey: { ...journey, journey_id: '' }
   })
   await t.rejects(invalid, { code: 'SES_JOURNEY_INVALID' })
-  t.equal((await rows('SELECT * FROM chat_transcripts')).length, 1, 'nothing of what was refused is left')
+  t.equal((await rows('SELECT * FROM chat_transcripts')).length, 1, 'refused input leaves no trace')
   await kernel.close()
 })
 

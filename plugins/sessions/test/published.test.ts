@@ -64,7 +64,7 @@ t.test('journey envelopes that are built are valid, and others are refused', t =
   t.end()
 })
 
-t.test('context envelopes are valid as the type has them, and others are refused', t => {
+t.test('context envelopes of the declared type are valid, and others are refused', t => {
   const isValid = validator('communication/context-envelope.v1.schema.json')
   const full: ContextEnvelope = envelope({
     expires_at_unix_ms: 2,
@@ -117,7 +117,7 @@ t.test('the schema of agent events has every type and field that the contract de
   t.end()
 })
 
-t.test('agent events are valid as the type has them, also those of a later program', t => {
+t.test('agent events of the declared type are valid, also those of later versions', t => {
   const isValid = validator('communication/agent-event.v1.schema.json')
   const kinds: readonly AgentEventKind[] = [
     { type: 'task_submitted', task_id: 1, agent_id: 2, description: 'd', placement_reason: 'file' },

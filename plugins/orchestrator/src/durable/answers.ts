@@ -1,12 +1,12 @@
-/** Of fewer, the answers are not worth dividing. */
+/** Fewer answers are not worth dividing. */
 const MANY = 32
 
 /**
  * Answers to callers of finished transactions, in their order. Answers are sent at the end of the event loop turn, when
  * the next transaction is running: callers work while the database works.
  *
- * Callers who are answered together mostly come back together. If all did, the database and they would wait for each other by
- * turns; so where few others wait, some are answered before, such that transactions take about as many each.
+ * Callers answered together mostly call again together. If all did, they and the database would wait for each other
+ * alternately. So when few others wait, some are answered earlier, and transactions become about equally large.
  */
 export class Answers<A> {
   readonly #give: (to: A) => void
@@ -17,15 +17,15 @@ export class Answers<A> {
     this.#give = give
   }
 
-  /** `others`: callers who wait for the next transaction. True where it is better begun a turn later, since some come back. */
+  /** `others`: callers that wait for the next transaction. True if it should start a turn later, since some will call again. */
   add(callers: readonly A[], others: number): boolean {
-    // Those who are answered only now are about to come back.
+    // Callers answered only now are about to call again.
     const surplus = callers.length - others - this.giveAll()
     const isDivided = surplus >= MANY
     const before = isDivided ? surplus >> 1 : 0
     this.#due = callers.slice(before)
     for (const caller of callers.slice(0, before)) this.#give(caller)
-    // By the end of this turn the transaction of those begins; at the end of the next it is under way.
+    // Their transaction starts by the end of this turn, and runs at the end of the next.
     this.#turn = setImmediate(() => {
       if (isDivided) this.#turn = setImmediate(() => this.giveAll())
       else this.giveAll()

@@ -14,7 +14,7 @@ import { type SeatRow, type Seats, seatTurn } from './seats.ts'
 import type { StateStore } from './state-store.ts'
 import { UnfitRows } from './unfit-rows.ts'
 
-/** Settings of the section `[orchestrator]` that commits obey. */
+/** Settings of the section `[orchestrator]` for commits. */
 export type CommitSettings = LineageSettings & Pick<Settings, 'commit_timeout_ms' | 'commit_queue_limit'>
 
 export interface CommitterOptions {
@@ -32,7 +32,7 @@ export interface CommitterOptions {
   readonly now: () => number
   /** Read for each change. */
   readonly settings: () => CommitSettings
-  /** Called once when another process has taken the seat; nothing is written from then on. */
+  /** Called once when another process has claimed the seat; this one writes nothing afterwards. */
   readonly onLost: (error: SvcError) => void
 }
 
@@ -42,15 +42,15 @@ interface Waiting {
   /** Done before the records, in the same transaction. */
   readonly first: readonly SqlStatement[]
   readonly since: number
-  /** Time of the caller's timeout; infinite after it, and without a caller. */
+  /** Time of the caller's timeout; infinite afterwards, or without a caller. */
   until: number
-  /** Whether it has no caller: it goes with others. */
+  /** Whether it has no caller: it joins another transaction. */
   readonly isAhead: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** One requested transaction: how many of the waiting ones it took. */
+/** One requested transaction: the number of waiting changes that it took. */
 interface Attempt {
   readonly number: number
   readonly count: number
@@ -61,14 +61,14 @@ const NOTHING: ReadonlySet<string> = new Set()
 const nobody = (): void => {}
 /** Milliseconds that a change without a caller waits for others. */
 const AHEAD_MS = 20
-/** Statements by which a transaction shows whose it is. */
+/** Statements that check the owner of a transaction. */
 const TURN = 2
 
 /**
- * Changes that wait are written together, one transaction at a time. A transaction takes all that wait when it begins, and what
- * it writes of each record is read from the state at that moment: the effect of just these commands, since no command runs
- * meanwhile. So a record that ten of them changed is written once. The first transaction after a pause begins at the end of the
- * turn of the event loop, with all that this turn brought.
+ * Writes waiting changes together, one transaction at a time. A transaction takes all changes that wait when it
+ * starts, and reads their records from the state at that moment. No command runs meanwhile, so this is the effect of
+ * exactly these commands. A record changed by ten of them is written once. The first transaction after a pause starts
+ * at the end of the event loop turn, with all changes of that turn.
  *
  * After a failure the seat is asked which transaction it had last, since one without an answer may have been done: rows are
  * added once, and a late arrival finds the number gone on and fails.
@@ -78,7 +78,7 @@ export class DatabaseCommitter implements Committer {
   readonly #pause = new Pause()
   readonly #waiting: Waiting[] = []
   readonly #answers = new Answers<Waiting>(each => this.#answer(each))
-  /** Records that changes which wait have touched, but those that are being written, and these. */
+  /** Records touched by waiting changes, except for those being written, and these. */
   #dirty = new Set<string>()
   #writing = NOTHING
   readonly #unfit: UnfitRows
@@ -99,7 +99,7 @@ export class DatabaseCommitter implements Committer {
   #aheadTimer: NodeJS.Timeout | undefined
   /** Whether changes without a caller have waited long enough. */
   #isDue = false
-  /** Whether callers were answered who come back by the end of the turn. */
+  /** Whether answered callers will call again by the end of the turn. */
   #isBetterLater = false
 
   constructor(options: CommitterOptions) {
@@ -267,7 +267,7 @@ export class DatabaseCommitter implements Committer {
     return this.#waiting.length > 0 && (this.#closed || this.#isDue || this.#waiting.some(({ isAhead }) => !isAhead))
   }
 
-  /** One transaction with all that wait. */
+  /** One transaction with all waiting changes. */
   async #attempt(): Promise<void> {
     const { store, repositoryId, seats, seat, source, ids } = this.#options
     const claimed = this.#waiting.length
@@ -304,7 +304,7 @@ export class DatabaseCommitter implements Committer {
       const blamed = statementToBlame(error) ?? -1
       if (blamed >= TURN && blamed < TURN + first.length) this.#lose('and another that it has claimed was taken over')
       const failed = own[blamed - statements.length]
-      // An answer, by which nothing was done.
+      // An answer that says that nothing was done.
       if (failed === undefined) throw error
       this.#open.pop()
       this.#unfit.refused(failed.rows, error)
@@ -319,7 +319,7 @@ export class DatabaseCommitter implements Committer {
     this.#committed = number
     this.#open = []
     const done = this.#waiting.splice(0, count)
-    // After one that had no answer they are still there.
+    // After an unanswered transaction they are still there.
     if (this.#waiting.length === 0) this.#dirty.clear()
     this.#isDue = false
     this.#isBetterLater = this.#answers.add(done, this.#waiting.length)
@@ -332,7 +332,7 @@ export class DatabaseCommitter implements Committer {
     if (changes.events.length > 0) this.#options.bus.publish(changes.events)
   }
 
-  /** Finds out what became of transactions that failed or had no answer. */
+  /** Finds out whether failed or unanswered transactions were committed. */
   async #settledAfterAll(): Promise<boolean> {
     const { seats, seat } = this.#options
     if (this.#lost !== null) return true
@@ -367,7 +367,7 @@ export class DatabaseCommitter implements Committer {
     if (isSvcError(error, 'DBS_FILE_LOST')) this.#fileLost = error
     this.#failing = describeFailure(this.#fileLost ?? error)
     this.#failure = this.#fileLost ?? error
-    // A later attempt may succeed, if the file is put back; the callers learn at once that it did not yet.
+    // A later attempt may succeed if the file is restored; the callers get the error now.
     if (this.#fileLost !== null) this.#rejectLate(() => true)
     if (failures === 1)
       this.#options.log.warn('changes of the orchestrator wait for the database', {
@@ -397,7 +397,7 @@ export class DatabaseCommitter implements Committer {
     if (next < Number.POSITIVE_INFINITY) this.#armSweep(Math.ceil(next - now))
   }
 
-  /** Rejects those callers; their changes stay. Returns when the next of the others is due. */
+  /** Rejects those callers; their changes stay. Returns the time of the next timeout. */
   #rejectLate(isLate: (each: Waiting) => boolean): number {
     const now = performance.now()
     let next = Number.POSITIVE_INFINITY

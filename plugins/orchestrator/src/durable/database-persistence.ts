@@ -9,7 +9,7 @@ import type { Persistence, Recovery } from './persistence.ts'
 import { joinRecoveries, recoverSeat } from './recovery.ts'
 import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
-/** Between two looks for what processes left that are gone. */
+/** Interval between searches for the state of ended processes. */
 const LOOK_MS = 10_000
 /** Timeout of closing for a database that does not answer. */
 const CLOSE_MS = 5_000
@@ -19,11 +19,11 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly log: Logger
   /** Read for each change. */
   readonly settings: () => CommitSettings
-  /** Milliseconds between two looks for what processes left that are gone; default 10,000. */
+  /** Milliseconds between searches for the state of ended processes; default 10,000. */
   readonly lookMs?: number
   /** Milliseconds that closing waits for a database that does not answer; default 5,000. */
   readonly closeMs?: number
-  /** Called once when another process has claimed the seat; nothing is written from then on. */
+  /** Called once when another process has claimed the seat; this one writes nothing afterwards. */
   readonly onLost?: (error: SvcError) => void
 }
 
@@ -50,7 +50,7 @@ class DatabasePersistence implements Persistence {
   readonly #renewal: NodeJS.Timeout
   #state: Restorable | null = null
   #committer: DatabaseCommitter | null = null
-  /** Seats that were claimed, and whose records are to be written under the own one. */
+  /** Claimed seats, whose records must be moved to this process's seat. */
   readonly #merging = new Set<number>()
   #lookAt = 0
   #looking: Promise<Recovery | null> | null = null
@@ -110,7 +110,7 @@ class DatabasePersistence implements Persistence {
     await this.#looking
     const { log, store, closeMs = CLOSE_MS } = this.#options
     const left = (await this.#committer?.close(closeMs)) ?? 0
-    if (left > 0) log.error('changes of the orchestrator were not written before its end', { changes: left })
+    if (left > 0) log.error('changes of the orchestrator were not written before it closed', { changes: left })
     try {
       await this.#seats.release(this.#seat.seat, this.#seat.fence, this.#blocks.serialise())
     } catch (error) {
@@ -131,7 +131,7 @@ class DatabasePersistence implements Persistence {
     }
   }
 
-  /** Moves the records of free seats to the own seat. */
+  /** Moves the records of free seats to this process's seat. */
   async #adopt(): Promise<readonly Recovery[]> {
     const { store, repositoryId } = this.#options
     const recoveries: Recovery[] = []
@@ -143,7 +143,7 @@ class DatabasePersistence implements Persistence {
       this.#blocks.add(claimed.ids)
       this.#report(recovery)
       this.#merging.add(claimed.seat)
-      // One that takes too long stays in its place among the changes that wait.
+      // One that takes too long keeps its place among the waiting changes.
       await this.#started().commitWith(changes, mergeSeat(repositoryId, claimed, this.#seat.seat))
       this.#merging.delete(claimed.seat)
       recoveries.push(recovery)

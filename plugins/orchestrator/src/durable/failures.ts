@@ -4,7 +4,7 @@ import { errorMessage, isSvcError, type SvcError } from '@svc/plugin-sdk'
 /** Failures of the statement itself, in contrast to those of the database. */
 const OF_A_STATEMENT = new Set(['DBS_CONSTRAINT', 'DBS_SYNTAX', 'DBS_VALUE_INVALID'])
 
-/** Index of the statement of a batch that is to blame for its failure; null where none is. */
+/** Index of the statement that made a batch fail; null for none. */
 export function statementToBlame(error: unknown): number | null {
   if (!isSvcError(error) || !OF_A_STATEMENT.has(error.code)) return null
   return ((error.data ?? {}) as { readonly statement?: number }).statement ?? null
@@ -35,7 +35,7 @@ export function notDurable(location: string, why: string, failure: unknown): Svc
 
 function hintOf(failure: unknown): string {
   if (isSvcError(failure, 'DBS_FULL')) return 'free room on the disk of the database; the change is kept and retried'
-  if (isSvcError(failure, 'DBS_FILE_LOST')) return 'put the file back, or restart to begin with the file that is there'
+  if (isSvcError(failure, 'DBS_FILE_LOST')) return 'restore the file, or restart to use the present file'
   return 'the change is kept and retried; svc db status says what is wrong'
 }
 

@@ -27,7 +27,7 @@ export class MemoryIds implements IdSource {
   }
 }
 
-/** Ids that are taken at once, and how many must be there for one command. */
+/** Size of a block of ids, and the number that one command needs. */
 const BLOCKS: Readonly<Record<Numbered, { readonly size: number; readonly most: number; readonly enough: number }>> = {
   task: { size: 32, most: 64_000, enough: 1 },
   agent: { size: 16, most: 1_024, enough: 8 }
@@ -47,8 +47,8 @@ interface Block {
 
 /**
  * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the
- * last one is used. It is larger the faster ids are used and the more commands wait. Small blocks leave small gaps
- * where a process works concurrently.
+ * last one is used. Blocks grow with the rate of use and the number of waiting commands. Small blocks leave small
+ * gaps when another process works concurrently.
  */
 export class IdBlocks implements IdSource {
   /** Takes that many from the counter. Throws the errors of the database. */
@@ -79,7 +79,7 @@ export class IdBlocks implements IdSource {
     return this.#next('agent')
   }
 
-  /** Rejects with `ORC_NOT_DURABLE` where there are none and the database gives none. */
+  /** Rejects with `ORC_NOT_DURABLE` if no ids are left and the database is unavailable. */
   ready(): Promise<void> | null {
     const { task, agent } = this.#blocks
     if (task.left * 2 < task.size && task.taking === null) this.#refill('task')
@@ -150,7 +150,7 @@ export class IdBlocks implements IdSource {
   #add(block: Block, [next, end]: IdRange): void {
     if (!Number.isSafeInteger(next) || !Number.isSafeInteger(end) || next < 1 || end <= next) return
     block.left += end - next
-    // Lower ones first, so that numbers go up where they can.
+    // Lower ones first, so that numbers increase where possible.
     const ranges = [...block.ranges, [next, end] as [number, number]].sort((a, b) => a[0] - b[0])
     block.ranges = []
     for (const range of ranges) {

@@ -1,13 +1,13 @@
 const FIRST_MS = 50
 const MAX_PAUSE_MS = 5_000
 
-/** The pauses between tries: twice as long each time, up to five seconds, and none quite like another. */
+/** Exponential backoff with jitter, up to five seconds. */
 export class Pause {
   #wake: (() => void) | null = null
   #ended = false
   #closed = false
 
-  /** `failures`: in a row, from 1. False where there is to be no further try. */
+  /** `failures`: consecutive failures, from 1. False if there is no further retry. */
   async wait(failures: number): Promise<boolean> {
     const longest = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), MAX_PAUSE_MS)
     const milliseconds = longest * (0.5 + Math.random() / 2)

@@ -6,11 +6,11 @@ import { MemoryIds } from './ids.ts'
 import { MemoryCommitter } from './memory-committer.ts'
 
 /**
- * Where the state of an orchestrator is kept.
+ * Storage of an orchestrator's state.
  *
- * 1. It is opened: from then on there are ids.
- * 2. `start` gives the state what was kept, and what processes left that are gone; from then on `committer` takes changes.
- * 3. `tick`, now and then, gives it what processes left that ended since.
+ * 1. Once opened, it provides ids.
+ * 2. `start` loads the stored state, and that of ended processes; then `committer` takes changes.
+ * 3. `tick` regularly loads the state of processes that ended since.
  * 4. `close` waits for running transactions, and leaves a consistent state for the next process.
  */
 export interface Persistence {
@@ -18,7 +18,7 @@ export interface Persistence {
   readonly ids: IdSource
   readonly committer: Committer
   start(state: Restorable): Promise<Recovery>
-  /** Cheap; looks at the database only now and then. Throws nothing. */
+  /** Cheap; queries the database only at intervals. Does not throw. */
   tick(): Promise<Recovery | null>
   close(): Promise<void>
 }
@@ -26,13 +26,13 @@ export interface Persistence {
 export interface Recovery {
   /** Records that the state was given. */
   readonly records: number
-  /** Seats of processes that are gone, or were left in order, from which they came. */
+  /** Seats of ended or closed processes that they came from. */
   readonly seats: readonly number[]
   /** Records that could not be read; they stay in the database as they are. */
   readonly unreadable: readonly { readonly kind: string; readonly key: string; readonly reason: string }[]
 }
 
-/** The state ends with the process. `because`: one sentence for who asks why. */
+/** The state ends with the process. `because`: the reason, in one sentence. */
 export function openMemoryPersistence(bus: EventBus, because: string): Persistence {
   return {
     durability: { kind: 'memory', because },

@@ -2,13 +2,13 @@ import type { SqlStatement } from '@svc/contracts'
 import type { RecordKind, RecordSource } from '../state/changes.ts'
 import type { StateStore } from './state-store.ts'
 
-/** Records that one look at the database brings. */
+/** Maximum records of one database query. */
 const PAGE = 2_000
 /** Begins the value of a record whose JSON is neither an object nor an array. */
 const SCALAR = '{"":'
 /** Keys that are JSON texts between quotes, as most are. */
 const PLAIN = /^[\w:./ -]*$/
-/** Half a pair of surrogates, and U+0000 with its like. */
+/** Lone surrogates and control characters such as U+0000. */
 const UNFIT = /\p{Surrogate}|\p{Cc}/u
 /** Rows that a table refused; they belong to no process's state. */
 export const REJECTED_ROW = 'rejected_row'
@@ -20,8 +20,8 @@ export interface StoredRecord {
 }
 
 /**
- * Statements that bring the records of a seat to the current state: one for each kind with changed records, and one for
- * each kind with deleted ones. Values go in as parts of one JSON text, which the database takes apart once.
+ * Statements that update the records of a seat: one per kind with changed records, and one per kind with deleted
+ * ones. Values are parts of one JSON text, which the database parses once.
  */
 export function recordStatements(
   source: RecordSource,
@@ -94,7 +94,7 @@ export async function* readRecords(
   }
 }
 
-/** Texts that no column holds as they are, or that look as if they were such, are kept as JSON texts. */
+/** Texts that a column cannot hold unchanged, and texts that look like their encoding, are stored as JSON texts. */
 function storedKey(key: string): string {
   return key.startsWith('"') || UNFIT.test(key) ? JSON.stringify(key) : key
 }

@@ -24,7 +24,7 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
       statements.push({ statement: insert(row, columns, [values]), rows: [row] })
       continue
     }
-    // Mostly as the one before.
+    // Mostly the same as the previous one.
     if (group === undefined || !isOf(group, row, columns)) group = groups.find(each => isOf(each, row, columns))
     if (group === undefined) {
       group = { table: row.table, columns, rows: [], values: [] }
@@ -52,13 +52,13 @@ function isOf(group: Group, row: TableRow, columns: readonly string[]): boolean 
   return true
 }
 
-/** Why the rows of a statement cannot be sent at all; null where they can. */
+/** Why the rows of a statement cannot be sent; null if they can. */
 export function malformed({ rows }: RowStatement): string | null {
   const [{ table, values }] = rows as readonly [TableRow]
   const columns = Object.keys(values)
   if (columns.length === 0) return 'it has no columns'
   const wrong = [table, ...columns].find(name => !NAME.test(name))
-  return wrong === undefined ? null : `${JSON.stringify(wrong)} is no name of a table or column`
+  return wrong === undefined ? null : `${JSON.stringify(wrong)} is not a name of a table or column`
 }
 
 function insert({ table, replaces }: TableRow, columns: readonly string[], values: readonly string[]): SqlStatement {

@@ -12,7 +12,7 @@ import type { IdRange, IdRanges, Numbered } from './ids.ts'
 import type { StateStore } from './state-store.ts'
 
 const LEASE_MS = 15_000
-/** Maximum clock difference of two hosts. A larger one only makes a process lose its seat, which it then notices. */
+/** Maximum clock difference of two hosts. With a larger one, a process loses its seat and notices that. */
 const CLOCK_SKEW_MS = 5_000
 
 export interface SeatOptions {
@@ -21,13 +21,13 @@ export interface SeatOptions {
   /** Unix milliseconds. */
   readonly now: () => number
   /**
-   * Milliseconds that a seat stays with its process after its last sign of life, for observers that cannot look for the process; default
+   * Lease of a seat in milliseconds after the last heartbeat, for hosts that cannot check the process; default
    * 15,000.
    */
   readonly leaseMs?: number
   /** Default: this process. */
   readonly identity?: ProcessIdentity
-  /** Whether another process is there; default: as the system says. */
+  /** Whether another process runs; default: asks the system. */
   readonly presence?: (other: ProcessIdentity) => Presence
 }
 
@@ -48,8 +48,8 @@ const COLUMNS = 'seat, owner, host, pid, process_start, lease_until_ms, fence, c
 const OWN = 'repository_id = ? AND seat = ? AND fence = ?'
 
 /**
- * Ownership of records by processes. A free seat is taken with a fence one higher than before;
- * everything that is written under it names that fence.
+ * Ownership of records by processes. A claim increments the seat's fencing token, and every write under the seat
+ * contains it.
  */
 export class Seats {
   readonly owner = randomUUID()
@@ -66,7 +66,7 @@ export class Seats {
     this.#presence = options.presence ?? presenceOf
   }
 
-  /** When a lease ends that begins now, in Unix milliseconds. */
+  /** End of a lease that starts now, in Unix milliseconds. */
   leaseUntil(): number {
     return this.#options.now() + this.lease
   }
@@ -77,12 +77,12 @@ export class Seats {
       const rows = await this.#rows()
       const free = rows.find(row => this.isAbandoned(row))
       const acquired = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
-      // Another process was faster; there is another one, or a new one.
+      // Another process was faster; tries another seat, or a new one.
       if (acquired !== null) return acquired
     }
   }
 
-  /** Seats without an owner, and those that were claimed here, but `own`. */
+  /** Seats without an owner, and those claimed here, except for `own`. */
   async abandoned(own: number): Promise<readonly SeatRow[]> {
     const rows = await this.#rows()
     return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
@@ -113,7 +113,7 @@ export class Seats {
     return changes === 1
   }
 
-  /** How the seat stands where it is written, which a copy of the database may not know yet; null where it is not there. */
+  /** State of the seat in the primary database, which a replica may not have yet; null if absent. */
   async look(seat: number): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options
     const { rows, columns } = await store.execute(
@@ -125,8 +125,8 @@ export class Seats {
   }
 
   /**
-   * Its records stay for the next process, and its ids, JSON of {@link IdRanges}, but for the last that were taken from the
-   * counters: those go back.
+   * Keeps its records and its ids, JSON of {@link IdRanges}, for the next process. The last ids taken from the
+   * counters are returned.
    */
   async release(seat: number, fence: number, ids: string): Promise<void> {
     const { store, repositoryId } = this.#options
@@ -158,7 +158,7 @@ export class Seats {
     ])
   }
 
-  /** Ids from a counter; they are written down with the seat at once, so that they are not lost with the process. */
+  /** Takes ids from a counter, and stores them with the seat, so that they are not lost with the process. */
   async takeIds({ seat, fence }: Pick<SeatRow, 'seat' | 'fence'>, what: Numbered, count: number): Promise<IdRange> {
     const { store, repositoryId } = this.#options
     const counter = 'SELECT next FROM orchestrator_counters WHERE repository_id = ? AND name = ?'
@@ -226,7 +226,7 @@ export interface SeatTurn {
   readonly ids: string
 }
 
-/** First in each transaction of a seat: the transaction fails where the seat is not the process's own, or was written since. */
+/** First in each transaction of a seat: the transaction fails if the seat belongs to another process, or was written since. */
 export function seatTurn({ repositoryId, seat, fence, from, to, leaseUntilMs, ids }: SeatTurn): SqlStatement[] {
   return [
     {
@@ -238,8 +238,8 @@ export function seatTurn({ repositoryId, seat, fence, from, to, leaseUntilMs, id
 }
 
 /**
- * In the transaction that takes what is under another seat, which was claimed with `fence`, to one's own: what has no namesake
- * there is moved, and the seat is no more.
+ * For the transaction that moves records of another seat, claimed with `fence`, to this one: records without an equal
+ * key here are moved, and the seat is deleted.
  */
 export function mergeSeat(repositoryId: string, from: SeatRow, to: number): SqlStatement[] {
   const { seat, fence, committed } = from
@@ -255,7 +255,7 @@ export function mergeSeat(repositoryId: string, from: SeatRow, to: number): SqlS
   ]
 }
 
-/** Breaks a constraint, so that nothing of the transaction is done, where the seat does not stand so. */
+/** Breaks a constraint, and so rolls the transaction back, if the seat is in another state. */
 function guard(repositoryId: string, seat: number, fence: number, committed: number): SqlStatement {
   return {
     sql: `INSERT INTO orchestrator_records (repository_id, seat, kind, key, value) SELECT NULL, 0, '', '', ''

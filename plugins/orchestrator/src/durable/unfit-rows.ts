@@ -10,7 +10,7 @@ import { malformed, type RowStatement, rowStatements } from './rows.ts'
  */
 export class UnfitRows {
   readonly #log: Logger
-  /** Rows that are tried each for itself. */
+  /** Rows that are inserted separately. */
   readonly #alone = new WeakSet<TableRow>()
   readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
 
@@ -18,7 +18,7 @@ export class UnfitRows {
     this.#log = log
   }
 
-  /** The last of them is for those that do not fit, and has no rows. */
+  /** The last one is for rows that do not fit, and has no rows yet. */
   statements(rows: readonly TableRow[], repositoryId: string, seat: number): readonly RowStatement[] {
     const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
     const statements = rowStatements(good, row => this.#alone.has(row)).filter(each => {

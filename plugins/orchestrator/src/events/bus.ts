@@ -14,7 +14,7 @@ export interface EventBusOptions {
   readonly report: (error: unknown) => void
 }
 
-/** An event as a reader gets it, with how many were lost between it and the one before, since the reader was slow. */
+/** An event for a reader, with the number of events dropped before it because the reader was slow. */
 export interface ReadEvent {
   readonly event: AgentEvent
   readonly dropped: number
@@ -26,7 +26,7 @@ interface Reader {
   wake(): void
 }
 
-/** Numbers events, keeps the last ones, and calls every listener with each, in one order for all. */
+/** Numbers events, keeps the last ones, and calls every listener for each, in one order. */
 export class EventBus {
   readonly #options: EventBusOptions
   readonly #capacity: number
@@ -55,7 +55,7 @@ export class EventBus {
     for (let next = this.#later.shift(); next !== undefined; next = this.#later.shift()) this.#deliver(next)
   }
 
-  /** Called for every event from now on, until the function that is returned is called. */
+  /** Calls `listener` for every event until the returned function is called. */
   subscribe(listener: (event: AgentEvent) => void): () => void {
     // A separate object, so that one function may listen twice.
     const own = (event: AgentEvent): void => listener(event)

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { AgentEvent } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 
-/** Lines that wait for a file that cannot be written; older ones are dropped then, and counted. */
+/** Maximum lines that wait for an unwritable file; beyond it, the oldest are dropped and counted. */
 const WAITING = 20_000
 /** Maximum size of one write, in characters. */
 const PIECE = 262_144
@@ -12,18 +12,18 @@ const RETRY_MS = 1_000
 const NEWLINE = 10
 
 export interface EventLogOptions {
-  /** Absolute path; the file and its folders are made. */
+  /** Absolute path; the file and its folders are created. */
   readonly file: string
   readonly log: Logger
-  /** Lines that may wait; default 20,000. */
+  /** Maximum waiting lines; default 20,000. */
   readonly waiting?: number
-  /** Milliseconds between two tries; default 1,000. */
+  /** Milliseconds between retries; default 1,000. */
   readonly retryMs?: number
 }
 
 /**
- * A file of events, one JSON object a line, in their order. Several processes may add to one file. Who writes an event never
- * waits, and a file that cannot be written is reported once and tried again.
+ * A file of events, one JSON object a line, in their order. Several processes may add to one file. Writers of events
+ * never wait. An unwritable file is reported once and retried.
  *
  * Each write first checks the file's name. If the file was renamed or deleted, as by log rotation, it is closed and a
  * new one created; a truncated one continues from its beginning.
@@ -152,7 +152,7 @@ class Piece {
     return this.written === this.bytes.length
   }
 
-  /** A line of which a part is in another file is written as a whole. */
+  /** A line that was partly written to another file is written again as a whole. */
   backToLine(): void {
     this.written = this.written === 0 ? 0 : this.bytes.lastIndexOf(NEWLINE, this.written - 1) + 1
   }

@@ -13,7 +13,7 @@ export const approvalGate: Gate = {
     const tier = task.approval_tier
     if (tier === undefined) return skipped('the task has no tier of approval')
     if (tier === 'AutoApprove') return passed('the tier is AutoApprove')
-    if (tier === 'Blocked') return missing('the tier is Blocked: a person has to do this')
+    if (tier === 'Blocked') return missing('the tier is Blocked: a person must do this')
     const checks = attestation?.checks_passed ?? []
     if (tier === 'Confirm')
       return checks.length > 0 || attestation?.declared_non_placeholder === true

@@ -8,7 +8,7 @@ export const behavioralGate: Gate = {
   ask({ evidence, settings }) {
     if (!settings.behavioral_gate_on_complete) return skipped('behavioral_gate_on_complete is off')
     const tests = evidence?.tests
-    if (tests === undefined) return skipped('the project names no tests that could be run')
+    if (tests === undefined) return skipped('the project declares no test command')
     if (tests.ok) return passed(`${tests.command} succeeded`)
     return {
       verdict: 'fail',

@@ -1,6 +1,6 @@
 import { type Gate, passed, skipped } from './gate.ts'
 
-/** Links of the documents that were written lead to files that are there. */
+/** Links of the written documents have existing targets. */
 export const docLinksGate: Gate = {
   name: 'doc_links',
   counter: 'debug_iterations',
@@ -9,7 +9,7 @@ export const docLinksGate: Gate = {
     if (!settings.completion_markdown_link_audit_enabled)
       return skipped('completion_markdown_link_audit_enabled is off')
     const broken = evidence?.brokenLinks ?? []
-    if (broken.length === 0) return passed('no link of a document leads nowhere')
+    if (broken.length === 0) return passed('every link of a document has a target')
     const named = broken.slice(0, 5).map(({ file, line, target }) => `${file}:${line} to ${target}`)
     return {
       verdict: 'fail',

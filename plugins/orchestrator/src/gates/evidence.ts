@@ -1,13 +1,13 @@
 import type { BrokenLink } from './markdown-links.ts'
 import type { StubFinding } from './stub-scan/scan.ts'
 
-/** State of a file that a task claims to have made. */
+/** State of a file that a task claims to have created. */
 export interface FileEvidence {
   /** As it was claimed. */
   readonly path: string
   /**
-   * `outside`: it leads out of the repository, by its name or by a link. `unseen`: it was not looked through, since it is too
-   * large, or one too many.
+   * `outside`: its path or a link leaves the repository. `unseen`: it was not scanned, since it or the number of
+   * files is over the limit.
    */
   readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
   readonly why?: string

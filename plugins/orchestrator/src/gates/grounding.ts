@@ -5,7 +5,7 @@ import { isTrustRelaxed } from './settings.ts'
 
 const MARKER = /\[\[voxcite:([^\]\n]{1,2048})\]\]/g
 
-/** The most citations of one attestation that are looked up. */
+/** Maximum citations of one attestation that are looked up. */
 const MAX_REFS = 1_000
 
 export interface Grounding {
@@ -18,7 +18,7 @@ export interface Grounding {
   }[]
 }
 
-/** Citations are in the session's envelope, and facts are cited where they must be. */
+/** Citations are in the session's envelope, and facts have citations where required. */
 export const groundingGate: Gate = {
   name: 'grounding',
   counter: 'qgate_iterations',
@@ -50,7 +50,7 @@ export function declaredRefs(attestation: Attestation | null): readonly string[]
 
 /**
  * Compares citations with the session's envelope, ignoring case. `envelope` is its text, see {@link envelopeText};
- * null where there is none, and then nothing that is cited is in it.
+ * null if there is none; then no citation is in it.
  */
 export function groundingOf(qgate: QgateContext, attestation: Attestation | null, envelope: string | null): Grounding {
   const declared = declaredRefs(attestation)

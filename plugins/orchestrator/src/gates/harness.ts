@@ -13,8 +13,8 @@ export const harnessGate: Gate = {
     const artifacts = (attestation?.artifact_paths ?? []).map(repositoryPath)
     const cited = (attestation?.evidence_citations ?? []).length > 0
     const missing = missingOf(task.harness_spec_json, artifacts, cited)
-    if (missing.length === 0) return passed('everything that its harness asks for is there')
-    const detail = `its harness asks for more: ${missing.join('; ')}`
+    if (missing.length === 0) return passed('all requirements of its harness are met')
+    const detail = `requirements of its harness are not met: ${missing.join('; ')}`
     const isEnforced = guard === 'enforce' || guard === 'strict'
     const data = { missing }
     if (!isEnforced) return { verdict: 'shadow', detail, data }

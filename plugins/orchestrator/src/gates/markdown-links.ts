@@ -10,7 +10,7 @@ const LINK = /\]\(\s{0,4}<?([^()<>\s]{1,1024})>?(?:\s{1,4}["'][^"'\n]{0,256}["']
 const FENCE = /^ {0,3}(?:`{3,}|~{3,})/
 const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i
 
-/** Links of a Markdown document to files, with the line they stand on. Skips code and web links. */
+/** Links of a Markdown document to files, with their lines. Skips code and web links. */
 export function fileLinks(markdown: string): readonly { readonly line: number; readonly target: string }[] {
   const links: { readonly line: number; readonly target: string }[] = []
   let isCode = false

@@ -3,7 +3,7 @@ import { qgatePolicy } from '../policy/judge.ts'
 import { type Gate, skipped } from './gate.ts'
 import { isTrustRelaxed } from './settings.ts'
 
-/** Of a task whose capabilities forbid to pass with low confidence. */
+/** For a task whose capabilities forbid low confidence. */
 const STRICT_CONFIDENCE = 0.7
 const STRICT_CONTRADICTION = 0.3
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../settings.ts'
 
-/** Settings of the section `[orchestrator]` that the gates obey. */
+/** Settings of the section `[orchestrator]` for the gates. */
 export type GateSettings = Pick<
   Settings,
   | 'tier_enforcement'
@@ -22,7 +22,7 @@ export type GateSettings = Pick<
   | 'socrates_policy'
 >
 
-/** Whether an agent's record spares it what quality and grounding would ask again. */
+/** Whether a reliable agent skips the quality and grounding gates. */
 export function isTrustRelaxed(
   settings: Pick<GateSettings, 'trust_gate_relax_enabled' | 'trust_gate_relax_min_reliability'>,
   reliability: number

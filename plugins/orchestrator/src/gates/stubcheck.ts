@@ -26,15 +26,16 @@ function brokenPolicy(
   attestation: Attestation | null,
   files: readonly FileEvidence[]
 ): string | null {
-  if (attestation === null) return 'nothing says what was done: hand in an attestation'
+  if (attestation === null) return 'the completion has no attestation: add one'
   const { force_risky, force_risky_reason, completion_summary = '' } = attestation
   const artifacts = (attestation.artifact_paths ?? []).map(repositoryPath)
   if (force_risky === true && (force_risky_reason ?? '').trim() === '') return 'force_risky needs a force_risky_reason'
   const outside = files.find(file => file.state === 'outside')
-  if (outside !== undefined) return `the artifact ${outside.path} is outside of the repository`
+  if (outside !== undefined) return `the artifact ${outside.path} is outside the repository`
   const planned = task.files.filter(file => file.access === 'write').map(file => repositoryPath(file.path))
   const absent = planned.filter(path => !artifacts.includes(path))
-  if (absent.length > 0) return `artifact_paths lacks files that were to be written: ${absent.slice(0, 5).join(', ')}`
+  if (absent.length > 0)
+    return `artifact_paths lacks files that the task should write: ${absent.slice(0, 5).join(', ')}`
   if (planned.length === 0 && attestation.declared_non_placeholder !== true)
     return 'declared_non_placeholder must be true for a task that writes no file'
   const summary = completion_summary.trim()
@@ -49,7 +50,7 @@ function brokenPolicy(
 
 function scan({ attestation, evidence }: GateContext): Finding {
   const files = evidence?.files ?? []
-  if (files.length === 0) return passed('the attestation is complete; there are no files to look through')
+  if (files.length === 0) return passed('the attestation is complete; there are no files to scan')
   const mayBeGone = DELETES.test(attestation?.completion_summary ?? '')
   const errors: string[] = []
   let warnings = 0

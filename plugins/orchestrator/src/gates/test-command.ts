@@ -5,25 +5,25 @@ import type { TestRun } from './evidence.ts'
 
 /** Only the end of the output is kept. */
 const MAX_OUTPUT_CHARACTERS = 4_096
-/** Longest run of the project's tests. */
+/** Time limit of the project's tests. */
 export const MAX_RUN_MS = 10 * 60_000
-/** Milliseconds between asking a command to end and ending it. */
+/** Milliseconds between the signal to end and the kill. */
 const GRACE_MS = 2_000
 
-/** Test command of a project, from its files; null where they have none. */
+/** Test command of a project, from its files; null for none. */
 export async function detectTestCommand(root: string): Promise<string | null> {
   try {
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts?: { test?: unknown } }
     if (typeof manifest.scripts?.test === 'string') return 'npm test --silent'
   } catch {
-    // No package of npm, or one that cannot be read: the next sign may tell more.
+    // Not an npm package, or an unreadable one: tries the next kind.
   }
   if (await exists(join(root, 'Cargo.toml'))) return 'cargo test --quiet'
   if (await exists(join(root, 'go.mod'))) return 'go test ./...'
   return null
 }
 
-/** Runs a command line in the project. It is ended, with everything that it started, when it takes longer than `limitMs`. */
+/** Runs a command line in the project. It is killed with all its child processes after `limitMs`. */
 export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): Promise<TestRun> {
   return new Promise(resolve => {
     const child = spawn(command, { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,6 +1,6 @@
 import { type Gate, passed, skipped } from './gate.ts'
 
-/** An agent whose tasks mostly failed has to show a check. */
+/** An agent whose tasks mostly failed must name a passed check. */
 export const trustGate: Gate = {
   name: 'trust',
   counter: 'stubcheck_iterations',

@@ -26,9 +26,8 @@ export interface AdmissionDependencies {
 
 /**
  * Checks of an external request, in this order:
- * 1. Whether any attention is left, where attention has a budget.
- * 2. What the policy of interruptions says. Only that a person is required refuses; the rest is noted.
- * 3. Whether the text is safe, and in its one form.
+ * 1. The attention budget, if enabled. 2. The interruption policy: it refuses only if a person is required; other
+ * outcomes are recorded. 3. The text: its safety and its canonical form.
  *
  * Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
  */

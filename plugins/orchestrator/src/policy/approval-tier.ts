@@ -15,13 +15,13 @@ export interface ApprovalFacts {
   readonly approvals: number
   /** Bits. */
   readonly entropy: number
-  /** A person has said that it may go on: what would be blocked is reviewed in place of that. */
+  /** A person allowed it: a blocked task is reviewed instead. */
   readonly approved: boolean
 }
 
 export interface ApprovalDecision {
   readonly tier: ApprovalTier
-  /** Which rule, and what it saw. */
+  /** The rule and its evidence. */
   readonly because: string
 }
 
@@ -48,7 +48,7 @@ export function approvalTier(settings: TierGateSettings, facts: ApprovalFacts): 
 }
 
 function blocked({ approved }: ApprovalFacts, because: string): ApprovalDecision {
-  return approved ? decision('Review', `a person let it pass though ${because}`) : decision('Blocked', because)
+  return approved ? decision('Review', `but a person allowed it ${because}`) : decision('Blocked', because)
 }
 
 function decision(tier: ApprovalTier, because: string): ApprovalDecision {

@@ -32,10 +32,10 @@ const FREQUENCY_WEIGHT = 0.2
 const MAX_SWITCHES = 25
 const SWITCH_GAP_MS = 5 * 60_000
 const MAX_SESSION_MS = 4 * HOUR_MS
-/** Quiet after which a new session begins. */
+/** Idle time after which a new session starts. */
 const SESSION_GAP_MS = 30 * 60_000
 
-/** Outcomes that leave the person alone, and what they are noted as. */
+/** Outcomes that do not interrupt the person, with their record names. */
 const NOTED_AS: Readonly<Record<InterruptionOutcome, AttentionEventKind>> = {
   InterruptNow: 'Interrupted',
   RequireHuman: 'Interrupted',
@@ -45,7 +45,7 @@ const NOTED_AS: Readonly<Record<InterruptionOutcome, AttentionEventKind>> = {
 }
 
 interface Account {
-  /** Null: as the settings say. */
+  /** Null: uses the setting. */
   max_ms: number | null
   spent_ms: number
   total_requests: number
@@ -60,7 +60,7 @@ interface Account {
 }
 
 /**
- * How much of a person's attention is spent. One for the process; it is the record `attention/global`.
+ * Attention budget of a person. One per process; it is the record `attention/global`.
  *
  * `decide` only judges and records: the caller that interrupts takes the cost with `debit`. So the costs of all events add up to
  * the spending. Events of the orchestrator go to `notify`.
@@ -162,7 +162,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return limit <= 0 ? [] : this.#events.slice(-limit)
   }
 
-  /** Attention is all there again; `maxMs` says how much that is from now on, where it is not null. */
+  /** Resets the spending to zero; `maxMs` is the new budget unless null. */
   reset(maxMs: number | null, reason: string): void {
     const max = maxMs ?? this.#account.max_ms
     this.#account = { ...emptyAccount(), max_ms: max }
@@ -186,7 +186,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return key === 'global' ? JSON.stringify(this.#account) : null
   }
 
-  /** Throws where the text is no JSON. Fields that make no sense are as at the start. */
+  /** Throws if the text is not JSON. Invalid fields get their initial values. */
   restore(_key: string, json: string): void {
     const stored = JSON.parse(json) as Record<string, unknown>
     const account = emptyAccount()
@@ -215,7 +215,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return frequency >= 8 ? 'Deep' : frequency >= 3 ? 'Focused' : 'Ambient'
   }
 
-  /** A budget that is spent, more than 25 switches with no quiet of 5 minutes, or a session of more than 4 hours. */
+  /** True if the budget is spent, after 25 switches without 5 idle minutes, or after 4 hours of one session. */
   #isFatigued(): boolean {
     if (this.exhausted) return true
     const { last_activity_ms: last, session_start_ms: start, switches } = this.#account
@@ -260,7 +260,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
   }
 }
 
-/** Kinds that a person notices. */
+/** Kinds that interrupt a person. */
 function reachesPerson(kind: AttentionEventKind): boolean {
   return (
     kind === 'Interrupted' || kind === 'ClarificationAsked' || kind === 'ClarificationAnswered' || kind === 'Rejected'

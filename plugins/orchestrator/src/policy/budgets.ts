@@ -12,7 +12,7 @@ const COST_ALERT = 0.9
 const DOOM_LOOP_USD = 2
 /** Tool calls in a row that look like a loop. */
 const DOOM_LOOP_CALLS = 25
-/** Outputs that are compared, bytes of each that are, and how many same ones halt an agent that has spent so much. */
+/** Number of compared outputs, compared bytes of each, and equal outputs that halt an agent above a spending limit. */
 const LAST_OUTPUTS = 5
 const OUTPUT_BYTES = 512
 const HALT_REPEATS = 3
@@ -27,14 +27,14 @@ interface Spending {
 }
 
 interface Account extends Spending {
-  /** Null: as the settings say. */
+  /** Null: uses the setting. */
   max_tokens: number | null
   max_cost: number | null
   /** US dollars since the last completed task. */
   since_completion: number
 }
 
-/** Signs of a loop; they are not worth to outlive the process. */
+/** Signs of a loop; they are not persisted. */
 interface Activity {
   calls: number
   readonly outputs: string[]
@@ -150,7 +150,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
 
   /**
    * A tool call of an agent ended with this output. Repetition is detected by the last 512 bytes of the last five
-   * outputs: `repeats` is how often this one is among them, itself included.
+   * outputs: `repeats` counts the equal ones, including this one.
    */
   toolCalled(agent: number, output: string): BudgetSignal {
     const activity = entryOf(this.#activity, agent, () => ({ calls: 0, outputs: [], repeats: 0 }))
@@ -223,7 +223,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     return found === undefined ? null : JSON.stringify(found)
   }
 
-  /** Throws where the text is no JSON. Numbers that make no sense are 0. */
+  /** Throws if the text is not JSON. Invalid numbers become 0. */
   restore(key: string, json: string): void {
     const [kind, name] = split(key)
     const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>

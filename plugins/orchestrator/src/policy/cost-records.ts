@@ -2,7 +2,7 @@ import { type CostRecord, type DatabaseStore, rowsByName, type SqlValue } from '
 import type { TableRow } from '../state/changes.ts'
 import type { TimedCost } from './budgets.ts'
 
-/** The most rows that one question for the history returns. */
+/** Maximum rows of one history query. */
 const MAX_ROWS = 10_000
 
 /** The row of `cost_records` for a cost at `now`, Unix milliseconds. Agents are identified by their number. */

@@ -40,7 +40,7 @@ const MAX_TOOLS = 1_000
 /** Milliseconds for which a profile that a budget was computed from is not read again. */
 const FRESH_MS = 30_000
 
-/** How long tools take, from the rows of `agent_exec_history`. */
+/** Durations of tools, from the rows of `agent_exec_history`. */
 export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
   readonly #deps: ExecutionTimeDependencies
   /** By repository and tool; only what was recorded while there was no database. */
@@ -161,7 +161,7 @@ function profileOf(settings: ExecutionTimeSettings, tool: string, found: Summary
     p90_ms: found.p90,
     max_ms: found.max,
     timeout_rate,
-    // Where nothing has succeeded yet, nothing is known of how long that takes.
+    // Without a successful call, the duration is unknown.
     recommended_budget_ms:
       found.successes === 0
         ? settings.exec_time_default_budget_ms

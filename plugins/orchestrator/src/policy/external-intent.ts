@@ -12,10 +12,10 @@ export function externalIntent(description: string, files: readonly FileAffinity
 
 const MARKERS = ['[approval:confirm]', '[approval:reviewed]', '[human-approved]'] as const
 
-/** Name of the check that says that a person has looked. */
+/** Name of the check for a human review. */
 const HUMAN_CHECK = 'human_review_approved'
 
-/** Whether a person has said of a task that it may be submitted: by a marker in its description, or by a check. */
+/** True if a person allowed the task: by a marker in its description, or by a check. */
 export function hasHumanApproval(description: string, approvals: readonly string[]): boolean {
   if (approvals.some(check => check.trim().toLowerCase() === HUMAN_CHECK)) return true
   if (!description.includes('[')) return false

@@ -2,7 +2,7 @@ import type { Priority } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
 import { clamp } from './numbers.ts'
 
-/** Weights of what burdens a person, after the scales of NASA-TLX. */
+/** Weights of the load on a person, after the scales of NASA-TLX. */
 export type BurdenSettings = Pick<Settings, 'tlx_mental' | 'tlx_temporal' | 'tlx_frustration' | 'tlx_trust_discount'>
 
 export interface InterruptionLoad {

@@ -2,13 +2,13 @@ import type { FocusDepth, InterruptionChannel, InterruptionOutcome, Interruption
 import type { Settings } from '../settings.ts'
 import { clamp } from './numbers.ts'
 
-/** The setting `interruption_calibration`: bits, bits for each question that waits, and a factor. */
+/** The setting `interruption_calibration`: bits, bits per waiting question, and a factor. */
 export type InterruptionCalibration = Settings['interruption_calibration']
 
-/** How much attention is left, and whom one would interrupt. */
+/** The attention budget and the person to interrupt. */
 export interface InterruptionScene {
   readonly enabled: boolean
-  /** Attention spent / attention there is. */
+  /** Spent attention / attention budget. */
   readonly ratio: number
   readonly alert: number
   readonly focus: FocusDepth
@@ -39,7 +39,7 @@ export interface InterruptionVerdict {
   readonly signals: CalibratedSignals
 }
 
-/** Extra gain in bits that makes a question of a channel worth a separate moment while a session is open. */
+/** Extra gain in bits that justifies a separate interruption while a session is open. */
 const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
   plan: 0.06,
   task_submit: 0.05,
@@ -105,13 +105,9 @@ export function judgeInterruption(
 
   if (!scene.enabled) return verdict(1, 'InterruptNow', 'attention has no budget here')
   if (risky && (confidence < 0.42 || contradiction > 0.38))
-    return verdict(2, 'RequireHuman', 'the risk is high, and what is known is weak or contradicts itself')
+    return verdict(2, 'RequireHuman', 'the risk is high, and the evidence is weak or contradictory')
   if (signals.turn >= signals.max_turns)
-    return verdict(
-      3,
-      'ProceedAutonomously',
-      `${signals.turn} questions have been asked, which is the most there may be`
-    )
+    return verdict(3, 'ProceedAutonomously', `${signals.turn} questions have been asked, which is the limit`)
   const exhausted = scene.ratio >= 1
   if (exhausted && !risky && gain < 0.22 + 0.15 * FOCUS[scene.focus])
     return verdict(4, 'ProceedAutonomously', 'no attention is left, and little would be gained')

@@ -1,5 +1,5 @@
 const CONTROLS = /(?![\t\n])\p{Cc}/gu
-/** Invisible characters: soft hyphens, zero-width marks, marks of direction, tags. */
+/** Invisible characters: soft hyphens, zero-width and direction marks, tags. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu
 /** Joiners belong into emoji and some scripts; next to a letter of ASCII they only hide text. */
 const STRAY_JOINERS = /(?<=[ -~])[\u200c\u200d]+|[\u200c\u200d]+(?=[ -~])/g
@@ -8,8 +8,8 @@ const LONE_SURROGATES = /\p{Surrogate}/gu
 const PLAIN = /^[\t\n -~]*$/
 
 /**
- * One form of a text: composed (NFC), lines ended by a line feed, without control characters and without what cannot be seen.
- * The same text where there is nothing to change.
+ * Canonical form of a text: NFC, lines ended by a line feed, no control or invisible characters. Returns the same
+ * string if nothing changes.
  */
 export function canonicalText(text: string): string {
   if (PLAIN.test(text)) return text

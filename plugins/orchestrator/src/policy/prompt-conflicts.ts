@@ -6,7 +6,7 @@ const MAX_WARNINGS = 8
 
 const NEGATIVE = /\bnot\b|\bnever\b|n['’]t\b|\bwithout\b|\bonly\b|\bbrief|\bconcise|\bshort\b|\bavoid\b/i
 
-/** Verbs of orders that a task may contradict itself with. */
+/** Verbs of instructions that are checked for contradictions. */
 const VERBS = new Set([
   ...['add', 'change', 'create', 'delete', 'edit', 'install', 'keep', 'modify', 'move', 'refactor', 'remove', 'rename'],
   ...[
@@ -51,7 +51,7 @@ const BRIEF = new Set(['brief', 'concise', 'short', 'terse'])
 const LONG = new Set(['detailed', 'exhaustive', 'comprehensive', 'verbose'])
 const CHANGES = new Set(['modify', 'change', 'edit', 'write', 'touch'])
 
-/** Instructions of a text that contradict each other, or the files that it is to write; at most 8. Linear in the text. */
+/** Instructions of a text that contradict each other or the files to write; at most 8. Linear in the text. */
 export function findConflicts(text: string, files: readonly FileAffinity[] = []): readonly string[] {
   if (!NEGATIVE.test(text)) return []
   const words = promptWords(maskMentions(text))

@@ -8,12 +8,12 @@ export interface Injection {
   readonly found: string
 }
 
-/** One of these is in every text that anything below would refuse; texts without any are let through at once. */
+/** Every refused text contains one of these; texts without them skip the search. */
 const SUSPICIOUS =
   /[^\s -~]|<\||\[\/?inst|<<sys|<start_of|tool_|function_|<invoke|^[ \t#]*system|^human:|^user:|ignor|disregard|forget|overrid|bypass|discard|follow|obey|adhere|you are now|your (?:system|hidden|initial|secret|original|internal) |prompt|instruction/im
 
 /**
- * Finds orders in a text that are not the text's to give: tokens of chat templates, turns of a conversation, forged tool calls,
+ * Finds prompt injections in a text: tokens of chat templates, turns of a conversation, forged tool calls,
  * "ignore the instructions above" and its relatives, personas without rules, and requests to disclose the prompt.
  *
  * Precision comes first: what is quoted or code is only mentioned, verbs count where they open a clause and are not negated, and

@@ -5,7 +5,7 @@ export interface TestFacts {
   readonly files: readonly FileAffinity[]
   /** 1 to 10. */
   readonly complexity: number
-  /** How sure the evidence makes one; absent where there is none to weigh. */
+  /** Confidence in the evidence; absent without evidence. */
   readonly band?: RiskBand
   /** Share of the required evidence that is missing, [0, 1]. */
   readonly evidenceGap?: number
@@ -22,7 +22,7 @@ const DOCUMENTS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex)$|(?:^|\/)(?:l
 const SOURCES =
   /\.(?:vox|rs|[cm]?[jt]sx?|py|pyi|go|java|kts?|swift|c|cc|cpp|cxx|h|hh|hpp|cs|rb|php|scala|clj|ex|exs|erl|hs|ml|lua|sh|bash|zsh|ps1|sql|vue|svelte|zig|dart|r|jl|pl|pm)$/i
 
-/** Whether a task has to come with tests. Documents that are nothing but documents never do, unless the text is about safety. */
+/** Whether a task must come with tests. Tasks that only write documents need none, unless the text is about safety. */
 export function testDecision(facts: TestFacts): TestVerdict {
   const { files, complexity } = facts
   const word = SENSITIVE.exec(facts.description)
@@ -37,7 +37,7 @@ export function testDecision(facts: TestFacts): TestVerdict {
   if (files.length >= 2) return verdict('Required', `it touches ${files.length} files`)
   const gap = facts.evidenceGap ?? 0
   if (gap > 0.4) return verdict('Deferred', `${Math.round(gap * 100)} % of the evidence that it asks for is missing`)
-  return verdict('Optional', 'nothing about it asks for tests')
+  return verdict('Optional', 'nothing in it requires tests')
 }
 
 function verdict(decision: TestDecision, rationale: string): TestVerdict {

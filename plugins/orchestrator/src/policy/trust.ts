@@ -11,10 +11,10 @@ export type TrustSettings = Pick<
 /** Lowest first. */
 const TIERS: readonly TrustTier[] = ['Untrusted', 'Provisional', 'Trusted', 'System']
 
-/** Scores from which on each tier goes, and where it ends. */
+/** Score range of each tier. */
 const FLOORS: readonly number[] = [0, 0.45, 0.7, 0.9, 1]
 
-/** Outcomes in a row below a tier's floor that cost the tier. */
+/** Consecutive outcomes below a tier's floor that lower the tier. */
 const DEMOTION_RUN = 3
 
 const START_SCORE = 0.5
@@ -31,7 +31,7 @@ interface Account {
   tier: number
   successes: number
   failures: number
-  /** Outcomes in a row after which the score was below the tier's floor. */
+  /** Consecutive outcomes with a score below the tier's floor. */
   below: number
   overridden: boolean
   /** Null before the first outcome. */
@@ -39,7 +39,7 @@ interface Account {
 }
 
 /**
- * How far each agent is trusted, from how its tasks ended.
+ * Trust in each agent, from the outcomes of its tasks.
  *
  * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. An agent
  * rises one tier at a time, when its score reaches the tier's floor and enough outcomes are known. It falls one tier
@@ -70,9 +70,9 @@ export class TrustLedger implements TrustPort {
   }
 
   /**
-   * An operator's mark. A tier without a score takes the score into the tier's range, to its middle where it is not in it
-   * already; a score without a tier takes the tier of its range. Both null: the mark is taken away, and nothing else. Outcomes
-   * count on from there.
+   * An operator's override. A tier without a score moves a score outside its range to the middle of the range. A
+   * score without a tier sets the tier of its range. Both null: only removes the override. Later outcomes continue
+   * from there.
    */
   override(agent: number, tier: TrustTier | null, score: number | null): TrustView {
     const account = this.#account(agent)
@@ -87,7 +87,7 @@ export class TrustLedger implements TrustPort {
     return view(agent, account)
   }
 
-  /** Approvals are the successes, at most 50; the entropy is that of the rate of success, 1 bit where nothing is known. */
+  /** Approvals are the successes, at most 50; the entropy is that of the rate of success, 1 bit without outcomes. */
   approvals(agent: number): { readonly count: number; readonly entropy: number } {
     const { successes, failures } = this.#accounts.get(agent) ?? { successes: 0, failures: 0 }
     const total = successes + failures
@@ -116,7 +116,7 @@ export class TrustLedger implements TrustPort {
     return JSON.stringify({ ...account, tier: TIERS[account.tier] })
   }
 
-  /** Throws where the text is no JSON; fields that are missing or make no sense are as at the start. */
+  /** Throws if the text is not JSON; missing or invalid fields get their initial values. */
   restore(key: string, json: string): void {
     const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>
     this.#accounts.set(Number(key), {

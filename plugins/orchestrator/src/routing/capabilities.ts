@@ -2,10 +2,10 @@ import type { CapabilityHints } from '@svc/contracts'
 import { DEVICES } from './fitness.ts'
 
 /**
- * Capabilities of an agent that is made, by the protocol's five rules, in their order:
+ * Capabilities of a new agent, by the protocol's five rules, in order:
  *
  * 1. what is configured;
- * 2. cores, architecture and name of the host are the probe's, where it knows them;
+ * 2. cores, architecture and name of the host come from the probe, if known;
  * 3. labels: those configured, then those of the probe that are not among them;
  * 4. a flag is true where either has it true; the class of the device is the probe's where none is configured;
  * 5. memory and least cores are the probe's where none are configured.

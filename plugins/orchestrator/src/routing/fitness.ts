@@ -1,9 +1,9 @@
 import type { CapabilityHints } from '@svc/contracts'
 
-/** Points for each thing that a task requires and an agent lacks, from the table of the routing score. */
+/** Points for each requirement that an agent lacks, from the table of the routing score. */
 const PENALTIES = { device: -10_000, size: -5_000, preference: -1_500 } as const
 
-/** Flags of what a host has. */
+/** Capability flags of a host. */
 export const DEVICES = [
   'gpu_cuda',
   'gpu_metal',
@@ -14,7 +14,7 @@ export const DEVICES = [
   'multi_modal'
 ] as const satisfies readonly (keyof CapabilityHints)[]
 
-/** One thing that is missing. */
+/** One missing requirement. */
 export interface Lack {
   readonly what: string
   readonly value: number
@@ -30,7 +30,7 @@ function coresOf(agent: CapabilityHints): number {
   return agent.cpu_cores ?? agent.min_cpu_cores ?? 0
 }
 
-/** Whether a task asks for anything that an agent could lack. */
+/** Whether a task has a requirement that an agent could lack. */
 export function requiresSomething(task: CapabilityHints): boolean {
   for (const device of DEVICES) if (task[device] === true) return true
   return (task.min_vram_mb ?? 0) > 0 || (task.min_cpu_cores ?? 0) > 0 || task.prefer_gpu_compute === true
@@ -45,7 +45,7 @@ export function penaltyOf(task: CapabilityHints, agent: CapabilityHints, lacks?:
   for (const device of DEVICES) {
     if (task[device] !== true || agent[device] === true) continue
     penalty += PENALTIES.device
-    lacks?.push({ what: device, value: PENALTIES.device, because: `the task requires ${device}, which it has not` })
+    lacks?.push({ what: device, value: PENALTIES.device, because: `the task requires ${device}, which it lacks` })
   }
   const vram = task.min_vram_mb ?? 0
   if (vram > 0 && (agent.min_vram_mb ?? 0) < vram) {
@@ -67,7 +67,7 @@ export function penaltyOf(task: CapabilityHints, agent: CapabilityHints, lacks?:
   return penalty
 }
 
-/** Agents of one signature lack the same of every task. */
+/** Agents with equal signatures lack the same requirements of every task. */
 export function signatureOf(agent: CapabilityHints): string {
   let bits = 0
   for (const [index, device] of DEVICES.entries()) if (agent[device] === true) bits |= 1 << index

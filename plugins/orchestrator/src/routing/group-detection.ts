@@ -2,7 +2,7 @@ import type { AffinityGroup } from './groups.ts'
 import { json, record, strings, stringsIn, tableIn, text, toml, yaml } from './manifest-file.ts'
 import { memberFolders } from './member-folders.ts'
 
-/** The group of everything, where a repository says nothing of parts. */
+/** Group of all files, for a repository without workspaces. */
 const WHOLE: AffinityGroup = { name: 'workspace', patterns: ['**/*'] }
 
 /** A part of a repository. */
@@ -14,11 +14,11 @@ interface Member {
   readonly files: string
 }
 
-/** One kind of workspace: where its members are named, and how they are called. */
+/** One kind of workspace: the source of its members, and their names. */
 type Reader = (root: string) => Promise<Member[]>
 
 /**
- * Groups of a repository from what its workspaces are: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
+ * Groups of a repository from its workspaces: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
  * `package.json` or `pnpm-workspace.yaml` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A member inside of another
  * comes before it. Without any, one group `workspace` of all files. Manifests that cannot be read or parsed have no members.
  */

@@ -8,7 +8,7 @@ export interface AffinityGroup {
   readonly patterns: readonly string[]
 }
 
-/** Folders of which the answer is remembered. */
+/** Maximum folders in the cache. */
 const REMEMBERED_FOLDERS = 4_096
 
 interface Pattern {
@@ -24,13 +24,13 @@ interface Pattern {
 interface Verdict {
   /** Patterns that some of them may match, in order. */
   readonly perhaps: readonly Pattern[]
-  /** Group of those that match none of them. */
+  /** Group of files that match none of them. */
   readonly otherwise: string | null
 }
 
 /**
- * Finds the group of a file: the first that has a pattern which matches. Globs are looked at once for each folder, so that most
- * files cost one look into a table.
+ * Finds the group of a file: the first that has a pattern which matches. Globs are evaluated once per folder, so most
+ * files cost one table lookup.
  */
 export class AffinityGroups {
   readonly groups: readonly AffinityGroup[]

@@ -20,7 +20,7 @@ export interface HostFacts {
   readonly hostname: string
 }
 
-/** Names of architectures as nodes of the mesh tell them, where Node.js has other ones. */
+/** Architecture names of the mesh that differ from those of Node.js. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   x64: 'x86_64',
   ia32: 'x86',

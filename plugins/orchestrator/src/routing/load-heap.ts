@@ -10,7 +10,7 @@ export interface AgentEntry {
   isPaused: boolean
   /** Where it is in its heap. */
   position: number
-  /** Decision that the fields below are notes of. */
+  /** Decision that the fields below belong to. */
   decision: number
   ownedFiles: number
   isGroupAgent: boolean
@@ -19,7 +19,7 @@ export interface AgentEntry {
   score: number
 }
 
-/** Whether `a` is to be preferred to `b` where nothing but their work counts: it runs, has less of it, is older. */
+/** True if `a` ranks before `b` by work only: it is not paused, has less load, is older. */
 function precedes(a: AgentEntry, b: AgentEntry): boolean {
   if (a.isPaused !== b.isPaused) return b.isPaused
   return a.load < b.load || (a.load === b.load && a.id < b.id)
@@ -54,7 +54,7 @@ export class LoadHeap {
     this.moved(last)
   }
 
-  /** To be called after the load of an agent changed, or whether it is paused. */
+  /** Call after a change of an agent's load or paused state. */
   moved(entry: AgentEntry): void {
     this.#rise(entry)
     this.#sink(entry)

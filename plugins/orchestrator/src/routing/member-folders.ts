@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import picomatch from 'picomatch'
 
-/** Folders that are no members of a workspace, whatever its globs say. */
+/** Folders that are never members of a workspace, whatever its globs. */
 const SKIPPED = new Set(['node_modules', 'target', 'dist', 'build', 'venv', '__pycache__'])
 
 /** How deep a glob with `**` is followed, and how many members are taken. */
@@ -47,7 +47,7 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() === true
 }
 
-/** Without the dot that it begins with, and the slash that it ends with; the root is empty. */
+/** Without the leading dot and the trailing slash; the root is empty. */
 function tidied(glob: string): string {
   return glob.replace(/^\.(?:\/|$)/, '').replace(/\/+$/, '')
 }

@@ -6,7 +6,7 @@ import { penaltyOf } from './fitness.ts'
 /** An agent is overloaded where its load is further above the mean than this. */
 const TOLERANCE = 2
 
-/** Queued tasks of one agent that are looked at. */
+/** Maximum queued tasks of one agent that are examined. */
 const LOOKED_AT = 1_000
 
 /** An agent, and its load with the moves planned so far. */

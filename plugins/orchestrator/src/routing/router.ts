@@ -31,7 +31,7 @@ export interface RouterDependencies {
   readonly mesh?: MeshRoutingSettings
   /** Default: none. */
   readonly terms?: ContributedTerms
-  /** Nodes of the mesh as they were when it was last asked. */
+  /** Mesh nodes at the last query. */
   readonly remoteNodes?: () => readonly RemoteNode[]
 }
 
@@ -50,17 +50,15 @@ interface Contributed {
 }
 
 /**
- * Decides which agent has a task.
+ * Decides which agent gets a task.
  *
- * 1. The agent requested by name.
- * 2. Without files, the least loaded one that has what the task requires.
- * 3. The best by {@link scoreOf} of those that something leads to: they own a file of the task, or are of its group. Where the
- *    best of these lacks something that the task requires, all are compared. All are compared, too, where a term is counted that
- *    everybody has.
- * 4. Without any, an agent for the group, the least loaded one, or an agent for anything, as the settings say.
+ * 1. The agent requested by name. 2. Without files, the least loaded one that meets the requirements.
+ * 3. The best by {@link scoreOf} of the candidates: they own a file of the task, or belong to its group. All agents
+ *    are compared if the best candidate lacks a requirement, or if a term applies to every agent.
+ * 4. Without candidates, an agent for the group, the least loaded one, or a general agent, by the settings.
  *
  * Ranks agents by complete capabilities, then unpaused before paused, then by score, then by age. Without hints, agents
- * with equal capabilities differ only by their loads: of each such class only the least loaded one is looked at. A
+ * with equal capabilities differ only by their loads: of each such class only the least loaded one is examined. A
  * decision costs O(files + classes), a change of load O(log agents).
  */
 export class Router implements RouterPort, Transferable {
@@ -72,9 +70,9 @@ export class Router implements RouterPort, Transferable {
   readonly #byName = new Map<string, AgentEntry[]>()
   readonly #classes = new Map<string, LoadHeap>()
   #decision = 0
-  /** Agents that something leads to from the files of the task that is being routed. */
+  /** Candidates for the current task, by its files. */
   #linked: AgentEntry[] = []
-  /** Contributed terms for the task that is being routed; null without any, which keeps the usual decision fast. */
+  /** Contributed terms for the current task; null without any, which keeps the usual decision fast. */
   #contributed: Contributed | null = null
 
   constructor(deps: RouterDependencies) {
@@ -83,7 +81,7 @@ export class Router implements RouterPort, Transferable {
     this.#context = this.#contextOf(this.#settings)
   }
 
-  /** How agents have done. */
+  /** Outcomes of agents. */
   exportState(): unknown {
     return this.#skills.exportState()
   }
@@ -205,7 +203,7 @@ export class Router implements RouterPort, Transferable {
     const fittest = this.#leastLoaded(traits)
     if (fittest === null) return null
     if (best !== null) return choose('highest_score', isBetter(best, fittest) ? best : fittest, group)
-    // Nothing leads to anybody: an agent is there to be made, unless that would be less fit than one that is there.
+    // No candidate: creates an agent, unless an existing one would be fitter.
     const isFitter = fittest.penalty > penaltyOf(traits.requirements, this.#deps.newAgent)
     return isFitter ? choose('highest_score', fittest, group) : null
   }
@@ -217,7 +215,7 @@ export class Router implements RouterPort, Transferable {
     return fallback === null ? spawn('spawn_general', 'general', group) : choose('fallback_single', fallback, group)
   }
 
-  /** Only the first of each class can be the one. */
+  /** Only the first of each class can win. */
   #leastLoaded(traits: TaskTraits): AgentEntry | null {
     let best: AgentEntry | null = null
     for (const { first } of this.#classes.values()) {
@@ -237,7 +235,7 @@ export class Router implements RouterPort, Transferable {
     return best
   }
 
-  /** Exploration: now and then, any capable agent, so that its reliability becomes known. */
+  /** Exploration: sometimes picks any capable agent, to learn its reliability. */
   #explored(traits: TaskTraits): AgentEntry | null {
     const { random } = this.#deps
     if (random() >= this.#settings.routing_exploration_epsilon) return null
@@ -263,7 +261,7 @@ export class Router implements RouterPort, Transferable {
     return scorer.score(terms, task, entry, explained)
   }
 
-  /** Notes at the agents how they stand to the files of a task. */
+  /** Records the relation of each agent to the files of a task. */
   #begin(task: TaskToRoute): Route {
     this.#decision++
     const settings = this.#deps.settings()
@@ -280,7 +278,7 @@ export class Router implements RouterPort, Transferable {
       const entry = owner === null ? undefined : this.#agents.get(owner)
       if (entry !== undefined) this.#link(entry).ownedFiles++
       const group = groups.of(path)
-      // Files of a task are mostly of one group.
+      // Most tasks have files of one group.
       if (group === null || group === last) continue
       last = group
       first ??= group
@@ -305,7 +303,7 @@ export class Router implements RouterPort, Transferable {
     return entry
   }
 
-  /** The agent, with its notes cleared where they are of an earlier decision. */
+  /** The agent, with the fields of an earlier decision cleared. */
   #note(entry: AgentEntry): AgentEntry {
     if (entry.decision === this.#decision) return entry
     entry.decision = this.#decision

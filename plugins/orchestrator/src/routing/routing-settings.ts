@@ -1,6 +1,6 @@
 import type { Settings } from '../settings.ts'
 
-/** The settings that decide where tasks go, as they are named in the section `[orchestrator]`. */
+/** Settings of the section `[orchestrator]` for routing. */
 export type RoutingSettings = Pick<
   Settings,
   | 'fallback_to_single_agent'

@@ -2,7 +2,7 @@ import type { Settings } from '../settings.ts'
 import type { AgentLoad, ScalerPort, ScalingDecision, Transferable } from '../state/ports.ts'
 import type { HostPressure } from './host-pressure.ts'
 
-/** The settings of scaling, as they are named in the section `[orchestrator]`. */
+/** Settings of the section `[orchestrator]` for scaling. */
 export type ScalingSettings = Pick<
   Settings,
   | 'scaling_enabled'
@@ -31,13 +31,13 @@ export interface ScalerDependencies {
   /** Read at each tick. */
   readonly settings: () => ScalingSettings
   readonly pressure: () => HostPressure
-  /** Eight hexadecimal digits, other ones each time. */
+  /** Eight random hexadecimal digits. */
   readonly suffix: () => string
   /** GPU nodes of the mesh that can take work; 0 where the mesh does not count. */
   readonly remoteGpuNodes?: () => number
 }
 
-/** Factors of the threshold from which on agents are made, and of the time after which idle ones are retired. */
+/** Factors of the threshold for new agents, and of the idle time before retirement. */
 const PROFILES = {
   conservative: { threshold: 1.5, retirement: 0.6 },
   balanced: { threshold: 1, retirement: 1 },
@@ -51,7 +51,7 @@ const BACKLOG = 0.5
 const RELIEF_PER_NODE = 0.15
 
 /**
- * Says how many agents there should be. With thr = threshold × profile, and n agents:
+ * Computes the desired number of agents. With thr = threshold × profile, and n agents:
  *
  * - total = Σ load × (1 + weight × (cpu × cpu factor + memory × memory factor) ^ exponent);
  * - predicted = max(0, last + (last − mean)) over the totals of the last ticks;
@@ -131,7 +131,7 @@ export class Scaler implements ScalerPort, Transferable {
     return Array.from({ length: count }, () => `transient-${this.#deps.suffix()}`)
   }
 
-  /** Those that have been idle for longest, first. */
+  /** Longest idle first. */
   #shrink(now: number, agents: readonly AgentLoad[], costCritical: boolean): readonly number[] {
     const { idle_retirement_ms, min_agents, scaling_profile } = this.#deps.settings()
     const patience = idle_retirement_ms * PROFILES[scaling_profile].retirement * (costCritical ? 0.5 : 1)

@@ -24,7 +24,7 @@ const POINTS = {
 /** Requests of this many mebibytes feel the pressure on the budget of trainings. */
 const LARGE_TRAINING_MB = 12_288
 
-/** An agent, and how it stands to the files of the task. */
+/** An agent, and its relation to the files of the task. */
 export interface Candidate {
   readonly id: number
   readonly capabilities: CapabilityHints
@@ -47,7 +47,7 @@ export interface ScoreWorld {
  */
 export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: Candidate, terms?: Term[]): number {
   let score = filesScore(agent, terms) + POINTS.load * agent.load
-  // Nothing to do is 0, and not -0.
+  // Without work it is 0, not -0.
   terms?.push({ term: 'load', value: POINTS.load * agent.load + 0, because: `its load is ${round(agent.load)}` })
   if (traits.requirements !== null) score += capabilityScore(traits.requirements, agent, terms)
   if (!traits.everyAgentScores) return score
@@ -157,7 +157,7 @@ function reputationScore(
 ): number {
   const weight = settings.qgate_reputation_weight
   const { reliability } = world.trust(id)
-  // Of whom nothing is known, as much is expected as not.
+  // Without outcomes, the probability is one half.
   const trust = world.completionTrust(id) ?? UNKNOWN_RELIABILITY
   const skill = skills.meanReliability(id)
   let score = reliability * weight + skill * weight * 0.5

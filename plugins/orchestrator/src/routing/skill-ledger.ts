@@ -1,9 +1,9 @@
 import type { Transferable } from '../state/ports.ts'
 
-/** Phases of work on a repository that is cut into shards, as a task's description names them. */
+/** Phases of work on a sharded repository, as named in a task's description. */
 export type ShardPhase = 'shard_gen' | 'shard_validate' | 'reduce'
 
-/** Probability of success of which nothing is known. */
+/** Probability of success without outcomes. */
 export const UNKNOWN_RELIABILITY = 0.5
 
 const PHASES: readonly (readonly [marker: string, phase: ShardPhase])[] = [
@@ -12,7 +12,7 @@ const PHASES: readonly (readonly [marker: string, phase: ShardPhase])[] = [
   ['[PHASE:REDUCE]', 'reduce']
 ]
 
-/** The phase that a description is marked with. */
+/** The phase named in a description. */
 export function shardPhaseOf(description: string): ShardPhase | null {
   if (!description.includes('[PHASE:')) return null
   for (const [marker, phase] of PHASES) if (description.includes(marker)) return phase

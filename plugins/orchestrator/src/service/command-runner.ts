@@ -18,15 +18,15 @@ export interface RunnerDependencies {
   readonly report: (what: string, error: unknown) => void
 }
 
-/** Longer than anything waits: a change whose caller gave up is still durable one day. */
+/** Longer than any wait: a change is persisted even if its caller timed out. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** Interface for other parts. */
 export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
 
 /**
- * Runs commands. Each changes the state atomically, and is answered when its changes are durable. One whose state
- * was handed to another runs what still comes, from callers that waited for something else meanwhile, on that one.
+ * Runs commands. Each changes the state atomically, and is answered when its changes are durable. After its state was
+ * exported, late commands run on the new core.
  */
 export class CommandRunner {
   readonly #deps: RunnerDependencies
@@ -46,8 +46,8 @@ export class CommandRunner {
   }
 
   /**
-   * {@link CommandRunner.run}, for a command that a restart undoes anyway: it is answered when what it found is durable, and what
-   * it changed becomes so a little later.
+   * {@link CommandRunner.run}, for a command that a restart undoes anyway: it is answered when the state that it read
+   * is durable; its own change follows later.
    */
   runAhead<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.runAhead(command)
@@ -73,7 +73,7 @@ export class CommandRunner {
   /** {@link CommandRunner.run}, for a command that takes ids. */
   runWithIds<A>(command: Command<A>): Promise<A> {
     const missing = this.#deps.ids.ready()
-    // Others that waited may have taken all of them.
+    // Other waiting commands may have taken all of them.
     return missing === null ? this.run(command) : missing.then(() => this.runWithIds(command))
   }
 
@@ -116,8 +116,7 @@ export class CommandRunner {
   }
 
   #assertOpen(): void {
-    if (this.#closed)
-      throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: it takes nothing any more')
+    if (this.#closed) throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: it accepts no commands')
   }
 
   #commit(changes: Changes): Promise<void> {

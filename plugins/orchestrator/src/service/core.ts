@@ -44,7 +44,7 @@ export interface CoreOptions {
   readonly random?: Random | undefined
 }
 
-/** The state, and everything that one version of the code makes for it. */
+/** The state, and all objects that one version of the code creates for it. */
 export interface Core {
   readonly service: OrchestratorService
   readonly world: World

@@ -9,7 +9,7 @@ export class EventOutlet {
   readonly bus: EventBus
   /** The file that gets each, as the unit that serves wants it. */
   log: EventLog | null = null
-  /** How often another process took the seat: the state is then loaded again. */
+  /** Number of times that another process took the seat; the state is reloaded each time. */
   seatsLost = 0
 
   constructor(log: Logger, now?: Clock) {

@@ -27,7 +27,7 @@ import { TaskSignals } from './task-signals.ts'
  */
 export const HUB_VERSION = 4
 
-/** Milliseconds between two looks for the state of ended processes. */
+/** Milliseconds between searches for the state of ended processes. */
 const LOOK_MS = 2_000
 
 /** Services that the serving unit passes to the orchestrator. */
@@ -49,7 +49,7 @@ export interface UnitServices {
   readonly goal?: ((request: GoalRequest) => Promise<GoalOutcome | undefined>) | undefined
   /** The merged envelope of a session; null without a session store. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
-  /** Sets what a session's envelope says of the mode of work; null takes it away. Nothing where it has none. */
+  /** Sets the mode of work in a session's envelope; null removes it. No effect without an envelope. */
   readonly setMode?: ((session: string, mode: object | null) => Promise<void>) | undefined
 }
 
@@ -65,7 +65,7 @@ export interface HubOptions {
   readonly onLost?: (() => void) | undefined
 }
 
-/** The parts of a {@link Hub} that a core is made with. */
+/** Dependencies of a core, from a {@link Hub}. */
 export interface HubContext {
   readonly repositoryId: string
   readonly now: Clock

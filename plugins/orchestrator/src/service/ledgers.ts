@@ -30,7 +30,7 @@ export class PendingEvents {
   }
 }
 
-/** The ledger of attention, with what changes in it kept. */
+/** The attention ledger, with persisted changes. */
 export function attentionService(
   ledger: AttentionLedger,
   pendingEvents: PendingEvents,

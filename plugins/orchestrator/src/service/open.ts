@@ -20,14 +20,14 @@ export interface OpenOrchestrator {
   readonly service: OrchestratorService
   readonly world: World
   readonly bus: EventBus
-  /** The duties of a second, and a look for what other processes left. */
+  /** The work of a second, and the search for the state of ended processes. */
   tick(): Promise<void>
   /** After the settings were replaced. */
   reconfigured(): void
   close(): Promise<void>
 }
 
-/** An orchestrator that no plugin reloads, with what was kept. Throws where the database cannot be used. */
+/** An orchestrator without plugin reloads, with the stored state. Throws if the database cannot be used. */
 export async function openOrchestrator(options: OpenOptions): Promise<OpenOrchestrator> {
   const { settings, log, root, repositoryId, because, now } = options
   const outlet = new EventOutlet(log, now)

@@ -78,7 +78,7 @@ export interface ServiceDependencies {
   readonly goal: (request: GoalRequest) => Promise<GoalOutcome | undefined>
   /** The mode of work in a session's envelope. */
   readonly setMode: (session: string, mode: object | null) => Promise<void>
-  /** A person looked at a task of that weight. */
+  /** A person reviewed a task of that weight. */
   readonly interrupted: (weight: number, changes: Changes) => void
   readonly outbox: () => OrchestratorStatus['outbox']
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']

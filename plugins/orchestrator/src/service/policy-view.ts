@@ -24,7 +24,7 @@ export function policyView(settings: Settings, durability: Durability['kind']): 
     research_model_enabled: settings.research_model_enabled,
     cost_preference: settings.cost_preference,
     inference_base_url: settings.inference_base_url ?? null,
-    // Rows of costs tell of them where there is a database.
+    // With a database, cost rows record them.
     llm_cost_events: settings.llm_cost_events ?? durability === 'memory',
     migration: {
       v2_enabled: settings.orchestration_migration.orchestration_v2_enabled,

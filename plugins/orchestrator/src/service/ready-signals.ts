@@ -5,7 +5,7 @@ interface Waiter {
 }
 
 interface ReadySignal {
-  /** Whether something came up since the last look. */
+  /** Whether something has changed since the last check. */
   isFresh: boolean
   readonly waiting: Set<Waiter>
   /** Signals with listeners: a worker that waits repeatedly has one signal for all of it. */
@@ -33,7 +33,7 @@ export class ReadySignals {
     else ready.isFresh = false
   }
 
-  /** Resolves when there may be something that was not there at the last look. Rejects with the reason of the signal. */
+  /** Resolves when there may be new work since the last check. Rejects with the reason of the signal. */
   wait(agent: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
     const ready = this.#agents.get(agent)
@@ -55,13 +55,13 @@ export class ReadySignals {
     signal.addEventListener('abort', aborted, { once: true })
   }
 
-  /** The agent has left: waiting workers look, and find that. */
+  /** The agent has left: waiting workers check and notice. */
   forget(agent: number): void {
     this.runnable(agent)
     this.#agents.delete(agent)
   }
 
-  /** Waiting workers look, and find that there will be no more work. */
+  /** Waiting workers check, and learn that no more work will come. */
   close(): void {
     for (const agent of [...this.#agents.keys()]) this.forget(agent)
   }

@@ -5,7 +5,7 @@ const PREFIX = 'SVC_ORCHESTRATOR_'
 interface Where {
   /** Variable without its prefix. */
   readonly env?: string
-  /** Whether a change is obeyed without a restart of the plugin. */
+  /** Whether a change takes effect without a restart of the plugin. */
   readonly live?: boolean
 }
 
@@ -35,7 +35,7 @@ export const real = (
 /** [0, 1]. */
 export const ratio = (value: number, description: string, where: Where = {}) => real(value, [0, 1], description, where)
 
-/** The longest time that a setting may name: ten years. */
+/** Maximum time of a setting: ten years. */
 const MAX_DURATION_MS = 315_360_000_000
 
 export const milliseconds = (value: number, minimum: number, description: string, where: Where = {}) =>
@@ -43,5 +43,5 @@ export const milliseconds = (value: number, minimum: number, description: string
 
 type Properties = Parameters<typeof t.object>[0]
 
-/** A table that need not be written for its own settings to have their defaults. */
+/** An optional table whose settings have defaults. */
 export const table = <const P extends Properties>(properties: P) => ({ ...t.object(properties), default: {} })

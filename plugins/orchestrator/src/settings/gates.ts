@@ -5,19 +5,19 @@ const optionalRatio = (description: string) => t.optional(t.number({ minimum: 0,
 
 /** Gates that a task has to pass before it is complete. */
 export const gates = {
-  stubcheck_gate: flag(true, 'Whether what was made is looked through for placeholders.', {
+  stubcheck_gate: flag(true, 'Whether written files are scanned for placeholders.', {
     env: 'STUBCHECK_GATE',
     live: true
   }),
-  max_debug_iterations: integer(3, [0, 255], 'How often gates without a separate limit send a task back.', {
+  max_debug_iterations: integer(3, [0, 255], 'Maximum requeues by a gate without a separate limit.', {
     env: 'MAX_DEBUG_ITERATIONS',
     live: true
   }),
-  max_stubcheck_debug_iterations: integer(3, [0, 255], 'How often the gates for trust and placeholders do.', {
+  max_stubcheck_debug_iterations: integer(3, [0, 255], 'Maximum requeues by the gates for trust and placeholders.', {
     env: 'MAX_STUBCHECK_DEBUG_ITERATIONS',
     live: true
   }),
-  max_qgate_debug_iterations: integer(3, [0, 255], 'How often the gates for quality and grounding do.', {
+  max_qgate_debug_iterations: integer(3, [0, 255], 'Maximum requeues by the gates for quality and grounding.', {
     env: 'MAX_QGATE_DEBUG_ITERATIONS',
     live: true
   }),
@@ -25,7 +25,7 @@ export const gates = {
     env: 'QGATE_GATE_SHADOW',
     live: true
   }),
-  qgate_gate_enforce: flag(false, 'Whether the quality gate sends tasks back, and refuses those without a basis.', {
+  qgate_gate_enforce: flag(false, 'Whether the quality gate requeues tasks, and refuses those without evidence.', {
     env: 'QGATE_GATE_ENFORCE',
     live: true
   }),
@@ -33,7 +33,7 @@ export const gates = {
     env: 'COMPLETION_GROUNDING_SHADOW',
     live: true
   }),
-  completion_grounding_enforce: flag(false, 'Whether citations without a source send a task back.', {
+  completion_grounding_enforce: flag(false, 'Whether citations without a source requeue a task.', {
     env: 'COMPLETION_GROUNDING_ENFORCE',
     live: true
   }),
@@ -42,7 +42,7 @@ export const gates = {
     'x-env': 'SVC_ORCHESTRATOR_HARNESS_COMPLETION_GUARD',
     'x-reload': 'live',
     description:
-      'Whether outputs that a task’s harness asks for must be there: no, logged (shadow, warn), yes (enforce, strict).'
+      'Whether the outputs of a task’s harness are required: no, logged (shadow, warn), yes (enforce, strict).'
   }),
   behavioral_gate_on_complete: flag(false, 'Whether the project’s tests must pass before a task is complete.', {
     live: true
@@ -51,31 +51,29 @@ export const gates = {
     t.string({
       minLength: 1,
       'x-reload': 'live',
-      description: 'Command line of those tests, run in the project. Default: what the project’s files say.'
+      description: 'Command line of those tests, run in the project. Default: detected from the project’s files.'
     })
   ),
   completion_markdown_link_audit_enabled: flag(
     false,
-    'Whether links between documents that a task wrote must lead somewhere.',
+    'Whether links in documents that a task wrote must have a target.',
     {
       live: true
     }
   ),
-  trust_gate_relax_enabled: flag(
-    false,
-    'Whether a reliable agent is spared what quality, grounding and scope would refuse.',
-    {
-      env: 'TRUST_GATE_RELAX_ENABLED',
-      live: true
-    }
-  ),
-  trust_gate_relax_min_reliability: ratio(0.85, 'Reliability from which on it is.', {
+  trust_gate_relax_enabled: flag(false, 'Whether a reliable agent passes the gates for quality, grounding and scope.', {
+    env: 'TRUST_GATE_RELAX_ENABLED',
+    live: true
+  }),
+  trust_gate_relax_min_reliability: ratio(0.85, 'Minimum reliability for that.', {
     env: 'TRUST_GATE_RELAX_MIN_RELIABILITY',
     live: true
   }),
   socrates_policy: table({
     abstain_threshold: optionalRatio('Confidence below which the quality gate abstains. Default 0.35.'),
-    ask_for_help_threshold: optionalRatio('Confidence below which it asks. Default 0.55.'),
-    max_contradiction_ratio: optionalRatio('Ratio of contradictions above which it asks or abstains. Default 0.40.')
+    ask_for_help_threshold: optionalRatio('Confidence below which the quality gate asks. Default 0.55.'),
+    max_contradiction_ratio: optionalRatio(
+      'Ratio of contradictions above which the quality gate asks or abstains. Default 0.40.'
+    )
   })
 }

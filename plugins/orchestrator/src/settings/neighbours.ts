@@ -14,14 +14,14 @@ export const neighbours = {
   planning_router_enabled: planning(
     false,
     'PLANNING_ROUTER_ENABLED',
-    'Whether each goal is asked how it is best reached.'
+    'Whether each goal is routed to a task, a plan or a workflow.'
   ),
   planning_replan_enabled: planning(
     false,
     'PLANNING_REPLAN_ENABLED',
-    'Whether failures may make a new version of a plan.'
+    'Whether failures may create a new version of a plan.'
   ),
-  planning_llm_synthesis_enabled: planning(false, 'PLAN_LLM_SYNTHESIS', 'Whether a model makes the steps of a plan.'),
+  planning_llm_synthesis_enabled: planning(false, 'PLAN_LLM_SYNTHESIS', 'Whether a model writes the steps of a plan.'),
   planning_workflow_handoff_enabled: planning(
     false,
     'PLANNING_WORKFLOW_HANDOFF_ENABLED',
@@ -30,14 +30,14 @@ export const neighbours = {
   planning_shadow_mode: planning(
     false,
     'PLANNING_SHADOW_MODE',
-    'Whether the answer is only reported, and the goal submitted.'
+    'Whether the route is only reported, and the goal submitted as a task.'
   ),
   planning_auto_mode_enabled: planning(
     false,
     'PLANNING_AUTO_MODE_ENABLED',
-    'Whether goals are planned unasked, and steps need no approval.'
+    'Whether goals are planned without a request, and steps need no approval.'
   ),
-  planning_rollout_percent: integer(0, [0, 100], 'Share of goals that take part, in percent.', {
+  planning_rollout_percent: integer(0, [0, 100], 'Share of goals that are routed, in percent.', {
     env: 'PLANNING_ROLLOUT_PERCENT',
     live: true
   }),
@@ -61,7 +61,7 @@ export const neighbours = {
     live: true
   }),
   chatml_strict: flag(false, 'Whether prompts are flattened to one ChatML text.', { env: 'CHATML_STRICT', live: true }),
-  research_model_enabled: flag(false, 'Whether research may use the model for it.', {
+  research_model_enabled: flag(false, 'Whether research may use the research model.', {
     env: 'RESEARCH_MODEL_ENABLED',
     live: true
   }),
@@ -71,7 +71,7 @@ export const neighbours = {
       'x-env': 'SVC_ORCHESTRATOR_INFERENCE_BASE_URL',
       'x-env-empty': 'clear',
       'x-reload': 'live',
-      description: 'Base URL of the model server that tasks are worked on with. Default: the project’s own.'
+      description: 'Base URL of the model server for tasks. Default: the project’s model server.'
     })
   ),
   orchestration_migration: table({
@@ -89,7 +89,7 @@ export const neighbours = {
       minLength: 1,
       'x-env': 'SVC_ACCOUNT_ID',
       'x-reload': 'live',
-      description: 'Tenant of tasks that name none.'
+      description: 'Tenant of tasks without a tenant.'
     })
   ),
   unified_routing: truthy('SVC_UNIFIED_ROUTING', 'Whether decisions about routing carry the label of the experiment.'),
@@ -107,7 +107,7 @@ export const neighbours = {
       'Whether a daemon of another repository is logged as an error instead of a warning.'
     ),
     reads: pilot('RPC_READS', 'Whether all reading tools ask the daemon.'),
-    task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is asked of the daemon.'),
+    task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is requested from the daemon.'),
     start: pilot('START_RPC', 'Whether the start tool lists the daemon’s agents.'),
     status_tool: pilot('STATUS_TOOL_RPC', 'Whether the status tool includes the daemon.'),
     writes: pilot('RPC_WRITES', 'Whether all writing tools go to the daemon.'),

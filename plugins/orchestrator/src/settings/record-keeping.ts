@@ -1,13 +1,13 @@
 import { t } from '@svc/plugin-sdk'
 import { integer, milliseconds } from './declare.ts'
 
-/** Logs, events and what is written down. */
+/** Logs, events and records. */
 export const recordKeeping = {
   log_level: t.string({
     default: 'info',
     'x-env': 'SVC_ORCHESTRATOR_LOG_LEVEL',
     'x-reload': 'live',
-    description: 'Least severe lines that the orchestrator logs: trace, debug, info, warn, error, silent.'
+    description: 'Minimum level of the orchestrator’s log: trace, debug, info, warn, error, silent.'
   }),
   event_log: t.optional(
     t.string({
@@ -27,9 +27,9 @@ export const recordKeeping = {
       minLength: 1,
       'x-env': 'SVC_ORCH_CAMPAIGN_ID',
       'x-reload': 'live',
-      description: 'Campaign that lineage is grouped under.'
+      description: 'Campaign of lineage rows.'
     })
   ),
   commit_timeout_ms: milliseconds(10_000, 100, 'Milliseconds that a caller waits for the database to take a change.'),
-  commit_queue_limit: integer(20_000, [1, 10_000_000], 'Changes that may wait for the database.')
+  commit_queue_limit: integer(20_000, [1, 10_000_000], 'Maximum changes that wait for the database.')
 }

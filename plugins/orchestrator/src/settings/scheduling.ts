@@ -3,20 +3,22 @@ import { t } from '@svc/plugin-sdk'
 import { hostSettings } from '../routing/host-settings.ts'
 import { flag, integer, milliseconds, real } from './declare.ts'
 
-/** Agents, queues, locks and where tasks go. */
+/** Agents, queues, locks and routing. */
 export const scheduling = {
   enabled: flag(true, 'Whether tasks are accepted; if not, each submit is refused.', { env: 'ENABLED', live: true }),
-  max_agents: integer(8, [1, 100_000], 'The most agents that there may be.', { env: 'MAX_AGENTS', live: true }),
-  min_agents: integer(1, [0, 100_000], 'Agents below which none is retired for being idle.', { env: 'MIN_AGENTS' }),
+  max_agents: integer(8, [1, 100_000], 'Maximum number of agents.', { env: 'MAX_AGENTS', live: true }),
+  min_agents: integer(1, [0, 100_000], 'Minimum number of agents; at this number, no idle agent is retired.', {
+    env: 'MIN_AGENTS'
+  }),
   default_priority: t.enum(['background', 'normal', 'urgent'], {
     default: 'normal',
     'x-reload': 'live',
-    description: 'Priority of a task that names none.'
+    description: 'Default priority of a task.'
   }),
   queue_limit: integer(
     250_000,
     [1, 10_000_000],
-    'Tasks that may wait, in all queues together; further ones are refused.',
+    'Maximum waiting tasks in all queues together; further ones are refused.',
     { live: true }
   ),
   lock_timeout_ms: milliseconds(30_000, 100, 'Milliseconds after which a lock on a file is released by force.', {
@@ -26,23 +28,28 @@ export const scheduling = {
   task_timeout_ms: milliseconds(1_800_000, 1_000, 'Milliseconds that a task may wait in a queue before it expires.', {
     live: true
   }),
-  idle_timeout_ms: milliseconds(600_000, 1_000, 'Milliseconds without work after which the orchestrator says so.', {
+  idle_timeout_ms: milliseconds(
+    600_000,
+    1_000,
+    'Milliseconds without work after which the orchestrator logs a warning.',
+    {
+      live: true
+    }
+  ),
+  heartbeat_interval_ms: milliseconds(5_000, 100, 'Milliseconds between checks of the agents’ heartbeats.', {
     live: true
   }),
-  heartbeat_interval_ms: milliseconds(5_000, 100, 'Milliseconds between two looks at the agents’ signs of life.', {
+  stale_threshold_ms: milliseconds(60_000, 100, 'Milliseconds without a heartbeat that count as a missed one.', {
     live: true
   }),
-  stale_threshold_ms: milliseconds(60_000, 100, 'Milliseconds without a sign of life that count as one missed.', {
-    live: true
-  }),
-  max_task_retries: integer(3, [0, 1_000], 'How often a failed task may be queued again on request.', { live: true }),
-  auto_continue_enabled: flag(true, 'Whether an idle agent is given a task to look for what is left to do.', {
+  max_task_retries: integer(3, [0, 1_000], 'Maximum retries of a failed task.', { live: true }),
+  auto_continue_enabled: flag(true, 'Whether an idle agent gets a task to look for remaining work.', {
     live: true
   }),
   continuation_cooldown_ms: milliseconds(30_000, 0, 'Milliseconds between two such tasks of one agent.', {
     live: true
   }),
-  max_auto_continuations: integer(5, [0, 10_000], 'The most such tasks that one agent is given.', { live: true }),
+  max_auto_continuations: integer(5, [0, 10_000], 'Maximum such tasks of one agent.', { live: true }),
   scope_enforcement: t.enum(['strict', 'warn', 'disabled'], {
     default: 'warn',
     'x-reload': 'live',
@@ -51,7 +58,7 @@ export const scheduling = {
   /** Of every agent, before its host is probed. */
   default_agent_capabilities: t.optional(declaredCapabilities),
   ...hostSettings,
-  fallback_to_single_agent: flag(true, 'Whether a task that suits no agent goes to the least loaded one.', {
+  fallback_to_single_agent: flag(true, 'Whether a task without a suitable agent goes to the least loaded one.', {
     env: 'FALLBACK_SINGLE'
   }),
   cost_preference: t.enum(['performance', 'economy'], {
@@ -61,25 +68,29 @@ export const scheduling = {
   }),
   affinity_groups: t.array(
     t.object({
-      name: t.string({ minLength: 1, description: 'Also the name of the agent that is made for the group.' }),
+      name: t.string({ minLength: 1, description: 'Also the name of the agent of the group.' }),
       patterns: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Globs, relative to the project.' })
     }),
     {
       default: [],
-      description: 'Files that belong together; the first match wins. Default: what the project’s workspaces are.'
+      description: 'Files that belong together; the first match wins. Default: the project’s workspaces.'
     }
   ),
-  routing_exploration_epsilon: real(0.05, [0, 1], 'How often a task goes to a random agent, where attention is on.'),
+  routing_exploration_epsilon: real(
+    0.05,
+    [0, 1],
+    'Probability that a task goes to a random agent, if attention is on.'
+  ),
   repo_shard_specialization_weight: real(1.5, [0, 1_000], 'Weight of an agent’s reliability for tasks of a shard.', {
     env: 'REPO_SHARD_SPECIALIZATION_WEIGHT'
   }),
   repo_shard_validation_failure_penalty: real(0.8, [0, 1_000], 'Penalty for each shard of an agent that failed.', {
     env: 'REPO_SHARD_VALIDATION_FAILURE_PENALTY'
   }),
-  repo_reduce_conflict_cooldown_penalty: real(2.5, [0, 1_000], 'Penalty after a conflict while shards were joined.', {
+  repo_reduce_conflict_cooldown_penalty: real(2.5, [0, 1_000], 'Penalty after a merge conflict between shards.', {
     env: 'REPO_REDUCE_CONFLICT_COOLDOWN_PENALTY'
   }),
-  repo_reduce_conflict_cooldown_ms: milliseconds(300_000, 0, 'Milliseconds for which that penalty holds.', {
+  repo_reduce_conflict_cooldown_ms: milliseconds(300_000, 0, 'Duration of that penalty in milliseconds.', {
     env: 'REPO_REDUCE_CONFLICT_COOLDOWN_MS'
   })
 }

@@ -3,7 +3,7 @@ import { toLoad } from './priority.ts'
 import { RunQueue } from './queue.ts'
 import type { Task } from './task.ts'
 
-/** How many signs of life in a row an agent has missed, in words. */
+/** Missed heartbeats of an agent, in words. */
 export type Staleness = 'fresh' | 'warn' | 'alert' | 'critical' | 'dead'
 
 interface AgentRecord {
@@ -35,7 +35,7 @@ export class Agent {
   readonly spawned: Spawned
   /** Tasks that could run now. */
   readonly queue = new RunQueue()
-  /** Tasks of the agent that cannot: they wait for another task, a person, a lock, or are doubted. */
+  /** Tasks that cannot run: they wait for another task, a person or a lock, or are doubted. */
   readonly parked = new Set<Task>()
   /** In progress. */
   readonly working = new Set<Task>()
@@ -52,7 +52,7 @@ export class Agent {
   readonly handoffs = new Map<number, number>()
   activity: AgentActivity = 'idle'
   heardAt: number
-  /** Whether anybody ever worked for it. */
+  /** Whether it ever had a worker. */
   isAttended = false
   staleness: Staleness = 'fresh'
   /** Since when it has had nothing to do; null while it has. */
@@ -146,7 +146,7 @@ export class Agent {
   static restore(json: string, now: number): Agent {
     const record = JSON.parse(json) as AgentRecord
     if (!Number.isSafeInteger(record.id) || typeof record.name !== 'string')
-      throw new TypeError('it is no record of an agent')
+      throw new TypeError('it is not a record of an agent')
     const agent = new Agent({ ...record, now })
     agent.paused = record.paused
     agent.session = record.session ?? null

@@ -92,7 +92,7 @@ export function admit(world: World, agent: Agent): void {
 }
 
 /**
- * Takes an agent away, and everything that was its own. Its tasks end here, cancelled, and are returned as they were, queued:
+ * Removes an agent with all its state. Its tasks end here, cancelled, and are returned as they were, queued:
  * the caller submits them again. The one in progress is the first.
  */
 export function retire(world: World, changes: Changes, id: number): readonly TaskView[] {

@@ -41,7 +41,7 @@ export class Changes {
     this.events.push(kind)
   }
 
-  /** Whether there is anything to make durable. */
+  /** Whether there are changes to persist. */
   get isKept(): boolean {
     return this.records.size > 0 || this.lineage.length > 0 || this.rows.length > 0
   }

@@ -11,7 +11,7 @@ import { countUp, extraFields, queuedAt, type Task, taskView } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Agents up to which it is written down who could have had a task that leaves its queue. */
+/** Maximum number of agents for which candidates are recorded when a task leaves its queue. */
 const MAX_EXPLAINED = 64
 
 /** The next task of an agent, in progress from now on; null where it has none that could run now, or has one already. */
@@ -38,7 +38,7 @@ function reasonsOf(task: Task): Reasons {
 
 function start(world: World, changes: Changes, task: Task): void {
   const now = world.deps.now()
-  // With many agents that costs more than it is worth before anybody asks.
+  // With many agents, this costs too much to do before it is requested.
   if (world.agents.size <= MAX_EXPLAINED)
     reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
   world.move(changes, task, IN_PROGRESS)
@@ -147,7 +147,7 @@ export function release(world: World, changes: Changes, id: number, reason: stri
   world.traces.note(id, 'released', reason, world.deps.now())
 }
 
-/** A note grows the description, but not for ever. */
+/** A note extends the description, up to a limit. */
 function annotate(task: Task, note: string): void {
   const next = `${task.description}${note}`
   if (Buffer.byteLength(next) <= MAX_DESCRIPTION_BYTES) task.description = next

@@ -4,7 +4,7 @@ import { NO_REASONS } from './reasons.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Why a task went where it went; null for one that is not known. */
+/** Routing reasons of a task; null for an unknown task. */
 export function explain(world: World, id: number): TaskExplanation | null {
   const task = world.tasks.get(id)
   if (task === undefined) return null

@@ -26,7 +26,7 @@ function normalised(path: string): string {
 
 export function outside(path: string): Error {
   const shown = JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
-  return orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${shown} is no path inside the repository`, {
+  return orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${shown} is not a path inside the repository`, {
     hint: 'name files relative to the root of the repository, with forward slashes'
   })
 }
@@ -84,7 +84,7 @@ export function checkScope(world: World, changes: Changes, files: readonly FileA
   }
 }
 
-/** The agent writes these files from now on: it has their locks, and they are its own. */
+/** The agent now locks and owns these files. */
 export function takeFiles(world: World, changes: Changes, task: Task, agent: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write') continue

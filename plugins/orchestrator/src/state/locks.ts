@@ -70,7 +70,7 @@ export class LockTable {
   }
 
   /**
-   * A task needs a file no longer. The agent keeps the lock while another task that it is held for is the agent's. True where
+   * A task no longer needs a file. The agent keeps the lock while another task that it is held for is the agent's. True where
    * the agent holds it no longer.
    */
   release(path: string, agent: number, task: number, ownerOf: (task: number) => number | null): boolean {
@@ -80,7 +80,7 @@ export class LockTable {
     return this.#leave(path, lock, agent)
   }
 
-  /** Whatever an agent holds on a file. True where it held something. */
+  /** Releases an agent's lock on a file. True if it held one. */
   drop(path: string, agent: number): boolean {
     const lock = this.#locks.get(path)
     if (lock === undefined || (lock.writer !== agent && !lock.readers.includes(agent))) return false
@@ -92,7 +92,7 @@ export class LockTable {
     for (const [path, lock] of this.#locks) if (lock.since < time) yield { path, holders: holdersOf(lock) }
   }
 
-  /** A sign of life of who works under it. */
+  /** A heartbeat of the holder. */
   renew(path: string, agent: number, now: number): void {
     const lock = this.#locks.get(path)
     if (lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))) lock.since = now

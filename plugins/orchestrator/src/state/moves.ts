@@ -55,7 +55,7 @@ export function evacuate(world: World, changes: Changes, agent: Agent): boolean 
   return true
 }
 
-/** Evens out the loads. The number of tasks that moved. */
+/** Balances the loads. Returns the number of moved tasks. */
 export function rebalance(world: World, changes: Changes): number {
   const moves = world.deps.planRebalance({
     agents: agentLoads(world),

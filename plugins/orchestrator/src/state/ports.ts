@@ -18,11 +18,11 @@ import type {
 import type { Changes, RecordKind, RecordSource } from './changes.ts'
 
 /**
- * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. The
- * parts are given to the state when it is made; in tests they are small fakes.
+ * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. Tests pass small
+ * fakes.
  */
 
-/** Unix milliseconds. Never goes back: where the system's clock does, it stands still until that has caught up. */
+/** Unix milliseconds. Monotonic: if the system's clock goes back, it stands still until that has caught up. */
 export type Clock = () => number
 
 /** [0, 1). */
@@ -47,7 +47,7 @@ export interface RoutingWorld {
   trust(agent: number): TrustView
   /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
   completionTrust(agent: number): number | null
-  /** False where the most agents there may be are there. */
+  /** False at the agent limit. */
   canSpawn(): boolean
   now(): number
 }
@@ -105,7 +105,7 @@ export interface AgentLoad {
   readonly model_cost?: number
 }
 
-/** A queued task that could be moved. */
+/** A queued task that may be moved. */
 export interface MovableTask {
   readonly id: number
   readonly agent: number
@@ -208,7 +208,7 @@ export interface TaskToJudge {
 
 export interface Judgement {
   readonly tier: ApprovalTier
-  /** One sentence: which rule, and what it saw. */
+  /** One sentence: the rule and its evidence. */
   readonly because: string
   readonly attentionWeight: number
   readonly test: TestDecision

@@ -5,12 +5,12 @@ import { queuedAt, type Task } from './task.ts'
 /** Tasks of one priority that are sorted to find the least urgent ones. */
 const MAX_SORTED = 1_000
 
-/** Whether `one` is served before `other`: the older first, the smaller id among those of one age. */
+/** True if `one` is served before `other`: the older first, then the smaller id. */
 function before(one: Task, other: Task): boolean {
   return one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)
 }
 
-/** A binary heap whose tasks know their place, so that any of them is taken out in logarithmic time. */
+/** A binary heap whose tasks store their index, so that any task is removed in logarithmic time. */
 class TaskHeap {
   readonly #tasks: Task[] = []
 

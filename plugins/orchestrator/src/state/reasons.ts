@@ -3,9 +3,9 @@ import type { RoutingRule } from './ports.ts'
 
 type Candidates = RoutingExplanation['candidates']
 
-/** Why a task went where it went, and what its gates found, from when it left its queue. */
+/** Routing reasons and gate results of a task, kept after it left its queue. */
 export interface Reasons {
-  /** The best that there were then, best first. */
+  /** The best candidates at that time, best first. */
   candidates: Candidates
   /** The last attempt to complete it. */
   gates: readonly GateRecord[]
@@ -13,7 +13,7 @@ export interface Reasons {
 
 /** {@link Reasons} in few characters, since they are written with each task: details of what is usual are left out. */
 export interface ReasonsRecord {
-  /** Names and values of the terms that add something alternate. */
+  /** Alternating names and values of the nonzero terms. */
   readonly c?: readonly (readonly [agent: number, name: string, score: number, ...terms: (string | number)[]])[]
   /** Without skipped gates; of one that let the task pass only its place in {@link GATES}. */
   readonly g?: readonly (number | readonly [gate: GateName, verdict: GateVerdict, detail: string])[]

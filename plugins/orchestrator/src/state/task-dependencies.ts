@@ -1,4 +1,4 @@
-/** Which tasks wait for which: from the one that is waited for to those that wait. */
+/** Waiting tasks by the task that they wait for. */
 export class TaskDependencies {
   readonly #dependants = new Map<number, number[]>()
 

@@ -50,7 +50,7 @@ export function assertDescription(description: string): void {
   throw orchestrationErrors.create(
     'ORC_VALIDATION_FAILED',
     `Task validation failed: the description has ${bytes} bytes; 1 to ${MAX_DESCRIPTION_BYTES} are taken`,
-    { hint: bytes === 0 ? 'say what is to be done' : 'put long texts into a file and name that' }
+    { hint: bytes === 0 ? 'describe the task' : 'put long texts into a file and name that' }
   )
 }
 
@@ -58,7 +58,7 @@ const NONE: readonly number[] = Object.freeze([])
 const NO_TOKENS = { campaign: undefined, tier: undefined }
 
 /**
- * Those of the tasks that are to be waited for that are not complete. Throws `ORC_DEPENDENCY` for one that is not known, which
+ * Returns the incomplete dependencies. Throws `ORC_DEPENDENCY` for one that is not known, which
  * is also what a task that waits for itself looks like, and for one that never will be complete.
  */
 export function openDependencies(world: World, on: readonly number[] | undefined): readonly number[] {
@@ -67,7 +67,7 @@ export function openDependencies(world: World, on: readonly number[] | undefined
   for (const id of on) {
     const task = world.tasks.get(id)
     if (task === undefined)
-      throw orchestrationErrors.create('ORC_DEPENDENCY', `Dependency ${taskLabel(id)} is no task that is known`, {
+      throw orchestrationErrors.create('ORC_DEPENDENCY', `Dependency ${taskLabel(id)} is not a known task`, {
         hint: 'a task may wait for tasks that were submitted before it and have not ended long ago'
       })
     if (task.status.kind === 'Cancelled')

@@ -46,7 +46,7 @@ const CORE = {
   traceId: core<string>('trace'),
   priority: core<Priority>('p', { default: 'Normal' }),
   files: core<readonly FileAffinity[]>('f', { default: Object.freeze([]) }),
-  /** Tasks that it was submitted behind. */
+  /** Dependencies at its submission. */
   dependsOn: core<readonly number[]>('w', { default: Object.freeze([]) }),
   complexity: core<number>('c', { default: 5 }),
   category: core<TaskCategory>('k', { default: 'General' }),
@@ -65,7 +65,7 @@ export type TaskExtra = { -readonly [K in keyof TaskFields]?: TaskFields[K] | un
   [K in TaskCounter]?: number
 } & {
   approved_by?: string
-  /** When it came back to its queue; absent where it has been there since it was made. */
+  /** Time of its return to the queue; absent if it never left. */
   queued_at_ms?: number
 }
 
@@ -193,7 +193,7 @@ export function restoreTask(json: string, shared: { status(read: TaskStatus): Ta
     !Array.isArray(record.t) ||
     !(status?.kind in transitions)
   )
-    throw new TypeError('it is no record of a task')
+    throw new TypeError('it is not a record of a task')
   const task: Record<string, unknown> & Task = { ...DEFAULT_TASK }
   for (const [property, { record: key, at, default: initial }] of FIELDS) {
     const value = at === undefined ? record[key] : (record[key] as readonly unknown[])[at]

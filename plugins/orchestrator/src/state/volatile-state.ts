@@ -11,7 +11,7 @@ export interface VolatileState {
   readonly lastHeartbeatLook: number
   readonly contention: number
   readonly traces: ReadonlyMap<number, Page>
-  /** Why tasks went where they went. */
+  /** Routing reasons of tasks. */
   readonly reasons: ReadonlyMap<number, Reasons>
   readonly agents: readonly VolatileAgentState[]
 }

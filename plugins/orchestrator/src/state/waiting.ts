@@ -5,7 +5,7 @@ import { QUEUED, refuseTransition } from './status.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
-/** A person allows a task that waited for that. One that was blocked by its tier is to be reviewed then. */
+/** A person approves a waiting task. One that was blocked by its tier is reviewed afterwards. */
 export function approve(world: World, changes: Changes, id: number, by: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'BlockedOnApproval') refuseTransition(id, task.status, 'approved')
@@ -18,7 +18,7 @@ export function approve(world: World, changes: Changes, id: number, by: string):
   changes.event({ type: 'task_approved', task_id: id, agent_id: task.agent })
 }
 
-/** Gives a task that waits another place. */
+/** Changes the priority of a waiting task. */
 export function reorder(world: World, changes: Changes, id: number, priority: Priority): void {
   const task = world.task(id)
   const { kind } = task.status

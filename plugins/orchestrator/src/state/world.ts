@@ -91,9 +91,9 @@ export class World {
   readonly totals: Totals = { completed: 0, failed: 0, cancelled: 0 }
   /** Agents whose trust changed since their rows of `agent_reliability` were written. */
   readonly rated = new Set<number>()
-  /** Since when an emergency stop holds, and why; null where none does. */
+  /** Start and reason of an emergency stop; null for none. */
   stopped: { readonly reason: string | null } | null = null
-  /** When something was last submitted, started or ended. */
+  /** Time of the last submission, start or end. */
   activeAt: number
   /** Whether a warning about its long silence was sent. */
   saidIdle = false
@@ -139,7 +139,7 @@ export class World {
     return agent
   }
 
-  /** When a task is made: never before one that is there, whatever the clock does, so that the first in is the first out. */
+  /** Creation time of a new task: never before an existing one, so that the order is first in, first out. */
   stampCreation(): number {
     this.#createdAt = Math.max(this.#createdAt, this.deps.now())
     return this.#createdAt
@@ -200,7 +200,7 @@ export class World {
     if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
   }
 
-  /** Parks a queued task until a file is free. */
+  /** Blocks a queued task until a file is free. */
   park(task: Task, path: string): void {
     const agent = this.agents.get(task.agent)
     if (task.slot === -1) return
@@ -230,7 +230,7 @@ export class World {
     return this.#ended.size
   }
 
-  /** Forgets the oldest of those that ended, above the limit; but none that others still wait for. */
+  /** Drops the oldest ended tasks above the limit, except for those that others wait for. */
   #evict(changes: Changes): void {
     for (let looks = this.#ended.size; looks > 0 && this.#ended.size > MAX_ENDED; looks--) {
       const [oldest] = this.#ended

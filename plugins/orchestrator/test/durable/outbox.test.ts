@@ -242,7 +242,7 @@ t.test('closing notifies the callers whose change could not be written', async t
   const closed = persistence.close()
   await t.rejects(left, { code: 'ORC_NOT_DURABLE', message: /closed before/ })
   await closed
-  t.match(lines.join('\n'), /changes of the orchestrator were not written before its end {"changes":1}/)
+  t.match(lines.join('\n'), /changes of the orchestrator were not written before it closed {"changes":1}/)
 })
 
 t.test('a remote database that answers nothing for a while', async t => {

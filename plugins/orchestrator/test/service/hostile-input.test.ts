@@ -59,7 +59,7 @@ t.test('paths that lead out of the repository are refused, others are kept in on
   ])
     await t.rejects(
       service.submit({ description: 'x', files: file(path) }),
-      { code: 'ORC_SCOPE_DENIED', message: /is no path inside the repository/ },
+      { code: 'ORC_SCOPE_DENIED', message: /is not a path inside the repository/ },
       JSON.stringify(path)
     )
   await service.submit({ description: 'x', files: [...file('./a//b\\c.ts'), ...file('a/b/c.ts')] })
@@ -85,7 +85,7 @@ t.test('a lock through a symbolic link is refused when the link leads out of the
   symlinkSync(join(folder, 'not-there'), join(root, 'src/dangling'))
   symlinkSync(join(root, 'src'), join(root, 'inside'))
   const { service } = await opened(t, { root })
-  const refused = { code: 'ORC_SCOPE_DENIED', message: /is no path inside the repository/ }
+  const refused = { code: 'ORC_SCOPE_DENIED', message: /is not a path inside the repository/ }
   const agent = await service.spawnAgent({ name: 'one' })
   const other = await service.spawnAgent({ name: 'two' })
   for (const path of ['out/x.ts', 'out', 'src/secret.txt', 'src/dangling', 'inside/secret.txt']) {

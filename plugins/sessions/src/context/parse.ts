@@ -17,7 +17,7 @@ export function parseEnvelope(json: string): ContextEnvelope {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw invalid(`it is no JSON: ${(error as Error).message}`)
+    throw invalid(`it is not JSON: ${(error as Error).message}`)
   }
   const problem = boundsProblem(value)
   if (problem !== null) throw invalid(`it ${problem}`)

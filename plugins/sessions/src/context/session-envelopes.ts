@@ -142,7 +142,7 @@ export class SessionEnvelopes implements SessionContext {
     try {
       return parseEnvelope(text)
     } catch (error) {
-      this.#options.log.warn('what is stored as the context envelope of a session is none', {
+      this.#options.log.warn('the stored context envelope of a session is not valid', {
         session_id: session,
         reason: (error as Error).message
       })

@@ -38,7 +38,7 @@ export const handoffContext = defineOperation({
   id: 'sessions.handoffContext',
   summary: 'Show the context that an agent needs for a handoff',
   description:
-    'What it returns as context_envelope_json can be given to svc_agent_handoff as it is. Nothing is handed over by asking.',
+    'The returned context_envelope_json can be passed to svc_agent_handoff unchanged. The call itself hands nothing over.',
   input: t.object({
     from_agent: agentId,
     to_agent: agentId,

@@ -37,7 +37,7 @@ export const contextSet = defineOperation({
     agent_id: t.optional(t.integer({ description: 'Agent that writes it.', minimum: 0 })),
     ttl_seconds: t.optional(
       t.integer({
-        description: 'Seconds after which it is gone; 0 or nothing: it stays.',
+        description: 'Seconds until it expires; 0 or absent: never.',
         minimum: 0,
         maximum: 315_360_000
       })
@@ -57,7 +57,7 @@ export const contextList = defineOperation({
   id: 'sessions.listContext',
   summary: 'List shared texts without their contents',
   input: t.object({
-    prefix: t.optional(t.string({ description: 'What keys begin with.', maxLength: MAX_KEY_LENGTH }))
+    prefix: t.optional(t.string({ description: 'Prefix of the keys.', maxLength: MAX_KEY_LENGTH }))
   }),
   output: t.object({
     entries: t.array(t.object({ ...entry, length: t.integer({ description: 'Characters of the text.' }) })),
@@ -89,7 +89,7 @@ export function getHandler(store: SharedContext, transcripts: Transcripts): Hand
     }
     throw sessionErrors.create(
       'SES_CONTEXT_UNKNOWN',
-      `there is no context under ${JSON.stringify(key)}, or its time is over`,
+      `there is no context under ${JSON.stringify(key)}, or it has expired`,
       { hint: 'list the keys with svc context list' }
     )
   }

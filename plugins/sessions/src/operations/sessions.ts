@@ -35,9 +35,9 @@ export const sessionList = defineOperation({
   id: 'sessions.list',
   summary: 'List sessions of the repository, last used first',
   input: t.object({
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many at most.' })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'Maximum number.' })
   }),
-  output: t.object({ sessions: t.array(sessionView), count: t.integer({ description: 'How many there are.' }) }),
+  output: t.object({ sessions: t.array(sessionView), count: t.integer({ description: 'Total number.' }) }),
   effect: 'read',
   expose: {
     mcp: { name: 'svc_session_list', result: 'tool-result', lane: 'ai' },
@@ -68,7 +68,7 @@ export const chatHistory = defineOperation({
   summary: 'Show the messages of a session, oldest first',
   input: t.object({
     session_id: t.string({ default: 'default', minLength: 1, maxLength: 2048, description: 'Name of the session.' }),
-    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many of the last turns.' })
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'Number of last turns.' })
   }),
   output: t.object({ session_id: t.string(), history: t.array(historyEntry) }),
   errors: { SES_SESSION_INVALID },

@@ -129,7 +129,7 @@ t.test('the budget of an envelope limits its report, and an exceeded one reports
   t.end()
 })
 
-t.test('a token is that of its session, task, thread and time, or a violation', t => {
+t.test('a token must match its session, task, thread and time', t => {
   const subject = { repository_id: 'test', session_id: 's', task_id: 4, thread_id: 't' }
   const expected = createHmac('sha256', 's').update('4:t:1000000').digest('base64url')
   const signed = envelope({ subject })

@@ -48,9 +48,9 @@ async function checkHistory(t: Test, folder: string, store: DatabaseStore | null
   for (const { told } of writers) {
     const prefix = told[0]?.[0] ?? '?'
     const own = said.filter(name => name.startsWith(prefix))
-    t.same(own.slice(0, told.length), told, `everything acknowledged to ${prefix} is there, in its order`)
+    t.same(own.slice(0, told.length), told, `everything acknowledged to ${prefix} is present, in order`)
   }
-  t.equal(new Set(said).size, said.length, 'nothing is there twice')
+  t.equal(new Set(said).size, said.length, 'nothing is duplicated')
   t.ok(
     turns.every(({ content }) => /^[ab]\d+ x*$/.test(content)),
     'every turn is whole'

@@ -80,7 +80,7 @@ t.test('every line parses to an event or to null', t => {
     })
   )
   const foreign = '{"event":"reset","at":5,"turns":1}'
-  t.equal(eventOf(JSON.parse(foreign), foreign)?.id, foreign, 'one without an id is known by its text')
+  t.equal(eventOf(JSON.parse(foreign), foreign)?.id, foreign, 'one without an id is identified by its text')
   for (const value of [
     null,
     [],
@@ -158,7 +158,7 @@ t.test('beyond the limit, the session with the longest idle time is archived', a
   t.same(
     await Promise.all(names.map(stateOf)),
     ['archived', 'active', 'active', 'active'],
-    'where none is idle, the oldest'
+    'without an idle one, the oldest'
   )
   now += 9000
   await sessions.record(names[1] ?? '', () => [turn('a')])

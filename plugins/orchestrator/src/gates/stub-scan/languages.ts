@@ -1,4 +1,4 @@
-/** How the text of a family of languages falls into code, comments and strings. */
+/** Syntax of comments and strings in a family of languages. */
 export interface Language {
   readonly kind: 'brace' | 'python' | 'rust' | 'kotlin' | 'scala' | 'hash' | 'dash' | 'markup'
   readonly lineComments: readonly string[]
@@ -14,7 +14,7 @@ interface StringForm {
   readonly open: string
   readonly close: string
   readonly multiline?: boolean
-  /** Whether a backslash takes the next character along. */
+  /** Whether a backslash escapes the next character. */
   readonly escapes?: boolean
 }
 
@@ -87,7 +87,7 @@ const BY_EXTENSION: ReadonlyMap<string, Language> = new Map(
   ).flatMap(([language, extensions]) => extensions.split(' ').map(extension => [extension, language] as const))
 )
 
-/** How to read a file of that path; null where it is no source code. */
+/** Syntax of a file by its path; null if it is not source code. */
 export function languageOf(path: string): Language | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase()
   return extension === undefined ? null : (BY_EXTENSION.get(extension) ?? null)

@@ -13,7 +13,7 @@ const RAISES = /^raise[ \t]+NotImplementedError\b/
 
 /**
  * Functions of Python that do nothing: a body that only raises `NotImplementedError`, or is `...` or `pass`. Those that are made
- * to be overridden (abstract methods, overloads, protocols, base classes) are as they should be. Takes lines of code without
+ * to be overridden (abstract methods, overloads, protocols, base classes) are valid. Takes lines of code without
  * comments and strings.
  */
 export function pythonBodies(lines: readonly string[], isInterfaceFile: boolean): PythonFinding[] {

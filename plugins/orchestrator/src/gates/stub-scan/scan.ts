@@ -18,7 +18,7 @@ const MAX_FINDINGS = 50
 const ALLOWED = /\bstubcheck:\s*allow\b/i
 
 /**
- * Looks through source code for what was left undone. Null for a path that is no source code.
+ * Scans source code for placeholders. Null for a path that is not source code.
  *
  * Errors: `todo!()`, `unimplemented!()`, Kotlin's `TODO()`, Scala's `???`; errors that are thrown, raised or panicked with to say
  * that something is not implemented; functions of Python that are `...`; comments in place of code ("... rest of the code ...",
@@ -81,7 +81,7 @@ const THROWN =
 const SAYS = /^[^\n]{0,40}["'`][^"'`\n]{0,60}\b(?:not (?:yet )?implemented|unimplemented|implement me|todo\b|tbd\b)/i
 
 function* refusals(code: string, text: string, language: Language): Iterable<number> {
-  // Methods of Python's abstract classes raise it as they should; whole bodies are looked at elsewhere.
+  // Methods of Python's abstract classes may raise it; whole bodies are checked elsewhere.
   if (language.kind !== 'python') for (const match of code.matchAll(NAMED)) yield match.index
   for (const match of code.matchAll(THROWN)) {
     const behind = text.slice(match.index + match[0].length, match.index + match[0].length + 120)
