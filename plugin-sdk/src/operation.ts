@@ -207,6 +207,8 @@ export interface Call<E extends Errors = Errors, Ev = unknown> {
   readonly principal: Principal
   /** 32 hex digits, W3C trace context. */
   readonly traceId: string
+  /** 16 hex digits: this call in its trace. */
+  readonly spanId: string
   readonly requestId: string
   /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
   readonly surface: string

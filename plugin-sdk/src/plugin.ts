@@ -105,7 +105,7 @@ export interface CallOptions {
    * The parent call. It passes on its trace, request id and deadline, and its end cancels this call. The operation
    * sees the plugin as its caller. The plugin must therefore check the rights of the original caller.
    */
-  readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'>
+  readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'> & Partial<Pick<Call, 'spanId'>>
   readonly signal?: AbortSignal
   /** Milliseconds; 0 for only the operation's limit. */
   readonly timeoutMs?: number

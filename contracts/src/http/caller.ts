@@ -5,7 +5,7 @@ export interface HttpCaller {
   readonly principal: Principal
   /** The client's `x-request-id`, or a generated one; also in the headers of the response. */
   readonly requestId: string
-  /** The client's W3C `traceparent`, when it sent a valid one. */
+  /** W3C `traceparent` for what the request calls: in the trace of the client, or in a new one. */
   readonly traceparent?: string
   /** Aborted when the client disconnects before its response is complete. */
   readonly signal: AbortSignal

@@ -13,6 +13,10 @@ export interface OperationStart {
   readonly caller: string | null
   readonly requestId: string
   readonly traceId: string
+  /** This call in its trace: 16 hex digits. */
+  readonly spanId: string
+  /** Step of the trace that made the call; null if it starts one. */
+  readonly parentSpanId: string | null
   /** A copy of the validated input: changes to it have no effect. */
   readonly input: unknown
 }
@@ -29,6 +33,8 @@ export const operationStarting = hook<[OperationStart]>('kernel.operation-starti
     caller: 'plugin that calls; null for a caller from outside',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
+    spanId: 'this call in its trace',
+    parentSpanId: 'step that made the call; null if it starts the trace',
     input: 'copy of the validated input'
   }
 })
@@ -54,6 +60,8 @@ export const operationEnded = hook<[OperationEnd]>('kernel.operation-ended', 'pa
     caller: 'plugin that called; null for a caller from outside',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
+    spanId: 'this call in its trace',
+    parentSpanId: 'step that made the call; null if it starts the trace',
     error: 'code, message and status; null after a success',
     output: 'copy of the output; undefined after an error',
     durationMs: 'milliseconds, waiting included'

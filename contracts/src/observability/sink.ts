@@ -13,8 +13,12 @@ export interface AccessRecord {
   /** When the answer was complete, in milliseconds since 1970. */
   readonly time: number
   readonly request_id: string
-  /** Null when the client sent no trace context. */
+  /** W3C trace id: that of the client, or a new one. Null in records of an older log file. */
   readonly trace_id: string | null
+  /** This request in its trace: 16 hex digits. Null like `trace_id`. */
+  readonly span_id: string | null
+  /** Step of the client that made the request; null if it sent no `traceparent`. */
+  readonly parent_span_id: string | null
   readonly listener: string
   readonly method: string
   /** Path of the route with its parameters by name; null when no route matched. */

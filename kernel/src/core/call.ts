@@ -1,8 +1,16 @@
 import type { Deferred, Invocation } from '@svc/contracts'
-import { type Call, defined, type Logger, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
+import {
+  type Call,
+  defined,
+  type Logger,
+  type OperationDescriptor,
+  type Principal,
+  parseTraceparent,
+  randomHex,
+  SvcError
+} from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
-import { randomHex, traceIdOf } from './trace.ts'
 
 /** The part of the answering unit that a call uses. */
 export interface CallOwner {
@@ -32,6 +40,7 @@ export class CallState implements Call, RunningCall {
   readonly deferred: Deferred
   #deadline: number | undefined
   #traceId: string | undefined
+  #spanId: string | undefined
   #requestId: string | undefined
   #log: Logger | undefined
   #controller: AbortController | undefined
@@ -73,7 +82,16 @@ export class CallState implements Call, RunningCall {
   }
 
   get traceId(): string {
-    return (this.#traceId ??= traceIdOf(this.#invocation.traceparent))
+    return (this.#traceId ??= parseTraceparent(this.#invocation.traceparent)?.traceId ?? randomHex(16))
+  }
+
+  get spanId(): string {
+    return (this.#spanId ??= randomHex(8))
+  }
+
+  /** Step of the trace that made the call; null if it starts one. */
+  get parentSpanId(): string | null {
+    return parseTraceparent(this.#invocation.traceparent)?.spanId ?? null
   }
 
   get requestId(): string {

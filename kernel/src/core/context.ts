@@ -15,7 +15,8 @@ import {
   type ServeOptions,
   type Service,
   type Tap,
-  type TapOptions
+  type TapOptions,
+  traceparentOf
 } from '@svc/plugin-sdk'
 import { Validator } from '@svc/plugin-sdk/check'
 import { makeFolder } from '@svc/plugin-sdk/folders'
@@ -23,7 +24,6 @@ import type { BreakerPolicy } from './breaker.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
-import { traceparentOf } from './trace.ts'
 import type { Unit } from './unit.ts'
 
 /** A call by a plugin, with what it inherits from the call that it is made for. */
@@ -244,7 +244,7 @@ function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'
     signal: options.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, options.signal]),
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),
     requestId: parent.requestId,
-    traceparent: traceparentOf(parent.traceId)
+    traceparent: traceparentOf(parent.traceId, parent.spanId)
   }
 }
 

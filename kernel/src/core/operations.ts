@@ -146,10 +146,12 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
   }
 
-  #callFacts({ surface, principal, requestId, traceId }: CallState): Omit<OperationStart, 'input'> {
+  #callFacts(call: CallState): Omit<OperationStart, 'input'> {
+    const { surface, principal, requestId, traceId, spanId, parentSpanId } = call
     const { id, effect } = this.descriptor
     const caller = principal.id.startsWith(PLUGIN_PRINCIPAL) ? principal.id.slice(PLUGIN_PRINCIPAL.length) : null
-    return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, requestId, traceId }
+    const ids = { requestId, traceId, spanId, parentSpanId }
+    return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, ...ids }
   }
 
   async #beginInTurn(slots: Slots, input: unknown, call: CallState): Promise<void> {

@@ -7,14 +7,14 @@ import {
   type PluginManifest,
   SDK_VERSION,
   type SvcError,
-  settlesWithin
+  settlesWithin,
+  traceparentOf
 } from '@svc/plugin-sdk'
 import { Validator } from '@svc/plugin-sdk/check'
 import { type ActivationHost, limitActivation, type UnitPolicy } from '../core/activate.ts'
 import { kernelErrors } from '../core/errors.ts'
 import { BoundOperation } from '../core/operations.ts'
 import type { PreparedCode } from '../core/plugin-source.ts'
-import { traceparentOf } from '../core/trace.ts'
 import type { Unit } from '../core/unit.ts'
 import type { UnitHost } from '../core/unit-host.ts'
 import { Channel } from './channel.ts'
@@ -189,7 +189,7 @@ class IsolatedUnit {
             surface: surface as 'internal',
             principal,
             requestId,
-            traceparent: traceparentOf(call.traceId),
+            traceparent: traceparentOf(call.traceId, call.spanId),
             timeoutMs: deadline === Infinity ? undefined : Math.max(deadline - Date.now(), 1)
           },
           {

@@ -44,13 +44,15 @@ export class AccessLog {
 }
 
 function recordOf(listener: string, exchange: Exchange, status: number, ms: number): AccessRecord {
-  const { request, requestId, traceparent, route, principal, errorCode } = exchange
+  const { request, requestId, trace, route, principal, errorCode } = exchange
   const url = request.url as string
   const query = url.indexOf('?')
   return {
     time: Date.now(),
     request_id: requestId,
-    trace_id: traceparent === undefined ? null : traceparent.slice(3, 35),
+    trace_id: trace.traceId,
+    span_id: trace.spanId,
+    parent_span_id: trace.parentSpanId,
     listener,
     method: request.method as string,
     route: route?.path ?? null,

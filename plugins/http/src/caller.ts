@@ -1,22 +1,40 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpCaller } from '@svc/contracts'
-import type { Principal } from '@svc/plugin-sdk'
-import { requestIdOf, traceparentOf } from './request-id.ts'
+import { type Principal, parseTraceparent, randomHex, type TraceContext, traceparentOf } from '@svc/plugin-sdk'
+import { requestIdOf } from './request-id.ts'
 
 /** Caller of a request, with its abort signal. The signal is created on first use. */
 export class Caller implements HttpCaller {
   readonly requestId: string
-  declare readonly traceparent?: string
+  /** `traceparent` that the client sent; undefined if it sent none, or a malformed one. */
+  declare readonly sentTraceparent?: string
   principal: Principal
   #cancel: AbortController | 'vanished' | undefined
+  #trace: (TraceContext & { readonly parentSpanId: string | null }) | undefined
 
   constructor({ headers }: IncomingMessage, principal: Principal) {
     this.requestId = requestIdOf(headers['x-request-id'])
     this.principal = principal
     if (headers.traceparent !== undefined) {
-      const traceparent = traceparentOf(headers.traceparent)
-      if (traceparent !== undefined) this.traceparent = traceparent
+      const { traceparent } = headers
+      if (typeof traceparent === 'string' && parseTraceparent(traceparent)) this.sentTraceparent = traceparent
     }
+  }
+
+  /** This request in its trace: the trace of the client, or a new one. Created on first use. */
+  get trace(): TraceContext & { readonly parentSpanId: string | null } {
+    if (this.#trace === undefined) {
+      const sent = parseTraceparent(this.sentTraceparent)
+      const parentSpanId = sent?.spanId ?? null
+      this.#trace = { traceId: sent?.traceId ?? randomHex(16), spanId: randomHex(8), parentSpanId }
+    }
+    return this.#trace
+  }
+
+  /** The `traceparent` for what the request calls. */
+  get traceparent(): string {
+    const { traceId, spanId } = this.trace
+    return traceparentOf(traceId, spanId)
   }
 
   get signal(): AbortSignal {

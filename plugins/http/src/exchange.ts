@@ -60,7 +60,7 @@ export class Exchange extends Caller implements Invocation, Carried {
   /** Sets the request id and the client's trace context on a response without a Fastify handler. */
   label(): void {
     this.response.setHeader('x-request-id', this.requestId)
-    if (this.traceparent !== undefined) this.response.setHeader('traceparent', this.traceparent)
+    if (this.sentTraceparent !== undefined) this.response.setHeader('traceparent', this.sentTraceparent)
   }
 
   /** Makes {@link exchangeOf} find it: Fastify passes on only the request. */

@@ -85,11 +85,11 @@ class HandledExchange implements HttpExchange {
   send(status: number, type: string, body: string | Uint8Array, headers?: Readonly<Record<string, string>>): void {
     if (this.#isAnswered) return
     this.#isAnswered = true
-    const { response, requestId, traceparent } = this.#exchange
+    const { response, requestId, sentTraceparent } = this.#exchange
     if (!response.destroyed) {
       const isText = typeof body === 'string'
       const length = isText ? Buffer.byteLength(body) : body.length
-      if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
+      if (sentTraceparent !== undefined) response.setHeader('traceparent', sentTraceparent)
       for (const name in headers) response.setHeader(name, headers[name] as string)
       response.writeHead(status, { 'content-type': type, 'content-length': length, 'x-request-id': requestId })
       // If every character is one byte, the text is ASCII, which is measured and written faster as Latin-1.

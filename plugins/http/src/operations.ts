@@ -105,10 +105,10 @@ function answered(result: unknown, field: string | undefined): unknown {
 }
 
 function writeResult(exchange: Exchange, result: unknown): void {
-  const { response, requestId, traceparent } = exchange
+  const { response, requestId, sentTraceparent } = exchange
   const { status, answer } = exchange.operation as OperationRoute
   if (response.destroyed) return
-  if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
+  if (sentTraceparent !== undefined) response.setHeader('traceparent', sentTraceparent)
   if (status === 204) {
     response.writeHead(204, { 'x-request-id': requestId }).end()
     return

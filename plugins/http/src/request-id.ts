@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto'
 
 const ACCEPTED = /^[A-Za-z0-9._:/+=@-]{1,128}$/
-/** Same rules as the kernel: any version but `ff`, no all-zero id; later versions may add fields at the end. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
 
 /** Prefix of this process's ids: one of 60 million values, so that processes with one log rarely share it. */
 const origin = randomInt(36 ** 5)
@@ -27,9 +25,4 @@ export function requestIdOf(header: string | string[] | undefined): string {
   const id = start + LOW[low]
   low += 1
   return id
-}
-
-/** A well-formed W3C `traceparent` (https://www.w3.org/TR/trace-context); anything else counts as absent. */
-export function traceparentOf(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
 }
