@@ -1,3 +1,4 @@
+import { type OperationEnd, operationEnded } from '@svc/contracts'
 import { World } from '@svc/kernel/testing'
 import { defined, defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
@@ -114,6 +115,20 @@ t.test('a nested call inherits trace, request id and deadline', async t => {
     message: 'inside',
     fields: { own: 1, operation: 'inner.ids', trace_id: ID, request_id: 'r-1', surface: 'internal' }
   })
+})
+
+t.test('each call is a step of its trace, under the step that made it', async t => {
+  const ends: OperationEnd[] = []
+  const watcher = definePlugin({ name: 'watcher', activate: ctx => ctx.on(operationEnded, end => void ends.push(end)) })
+  const world = new World(t).put(...plugins, watcher)
+  await world.apply()
+  await world.call('outer.ids', { inherit: true }, { traceparent: `00-${ID}-${PARENT}-01` })
+  const [inside, outside] = ends
+  t.match(outside, { operation: 'outer.ids', traceId: ID, parentSpanId: PARENT, spanId: /^[0-9a-f]{16}$/ })
+  t.match(inside, { operation: 'inner.ids', traceId: ID, parentSpanId: outside?.spanId, spanId: /^[0-9a-f]{16}$/ })
+  t.not(inside?.spanId, outside?.spanId)
+  await world.call('inner.ids', {})
+  t.equal(ends[2]?.parentSpanId, null, 'a call from outside starts a trace')
 })
 
 t.test('a call without a parent starts a new trace', async t => {

@@ -63,6 +63,8 @@ export const requests = defineOperation({
         time: t.string(),
         request_id: t.string(),
         trace_id: nullable,
+        span_id: nullable,
+        parent_span_id: nullable,
         listener: t.string(),
         method: t.string(),
         route: nullable,
@@ -93,4 +95,41 @@ export const requests = defineOperation({
       }
     }
   }
+})
+
+export const trace = defineOperation({
+  id: 'observability.trace',
+  summary: 'Show the steps of one request or trace',
+  description: 'Only a running server has them. Each step has the time that it took and its place in the trace.',
+  input: t.object({
+    id: t.string({
+      minLength: 1,
+      maxLength: 128,
+      description: 'A trace id, a span id, or a request id: the x-request-id of an answer'
+    })
+  }),
+  output: t.object({
+    trace_id: t.string(),
+    steps: t.array(
+      t.object({
+        span_id: t.string(),
+        parent_id: nullable,
+        request_id: nullable,
+        name: t.string(),
+        kind: t.enum(['request', 'operation', 'step']),
+        plugin: nullable,
+        start: t.string(),
+        offset: t.number({ description: 'Milliseconds after the first step' }),
+        ms: t.number(),
+        depth: t.integer({ description: 'Place in the tree: 0 for the first step' }),
+        error: nullable,
+        attributes: t.record(t.unknown())
+      })
+    ),
+    text: t.string()
+  }),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  scopes: ['kernel.admin'],
+  expose: { rpc: true, cli: { command: 'trace', args: ['id'], view: { text: 'text' } } }
 })

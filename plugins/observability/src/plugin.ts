@@ -1,12 +1,24 @@
 import { join } from 'node:path'
-import { type AccessRecord, kernelAdmin, kernelPort, logLines, observabilitySink } from '@svc/contracts'
+import {
+  type AccessRecord,
+  kernelAdmin,
+  kernelPort,
+  logLines,
+  observabilitySink,
+  observabilitySpans,
+  operationEnded
+} from '@svc/contracts'
 import { definePlugin, errorMessage, type Infer, t, waitForAbort } from '@svc/plugin-sdk'
+import { observabilityErrors } from './errors.ts'
 import { FileTail } from './file-tail.ts'
 import { logFilter, requestFilter } from './filters.ts'
 import { type LogEntry, parseLogEntry, renderLogEntry } from './log-entry.ts'
 import { LogFile, readLogLines } from './log-file.ts'
-import { logs, requests } from './operations.ts'
+import { logs, requests, trace } from './operations.ts'
 import { Ring } from './ring.ts'
+import { type SpanRecord, spanOfOperation, spanOfRequest } from './span-record.ts'
+import { spanStarter } from './spans.ts'
+import { renderTrace, traceOf } from './trace.ts'
 
 const settings = t.object({
   log_lines: t.integer({
@@ -20,6 +32,12 @@ const settings = t.object({
     minimum: 1,
     maximum: 100_000,
     description: 'Number of requests kept in memory'
+  }),
+  spans: t.integer({
+    default: 20_000,
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'Steps of traces that are kept in memory'
   }),
   file: t.boolean({
     default: true,
@@ -43,12 +61,12 @@ const MAX_LOG_BYTES = 4_194_304
 
 export default definePlugin({
   name: 'observability',
-  summary: 'Log lines and access records: svc logs, svc requests, and a log file',
+  summary: 'Log lines, access records and traces: svc logs, svc requests, svc trace, and a log file',
   config: settings,
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin, lines: logLines },
-  provides: [observabilitySink],
-  operations: [logs, requests],
+  provides: [observabilitySink, observabilitySpans],
+  operations: [logs, requests, trace],
   async activate(ctx, { kernel, admin, lines }) {
     const config = ctx.config as Infer<typeof settings>
     const path = join(kernel.stateRoot, 'logs', 'svc.jsonl')
@@ -64,7 +82,23 @@ export default definePlugin({
       () => undefined
     )
     const followers = new Set<(line: string) => void>()
-    ctx.provide(observabilitySink, { request: record => records.push(record) })
+    const spans = await ctx.keep(
+      `spans ${config.spans}`,
+      () => new Ring<SpanRecord>({ maxItems: config.spans }),
+      () => undefined
+    )
+    ctx.provide(observabilitySink, {
+      request: record => {
+        records.push(record)
+        const span = spanOfRequest(record)
+        if (span !== null) spans.push(span)
+      }
+    })
+    ctx.provide(
+      observabilitySpans,
+      spanStarter(span => spans.push(span))
+    )
+    ctx.on(operationEnded, end => spans.push(spanOfOperation(end)))
 
     // A single command has no server log in memory: it reads the server's log file.
     const serves = lines !== undefined && admin?.serves !== false
@@ -111,6 +145,23 @@ export default definePlugin({
       } else await new FileTail(path).follow(news, call.signal)
       return { lines: [], text: '' }
     })
+    ctx.implement(trace, ({ id }) => {
+      const steps = traceOf(spans.items(), id)
+      if (steps === undefined)
+        throw observabilityErrors.create('OBS_TRACE_UNKNOWN', `no recorded step belongs to ${id}`, {
+          hint: serves
+            ? `svc requests lists the requests; the newest ${config.spans} steps are kept`
+            : 'start svc serve: only a running server records steps'
+        })
+      const shownSteps = steps.map(({ trace_id: _trace, start, offset, ms, attributes, ...step }) => ({
+        ...step,
+        start: new Date(start).toISOString(),
+        offset: rounded(offset),
+        ms: rounded(ms),
+        attributes: { ...attributes }
+      }))
+      return { trace_id: (steps[0] as SpanRecord).trace_id, steps: shownSteps, text: renderTrace(steps) }
+    })
     ctx.implement(requests, ({ limit, ...filter }) => {
       const all = serves ? records.items() : parsed(known()).flatMap(recordOf)
       const note = serves ? '' : 'no server runs; these are the requests of its last access log'
@@ -147,7 +198,12 @@ function shown({ time, ms, ...record }: AccessRecord) {
   return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
 }
 
-const NOTHING = { trace_id: null, route: null, operation: null, error_code: null }
+/** Microseconds are enough. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+const NOTHING = { trace_id: null, span_id: null, parent_span_id: null, route: null, operation: null, error_code: null }
 
 /** Returns the access record of an access log line; undefined for any other line. */
 function recordOf({ time, plugin, message, fields }: LogEntry): AccessRecord[] {

@@ -1,7 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AccessRecord, type LogLines, logLines, observabilitySink } from '@svc/contracts'
-import { definePlugin, ref } from '@svc/plugin-sdk'
+import {
+  type AccessRecord,
+  type LogLines,
+  logLines,
+  type ObservabilitySpans,
+  observabilitySink,
+  observabilitySpans
+} from '@svc/contracts'
+import { defineOperation, definePlugin, ref, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { LogFile, readLogLines } from '../src/log-file.ts'
@@ -15,6 +22,8 @@ const RECORD: AccessRecord = {
   time: Date.parse('2026-01-31T12:00:00.000Z'),
   request_id: 't-1',
   trace_id: null,
+  span_id: null,
+  parent_span_id: null,
   listener: 'main',
   method: 'GET',
   route: '/v1/things/:id',
@@ -28,6 +37,20 @@ const RECORD: AccessRecord = {
   error_code: 'THING_UNKNOWN'
 }
 
+const inner = defineOperation({
+  id: 'probe.inner',
+  summary: 'x',
+  input: s.object({ fails: s.boolean({ default: false }) }),
+  output: s.object({}),
+  errors: { PROBE_REFUSED: { message: 'Refused.', status: 409 } }
+})
+const outer = defineOperation({
+  id: 'probe.outer',
+  summary: 'x',
+  input: s.object({ fails: s.boolean({ default: false }) }),
+  output: s.object({ trace: s.string() })
+})
+
 /** The plugin with a log that the test writes. */
 async function open(settings: object = {}) {
   const listeners = new Set<(line: string) => void>()
@@ -38,11 +61,26 @@ async function open(settings: object = {}) {
     }
   }
   let sink: { readonly current: { request(record: AccessRecord): void } } | undefined
+  let spans: { readonly current: ObservabilitySpans } | undefined
   const probe = definePlugin({
     name: 'probe',
-    requires: { sink: ref(observabilitySink) },
-    activate: (_ctx, deps) => {
+    requires: { sink: ref(observabilitySink), spans: ref(observabilitySpans) },
+    operations: [outer, inner],
+    activate: (ctx, deps) => {
       sink = deps.sink
+      spans = deps.spans
+      ctx.implement(inner, ({ fails }, call) => {
+        if (fails) call.fail('PROBE_REFUSED')
+        return {}
+      })
+      ctx.implement(outer, async (input, call) => {
+        const step = deps.spans.current.start('probe.work', call, { rows: 1 })
+        step.set({ rows: 2 })
+        step.end()
+        step.end(new Error('too late'))
+        await ctx.call(inner, input, { parent: call })
+        return { trace: call.traceId }
+      })
     }
   })
   const services = [{ token: logLines, value: lines }]
@@ -54,6 +92,8 @@ async function open(settings: object = {}) {
       for (const listener of listeners) listener(text)
     },
     record: (record: AccessRecord) => sink?.current.request(record),
+    spans: () => spans?.current as ObservabilitySpans,
+    trace: (id: string) => kernel.callById('observability.trace', { id }) as Promise<{ steps: any[]; text: string }>,
     logs: (input: object = {}) =>
       kernel.callById('observability.logs', input) as Promise<{ lines: any[]; text: string }>,
     requests: (input: object = {}) => kernel.callById('observability.requests', input) as Promise<{ requests: any[] }>
@@ -92,6 +132,69 @@ t.test('a reload keeps lines and records', async t => {
     requests: [{ time: '2026-01-31T12:00:00.000Z', path: '/v1/things/7', ms: 1.2, error_code: 'THING_UNKNOWN' }]
   })
   t.same((await requests({ failed: true, plugin: 'other' })).requests, [])
+})
+
+t.test('a trace shows operations and steps of plugins under what called them', async t => {
+  const { kernel, trace } = await open()
+  t.teardown(() => kernel.close())
+  const { trace: id } = (await kernel.callById('probe.outer', {})) as { trace: string }
+  const { steps, text } = await trace(id)
+  t.match(
+    steps.map(({ name, kind, depth, plugin, error }) => ({ name, kind, depth, plugin, error })),
+    [
+      { name: 'probe.outer', kind: 'operation', depth: 0, plugin: 'probe', error: null },
+      { name: 'probe.work', kind: 'step', depth: 1, plugin: null, error: null },
+      { name: 'probe.inner', kind: 'operation', depth: 1, plugin: 'probe', error: null }
+    ]
+  )
+  t.same(steps[1].attributes, { rows: 2 })
+  t.equal(steps[1].parent_id, steps[0].span_id)
+  t.match(text, new RegExp(`^trace ${id}  request .*\\nprobe\\.outer .*\\n {2}probe\\.work .*\\n {2}probe\\.inner `))
+  t.same((await trace(steps[2].span_id)).steps, steps, 'the id of a step finds its trace')
+})
+
+t.test('a failed operation is marked with its code, and a failed step with its message', async t => {
+  const { kernel, trace, spans } = await open()
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.callById('probe.inner', { fails: true }, { requestId: 't-9' }), { code: 'PROBE_REFUSED' })
+  const { steps, text } = await trace('t-9')
+  t.match(steps, [{ name: 'probe.inner', error: 'PROBE_REFUSED' }])
+  t.match(text, /\[probe\] {2}PROBE_REFUSED/)
+  const step = spans().start('alone\u001b[2J')
+  step.end(new Error('no\u0007 luck'))
+  const alone = await trace(step.traceId)
+  t.match(alone.steps, [{ parent_id: null, request_id: null, depth: 0 }])
+  t.notMatch(alone.text, /[\u001b\u0007]/, 'a name cannot control the terminal')
+})
+
+t.test('a request is the first step of its trace, whatever ended first', async t => {
+  const { kernel, record, spans, trace } = await open()
+  t.teardown(() => kernel.close())
+  const request = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
+  spans().start('inside', request).end()
+  record({ ...RECORD, trace_id: request.traceId, span_id: request.spanId, parent_span_id: 'c'.repeat(16), ms: 1e3 })
+  const { steps } = await trace('t-1')
+  t.match(
+    steps.map(({ name, depth, kind }) => ({ name, depth, kind })),
+    [
+      { name: 'GET /v1/things/:id', depth: 0, kind: 'request' },
+      { name: 'inside', depth: 1, kind: 'step' }
+    ]
+  )
+  t.match(steps[0], { error: 'THING_UNKNOWN', attributes: { status: 404 }, parent_id: 'c'.repeat(16) })
+  await t.rejects(trace('unknown'), { code: 'OBS_TRACE_UNKNOWN', hint: /svc requests|svc serve/ })
+})
+
+t.test('only the newest steps are kept', async t => {
+  const { kernel, spans, trace } = await open({ spans: 2 })
+  t.teardown(() => kernel.close())
+  const [first, ...others] = [1, 2, 3].map(() => {
+    const step = spans().start('x')
+    step.end()
+    return step.traceId
+  })
+  t.equal((await trace(others[1] as string)).steps.length, 1)
+  await t.rejects(trace(first as string), { code: 'OBS_TRACE_UNKNOWN' })
 })
 
 t.test('without a server, lines and requests come from the log file', async t => {

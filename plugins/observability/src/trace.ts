@@ -1,0 +1,69 @@
+import type { SpanRecord } from './span-record.ts'
+
+/** A step with its place in the tree. */
+export interface TraceStep extends SpanRecord {
+  /** 0 for the first step. */
+  readonly depth: number
+  /** Milliseconds after the first step of the trace. */
+  readonly offset: number
+}
+
+/**
+ * The steps of the trace that an id names: a trace id, a span id or a request id. Parents come before their children, and
+ * children in the order of their start. Undefined if no step has the id. Of several traces of one request id the newest counts.
+ */
+export function traceOf(spans: readonly SpanRecord[], id: string): readonly TraceStep[] | undefined {
+  const found = spans.findLast(span => span.trace_id === id || span.request_id === id || span.span_id === id)
+  if (found === undefined) return undefined
+  const steps = spans.filter(span => span.trace_id === found.trace_id).sort((a, b) => a.start - b.start)
+  const known = new Set(steps.map(span => span.span_id))
+  const children = new Map<string | null, SpanRecord[]>()
+  for (const step of steps) {
+    const parent = step.parent_id !== null && known.has(step.parent_id) ? step.parent_id : null
+    const siblings = children.get(parent)
+    if (siblings === undefined) children.set(parent, [step])
+    else siblings.push(step)
+  }
+  const begin = (steps[0] as SpanRecord).start
+  const placed: TraceStep[] = []
+  const waiting = (children.get(null) ?? []).map(step => ({ step, depth: 0 })).reverse()
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { step, depth } = next
+    placed.push({ ...step, depth, offset: step.start - begin })
+    const inner = children.get(step.span_id) ?? []
+    for (const child of inner.toReversed()) waiting.push({ step: child, depth: depth + 1 })
+  }
+  return placed
+}
+
+const BAR_WIDTH = 30
+// biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
+const CONTROL = /[\x00-\x1f\x7f-\x9f]/g
+
+/** Draws a trace: one line a step, with a bar on the time of the whole trace. */
+export function renderTrace(steps: readonly TraceStep[]): string {
+  const [first] = steps
+  if (first === undefined) return ''
+  const total = Math.max(...steps.map(step => step.offset + step.ms))
+  const request = steps.find(step => step.request_id !== null)?.request_id
+  const head = [
+    `trace ${first.trace_id}`,
+    ...(request === undefined ? [] : [`request ${request}`]),
+    milliseconds(total)
+  ]
+  const names = steps.map(step => `${'  '.repeat(step.depth)}${step.name}`.replace(CONTROL, ''))
+  const width = Math.max(...names.map(name => name.length))
+  const lines = steps.map(({ offset, ms, plugin, error }, index) => {
+    const from = total === 0 ? 0 : Math.min(Math.floor((offset / total) * BAR_WIDTH), BAR_WIDTH - 1)
+    const length = total === 0 ? 1 : Math.max(Math.min(Math.round((ms / total) * BAR_WIDTH), BAR_WIDTH - from), 1)
+    const bar = `${' '.repeat(from)}${'='.repeat(length)}`.padEnd(BAR_WIDTH)
+    const owner = plugin === null ? '' : `  [${plugin}]`
+    const failure = error === null ? '' : `  ${error.replace(CONTROL, '')}`
+    return `${(names[index] as string).padEnd(width)}  ${milliseconds(ms).padStart(10)}  |${bar}|${owner}${failure}`
+  })
+  return [head.join('  '), ...lines].join('\n')
+}
+
+function milliseconds(value: number): string {
+  return `${value.toFixed(1)} ms`
+}
