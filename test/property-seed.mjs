@@ -1,5 +1,5 @@
-// Property tests try the same cases in every run, so that a change is judged by what it changed. Others are tried with
-// SVC_TEST_SEED=random, or with a number to go on from.
+// Property tests use the same cases in every run, so that results are comparable. SVC_TEST_SEED=random, or a number,
+// selects other cases.
 import fc from 'fast-check'
 
 const { SVC_TEST_SEED = '20261121' } = process.env

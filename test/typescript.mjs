@@ -1,4 +1,4 @@
-// Lets Node run TypeScript, for tests: less than half of what it costs to start one is left where sources were compiled before.
+// Lets Node run TypeScript in tests. Compiled sources are cached, which more than halves the start time.
 import { register } from 'node:module'
 
 register('./typescript-hooks.mjs', import.meta.url)

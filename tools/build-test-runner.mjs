@@ -1,5 +1,5 @@
-// tap carries its plugins inside, in a separate build. After an installation those are the usual ones, with a compiler that
-// does not work with TypeScript 7; a run would build what .taprc asks for, and still load the others.
+// tap carries its plugins inside, in a separate build. After an installation those are the default ones, whose
+// compiler does not work with TypeScript 7. A run would build the plugins of .taprc, but still load the default ones.
 import { spawnSync } from 'node:child_process'
 import { t } from 'tap'
 

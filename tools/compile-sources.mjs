@@ -1,4 +1,4 @@
-// Compiles every source once, before many tests at a time would each begin with that.
+// Compiles every source once, so that concurrent tests need not.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

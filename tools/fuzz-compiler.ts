@@ -1,4 +1,4 @@
-// Throws generated texts at lexer, parser, checks and formatter, and keeps what breaks them.
+// Runs lexer, parser, checks and formatter on generated texts, and stores failing inputs.
 //
 //   node --import tsx --conditions=svc-source tools/fuzz-compiler.ts [--inputs 1000000] [--seed 1] [--out FOLDER]
 //
@@ -16,7 +16,7 @@ interface Slice {
   readonly seed: number
   readonly first: number
   readonly inputs: number
-  /** Holds the number of the input that is being tried. */
+  /** Number of the current input. */
   readonly progress: Int32Array
 }
 
@@ -58,7 +58,7 @@ function spliced(sources: readonly string[], random: Random): string {
 
 function inputOf(seed: number, number: number, sources: readonly string[]): { source: string; script: boolean } {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) + number)
-  // Whole programs are the slowest, and the most probable to pass the parser.
+  // Whole programs are slowest, and most likely to pass the parser.
   const sort = random() < 0.4 ? 'mutated' : pick(SORTS, random)
   const script = random() < 0.2
   if (sort === 'tokens') return { source: tokenSoup(random), script }

@@ -3,7 +3,7 @@
 //
 //   npm run build && node tools/mcp-conformance.mjs [--keep FOLDER]
 //
-// --keep installs into FOLDER, uses what is there already, and leaves it. Exits 1 when anything that counts fails.
+// --keep installs into FOLDER, uses what is there already, and leaves it. Exits with 1 if a required check fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -54,7 +54,7 @@ const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, MCP_CATALOG_PA
 
 install()
 const project = makeProject()
-// Tasks belong to the process that took them: what one process on standard streams leaves the next one finds.
+// Tasks belong to the process that created them, and the next process on standard streams takes them over.
 const other = makeProject()
 const server = await serve(project)
 let failed = false
@@ -127,7 +127,7 @@ async function serve(cwd) {
   return { child, url: `${found.main}/mcp`, gateway: `${found['mcp-gateway']}/mcp` }
 }
 
-/** A way to the gateway for a suite that knows of no tokens: all is passed on as it came, with one. */
+/** A proxy to the gateway that adds the token, for a suite without token support. */
 async function openDoor(gateway) {
   const door = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${TOKEN}` }
@@ -149,7 +149,7 @@ async function openDoor(gateway) {
   }
 }
 
-/** Not as {@link conform} does, since the door is in this process and has to answer meanwhile. */
+/** Unlike {@link conform}, since the proxy runs in this process and must answer meanwhile. */
 async function conformThrough(url, revision, scenario) {
   const args = [suite, 'server', '--url', url, '--spec-version', revision, '--scenario', scenario]
   const child = spawn(join(bin, 'node'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })

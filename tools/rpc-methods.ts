@@ -42,8 +42,8 @@ function schemaOf(methods: readonly Method[]): JsonSchema {
       'One line of JSON. Made by `npm run docs` from the operations: $defs has params, result, errors and, where a method streams, event of each method.',
     type: 'object',
     properties: {
-      jsonrpc: { const: '2.0', description: 'Where it is given, the answer is in the form of JSON-RPC 2.0.' },
-      id: { type: ['string', 'number'], description: 'Comes back with the answer.' },
+      jsonrpc: { const: '2.0', description: 'If present, the answer has the form of JSON-RPC 2.0.' },
+      id: { type: ['string', 'number'], description: 'Returned with the answer.' },
       method: { enum: methods.map(({ name }) => name) },
       params: { type: 'object', default: {} }
     },
@@ -78,7 +78,7 @@ function methodOf({ aliasOf, ignoresUnknown, descriptor }: Method): JsonSchema {
   }
 }
 
-/** The codes that it answers with in addition to those of every method; docs/errors.md explains each. */
+/** Error codes in addition to those of every method; docs/errors.md explains each. */
 function errorsOf(errors: OperationDescriptor['errors']): JsonSchema {
   const codes = Object.keys(errors)
   return codes.length === 0 ? { not: {} } : { enum: codes }

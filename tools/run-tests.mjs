@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Tests of whole systems are long, and wait for other processes: small groups keep both cores busy to the end.
+// System tests are long, and wait for other processes: small groups keep all cores busy to the end.
 const MAX_SYSTEM_FILES_PER_PROCESS = 2
 const MAX_FILES_PER_PROCESS = 10
 const root = fileURLToPath(new URL('..', import.meta.url))

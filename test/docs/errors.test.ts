@@ -26,7 +26,7 @@ function documentedCodes(): DocumentedCode[] {
   })
 }
 
-t.test('every code that is defined is documented as it is defined, and no other', async t => {
+t.test('every defined code is documented with its text, and no other', async t => {
   const defined = await definedCodes()
   const documented = documentedCodes()
   t.same(
@@ -34,7 +34,7 @@ t.test('every code that is defined is documented as it is defined, and no other'
     defined.map(({ owner, code, spec: { status = 500, message } }) => `${owner} ${code} ${status} ${message}`).sort()
   )
   const mute = documented.filter(({ advice }) => !/\w{3}.*\.$/.test(advice)).map(({ code }) => code)
-  t.same(mute, [], 'each says what to do')
+  t.same(mute, [], 'each has an instruction')
 })
 
 t.test('every code has one owner: others that declare it use the entry of its table', async t => {
@@ -49,7 +49,7 @@ t.test('every code has one owner: others that declare it use the entry of its ta
 t.test('every code in the sources is documented, and every documented one is used', t => {
   const documented = new Set(documentedCodes().map(({ code }) => code))
   const prefixes = new Set([...documented].map(code => code.slice(0, code.indexOf('_'))))
-  // The reason of a state, which no error carries.
+  // A reason of a state, not of an error.
   const reasons = new Set(['KRN_WAITING'])
   const used = new Set<string>()
   for (const each of packages()) {

@@ -6,7 +6,7 @@ import { type Document, documents, proseOf } from './markdown.ts'
 
 const known = new Map(documents().map(document => [document.path, document]))
 
-t.test('every link inside the repository leads somewhere', t => {
+t.test('every link inside the repository has a target', t => {
   const broken: string[] = []
   for (const document of known.values()) {
     for (const [, target = ''] of proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)) {

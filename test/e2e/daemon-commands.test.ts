@@ -49,7 +49,7 @@ const json = ({ stdout }: Ran): any => JSON.parse(stdout)
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 30_000; !(await holds()); ) {
-    if (Date.now() > deadline) throw new Error('it did not come about')
+    if (Date.now() > deadline) throw new Error('the condition did not become true')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
@@ -106,7 +106,7 @@ t.test('the repository id comes from the environment, else from the folder', asy
   t.match(await callDaemon(await running(folder), 'orch.ping'), { repository_id: /^svc-e2e-\w+-[0-9a-f]{8}$/ })
 })
 
-t.test('of starts at the same time one starts it, and all of them find it', async t => {
+t.test('of concurrent starts one starts it, and all find it', async t => {
   const folder = project(t)
   const answers = (
     await Promise.all(Array.from({ length: 8 }, () => runSvc(folder, ['daemon', 'start', '--json'])))
@@ -116,7 +116,7 @@ t.test('of starts at the same time one starts it, and all of them find it', asyn
   t.equal(answers.filter(({ started }) => started).length, 1)
   t.notOk(
     readdirSync(join(folder, '.vox')).some(name => name.startsWith('daemon.start')),
-    'what settled it is gone'
+    'the lock is removed'
   )
   t.equal(
     readFileSync(join(folder, '.vox', 'daemon.log'), 'utf8').split('"generation 1"').length,
@@ -165,7 +165,7 @@ t.test('a daemon that was killed is stale, and started again', async t => {
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 
-t.test('one that does not stop is ended only by force', async t => {
+t.test('one that does not stop is killed only with --force', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}[plugins.chatty]\ndeaf = true\n` })
   await runSvc(folder, ['daemon', 'start'])
   const { pid } = await running(folder)
@@ -220,7 +220,7 @@ t.test('in the foreground it serves until Ctrl-C, and is the daemon like any oth
   t.notOk(existsSync(join(folder, '.vox', 'daemon.log')))
 })
 
-t.test('the log is followed, also where it is put aside for its size', async t => {
+t.test('the log is followed, also across rotations', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}log_max_bytes = 4096\nlog_files = 2\n` })
   await runSvc(folder, ['daemon', 'start'])
   const state = await running(folder)
@@ -249,7 +249,7 @@ t.test('the log is followed, also where it is put aside for its size', async t =
   t.same(
     numbers.slice(-60),
     Array.from({ length: 60 }, (_, index) => index + 1),
-    'no line is lost or told twice'
+    'no line is lost or repeated'
   )
   t.match((await runSvc(folder, ['daemon', 'logs', '-n', '5'])).stdout, /(.*\n){5}/, 'lines of the log before, too')
 })

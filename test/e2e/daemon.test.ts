@@ -57,13 +57,13 @@ t.test('a served project', async t => {
   const server = await serve(t, folder, ['--watch', ...ARGUMENTS])
   const state = await stateOf(server)
 
-  t.test('leaves word where its daemon is', async t => {
+  t.test('writes the address of its daemon', async t => {
     t.equal(state.pid, server.child.pid)
     const { repository_id } = state
     t.same(await callDaemon(state, 'orch.ping'), { ok: true, repository_id, protocol: 'svc.orchestrator_daemon/v1' })
   })
 
-  t.test('takes new code on an open connection, and ends calls on the old', async t => {
+  t.test('serves new code on an open connection, and ends calls on the old', async t => {
     const socket = (await import('node:net')).connect(Number(state.socket.split(':').at(-1)), '127.0.0.1')
     t.teardown(() => socket.destroy())
     const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
@@ -93,14 +93,14 @@ t.test('a served project', async t => {
     )
   })
 
-  t.test('takes the word back when it stops', async t => {
+  t.test('removes the state file when it stops', async t => {
     t.equal(await server.stop(), 0)
     t.notOk(existsSync(daemonStatePath(folder)))
     await t.rejects(callDaemon(state, 'orch.ping'), { code: 'DMN_UNREACHABLE' })
   })
 })
 
-t.test('a daemon that was killed is not believed in, and its successor is', async t => {
+t.test('the state file of a killed daemon is ignored, and that of its successor is used', async t => {
   const folder = project(t)
   const first = await serve(t, folder, ARGUMENTS)
   const before = await stateOf(first)
@@ -171,7 +171,7 @@ t.test('on standard streams', async t => {
         { id: null, error: { code: -32700 } }
       ]
     )
-    t.notOk(existsSync(daemonStatePath(folder)), 'there is no socket to tell of')
+    t.notOk(existsSync(daemonStatePath(folder)), 'there is no socket address')
     child.stdin?.end('{"jsonrpc":"2.0","id":2,"method":"demo.version"}')
     t.match(await next(), { id: 2, result: { revision: 1 } }, 'a last line without a newline')
     t.equal(await ended, 0, 'the process ends with its peer')

@@ -6,7 +6,7 @@ import { makeProject, serve } from './served-project.ts'
 
 const ONLY = ['--only', 'http,database']
 
-t.test('a served project is ready when its database is, and a copy of that can be made meanwhile', async t => {
+t.test('a served project is ready when its database is, which can be copied meanwhile', async t => {
   const folder = makeProject(t, {})
   const served = await serve(t, folder, ONLY)
   const answer = await fetch(`${served.url}/ready`)
@@ -31,7 +31,7 @@ t.test('a served project is ready when its database is, and a copy of that can b
   t.match(await runSvc(folder, ['db', 'status']), { code: 0, stdout: /schema version 1/ })
 })
 
-t.test('a database that is none keeps the project from being ready, and is named', async t => {
+t.test('an invalid database makes the project not ready, and is named', async t => {
   const folder = makeProject(t, { 'letter.db': 'dear reader, '.repeat(500) })
   const served = await serve(t, folder, [...ONLY, '--set', 'plugins.database.path=letter.db'])
   const answer = await fetch(`${served.url}/ready`)

@@ -102,7 +102,7 @@ t.test('new settings of the HTTP server keep its port, its connections and what 
   t.same(
     server.lines.filter(line => /"level":(40|50|60|"(warn|error|fatal)")/.test(line)),
     [],
-    'nothing is left behind or complained about'
+    'no leak and no warning'
   )
 
   writeFiles(folder, { 'svc.toml': toml('allowed_hosts = ["svc.example"]\n') })
@@ -111,7 +111,7 @@ t.test('new settings of the HTTP server keep its port, its connections and what 
   t.equal(await server.stop(), 0)
 })
 
-t.test('SIGTERM lets answers under way arrive, and nothing new in', async t => {
+t.test('SIGTERM completes running answers, and accepts no new requests', async t => {
   const server = await serve(t, project(t), ['--only', 'http,echo'])
   const stream = await open(server, '/echo/later', new Agent())
   await once(stream, 'data')

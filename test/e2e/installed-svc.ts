@@ -23,7 +23,7 @@ export interface Installation {
   readonly svc: string
   /** Packs the package in a folder; the path of the tarball. */
   pack(folder: string): string
-  /** An empty project in which the installation is in reach. */
+  /** An empty project that can resolve the installation. */
   project(name: string): string
   /** npm in a folder, offline; its standard output. */
   npm(folder: string, ...argv: string[]): string

@@ -50,7 +50,7 @@ t.test('examples with a main run to their end', async t => {
   }
 })
 
-t.test('the others are served, and say what they offer', async t => {
+t.test('the others are served, and list their routes', async t => {
   const folder = makeProject(t, { ...files, 'svc.toml': settingsFor(served[0] as string) })
   const app = await serve(t, folder, ['--only', 'app-runtime,http,mcp'])
   const url = /app listens on (http:\/\/[^\s"]+)/.exec(await app.line(/app listens on/))?.[1] as string
@@ -70,7 +70,7 @@ t.test('the others are served, and say what they offer', async t => {
     const built = ['openapi.json', 'vox-client.ts'].map(file => join(output, file))
     // A build writes nothing about a program without an API.
     if (Object.keys(paths).length === 0) t.same(built.filter(existsSync), [], name)
-    else t.strictSame([told, client], built.map(readText), `${name}: a build and the program that runs say the same`)
+    else t.strictSame([told, client], built.map(readText), `${name}: a build and the running program agree`)
     const ajv = new Ajv2020({ strict: false, logger: false })
     ajv.addSchema({ $id: 'https://svc.invalid/openapi', ...JSON.parse(told) })
     t.match(openapi, /^3\.1/)

@@ -7,13 +7,13 @@ import { type Files, makeProject, type Served, SVC_BIN, serve } from './served-p
 export const ERAS = ['2026', '2025'] as const
 export type Era = (typeof ERAS)[number]
 
-/** Where the plugin lies that has everything the conformance suite asks for. */
+/** Folder of the fixture plugin for the conformance suite. */
 export const FIXTURES = fileURLToPath(new URL('../fixtures/plugins/mcp-conformance', import.meta.url))
 
 /** A project whose plugins are its own, the fixtures, and the surfaces. */
 export function mcpProject(t: Test, files: Files = {}): string {
   const directories = `plugin_directories = ["plugins", ${JSON.stringify(FIXTURES)}]`
-  // Models take a while to load and play no part here.
+  // Models load slowly and are not needed here.
   const off = ['model-server', 'inference-onnx'].map(name => `[plugins.${name}]\nenabled = false\n`).join('')
   return makeProject(t, { 'svc.toml': `[kernel]\n${directories}\n${off}`, 'plugins/.keep': '', ...files })
 }

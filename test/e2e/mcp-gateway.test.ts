@@ -43,7 +43,7 @@ const GATEWAY = {
 }
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-t.test('svc serve opens the gateway that the environment asks for', async t => {
+t.test('svc serve opens the gateway that the environment configures', async t => {
   const folder = mcpProject(t, files)
   const server = await serve(t, folder, ['--no-watch'], SVC_BIN, GATEWAY)
   const url = /mcp-gateway listens on (http:\/\/[^\s"]+)/.exec(await server.line(/mcp-gateway listens on/))?.[1] ?? ''

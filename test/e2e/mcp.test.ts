@@ -127,7 +127,7 @@ async function everything(t: Test, connect: Connect, era: Era): Promise<void> {
   }
 }
 
-/** A new tool on disk reaches a client by a notice, however soon after the handshake it is saved. */
+/** A client is notified of a new tool on disk, however soon after the handshake it is saved. */
 async function newTool(t: Test, connect: Connect, era: Era, folder: string): Promise<void> {
   const name = `demo_era${era}`
   let told: (names: string[]) => void = () => undefined
@@ -136,7 +136,7 @@ async function newTool(t: Test, connect: Connect, era: Era, folder: string): Pro
   })
   const onChanged = (_error: Error | null, tools: readonly { name: string }[] | null): void => {
     const names = (tools ?? []).map(each => each.name)
-    // The notice may be of what a test before this one saved.
+    // The notification may belong to an earlier test.
     if (names.includes(name)) told(names)
   }
   const client = await connect(era, { listChanged: { tools: { debounceMs: 0, onChanged } } })
@@ -147,7 +147,7 @@ async function newTool(t: Test, connect: Connect, era: Era, folder: string): Pro
 
 t.test('over HTTP', async t => {
   const folder = mcpProject(t, files)
-  // So long that a wait for any client would be complained about.
+  // Long enough that a wait for a client would be logged.
   const server = await serveMcp(t, folder, ['--set', 'plugins.http.drain_ms=3600000'])
   const connect: Connect = (era, options) => overHttp(server.url, era, options)
 
@@ -155,7 +155,7 @@ t.test('over HTTP', async t => {
     t.test(`everything works in the ${era} protocol`, t => everything(t, connect, era))
   }
 
-  t.test('pages of other sites are kept out', async t => {
+  t.test('pages of other sites are refused', async t => {
     const { hostname, port } = new URL(server.url)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const post = async (headers: Record<string, string>): Promise<number | undefined> => {
@@ -170,7 +170,7 @@ t.test('over HTTP', async t => {
     t.equal(await post({ origin: 'http://evil.example' }), 403)
   })
 
-  t.test('a body that is no JSON is a parse error', async t => {
+  t.test('a body that is not JSON is a parse error', async t => {
     const response = await fetch(`${server.url}/mcp`, { method: 'POST', headers: JSON_HEADERS, body: '{' })
     t.equal(response.status, 400)
     t.match(await response.json(), { jsonrpc: '2.0', id: null, error: { code: -32700 } })

@@ -60,7 +60,7 @@ async function open(t: Test, { settings, withoutHttp = false, ...toy }: Options 
   return { ...handle, engines, url, generate, models: () => engines.flatMap(engine => engine.models) }
 }
 
-t.test('a model that loads at once is there from the first request on', async t => {
+t.test('a model that loads immediately serves the first request', async t => {
   const { generate, url } = await open(t)
   const reply = await generate('hello')
   t.match(await reply.json(), { model: 'run', response: 'hello', done: true })
@@ -68,7 +68,7 @@ t.test('a model that loads at once is there from the first request on', async t 
   t.equal((await fetch(`${url()}/health`)).status, 200)
 })
 
-t.test('a model that takes its time is answered for with 503 until it is there', async t => {
+t.test('a slow model answers 503 until it is loaded', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -83,7 +83,7 @@ t.test('a model that takes its time is answered for with 503 until it is there',
   t.equal((await generate('hello')).status, 200)
 })
 
-t.test('a model that cannot be loaded leaves the rest up and the reason in every answer', async t => {
+t.test('a model that cannot be loaded is an error in every answer, and the rest serves', async t => {
   const { generate, url, lines } = await open(t, {
     beforeLoaded: () => {
       throw new Error('model.safetensors ends after 12 of 34 bytes')
@@ -97,7 +97,7 @@ t.test('a model that cannot be loaded leaves the rest up and the reason in every
   t.ok(lines.some(({ level, message }) => level === 'error' && /12 of 34 bytes/.test(message)))
 })
 
-t.test('a run directory that is not there is named', async t => {
+t.test('a missing run directory is named', async t => {
   const { generate } = await open(t, { settings: { model: '/nowhere/run' } })
   t.match(await (await generate('hello')).json(), {
     error: /run directory \/nowhere\/run cannot be read: it does not exist/
@@ -125,7 +125,7 @@ t.test('a reload under load fails no request and loads no weights again', async 
   t.notOk(models()[0]?.closed)
 })
 
-t.test('a stream that is under way ends in the instance that began it', async t => {
+t.test('a running stream ends in the instance that started it', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -195,7 +195,7 @@ t.test('the end of the kernel lets a stream end, then closes the model', async t
   t.ok(models()[0]?.closed)
 })
 
-t.test('without an HTTP server nothing is loaded until a call wants it', async t => {
+t.test('without an HTTP server the model is loaded at the first call', async t => {
   const { kernel, models } = await open(t, { withoutHttp: true })
   const call = { surface: 'internal', principal: { id: 'local', role: 'admin', scopes: ['*'] } } as const
   t.match(await kernel.invoke('model.list', {}, call), { models: [{ name: 'run', status: 'idle' }] })
@@ -227,7 +227,7 @@ t.test('a call refuses what the routes refuse, by code', async t => {
   await until(() => models()[0]?.capacity().active === 0)
 })
 
-t.test('an address wider than loopback without a key is warned of', async t => {
+t.test('an address beyond loopback without a key logs a warning', async t => {
   const warned = async (settings: object) => {
     const { lines } = await open(t, { settings })
     return lines.some(({ level, message }) => level === 'warn' && /anyone who reaches/.test(message))

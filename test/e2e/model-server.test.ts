@@ -17,7 +17,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
   const ollama = new Ollama({ host: url })
   const model = 'vox-tiny'
 
-  t.test('and says the same to both, streamed and not, when it is greedy', async t => {
+  t.test('and answers both equally, streamed or not, when greedy', async t => {
     const whole = await openai.chat.completions.create({ model, messages, temperature: 0 })
     const said = whole.choices[0]?.message.content ?? ''
     t.match(said, /\w/)
@@ -71,7 +71,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.match(short, { choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 3 } })
   })
 
-  t.test('and reports probabilities that sum up to what it says', async t => {
+  t.test('and reports the probabilities of its text', async t => {
     const answer = await openai.chat.completions.create({
       model,
       messages,
@@ -110,7 +110,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     })
   })
 
-  t.test('and goes on after clients that leave', async t => {
+  t.test('and continues after clients disconnect', async t => {
     for (let round = 0; round < 5; round++) {
       const chunks = await openai.chat.completions.create({ model, messages, stream: true })
       for await (const chunk of chunks) if (chunk.choices[0]?.delta.content) break
@@ -146,7 +146,7 @@ t.test('svc model serve runs the same server and passes signals on', async t => 
   await t.rejects(fetch(url), 'the server ends with the command')
 })
 
-t.test('a port that is taken is named with the setting that chose it', async t => {
+t.test('the error of a port in use names the setting', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.teardown(() => taken.close())

@@ -5,7 +5,7 @@ import { FROM_SOURCE, SVC, startModelServer } from './model-server-process.ts'
 
 const PROMPT = 'a table of customers with a name and an email'
 
-t.test('the bundled model says the same over every surface', async t => {
+t.test('the bundled model gives the same answer over every surface', async t => {
   const settings = ['plugins.http.port=0', 'plugins.model-server.port=0'].flatMap(setting => ['--set', setting])
   const server = await startModelServer(t, [SVC, 'serve', ...settings], {
     SVC_ORCHESTRATOR_DAEMON_SOCKET: '127.0.0.1:0'

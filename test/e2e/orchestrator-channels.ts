@@ -73,7 +73,7 @@ export async function serveWorkplace(t: Test, folder: string, argv: readonly str
   const line = await served.line(/mcp-gateway listens on/)
   const gateway = /mcp-gateway listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? ''
   const daemon = await readDaemonState(folder)
-  if (daemon === null) throw new Error('the daemon has left no word')
+  if (daemon === null) throw new Error('the daemon has written no state file')
   return { ...served, gateway, daemon }
 }
 

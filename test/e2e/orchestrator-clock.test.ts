@@ -10,7 +10,7 @@ import { DONE } from './orchestrator-faults/story.ts'
 const YEAR = 365 * 86_400_000
 const HOUR = 3_600_000
 
-t.test('the clock jumps to and fro, and work goes on in its order', async t => {
+t.test('the clock jumps back and forth, and work continues in order', async t => {
   const root = mkdtempSync(join(tmpdir(), 'svc-clock-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const store = await openStore()
@@ -43,7 +43,7 @@ t.test('the clock jumps to and fro, and work goes on in its order', async t => {
   }
   t.same(taken, ids.slice(0, 3))
 
-  // Years behind the time that was, an hour is an hour.
+  // After a jump of years into the past, an hour still lasts an hour.
   const held = await submit('src/b.ts')
   first.pass(HOUR + 1)
   await first.tick()
@@ -62,10 +62,10 @@ t.test('the clock jumps to and fro, and work goes on in its order', async t => {
   const second = await opened(t, { store, root, settings, at: 1_700_000_000_000 - 20 * YEAR })
   await second.tick()
   assertInvariants(second.world)
-  t.equal(second.service.task(last)?.status.kind, 'Queued', 'a process that starts in the past has it all')
+  t.equal(second.service.task(last)?.status.kind, 'Queued', 'a process that starts in the past has all records')
   const { task_id } = await second.service.submit({ description: 'Do it', files: [], agent_name: 'one' })
   const order = [(await second.service.next(1))?.id]
   await second.service.complete(last, DONE)
   order.push((await second.service.next(1))?.id)
-  t.same(order, [last, task_id], 'and what was there before comes before')
+  t.same(order, [last, task_id], 'and earlier tasks come first')
 })

@@ -15,7 +15,7 @@ const project = (t: Test, more = '') =>
 
 const outputOf = ({ stdout }: Ran) => JSON.parse(stdout)
 
-/** A command that goes on until it is interrupted. */
+/** A command that runs until it is interrupted. */
 function start(t: Test, folder: string, argv: readonly string[]) {
   const child = spawn(process.execPath, [SVC_BIN, ...argv], {
     cwd: folder,

@@ -277,7 +277,7 @@ t.test('acknowledged changes are present after the daemon was killed and started
   t.same(lost, [])
   t.equal((await call.ok('orch.task_status', { task_id: done })).status, 'Completed')
   t.same((await call.ok('orch.task_status', { task_id: failed })).detail, { Failed: 'so it was' })
-  const next = (await call.ok('orch.submit_task', { description: 'and on it goes' })).task_id
+  const next = (await call.ok('orch.submit_task', { description: 'and it continues' })).task_id
   t.notOk([done, failed, ...acknowledged].includes(next), 'no number is given twice')
 })
 

@@ -124,7 +124,7 @@ async function finish(service: Orchestrator): Promise<ReadonlyMap<number, readon
   return orders
 }
 
-/** Everything acknowledged is there, nothing is half done, and the rest can be done. Returns the problems. */
+/** All acknowledged changes are present and complete, and the rest can be done. Returns the problems. */
 async function examine(file: string, lines: readonly string[]): Promise<readonly string[]> {
   const expected = new Expected(lines)
   const wrong: string[] = []
@@ -187,31 +187,28 @@ async function examine(file: string, lines: readonly string[]): Promise<readonly
   return wrong
 }
 
-t.test(
-  'a process that is killed before any of its writes leaves what it acknowledged, and nothing by halves',
-  async t => {
-    const images = join(folder, 'images')
-    mkdirSync(images)
-    const life = live(t, join(folder, 'story.db'), 'images', 0, images)
-    await life.until('done')
-    life.child.kill('SIGKILL')
-    await life.ended
-    t.equal(life.lines.at(-1), 'done', life.lines.slice(-3).join('\n'))
-    const moments = life.lines.flatMap((line, at) => (line.startsWith('@ ') ? [{ at, name: line.slice(2) }] : []))
-    t.ok(moments.length > 30, `${moments.length} writes`)
-    const begun = life.lines.findIndex(line => line.startsWith('!'))
-    const wrong: Record<string, readonly string[]> = {}
-    const left = moments.filter(moment => moment.at > begun)
-    const examiner = async (): Promise<void> => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) {
-        const found = await examine(join(images, `${next.name}.db`), life.lines.slice(0, next.at))
-        if (found.length > 0) wrong[`before write ${next.name}`] = found
-      }
+t.test('a process that is killed before any write leaves exactly its acknowledged changes', async t => {
+  const images = join(folder, 'images')
+  mkdirSync(images)
+  const life = live(t, join(folder, 'story.db'), 'images', 0, images)
+  await life.until('done')
+  life.child.kill('SIGKILL')
+  await life.ended
+  t.equal(life.lines.at(-1), 'done', life.lines.slice(-3).join('\n'))
+  const moments = life.lines.flatMap((line, at) => (line.startsWith('@ ') ? [{ at, name: line.slice(2) }] : []))
+  t.ok(moments.length > 30, `${moments.length} writes`)
+  const begun = life.lines.findIndex(line => line.startsWith('!'))
+  const wrong: Record<string, readonly string[]> = {}
+  const left = moments.filter(moment => moment.at > begun)
+  const examiner = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const found = await examine(join(images, `${next.name}.db`), life.lines.slice(0, next.at))
+      if (found.length > 0) wrong[`before write ${next.name}`] = found
     }
-    await Promise.all(Array.from({ length: 6 }, examiner))
-    t.same(wrong, {})
   }
-)
+  await Promise.all(Array.from({ length: 6 }, examiner))
+  t.same(wrong, {})
+})
 
 for (const [point, at] of [
   ['inside', 16],

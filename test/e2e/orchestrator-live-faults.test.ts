@@ -19,7 +19,7 @@ async function until<A>(what: () => A | null | undefined | false): Promise<A> {
   for (;;) {
     const found = what()
     if (found) return found
-    if (Date.now() > limit) throw new Error('it did not come to hold within 30 seconds')
+    if (Date.now() > limit) throw new Error('the condition did not become true within 30 seconds')
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
@@ -40,7 +40,7 @@ async function neighbour(file: string): Promise<{ child: ChildProcess; tasks: Re
   return { child, tasks }
 }
 
-t.test('of two processes on one repository the one that lives takes over what the other leaves, once', async t => {
+t.test('of two processes on one repository the surviving one takes over the state of the other, once', async t => {
   const file = join(folder, 'two.db')
   const { kernel, service: tasks } = await openWhole(file)
   const service = tasks()
@@ -71,7 +71,7 @@ t.test('of two processes on one repository the one that lives takes over what th
 })
 
 t.test(
-  'while the database is away callers wait and then get an error; when it is back everything is there in order',
+  'without the database callers wait and then get an error; when it is back all changes are stored in order',
   async t => {
     const file = join(folder, 'away.db')
     const settings = { commit_timeout_ms: 1_000 }
@@ -140,7 +140,7 @@ t.test(
   }
 )
 
-t.test('of two who complete one task, one does', async t => {
+t.test('of two callers that complete one task, one succeeds', async t => {
   const { kernel, service: tasks } = await openWhole(join(folder, 'twice.db'))
   const service = tasks()
   for (let round = 0; round < 20; round += 1) {

@@ -74,7 +74,7 @@ async function check(t: Test, channel: Channel, { tasks, plan }: Left): Promise<
   t.match(status, { goal: plan.goal, latest_version: 2 })
 }
 
-t.test('the story of a task and a plan is the same on every way in, and outlives the server', async t => {
+t.test('the story of a task and a plan is the same over every channel, and survives a restart', async t => {
   const folder = orchestratorProject(t)
   const server = await serveWorkplace(t, folder)
   const left: Left[] = []
@@ -90,7 +90,7 @@ t.test('the story of a task and a plan is the same on every way in, and outlives
   const next = await serveWorkplace(t, folder)
   const ways = Object.values(CHANNELS)
   for (const [at, each] of left.entries()) {
-    // Each asks for what another has left.
+    // Each reads the state of another.
     const channel = await (ways[(at + 1) % ways.length] as (typeof ways)[number])(next)
     await check(t, channel, each)
     await channel.close()
@@ -98,7 +98,7 @@ t.test('the story of a task and a plan is the same on every way in, and outlives
   t.equal(await next.stop(), 0)
 })
 
-t.test('what an editor left over its standard streams is taken over when that was killed', async t => {
+t.test('the state of a killed editor process is taken over', async t => {
   const folder = orchestratorProject(t)
   const editor = await stdioChannel(folder)
   const left = await story(t, editor, 'an editor')

@@ -24,7 +24,7 @@ const APP = `@query fn heard() to Result[str] {
 }
 `
 
-t.test('a program that runs by itself has what plugins have that the command did without', async t => {
+t.test('a program has the functions of plugins that the command itself does not need', async t => {
   const folder = makeProject(t, { 'script.vox': SCRIPT, 'note.txt': 'written, not spoken' })
   const { code, stdout, stderr } = await runSvc(folder, ['run', 'script.vox'])
   t.equal(code, 0, stderr)
@@ -60,7 +60,7 @@ t.test('a plugin that is switched off stays off, and is named', async t => {
   t.match(stderr, /RUN_UNSUPPORTED.*Speech cannot be used, since speech is disabled; .*\[plugins\.speech\]/)
 })
 
-t.test('a served program has them, too, when it was started with few', async t => {
+t.test('a served program has them, too, if it was started with few plugins', async t => {
   const folder = makeProject(t, { 'app.vox': APP, 'note.txt': 'written, not spoken' })
   const settings = { program: 'app.vox', port: '0', database: 'memory' }
   const { lines, stop } = await serve(t, folder, [

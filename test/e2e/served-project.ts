@@ -53,7 +53,7 @@ export interface Served {
   readonly child: ChildProcess
   readonly lines: string[]
   readonly ended: Promise<number | string>
-  /** The next log line that matches, also one that is already there after `from`. */
+  /** The next matching log line, including existing ones after `from`. */
   line(pattern: RegExp, from?: number): Promise<string>
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }

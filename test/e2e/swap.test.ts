@@ -116,42 +116,45 @@ async function open(url: string, agent: Agent, headers: Record<string, string> =
   return response
 }
 
-t.test('a syntax error, a throwing activate and a conflict leave the old code serving and say why', async t => {
-  const folder = makeProject(t, {
-    'plugins/swap/package.json': pluginPackage('swap'),
-    'plugins/swap/src/plugin.ts': source(7)
-  })
-  const server = await serve(t, folder, [
-    '--watch',
-    '--set',
-    'kernel.plugin_directories=["plugins"]',
-    '--only',
-    'http,swap,cli'
-  ])
-  const agent = new Agent({ keepAlive: true })
-  t.teardown(() => agent.destroy())
-  const broken: [string, RegExp][] = [
-    [`${source(8)}\nconst = 1\n`, /plugin\.ts:\d+:\d+/],
-    [
-      source(8).replace('activate(ctx) {', "activate(ctx) {\n    throw new Error('no luck')"),
-      /no luck.*plugin\.ts:\d+/
-    ],
-    [
-      source(8).replace("path: '/swap/version'", "path: '/kernel/plugins'"),
-      /\/kernel\/plugins.*(cli and swap|swap and cli)/
+t.test(
+  'after a syntax error, a throwing activate or a conflict the old code serves, and the error is reported',
+  async t => {
+    const folder = makeProject(t, {
+      'plugins/swap/package.json': pluginPackage('swap'),
+      'plugins/swap/src/plugin.ts': source(7)
+    })
+    const server = await serve(t, folder, [
+      '--watch',
+      '--set',
+      'kernel.plugin_directories=["plugins"]',
+      '--only',
+      'http,swap,cli'
+    ])
+    const agent = new Agent({ keepAlive: true })
+    t.teardown(() => agent.destroy())
+    const broken: [string, RegExp][] = [
+      [`${source(8)}\nconst = 1\n`, /plugin\.ts:\d+:\d+/],
+      [
+        source(8).replace('activate(ctx) {', "activate(ctx) {\n    throw new Error('no luck')"),
+        /no luck.*plugin\.ts:\d+/
+      ],
+      [
+        source(8).replace("path: '/swap/version'", "path: '/kernel/plugins'"),
+        /\/kernel\/plugins.*(cli and swap|swap and cli)/
+      ]
     ]
-  ]
-  for (const [text, reason] of broken) {
+    for (const [text, reason] of broken) {
+      const from = server.lines.length
+      writeFiles(folder, { 'plugins/swap/src/plugin.ts': text })
+      t.match(await server.line(/change refused|cannot load/, from), reason)
+      t.equal(await readRevision(`${server.url}/swap/version`, agent), 7)
+    }
     const from = server.lines.length
-    writeFiles(folder, { 'plugins/swap/src/plugin.ts': text })
-    t.match(await server.line(/change refused|cannot load/, from), reason)
-    t.equal(await readRevision(`${server.url}/swap/version`, agent), 7)
+    writeFiles(folder, { 'plugins/swap/src/plugin.ts': source(9) })
+    await server.line(/"replaced":\["swap"\]/, from)
+    t.equal(await readRevision(`${server.url}/swap/version`, agent), 9)
   }
-  const from = server.lines.length
-  writeFiles(folder, { 'plugins/swap/src/plugin.ts': source(9) })
-  await server.line(/"replaced":\["swap"\]/, from)
-  t.equal(await readRevision(`${server.url}/swap/version`, agent), 9)
-})
+)
 
 t.test('configuration reloads: live settings in place, a typo is refused with its line, disabling removes', async t => {
   const folder = makeProject(t, {

@@ -31,7 +31,7 @@ const program = installation.svc
 const svc = (folder: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> =>
   runSvc(folder, argv, { program, ...options })
 
-t.test('what is packed is what is needed to run, and no more', async t => {
+t.test('a package contains exactly the files needed at run time', async t => {
   const holds = (name: string): string[] =>
     readdirSync(join(installation.root, 'node_modules', ...name.split('/')), { recursive: true }).map(String)
   for (const name of ['@svc/plugin-sdk', '@svc/contracts', '@svc/kernel', '@svc/plugin-cli']) {
@@ -50,7 +50,7 @@ t.test('what is packed is what is needed to run, and no more', async t => {
   )
 })
 
-t.test('an installation serves projects that know nothing of it', async t => {
+t.test('an installation serves projects without a dependency on it', async t => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-elsewhere-')))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'svc.toml'), '')
@@ -60,7 +60,7 @@ t.test('an installation serves projects that know nothing of it', async t => {
   t.match(made.stdout, /npm install --prefix plugins\/hello +# fetch the SDK/, 'the SDK has to be fetched')
   const { devDependencies } = JSON.parse(readFileSync(join(folder, 'plugins', 'hello', 'package.json'), 'utf8'))
   for (const [name, range] of Object.entries<string>(devDependencies)) t.match(range, /^\^\d+\.\d+\.\d+$/, name)
-  t.match(await svc(folder, ['hello', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' }, 'it runs all the same')
+  t.match(await svc(folder, ['hello', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' }, 'it still runs')
 })
 
 t.test('a plugin of a third party is packed, installed, used, changed and removed', async t => {
@@ -171,7 +171,7 @@ t.test('a scaffolded plugin is listed, called, type-checked, tested, packed and 
     t.ok(existsSync(join(shipped, path)), `${path} is shipped`)
 })
 
-t.test('a plugin elsewhere in the project is made, and what is still to do is said', async t => {
+t.test('a plugin elsewhere in the project is created, and the next steps are printed', async t => {
   const folder = installation.project('elsewhere')
   const made = await svc(folder, ['plugins', 'new', 'far', 'tools/far'])
   t.match(made.stdout, 'plugin_directories = ["tools/far"]')

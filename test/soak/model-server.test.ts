@@ -12,7 +12,7 @@ const REQUESTS = Number(process.env.SVC_SOAK_REQUESTS ?? 6_000)
 const WARM = 4_000
 const GROWTH = 1.05
 
-/** Garbage comes and goes by a tenth of the whole; what is held is seen without it. */
+/** Garbage varies by a tenth of the heap; the test measures only retained memory. */
 const COLLECTING = [
   '--expose-gc',
   `--import=data:text/javascript,${encodeURIComponent("process.on('SIGUSR2', () => gc())")}`
@@ -24,7 +24,7 @@ const SETTINGS = ['port=0', 'slots=6', 'queue=64', 'max_body_bytes=65536'].flatM
 ])
 
 t.test(
-  'thousands of mixed requests of sixteen clients get the right tokens and leave nothing',
+  'thousands of mixed requests of sixteen clients get the right tokens and leak nothing',
   { timeout: 600_000 },
   async t => {
     const { url, child } = await startModelServer(t, [...COLLECTING, SVC, ...SERVER, ...SETTINGS])

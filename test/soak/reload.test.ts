@@ -5,7 +5,7 @@ import { soak } from './soak.ts'
 const RELOADS = 400
 const BUDGET_BYTES = 2_048
 
-t.test('hundreds of reloads of careless code leave nothing on the heap', { timeout: 600_000 }, async t => {
+t.test('hundreds of reloads of careless code leak no heap', { timeout: 600_000 }, async t => {
   const { reloads, perReload, resources } = await soak(RELOADS)
   t.equal(reloads, RELOADS)
   t.ok(perReload <= BUDGET_BYTES, `${Math.round(perReload)} bytes a reload`)

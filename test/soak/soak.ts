@@ -38,7 +38,7 @@ export default definePlugin({
 })
 `
 
-/** Machine code comes with use, up to a limit, and bytecode goes without; neither is what a reload leaves behind. */
+/** Machine code grows with use up to a limit, and unused bytecode is flushed; neither is a leak. */
 const STEADY = ['--no-opt', '--no-maglev', '--no-flush-bytecode']
 
 /** Reloads the careless plugin in a separate process, and reports what that process held. */

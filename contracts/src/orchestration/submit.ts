@@ -58,7 +58,7 @@ export interface Admission {
   /** With the canonical description. */
   readonly request: SubmitRequest
   readonly prompt_canonicalized: boolean
-  /** SHA-256 of the description as it came, in hex. */
+  /** SHA-256 of the original description, in hex. */
   readonly original_prompt_hash: string
   /** Instructions of the text that contradict each other. */
   readonly warnings: readonly string[]

@@ -166,7 +166,7 @@ async function callTool(tool, fields) {
   button.disabled = false
 }
 
-/** Events come over a websocket; the page works without them. */
+/** Events arrive over a websocket; the page works without them. */
 function openSocket() {
   if (socket !== null) return
   const mine = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/v1/ws`)
@@ -207,6 +207,6 @@ signIn.addEventListener('submit', event => {
 filter.addEventListener('input', renderList)
 part('back').addEventListener('click', () => show(toolsView))
 navigator.serviceWorker?.register('/v1/mobile/worker.js', { scope: '/v1/mobile' }).catch(() => {
-  // Without it, as over plain HTTP from another machine, the page cannot be installed, and works all the same.
+  // Without it, as over remote plain HTTP, the page works but cannot be installed.
 })
 void load()

@@ -1,4 +1,4 @@
-// Shows the page that was seen last where the gateway cannot be reached. Nothing but the page and its icon is kept.
+// Shows the cached page if the gateway is unreachable. Caches only the page and its icon.
 const CACHE = 'svc-mobile-1'
 const KEPT = ['/v1/mobile', '/v1/mobile/icon.svg', '/v1/mobile/manifest.webmanifest']
 

@@ -138,7 +138,7 @@ function assertGuarded(config: Settings): void {
   if (write !== undefined && write === read) {
     throw gatewayErrors.create(
       'GWY_TOKENS_EQUAL',
-      'SVC_MCP_HTTP_BEARER_TOKEN and SVC_MCP_HTTP_READ_BEARER_TOKEN are one, so that readers could write',
+      'SVC_MCP_HTTP_BEARER_TOKEN and SVC_MCP_HTTP_READ_BEARER_TOKEN are equal, so readers could write',
       { at: { path: 'plugins.mcp-gateway.read_bearer_token' }, hint: 'give the read role another token' }
     )
   }

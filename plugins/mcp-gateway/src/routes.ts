@@ -48,7 +48,7 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
     listener: LISTENER,
     routes: [
       route('GET', '/health', 'Whether the gateway answers', answerHealth, 'health'),
-      route('GET', '/v1/info', 'What the gateway offers to whom', exchange =>
+      route('GET', '/v1/info', 'Roles and tools of the gateway', exchange =>
         sendJson(exchange, describeGateway(info, desk, gate.perMinute))
       ),
       route('GET', '/v1/tools', 'The tools that the caller may call', (exchange, role) =>

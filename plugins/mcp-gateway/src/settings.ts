@@ -17,40 +17,40 @@ export const settings = t.object({
     minimum: 0,
     maximum: 65_535,
     'x-env': 'SVC_MCP_HTTP_PORT',
-    description: 'Port to listen on; 0 takes a free one.'
+    description: 'Port to listen on; 0 chooses a free one.'
   }),
-  bearer_token: token('SVC_MCP_HTTP_BEARER_TOKEN', 'Token of callers who may call every allowed tool.'),
+  bearer_token: token('SVC_MCP_HTTP_BEARER_TOKEN', 'Token for all allowed tools.'),
   read_bearer_token: token(
     'SVC_MCP_HTTP_READ_BEARER_TOKEN',
-    'Token of callers who may call those of the allowed tools that the registry has for the read role.'
+    'Token for the read role: only allowed tools that the registry marks as eligible for it.'
   ),
   allow_unauthenticated: flag(
     'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED',
-    'For local tests: start without a token, and let every caller use every allowed tool. No effect with a token.'
+    'For local tests: start without a token, and allow every caller to use all allowed tools. No effect with a token.'
   ),
   allowed_tools: names(
     'SVC_MCP_HTTP_ALLOWED_TOOLS',
-    'Names or aliases of the tools that are offered. Without it the list in the README.'
+    'Names or aliases of the offered tools. Default: the list in the README.'
   ),
   read_role_allowed_tools: names(
     'SVC_MCP_HTTP_READ_ROLE_ALLOWED_TOOLS',
-    'Names or aliases that callers of the read role are held to, among those that they may have anyway.'
+    'Names or aliases to which the read role is further restricted.'
   ),
   rate_limit_per_minute: t.integer({
     default: 120,
     minimum: 1,
     maximum: 1_000_000,
     'x-env': 'SVC_MCP_HTTP_RATE_LIMIT_PER_MINUTE',
-    description: 'Requests and websocket messages of one client a minute, of which as many may come at once.'
+    description: 'Maximum requests and websocket messages of one client per minute; also the burst size.'
   }),
   require_forwarded_https: flag(
     'SVC_MCP_HTTP_REQUIRE_FORWARDED_HTTPS',
-    'Refuse what does not carry X-Forwarded-Proto: https, which a proxy that ends TLS sets.'
+    'Refuse requests without X-Forwarded-Proto: https, which a TLS proxy sets.'
   ),
-  health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health asks for a token as well.'),
+  health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health requires a token as well.'),
   trust_x_forwarded_for: flag(
     'SVC_MCP_HTTP_TRUST_X_FORWARDED_FOR',
-    'Tell clients apart by the first address in X-Forwarded-For. Only behind a proxy that sets the header itself.'
+    'Identify clients by the first address in X-Forwarded-For. Only behind a proxy that sets the header itself.'
   ),
   allowed_origins: t.array(t.string({ minLength: 1 }), {
     default: [],
@@ -60,7 +60,7 @@ export const settings = t.object({
   max_websockets: t.integer({
     default: 256,
     minimum: 1,
-    description: 'Open websockets at once; further ones are refused with 503.'
+    description: 'Maximum open websockets; further ones are refused with 503.'
   })
 })
 

@@ -5,7 +5,7 @@ import t from 'tap'
 import { BearerTokens } from '../src/gate/bearer-tokens.ts'
 import { clientKey } from '../src/gate/client-key.ts'
 
-t.test("a bucket gives a minute's worth at once, and then at the rate, whatever the clock does", t => {
+t.test('a bucket allows one burst and then the rate, whatever the clock does', t => {
   const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 20 }), fc.array(step, { maxLength: 200 }), (perMinute, steps) => {
@@ -27,7 +27,7 @@ t.test("a bucket gives a minute's worth at once, and then at the rate, whatever 
           assert.ok(now > before)
         }
       }
-      // In any span a client has a bucketful and what flowed in meanwhile, and no more.
+      // In any interval, a client gets at most the burst plus the refill.
       for (const taken of given.values()) {
         for (let from = 0; from < taken.length; from++) {
           for (let to = from; to < taken.length; to++) {
@@ -43,7 +43,7 @@ t.test("a bucket gives a minute's worth at once, and then at the rate, whatever 
   t.end()
 })
 
-t.test('no more clients are remembered than there is room for', t => {
+t.test('the number of remembered clients is limited', t => {
   let now = 0
   const buckets = new TokenBuckets(1, () => now, 100)
   for (let client = 0; client < 1_000; client++) buckets.take(`${client}`)
@@ -51,7 +51,7 @@ t.test('no more clients are remembered than there is room for', t => {
   t.ok(buckets.take('999') > 0, 'the newest stay')
   now = 60_000
   buckets.take('new')
-  t.equal(buckets.clients, 1, 'who has a full bucket again is forgotten first')
+  t.equal(buckets.clients, 1, 'clients with a full bucket are dropped first')
   t.end()
 })
 
@@ -85,7 +85,7 @@ t.test('clients are distinguished by their address', t => {
   t.end()
 })
 
-t.test('a token is the one or the other, or neither', t => {
+t.test('a token belongs to one role or to none', t => {
   const tokens = new BearerTokens('w', 'r')
   const role = (header?: string): string | null => tokens.roleOfHeader(header)
   t.same(

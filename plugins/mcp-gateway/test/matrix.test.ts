@@ -142,7 +142,7 @@ t.test('clients are distinguished by the peer, or by the first forwarded address
       }
       return response.status
     }
-    t.equal(await status('203.0.113.1', {}), 401, 'what is not let in is not counted')
+    t.equal(await status('203.0.113.1', {}), 401, 'refused requests are not counted')
     t.equal(await status('203.0.113.1'), 200)
     t.equal(await status('203.0.113.1, 198.51.100.7'), 200)
     t.equal(await status('203.0.113.1'), 429)

@@ -46,7 +46,7 @@ for (const era of ERAS) {
     t.same((await writer.listPrompts()).prompts, [])
   })
 
-  t.test(`calls outlive reloads of the gateway and of mcp (${era})`, async t => {
+  t.test(`calls survive reloads of the gateway and of mcp (${era})`, async t => {
     const gates = new EventEmitter()
     const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
     const client = await connect(t, world, era, WRITE)
@@ -87,7 +87,7 @@ t.test('a caller without a token, with a wrong origin or a session of another ca
   t.equal((await post({ ...bearer(WRITE), 'mcp-session-id': session }, list)).status, 200)
 })
 
-t.test('a session has what its caller may have now, not what that was at its beginning', async t => {
+t.test('a session uses the current rights of its caller, not the initial ones', async t => {
   const world = await openWorld(t)
   const client = await connect(t, world, '2025', WRITE)
   t.ok((await names(client)).includes('svc_rebalance'))

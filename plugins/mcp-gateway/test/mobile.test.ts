@@ -11,7 +11,7 @@ const PATIENCE_MS = 30_000
 let browser: Browser | undefined
 t.teardown(() => browser?.close())
 
-/** The page on a phone, and what it complained of. */
+/** The page on a phone, and its errors. */
 async function openPage(t: Test, url: string, options = {}): Promise<{ page: Page; complaints: string[] }> {
   browser ??= await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'] })
   const context = await browser.newContext({ ...PHONE, ...options })
@@ -69,7 +69,7 @@ t.test('a phone signs in, finds a tool, calls it and sees events', { skip: missi
   source.emit(`<img src=x onerror="document.title='caught'"> ${'y'.repeat(400)}`)
   await page.getByText('Events 1').click()
   await page.getByText('task_submitted').waitFor()
-  t.equal(await page.title(), 'svc tools', 'what comes from elsewhere is text')
+  t.equal(await page.title(), 'svc tools', 'external content is shown as text')
   t.equal(await overflow(page), 0)
 
   t.same(await page.evaluate('[sessionStorage.length, localStorage.length, document.cookie]'), [1, 0, ''])
@@ -78,16 +78,20 @@ t.test('a phone signs in, finds a tool, calls it and sees events', { skip: missi
   t.same(complaints, [], 'neither errors nor violations of the policy')
 })
 
-t.test('a reader is shown what readers may call, and a page from outside gets nothing', { skip: missing }, async t => {
-  const world = await openWorld(t)
-  const { page } = await openPage(t, world.url)
-  await signIn(page, READ)
-  await page.getByRole('button', { name: /svc_task_status/ }).waitFor()
-  t.equal(await page.getByRole('listitem').count(), 2)
-  const { page: stranger } = await openPage(t, world.url)
-  await stranger.getByLabel('Bearer token').waitFor()
-  t.equal(await stranger.getByRole('listitem').count(), 0, 'another tab has no token')
-})
+t.test(
+  'a reader sees only tools for readers, and a page of another origin sees nothing',
+  { skip: missing },
+  async t => {
+    const world = await openWorld(t)
+    const { page } = await openPage(t, world.url)
+    await signIn(page, READ)
+    await page.getByRole('button', { name: /svc_task_status/ }).waitFor()
+    t.equal(await page.getByRole('listitem').count(), 2)
+    const { page: stranger } = await openPage(t, world.url)
+    await stranger.getByLabel('Bearer token').waitFor()
+    t.equal(await stranger.getByRole('listitem').count(), 0, 'another tab has no token')
+  }
+)
 
 t.test('it works without a token where none is required, and in the dark theme', { skip: missing }, async t => {
   const world = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
@@ -99,7 +103,7 @@ t.test('it works without a token where none is required, and in the dark theme',
   t.same(complaints, [])
 })
 
-t.test('a browser can install it, and shows it where the gateway is away', { skip: missing }, async t => {
+t.test('a browser can install it, and shows it offline', { skip: missing }, async t => {
   const world = await openWorld(t)
   const { page, complaints } = await openPage(t, world.url)
   const session = await page.context().newCDPSession(page)

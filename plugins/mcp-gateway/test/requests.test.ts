@@ -42,21 +42,18 @@ t.test('the routes answer what the specification says', async t => {
   t.match(await both.json(), { success: true, result: { data: { did: 'rebalance' } } })
 })
 
-t.test(
-  'what is not served, and what the listener would serve by itself, requires a token and is not found',
-  async t => {
-    const world = await openWorld(t)
-    for (const path of ['/ready', '/metrics', '/openapi.json', '/v1', '/v1/tools/other', '/../etc/passwd']) {
-      t.equal((await world.get(path, {})).status, 401, path)
-      const found = await world.get(path)
-      t.same([found.status, await found.json()], [404, { error: 'not found' }], path)
-    }
-    const method = await fetch(`${world.url}/v1/info`, { method: 'DELETE', headers: bearer(WRITE) })
-    t.same([method.status, method.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
-    const socket = await world.get('/v1/ws')
-    t.same([socket.status, socket.headers.get('upgrade')], [426, 'websocket'])
+t.test('unknown paths and built-in paths of the listener require a token and are not found', async t => {
+  const world = await openWorld(t)
+  for (const path of ['/ready', '/metrics', '/openapi.json', '/v1', '/v1/tools/other', '/../etc/passwd']) {
+    t.equal((await world.get(path, {})).status, 401, path)
+    const found = await world.get(path)
+    t.same([found.status, await found.json()], [404, { error: 'not found' }], path)
   }
-)
+  const method = await fetch(`${world.url}/v1/info`, { method: 'DELETE', headers: bearer(WRITE) })
+  t.same([method.status, method.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
+  const socket = await world.get('/v1/ws')
+  t.same([socket.status, socket.headers.get('upgrade')], [426, 'websocket'])
+})
 
 t.test('wrong tokens are limited to the rate, at no cost to callers with the right one', async t => {
   const world = await openWorld(t, { rate_limit_per_minute: 2 })
@@ -73,7 +70,7 @@ t.test('/health requires a token if so configured, and is limited to the rate', 
   t.equal((await world.get('/health', bearer(READ))).status, 429)
 })
 
-t.test('hostile bodies are refused, and nothing is called', async t => {
+t.test('hostile bodies are refused, and no tool is called', async t => {
   const world = await openWorld(t)
   const post = (body: string | Buffer, type = 'application/json', headers = {}): Promise<Response> =>
     fetch(`${world.url}/v1/tools/call`, {
@@ -87,8 +84,8 @@ t.test('hostile bodies are refused, and nothing is called', async t => {
     ['an array', post('[]'), 400, /has to be an object/],
     ['null', post('null'), 400, /has to be an object/],
     ['no name', post('{}'), 400, /missing tool name/],
-    ['a name that is no text', post('{"name":{"toString":1}}'), 400, /missing tool name/],
-    ['arguments that are no object', post('{"name":"svc_rebalance","args":"x"}'), 400, /args has to be an object/],
+    ['a name that is not a string', post('{"name":{"toString":1}}'), 400, /missing tool name/],
+    ['arguments that are not an object', post('{"name":"svc_rebalance","args":"x"}'), 400, /args has to be an object/],
     ['no UTF-8', post(Buffer.from([0x22, 0xff, 0x22])), 400, /not UTF-8/],
     ['a form', post('name=svc_rebalance', 'application/x-www-form-urlencoded'), 415, /has to be JSON/],
     ['text', post('{"name":"svc_rebalance"}', 'text/plain'), 415, /has to be JSON/],
@@ -122,7 +119,7 @@ t.test('hostile bodies are refused, and nothing is called', async t => {
   t.equal(streamed, 413)
 })
 
-t.test('failures are in the answer', async t => {
+t.test('failures are part of the answer', async t => {
   const world = await openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_plain', 'raw_picture'] })
   const answer = async (name: string, args: object): Promise<unknown> => (await world.call(name, args)).json()
   t.match(await answer('svc_rebalance', { text: 'fail' }), {
@@ -142,7 +139,7 @@ t.test('failures are in the answer', async t => {
   t.match(await answer('raw_picture', { broken: true }), { is_error: true, result: { error: 'a picture' } })
 })
 
-t.test('a client that goes away takes its call with it', async t => {
+t.test('the call of a disconnected client is aborted', async t => {
   const gates = new EventEmitter()
   const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
   const entered = once(gates, 'entered a')
@@ -185,12 +182,12 @@ t.test('a gateway that is bound to this machine answers only to its names', asyn
   t.equal(
     await ask(wide.port, 'evil.example', { origin: 'http://evil.example' }),
     403,
-    'a name can be made to point here'
+    'a foreign DNS name can point here'
   )
   t.equal(await ask(wide.port, '192.0.2.7:3921', { origin: 'http://192.0.2.8:3921' }), 403)
 })
 
-t.test('requests that are under way, the port and the rates outlive a reload of the gateway', async t => {
+t.test('running requests, the port and the rates survive a reload of the gateway', async t => {
   const gates = new EventEmitter()
   const world = await openWorld(t, { rate_limit_per_minute: 3 }, { plugins: [toolsPlugin({ gates })] })
   const entered = once(gates, 'entered a')

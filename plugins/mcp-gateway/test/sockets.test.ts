@@ -50,7 +50,7 @@ t.test('a websocket lists and calls tools, and every answer carries the id of it
   t.match(await socket.next(), { type: 'error', error: /text is expected/ })
 })
 
-t.test('a page shows its token in the first message, or is sent away', async t => {
+t.test('a page sends its token in the first message, or is disconnected', async t => {
   const world = await openWorld(t)
   const open = (options = {}) => world.connect({ token: null, origin: LOCAL, ...options })
   for (const [token, tools] of [
@@ -80,7 +80,7 @@ t.test('a page shows its token in the first message, or is sent away', async t =
   t.equal((await wrongHeader.closed).code, 4401)
 })
 
-t.test('a handshake is refused as a request is', async t => {
+t.test('a handshake is refused by the same checks as a request', async t => {
   const refused = async (
     world: Awaited<ReturnType<typeof openWorld>>,
     options: object,
@@ -119,7 +119,7 @@ t.test('a handshake is refused as a request is', async t => {
   t.match(await page.ask({ type: 'list_tools' }), { success: true }, 'where no token is required')
 })
 
-t.test('events of the orchestrator reach who may see its state', async t => {
+t.test('events of the orchestrator reach clients that may see its state', async t => {
   const source = new EventSource()
   const world = await openWorld(t, {}, { plugins: [toolsPlugin(), source.plugin] })
   const writer = await world.connect()
@@ -134,22 +134,26 @@ t.test('events of the orchestrator reach who may see its state', async t => {
   t.match(
     await stranger.ask({ id: 1, type: 'list_tools' }),
     { type: 'list_tools_result' },
-    'what came before it is gone'
+    'earlier events are not sent'
   )
 
   const other = new EventSource()
   await world.kernel.replace(other.plugin)
-  t.equal(source.listeners.size, 0, 'the former orchestrator is let go')
+  t.equal(source.listeners.size, 0, 'the former orchestrator is released')
   other.emit('of the next one')
   t.match(await reader.next(), { data: { kind: { description: 'of the next one' } } })
 
   const held = await openWorld(t, { allowed_tools: ['svc_rebalance'] }, { plugins: [toolsPlugin(), source.plugin] })
   const blind = await held.connect()
   source.emit()
-  t.match(await blind.ask({ id: 1, type: 'list_tools' }), { type: 'list_tools_result' }, 'not who may not ask for it')
+  t.match(
+    await blind.ask({ id: 1, type: 'list_tools' }),
+    { type: 'list_tools_result' },
+    'not clients without the right'
+  )
 })
 
-t.test('a client that does not read is dropped, and costs what may wait for it and no more', async t => {
+t.test('a client that does not read is dropped, and its buffer is limited', async t => {
   const source = new EventSource()
   const world = await openWorld(t, {}, { plugins: [toolsPlugin(), source.plugin] })
   const slow = await world.connect()
@@ -177,7 +181,7 @@ t.test('a client that does not read is dropped, and costs what may wait for it a
   while (seen <= sent) await once(quick.socket, 'message')
 })
 
-t.test('a client that goes away takes its calls with it', async t => {
+t.test('the calls of a disconnected client are aborted', async t => {
   const gates = new EventEmitter()
   const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
   const socket = await world.connect()
@@ -190,7 +194,7 @@ t.test('a client that goes away takes its calls with it', async t => {
   gates.emit('open a')
 })
 
-t.test('calls of one client at once are bounded', async t => {
+t.test('concurrent calls of one client are limited', async t => {
   const gates = new EventEmitter()
   gates.setMaxListeners(100)
   const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
@@ -210,31 +214,34 @@ t.test('a message that is too large ends the connection', async t => {
   t.equal((await socket.closed).code, 1009)
 })
 
-t.test('websockets outlive reloads of tools and of mcp, and of the gateway end when their calls have', async t => {
-  const gates = new EventEmitter()
-  const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
-  const socket = await world.connect()
-  const idle = await world.connect()
-  await world.kernel.replace(toolsPlugin({ gates, version: 'second' }))
-  t.match(await socket.ask({ type: 'call_tool', name: 'svc_rebalance' }), { data: { data: { by: 'second' } } })
+t.test(
+  'websockets survive reloads of tools and of mcp, and close after their calls on a reload of the gateway',
+  async t => {
+    const gates = new EventEmitter()
+    const world = await openWorld(t, {}, { plugins: [toolsPlugin({ gates })] })
+    const socket = await world.connect()
+    const idle = await world.connect()
+    await world.kernel.replace(toolsPlugin({ gates, version: 'second' }))
+    t.match(await socket.ask({ type: 'call_tool', name: 'svc_rebalance' }), { data: { data: { by: 'second' } } })
 
-  await world.kernel.replace({ ...mcp } as Plugin)
-  t.match(await idle.ask({ type: 'list_tools' }), { success: true })
+    await world.kernel.replace({ ...mcp } as Plugin)
+    t.match(await idle.ask({ type: 'list_tools' }), { success: true })
 
-  const entered = once(gates, 'entered b')
-  socket.send({ id: 'b', type: 'call_tool', name: 'svc_rebalance', args: { text: 'wait b' } })
-  await entered
-  await world.kernel.replace(definePlugin({ ...gateway }) as Plugin)
-  t.same(await idle.closed, { code: 1012, reason: 'the gateway is replaced' })
-  const next = await world.connect()
-  t.match(await next.ask({ type: 'list_tools' }), { success: true }, 'at the same port')
-  gates.emit('open b')
-  t.match(await socket.next(), { id: 'b', success: true, data: { data: { by: 'second' } } })
-  t.equal((await socket.closed).code, 1012)
-  await world.kernel.close()
-  t.same((await next.closed).code, 1012, 'and at the end')
-  t.same(
-    world.kernel.log.filter(({ level }) => level === 'error' || level === 'warn'),
-    []
-  )
-})
+    const entered = once(gates, 'entered b')
+    socket.send({ id: 'b', type: 'call_tool', name: 'svc_rebalance', args: { text: 'wait b' } })
+    await entered
+    await world.kernel.replace(definePlugin({ ...gateway }) as Plugin)
+    t.same(await idle.closed, { code: 1012, reason: 'the gateway is replaced' })
+    const next = await world.connect()
+    t.match(await next.ask({ type: 'list_tools' }), { success: true }, 'at the same port')
+    gates.emit('open b')
+    t.match(await socket.next(), { id: 'b', success: true, data: { data: { by: 'second' } } })
+    t.equal((await socket.closed).code, 1012)
+    await world.kernel.close()
+    t.same((await next.closed).code, 1012, 'and at the end')
+    t.same(
+      world.kernel.log.filter(({ level }) => level === 'error' || level === 'warn'),
+      []
+    )
+  }
+)

@@ -6,7 +6,7 @@ import mcp from '../../mcp/src/plugin.ts'
 import gateway from '../src/plugin.ts'
 import { openWorld, toolsPlugin, WRITE } from './world.ts'
 
-t.test('nothing listens until it is switched on', async t => {
+t.test('the gateway does not listen until it is enabled', async t => {
   const kernel = await testKernel([http, mcp, gateway] as Plugin[], { settings: { http: { main: false } } })
   t.teardown(() => kernel.close())
   t.equal(kernel.state('mcp-gateway'), 'active')
@@ -51,7 +51,7 @@ t.test('a name that no plugin knows stops the start, with the nearest name as a 
   })
 })
 
-t.test('tools come and go with their plugins', async t => {
+t.test('tools appear and disappear with their plugins', async t => {
   const world = await openWorld(
     t,
     { allowed_tools: ['svc_rebalance', 'svc_later'] },
@@ -70,7 +70,7 @@ t.test('tools come and go with their plugins', async t => {
   t.same(await names(), ['svc_later', 'svc_rebalance'])
 })
 
-t.test('what is no origin is no setting', async t => {
+t.test('an invalid origin is a settings error', async t => {
   for (const origin of ['svc.example.org', 'https://svc.example.org/', 'ftp://x.example', '*']) {
     await t.rejects(openWorld(t, { allowed_origins: [origin] }), { code: 'GWY_ORIGIN_INVALID' })
   }

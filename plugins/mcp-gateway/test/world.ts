@@ -28,7 +28,7 @@ const tool = (name: string, effect: 'read' | 'write', more: McpExposure = {}) =>
       count: s.optional(s.integer({ minimum: 1 }))
     }),
     output: s.object({ did: s.string(), by: s.string(), text: s.optional(s.string()) }),
-    errors: { WORLD_REFUSED: { message: 'the tool does not want to', status: 409 } },
+    errors: { WORLD_REFUSED: { message: 'the tool refused', status: 409 } },
     effect,
     timeoutMs: 0,
     expose: { mcp: { name: `svc_${name}`, result: 'tool-result', lane: 'ai', ...more } }
@@ -80,7 +80,7 @@ export function toolsPlugin({ version = 'first', gates = new EventEmitter() }: T
   }) as Plugin
 }
 
-/** As much of an orchestrator as events need. */
+/** A minimal orchestrator that provides events. */
 export class EventSource {
   readonly listeners = new Set<(event: AgentEvent) => void>()
   #id = 0
@@ -185,7 +185,7 @@ export async function openWorld(
 
 type Message = Readonly<Record<string, unknown>>
 
-/** A websocket, whose messages are taken in order. */
+/** A websocket with a queue of its messages. */
 export class Socket {
   readonly socket: WebSocket
   readonly closed: Promise<{ code: number; reason: string }>
@@ -205,7 +205,7 @@ export class Socket {
     })
   }
 
-  /** Rejects with the status of the answer where the handshake is refused. */
+  /** Rejects with the status of the answer if the handshake is refused. */
   static open(socket: WebSocket): Promise<Socket> {
     const opened = new Socket(socket)
     return new Promise((resolve, reject) => {

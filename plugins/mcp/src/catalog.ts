@@ -46,7 +46,7 @@ export interface Catalog {
   readonly prompts: ReadonlyMap<string, PromptEntry>
 }
 
-/** Compile what plugins contribute in terms of MCP. They need the SDK. */
+/** Compile MCP contributions of plugins. They need the SDK. */
 export interface Compilers {
   readonly rawTool: typeof rawTool
   readonly compileTemplate: typeof compileTemplate

@@ -2,12 +2,12 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Codes of the MCP plugin. */
 export const mcpErrors = errorTable({
-  MCP_TOOL_CONFLICT: { message: 'Two tools have one name, or one the alias of another.', status: 409 },
-  MCP_TOOL_UNKNOWN: { message: 'No tool has that name, or the caller may not have it.', status: 404 },
+  MCP_TOOL_CONFLICT: { message: 'Two tools share a name or alias.', status: 409 },
+  MCP_TOOL_UNKNOWN: { message: 'No tool has that name, or the caller may not use it.', status: 404 },
   MCP_TOOL_NAME_INVALID: { message: 'A tool name has characters or a length that MCP does not allow.' },
   MCP_SCHEMA_INVALID: { message: 'A schema of a raw tool cannot be compiled or does not describe an object.' },
   MCP_CLIENT_NEEDED: {
-    message: 'A tool asks its client something, where there is none that could answer.',
+    message: 'A tool requests input, but the surface has no client that could answer.',
     status: 422
   },
   MCP_TEMPLATE_INVALID: { message: 'A resource template is not a URI template.' }

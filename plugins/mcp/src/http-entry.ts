@@ -16,7 +16,7 @@ export class HttpEntry {
   readonly #log: Logger
   #loading: Promise<HttpFace> | undefined
   #face: HttpFace | undefined
-  /** The state that a face made later begins in. */
+  /** Initial state of a later face. */
   #retired = false
   #closed = false
 

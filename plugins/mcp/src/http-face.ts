@@ -67,7 +67,7 @@ export class HttpFace {
       await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res, limit)
     } catch (error) {
       // The client disconnected before its request was complete.
-      this.#log.debug('MCP request broken off', { error })
+      this.#log.debug('MCP request aborted', { error })
       res.destroy()
     }
   }

@@ -5,7 +5,7 @@ import { OperationCall } from './operation-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 import { failed, succeeded, toolResultSchema } from './tool-result.ts'
 
-/** Lane of an operation that names none. */
+/** Default lane of an operation. */
 export const DEFAULT_LANE = 'platform'
 export const DEFAULT_TIER = 'core'
 

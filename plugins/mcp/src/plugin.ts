@@ -26,16 +26,16 @@ import { CatalogToolset } from './toolset.ts'
 const config = t.object({
   path: t.string({ default: '/mcp', pattern: '^/\\S+$', description: 'Path of Streamable HTTP on the main listener' }),
   max_body_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Longest request body over HTTP' }),
-  max_sessions: t.integer({ default: 256, minimum: 1, description: 'HTTP sessions of the 2025 protocol at once' }),
+  max_sessions: t.integer({ default: 256, minimum: 1, description: 'Maximum HTTP sessions of the 2025 protocol' }),
   session_idle_ms: t.integer({
     default: 1_800_000,
     minimum: 1,
-    description: 'Milliseconds without a request after which an HTTP session of the 2025 protocol is forgotten'
+    description: 'Milliseconds without a request after which an HTTP session of the 2025 protocol is closed'
   }),
   max_subscriptions: t.integer({
     default: 1024,
     minimum: 1,
-    description: 'Open subscriptions of the 2026 protocol at once'
+    description: 'Maximum open subscriptions of the 2026 protocol'
   })
 })
 

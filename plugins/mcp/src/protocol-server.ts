@@ -16,7 +16,7 @@ const CAPABILITIES = {
 /** Maximum time between two rounds of one call. */
 const STATE_TTL_SECONDS = 600
 
-/** Parts that the servers of one unit use. */
+/** Dependencies of the servers of one unit. */
 export interface ServerOptions {
   /** Key that signs request states: 32 bytes, the same for every unit. */
   readonly stateKey: Uint8Array

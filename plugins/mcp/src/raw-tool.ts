@@ -83,7 +83,7 @@ function compile(schema: JsonSchema, what: string, unit: UnitView, validator: Aj
     check = validator.getValidator(schema as JsonSchemaType)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is no usable JSON Schema: ${reason}`, {
+    throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is not a usable JSON Schema: ${reason}`, {
       plugin: unit.name,
       cause
     })

@@ -40,7 +40,7 @@ export class DirectCall implements ToolCall {
   async seal(): Promise<never> {
     throw mcpErrors.create(
       'MCP_CLIENT_NEEDED',
-      'the tool asks its client something, and this surface has no such client',
+      'the tool requests input from its client, and this surface has no such client',
       {
         hint: 'call it over MCP, with a client that answers'
       }

@@ -13,7 +13,7 @@ export function unknownTool(name: string): CallToolResult {
   if (!OWN.test(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
   return failed(
     mcpErrors.create('MCP_TOOL_UNKNOWN', `unknown tool: ${name}`, {
-      hint: 'tools/list names the tools that there are for you; svc plugins list shows which plugins are active'
+      hint: 'tools/list names the tools that you may call; svc plugins list shows which plugins are active'
     })
   )
 }

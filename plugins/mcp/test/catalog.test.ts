@@ -36,7 +36,7 @@ const fresh = ({ descriptor, unit }: OperationEntry): OperationEntry =>
 const again = ({ descriptor, unit }: OperationEntry): OperationEntry =>
   ({ descriptor, unit: { ...unit } }) as OperationEntry
 
-t.test('a catalog of units that stay lists what one lists that is made from nothing', t => {
+t.test('a catalog of reused units equals one that is built from scratch', t => {
   const step = fc.record({
     name: fc.constantFrom(...NAMES),
     change: fc.constantFrom('edit' as const, 'reload' as const, 'remove' as const),

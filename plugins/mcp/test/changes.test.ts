@@ -6,7 +6,7 @@ import { ERAS, type Era, type RunningMcp, startMcp } from './start-mcp.ts'
 
 type Kind = 'tools' | 'prompts' | 'resources' | `updated ${string}`
 
-/** Counts the notices of a client, and waits for them. */
+/** Counts the notifications of a client, and waits for them. */
 class Notices {
   readonly counts = new Map<Kind, number>()
   readonly #events = new EventEmitter()
@@ -39,7 +39,7 @@ const EVERYTHING = {
   resourceSubscriptions: ['test://watched-resource']
 }
 
-/** A client that gets every notice, in the way of its era. */
+/** A client that gets every notification, in the form of its protocol. */
 async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ client: Client; notices: Notices }> {
   const client = await connect(era)
   const notices = new Notices(client)
@@ -87,7 +87,7 @@ for (const era of ERAS) {
     )
   })
 
-  t.test(`a tool may come and go without a reload (${era})`, async t => {
+  t.test(`a tool may appear and disappear without a reload (${era})`, async t => {
     const { client, notices } = await listening(await startMcp(t), era)
     await t.rejects(client.callTool({ name: 'test_guest' }), { code: -32602 })
     await client.callTool({ name: 'test_trigger_tool_change' })
@@ -95,7 +95,7 @@ for (const era of ERAS) {
     t.match(await client.callTool({ name: 'test_guest' }), { content: [{ text: 'here now' }] })
   })
 
-  t.test(`calls that are under way outlive the reload of their plugin, and of this one (${era})`, async t => {
+  t.test(`running calls survive the reload of their plugin, and of this one (${era})`, async t => {
     const gates = new EventEmitter()
     const { connect, kernel, reload } = await startMcp(t, [examplePlugin({ gates })])
     const client = await connect(era)
@@ -121,7 +121,7 @@ for (const era of ERAS) {
   })
 }
 
-t.test('a subscription ends gracefully when this plugin is reloaded, and can be taken up again', async t => {
+t.test('a subscription ends gracefully when this plugin is reloaded, and can be resumed', async t => {
   const { connect, reload, kernel } = await startMcp(t, [examplePlugin()])
   const client = await connect('2026')
   const notices = new Notices(client)
@@ -133,7 +133,7 @@ t.test('a subscription ends gracefully when this plugin is reloaded, and can be 
   await notices.reached('tools', 1)
 })
 
-t.test('a session of the 2025 protocol outlives reloads of this plugin, with its subscriptions', async t => {
+t.test('a session of the 2025 protocol survives reloads of this plugin, with its subscriptions', async t => {
   const running = await startMcp(t, [examplePlugin()])
   const { reload, kernel, http } = running
   const { client, notices } = await listening(running, '2025')

@@ -47,7 +47,7 @@ const wait = defineOperation({
 })
 const count = defineOperation({
   id: 'example.count',
-  summary: 'Say numbers while running',
+  summary: 'Emit numbers while running',
   input: t.object({ to: t.integer(), quietly: t.boolean({ default: false }) }),
   output: t.object({ sum: t.integer() }),
   events: t.object({ number: t.integer() }),
@@ -69,7 +69,7 @@ export interface ExampleOptions {
   readonly extra?: string
 }
 
-/** Operations and raw tools that a test can hold, break and tell apart by `version`. */
+/** Operations and raw tools that a test can hold, break and distinguish by `version`. */
 export function examplePlugin({ gates = new EventEmitter(), version = 'first', extra }: ExampleOptions = {}): Plugin {
   return definePlugin({
     name: 'example',
@@ -151,7 +151,7 @@ export function examplePlugin({ gates = new EventEmitter(), version = 'first', e
         }
       })
       if (extra !== undefined) {
-        const tool = { name: extra, description: 'Comes with a reload', input: t.object({}) }
+        const tool = { name: extra, description: 'Added by a reload', input: t.object({}) }
         ctx.contribute(mcpTools, defineMcpTool({ ...tool, call: () => ({ content: [] }) }))
       }
     }

@@ -77,7 +77,7 @@ t.test('sessions', async t => {
 
   const owner = http.principal
   http.principal = { id: 'another principal', role: 'owner', scopes: ['*'] }
-  t.equal(await status(first), 404, 'a session of another principal is as unknown as none')
+  t.equal(await status(first), 404, 'a session of another principal is unknown')
   http.principal = owner
 
   t.equal((await fetch(url, { method: 'DELETE', headers: first })).status, 200)
@@ -87,7 +87,7 @@ t.test('sessions', async t => {
   const stream = await fetch(url, { headers: { ...second, accept: 'text/event-stream' } })
   t.equal(stream.status, 200)
   await begin()
-  t.equal(await status(third), 404, 'the session that was idle for longest makes room')
+  t.equal(await status(third), 404, 'the session with the longest idle time is dropped')
   t.equal(await status(second), 200, 'one with an open stream stays')
   await stream.body?.cancel()
 
@@ -95,11 +95,11 @@ t.test('sessions', async t => {
   t.equal(
     refused.headers.get('mcp-session-id') === null || refused.status >= 400,
     true,
-    'a refused handshake begins nothing'
+    'a refused handshake creates no session'
   )
 })
 
-t.test('a session gets notices of changes that it missed while it had no stream', async t => {
+t.test('a session gets notifications that it missed without a stream', async t => {
   const { post, url, kernel, reload } = await startMcp(t, [examplePlugin()])
   const response = await post(initialize)
   await response.text()
@@ -127,7 +127,7 @@ t.test('a session gets notices of changes that it missed while it had no stream'
   t.match(await next(first), 'notifications/tools/list_changed')
 
   await reload()
-  t.equal(await next(first), '', 'the reload ends the stream, and nothing was said twice')
+  t.equal(await next(first), '', 'the reload ends the stream, and no notification is repeated')
   await kernel.replace(examplePlugin({ extra: 'in_between' }))
   const second = await listen()
   t.match(await next(second), 'notifications/tools/list_changed')
@@ -140,7 +140,7 @@ t.test('idle sessions are dropped', async t => {
   await response.text()
   const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
   for (;;) {
-    // Asking would use it, so the sweep is waited for.
+    // A request would refresh it, so the test waits for the sweep.
     await new Promise(resolve => setTimeout(resolve, 40))
     const again = await post(list, session)
     await again.text()
@@ -149,7 +149,7 @@ t.test('idle sessions are dropped', async t => {
   t.pass('forgotten')
 })
 
-t.test('a client that vanishes in the middle of its request does no harm', async t => {
+t.test('a client that disconnects during its request causes no error', async t => {
   const { post, url } = await startMcp(t)
   const { port } = new URL(url)
   for (const part of ['{"jsonrpc"', '']) {

@@ -5,7 +5,7 @@ import { ERAS, startMcp, textOf } from './start-mcp.ts'
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} }
 
-/** Answers whatever a server may ask a client of these capabilities. */
+/** Answers every request that a server may send to a client with these capabilities. */
 function answering(client: Client, capabilities: object = CAPABILITIES): Client {
   if ('elicitation' in capabilities) {
     client.setRequestHandler('elicitation/create', ({ params }) => {
@@ -43,7 +43,7 @@ for (const era of ERAS) {
     t.equal(await call('test_input_required_result_sampling'), 'Paris')
     t.equal(await call('test_input_required_result_list_roots'), 'file:///work')
     t.equal(await call('test_input_required_result_multiple_inputs'), 'Paris Ada, you work in 1 folders')
-    t.equal(await call('test_input_required_result_multi_round'), 'Ada likes green', 'state outlives a round')
+    t.equal(await call('test_input_required_result_multi_round'), 'Ada likes green', 'state survives a round')
     t.match(await call('test_input_required_result_request_state'), /state-ok: .*"asked"/)
     t.equal(await call('test_sampling', { prompt: 'What?' }), 'LLM response: Paris')
     t.match(await call('test_elicitation', { message: 'Who?' }), /"action":"accept".*"username":"ada"/)
@@ -71,7 +71,7 @@ for (const era of ERAS) {
     t.match(asked, { mode: 'url', message: 'Sign in', url: 'https://example.org/' })
   })
 
-  t.test(`what a client did not declare is not asked of it (${era})`, async t => {
+  t.test(`a client gets only requests for declared capabilities (${era})`, async t => {
     const { connect } = await startMcp(t)
     const client = await connect(era)
     const call = client.callTool({ name: 'test_missing_capability' })

@@ -3,8 +3,8 @@ import t from 'tap'
 import { examplePlugin } from './example-plugin.ts'
 import { ERAS, startMcp } from './start-mcp.ts'
 
-t.test('nothing is left behind', async t => {
-  // The first use of the protocol's SDK and of fetch opens what the process keeps.
+t.test('no resources leak', async t => {
+  // The first use of the protocol's SDK and of fetch opens resources that stay open.
   await use(t)
   await assertNoLeaks(() => use(t))
 })

@@ -31,7 +31,7 @@ async function open(): Promise<Wire> {
 
 const ping = (id: unknown): string => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`
 
-t.test('a line that cannot be used is answered, and the next one is read', async t => {
+t.test('an invalid line is answered, and the next one is read', async t => {
   const { input, received, written } = await open()
   input.write('hello\n\n  \r\n')
   input.write(Buffer.from([0xff, 0xfe, 10]))
@@ -55,7 +55,7 @@ t.test('a line that is too long is answered once', async t => {
   t.match(written(), [{ id: null, error: { code: -32600 } }])
 })
 
-t.test('any bytes in any pieces: good lines arrive, bad ones are answered', async _t => {
+t.test('any bytes in any chunks: valid lines arrive, invalid ones are answered', async _t => {
   const bad = fc.uint8Array({ maxLength: 30 }).map(bytes => Buffer.from(bytes.filter(byte => byte !== 10)))
   const lines = fc.array(fc.oneof(fc.integer(), bad), { maxLength: 12 })
   await fc.assert(
@@ -87,7 +87,7 @@ function isBlank(bytes: Uint8Array): boolean {
   }
 }
 
-t.test('answers under way are waited for when the client closes its end', async t => {
+t.test('pending answers are sent after the client closes its end', async t => {
   const { transport, input, written } = await open()
   input.write(ping(1) + ping(2) + ping('listen').replace('ping', 'subscriptions/listen'))
   input.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })}\n`)
@@ -99,7 +99,7 @@ t.test('answers under way are waited for when the client closes its end', async 
   await t.rejects(transport.send({ jsonrpc: '2.0', id: 3, result: {} }), /closed/)
 })
 
-t.test('it closes at once when there is nothing to wait for, and when the other side is gone', async t => {
+t.test('it closes immediately without pending answers, or after a disconnect', async t => {
   const first = await open()
   first.input.end()
   await first.transport.closed

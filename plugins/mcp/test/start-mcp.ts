@@ -14,7 +14,7 @@ export interface RunningMcp {
   readonly http: PlainHttp
   readonly url: string
   connect(era: Era, options?: ClientOptions): Promise<Client>
-  /** One bare request, for what a well-behaved client does not send. */
+  /** One raw request that a correct client would not send. */
   post(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>
   reload(): Promise<void>
 }

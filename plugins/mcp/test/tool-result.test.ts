@@ -83,7 +83,7 @@ for (const era of ERAS) {
       t.same((await client.callTool({ name: 'svc_label' })).structuredContent, { success: true, data: 'labelled' })
     })
 
-    t.test('answers with one field of the output where the exposure names one', async t => {
+    t.test('answers with one field of the output if the exposure names one', async t => {
       const { tools } = await client.listTools()
       const { inputSchema, outputSchema } = tools.find(({ name }) => name === 'svc_price') ?? {}
       t.match(outputSchema, { properties: { data: { type: 'string' } } })
@@ -110,7 +110,11 @@ for (const era of ERAS) {
         isError: true,
         structuredContent: { success: false, error: 'unknown tool: svc_nothing', meta: { code: 'MCP_TOOL_UNKNOWN' } }
       })
-      await t.rejects(client.callTool({ name: 'nothing' }), { code: -32602 }, 'as the protocol has it for other names')
+      await t.rejects(
+        client.callTool({ name: 'nothing' }),
+        { code: -32602 },
+        'the error of the protocol for other names'
+      )
     })
   })
 }
@@ -186,7 +190,7 @@ t.test('another surface finds and calls the same tools', async t => {
   t.equal(changes, 1)
 })
 
-t.test('a name may be given once, be it an alias', async t => {
+t.test('a name may be used once, also as an alias', async t => {
   const other = (name: string, aliases: string[]): Plugin => {
     const op = defineOperation({
       id: 'other.op',

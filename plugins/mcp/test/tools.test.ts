@@ -71,13 +71,13 @@ for (const era of ERAS) {
       await t.rejects(client.callTool({ name: 'example_internal' }), { code: -32602 })
     })
 
-    t.test('a template says which of its members there are', async t => {
+    t.test('a template lists its members', async t => {
       t.match(await client.readResource({ uri: 'example://shelf/1' }), { contents: [{ text: 'the first' }] })
       const uri = 'example://shelf/2'
       await t.rejects(client.readResource({ uri }), { code: -32602, data: { uri } })
     })
 
-    t.test('events and progress become progress that rises', async t => {
+    t.test('events and progress become increasing progress', async t => {
       for (const quietly of [false, true]) {
         const seen: Progress[] = []
         const result = await client.callTool(
@@ -111,7 +111,7 @@ for (const era of ERAS) {
       }
     })
 
-    t.test('a tool is hidden from who lacks its scopes, and writing tools from a reader', async t => {
+    t.test('a tool is hidden from callers without its scopes, and writing tools from readers', async t => {
       const seen = async (principal: typeof http.principal): Promise<Set<string>> => {
         http.principal = principal
         const other = await connect(era)
@@ -135,7 +135,7 @@ for (const era of ERAS) {
       http.principal = owner
     })
 
-    t.test('a raw tool knows who calls and how', async t => {
+    t.test('a raw tool gets its caller and surface', async t => {
       const result = await client.callTool({ name: 'raw_guarded', arguments: { size: 1 } })
       t.same(JSON.parse(textOf(result)), {
         ok: true,
@@ -180,7 +180,7 @@ const raw = (tool: Partial<McpTool>): Plugin =>
     }
   })
 
-t.test('a generation that MCP cannot offer is refused, with the owners named', async t => {
+t.test('an invalid catalog is refused, and the error names the owners', async t => {
   await t.rejects(testKernel([mcp, operation('a.b', 'same'), raw({})]), {
     code: 'MCP_TOOL_CONFLICT',
     message: /tool same: ops and raw/

@@ -164,7 +164,7 @@ export class ControlConnection {
       })
     )
     if (hello?.type === 'hello-ok' && hello.protocol === PROTOCOL) return
-    const says = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'something else than hello-ok'
+    const says = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'a message other than hello-ok'
     throw skillsGatewayErrors.create(
       'SKG_PROTOCOL',
       `${shownAddress(this.url)} answered connect with ${says}; this plugin speaks protocol ${PROTOCOL}`
@@ -196,7 +196,7 @@ export class ControlConnection {
     const table = tableOf(error)
     const [code, message] = [textOf(table, ['code']), textOf(table, ['message'])]
     const said = [code, typeof error === 'string' ? error : message].filter(each => each !== null).join(': ')
-    const words = `${shownAddress(this.url)} refused: ${conceal(said, this.#options.token) || 'it does not say why'}`
+    const words = `${shownAddress(this.url)} refused: ${conceal(said, this.#options.token) || 'no reason was given'}`
     if (/unauthori[sz]ed|forbidden|auth_|authenticat/i.test(code ?? said)) return unauthorized(words)
     return skillsGatewayErrors.create('SKG_REFUSED', words, code === null ? {} : { data: { code } })
   }

@@ -12,7 +12,7 @@ const DEFAULT_WS = 'ws://127.0.0.1:18789'
 const TTL = { default: 300, least: 30, most: 86_400 }
 
 export interface Found extends SkillsEndpoints {
-  /** Versions of the control plane that the gateway says it speaks; null where it says nothing. */
+  /** Declared control plane versions of the gateway; null if undeclared. */
   readonly protocol: { readonly least: number; readonly most: number } | null
 }
 

@@ -15,7 +15,7 @@ import { tableOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 import { SkillsApi } from './skills-api.ts'
 
-/** A gateway that is asked over HTTP for skills, and over a websocket for everything else. */
+/** A gateway: skills over HTTP, everything else over a websocket. */
 export class OpenClawGateway implements SkillsGateway {
   readonly #discovery: Discovery
   readonly #api: SkillsApi

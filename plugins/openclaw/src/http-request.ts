@@ -14,7 +14,7 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number
   readonly text: string
-  /** Whether the gateway says that it is JSON. */
+  /** Whether the gateway declares it as JSON. */
   readonly isJson: boolean
 }
 
@@ -63,14 +63,14 @@ export function assertAccepted(url: string, { status, text }: HttpAnswer, token:
 
 export function unreachable(address: string, reason: string, token: string | undefined): Error {
   return skillsGatewayErrors.create('SKG_UNREACHABLE', `${address}: ${conceal(reason, token)}`, {
-    hint: 'start the gateway, or set SVC_EXTGW_URL and SVC_EXTGW_WS_URL; svc openclaw config shows where it is looked for'
+    hint: 'start the gateway, or set SVC_EXTGW_URL and SVC_EXTGW_WS_URL; svc openclaw config shows its addresses'
   })
 }
 
 export function unauthorized(words: string): Error {
   return skillsGatewayErrors.create('SKG_UNAUTHORIZED', words, {
     at: { path: 'plugins.openclaw.token' },
-    hint: 'set SVC_EXTGW_TOKEN, or token in [plugins.openclaw], to a token that the gateway knows'
+    hint: 'set SVC_EXTGW_TOKEN, or token in [plugins.openclaw], to a valid token of the gateway'
   })
 }
 

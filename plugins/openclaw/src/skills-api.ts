@@ -12,7 +12,7 @@ import { ask, assertAccepted, type HttpAnswer } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 
-/** The requests that a gateway answers. */
+/** HTTP requests to a gateway. */
 export class SkillsApi {
   readonly #settings: Settings
   readonly #discovery: Discovery
@@ -27,7 +27,7 @@ export class SkillsApi {
     const { text } = await this.#accepted(url, undefined, signal)
     const value = jsonOf(text, url)
     const list = Array.isArray(value) ? value : tableOf(value)?.skills
-    if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
+    if (!Array.isArray(list)) throw invalid(url, 'an answer without a list of skills')
     return list.map(each => summaryOf(tableOf(each), url))
   }
 
@@ -48,7 +48,7 @@ export class SkillsApi {
     }
   }
 
-  /** The text by itself; where the gateway does not send it so, as part of the skill. */
+  /** The text as a separate answer, or else as part of the skill. */
   async text(slug: string, signal: AbortSignal | undefined): Promise<string> {
     const url = `${await this.#urlOf(slug, signal)}/skill.md`
     try {
@@ -57,11 +57,11 @@ export class SkillsApi {
       const text = textOf(tableOf(jsonOf(answer.text, url)), ['skill_md', 'body'])
       if (text !== null) return text
     } catch (error) {
-      // An unauthorized or unreachable gateway answers a second request no better.
+      // A second request to an unauthorized or unreachable gateway would also fail.
       if (!isSvcError(error, 'SKG_REFUSED') && !isSvcError(error, 'SKG_ANSWER_INVALID')) throw error
     }
     const { text } = await this.skill(slug, signal)
-    if (text === null) throw invalid(url, 'no text of the skill')
+    if (text === null) throw invalid(url, 'an answer without the text of the skill')
     return text
   }
 
@@ -72,7 +72,7 @@ export class SkillsApi {
     const answer = await this.#accepted(url, { name, version, description, skill_md: text }, signal)
     const table = tableOf(jsonOf(answer.text, url))
     const [slug, place] = [textOf(table, ['slug']), textOf(table, ['url'])]
-    if (slug === null || place === null) throw invalid(url, 'no slug and URL of the skill')
+    if (slug === null || place === null) throw invalid(url, 'an answer without slug and URL of the skill')
     return { slug, url: place, revision: textOf(table, ['revision']) }
   }
 
@@ -101,7 +101,7 @@ export class SkillsApi {
   }
 }
 
-/** Only letters, digits, `-._~` and `/` are left as they are. Throws `SKG_SKILL_INVALID` for what would lead elsewhere. */
+/** Only letters, digits, `-._~` and `/` stay unescaped. Throws `SKG_SKILL_INVALID` for a slug that leaves the path. */
 export function encodedSlug(slug: string): string {
   const parts = slug.split('/')
   if (/\p{Surrogate}/u.test(slug) || parts.some(part => part === '' || part === '.' || part === '..')) {
@@ -125,7 +125,7 @@ function jsonOf(text: string, url: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw invalid(url, 'what is no JSON', cause)
+    throw invalid(url, 'an answer that is not JSON', cause)
   }
 }
 

@@ -20,12 +20,12 @@ const NAMES = {
 } as const
 
 /**
- * Reads a document that came from `url`. What is missing, or no address, is left out; so is an address without TLS where the
- * document came with it, since a token would go there. Throws for what is no document.
+ * Reads a document from `url`. Drops missing and invalid addresses. Also drops addresses without TLS if the document
+ * came over TLS, since the token would be sent there. Throws for an invalid document.
  */
 export function readWellKnown(text: string, url: string): WellKnown {
   const root = tableOf(JSON.parse(text))
-  if (root === null) throw new Error('it is no JSON object')
+  if (root === null) throw new Error('it is not a JSON object')
   const [gateway, catalog] = [tableOf(root.gateway) ?? {}, tableOf(root.catalog) ?? {}]
   const isSecure = url.startsWith('https:')
   const addresses = {

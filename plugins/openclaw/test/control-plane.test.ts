@@ -29,7 +29,7 @@ for (const challenge of [true, false]) {
   })
 }
 
-t.test('every method goes over one connection, as the gateway calls it', async t => {
+t.test('every method uses one connection, under the name of the gateway', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: ({ method }) => {
       if (method === 'subscriptions.list') return { payload: { subscriptions: [{ domain: 'builds', count: 2 }] } }
@@ -65,7 +65,7 @@ t.test('every method goes over one connection, as the gateway calls it', async t
   t.equal(fake.connections, 1)
 })
 
-t.test('who has no token sends none', async t => {
+t.test('without a token, none is sent', async t => {
   const fake = await fakeGateway(t)
   const gateway = new OpenClawGateway({ ...DEFAULTS, url: fake.url, ws_url: fake.wsUrl }, '1.2.3')
   t.teardown(() => gateway.close())
@@ -77,7 +77,7 @@ t.test('who has no token sends none', async t => {
   )
 })
 
-t.test('a call whose connection is lost is made once more on a new one', async t => {
+t.test('a call whose connection is lost is repeated once on a new one', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: (_, connection) => (connection === 1 ? 'drop' : { payload: 'there' })
   })
@@ -115,11 +115,11 @@ t.test('a gateway that refuses the greeting is an error without the token', asyn
   await t.rejects(other.subscribe('x'), { code: 'SKG_REFUSED', message: /come back later/ })
 })
 
-t.test('a gateway of another protocol is named as one', async t => {
+t.test('a gateway with another protocol gets its own error', async t => {
   const { gateway } = await openGateway(t, { hello: { payload: { type: 'hello-ok', protocol: 4 } } })
   await t.rejects(gateway.subscribe('x'), { code: 'SKG_PROTOCOL', message: /protocol 4.*protocol 3/ })
   const { gateway: odd } = await openGateway(t, { hello: { payload: { type: 'welcome' } } })
-  await t.rejects(odd.subscribe('x'), { code: 'SKG_PROTOCOL', message: /something else than hello-ok/ })
+  await t.rejects(odd.subscribe('x'), { code: 'SKG_PROTOCOL', message: /a message other than hello-ok/ })
   const { gateway: told, fake } = await openGateway(t, {
     http: { '/.well-known/openclaw.json': sendJson({ protocol: { minVersion: 4, maxVersion: 5 } }) }
   })
@@ -127,7 +127,7 @@ t.test('a gateway of another protocol is named as one', async t => {
   t.equal(fake.connections, 0)
 })
 
-t.test('a method that is refused says why, and the connection stays', async t => {
+t.test('a refused method has a reason, and the connection stays open', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: ({ params }) =>
       params.domain === 'secret' ? { error: { code: 'INVALID', message: 'no such domain' } } : { payload: null }
@@ -141,38 +141,35 @@ t.test('a method that is refused says why, and the connection stays', async t =>
   t.equal(fake.connections, 1)
 })
 
-t.test('what is no list of subscriptions is an error', async t => {
+t.test('an answer without a list of subscriptions is an error', async t => {
   for (const payload of [null, {}, { subscriptions: [{ domain: 1 }] }]) {
     const { gateway } = await openGateway(t, { reply: () => ({ payload }) })
     await t.rejects(gateway.subscriptions(), { code: 'SKG_ANSWER_INVALID' })
   }
 })
 
-t.test(
-  'a call that is not answered is not waited for, and the connection is left when nothing at all comes',
-  async t => {
-    const fake = await fakeGateway(t, { reply: () => 'silence' })
-    const options = {
-      url: fake.wsUrl,
-      token: undefined,
-      requestTimeoutMs: 30_000,
-      challengeTimeoutMs: 30_000,
-      version: '1.2.3',
-      closing: new AbortController().signal
-    }
-    const connection = await ControlConnection.open(options)
-    options.requestTimeoutMs = 20
-    await t.rejects(connection.request('wait', {}), {
-      code: 'SKG_TIMEOUT',
-      message: /wait at .* took longer than 20 ms/
-    })
-    await fake.idle()
-    while (!connection.isLost) await new Promise(resolve => setImmediate(resolve))
-    await t.rejects(connection.request('wait', {}), { message: /closed with 1006/ })
+t.test('an unanswered call times out, and a silent connection is closed', async t => {
+  const fake = await fakeGateway(t, { reply: () => 'silence' })
+  const options = {
+    url: fake.wsUrl,
+    token: undefined,
+    requestTimeoutMs: 30_000,
+    challengeTimeoutMs: 30_000,
+    version: '1.2.3',
+    closing: new AbortController().signal
   }
-)
+  const connection = await ControlConnection.open(options)
+  options.requestTimeoutMs = 20
+  await t.rejects(connection.request('wait', {}), {
+    code: 'SKG_TIMEOUT',
+    message: /wait at .* took longer than 20 ms/
+  })
+  await fake.idle()
+  while (!connection.isLost) await new Promise(resolve => setImmediate(resolve))
+  await t.rejects(connection.request('wait', {}), { message: /closed with 1006/ })
+})
 
-t.test('a control plane that is not there is an error that says where it was looked for', async t => {
+t.test('the error of a missing control plane names its address', async t => {
   const { gateway, fake } = await openGateway(t)
   await fake.close()
   await t.rejects(gateway.subscribe('x'), { code: 'SKG_UNREACHABLE', message: `${fake.wsUrl}/: nothing listens there` })
@@ -196,7 +193,7 @@ t.test('a caller may abort, and others go on', async t => {
   t.equal(fake.connections, 1)
 })
 
-t.test('nothing is left when it is closed, also in the middle of a greeting or of a call', async t => {
+t.test('closing releases everything, also during a greeting or a call', async t => {
   const { gateway, fake } = await openGateway(t, { reply: () => 'silence' })
   const call = gateway.subscribe('x')
   while (fake.frames.length < 2) await new Promise(resolve => setImmediate(resolve))
@@ -214,7 +211,7 @@ t.test('nothing is left when it is closed, also in the middle of a greeting or o
   await t.rejects(early.subscribe('x'), { code: 'SKG_UNREACHABLE' })
 })
 
-t.test('one that is closed before its connection has begun makes none', async t => {
+t.test('closing before the connection starts prevents it', async t => {
   const fake = await fakeGateway(t, { hello: 'silence' })
   const controller = new AbortController()
   const opening = ControlConnection.open({

@@ -58,7 +58,7 @@ for (const [spelling, document] of Object.entries({ camelCase: CAMEL, snake_case
     t.match(
       await discovery.endpoints(),
       { http_gateway_url: fake.url, ws_gateway_url: 'ws://gateway.test:2' },
-      'what settings name counts over it'
+      'settings override the document'
     )
     t.same(
       fake.seen.map(({ authorization }) => authorization),
@@ -67,7 +67,7 @@ for (const [spelling, document] of Object.entries({ camelCase: CAMEL, snake_case
   })
 }
 
-t.test('other names for the same are known', async t => {
+t.test('other spellings of the keys are accepted', async t => {
   for (const document of [
     ...ALIASES,
     { search: 'http://catalog.test/s' },
@@ -87,7 +87,7 @@ t.test('other names for the same are known', async t => {
   }
 })
 
-t.test('what is no address is not taken for one', async t => {
+t.test('invalid addresses are ignored', async t => {
   const document = { gateway: { httpUrl: 'file:///etc/passwd', wsUrl: 17 }, catalog: 'none', cacheTtlSeconds: 'long' }
   const { fake } = await discover(t, { http: { [PATH]: sendJson(document) } })
   t.match(await new Discovery({ ...DEFAULTS, well_known_url: `${fake.url}${PATH}` }).endpoints(), {
@@ -98,7 +98,7 @@ t.test('what is no address is not taken for one', async t => {
   })
 })
 
-t.test('without a document the usual places count, for half a minute', async t => {
+t.test('without a document the default addresses apply, for half a minute', async t => {
   const { fake, discovery, pass } = await discover(t, {})
   t.same(await discovery.endpoints(), {
     http_gateway_url: fake.url,
@@ -117,7 +117,7 @@ t.test('without a document the usual places count, for half a minute', async t =
   t.equal(fake.seen.length, 2)
 })
 
-t.test('a document counts for as long as it says, between half a minute and a day', async t => {
+t.test('a document is cached for its TTL, between half a minute and a day', async t => {
   for (const [said, seconds] of [
     [1, 30],
     [1e9, 86_400],
@@ -135,7 +135,7 @@ t.test('a document counts for as long as it says, between half a minute and a da
   }
 })
 
-t.test('the last document counts while there is no newer one', async t => {
+t.test('the last document is used until there is a newer one', async t => {
   const options: FakeOptions = { http: { [PATH]: sendJson(CAMEL) } }
   const { fake, discovery, pass } = await discover(t, options)
   await discovery.endpoints()
@@ -149,7 +149,7 @@ t.test('the last document counts while there is no newer one', async t => {
   t.match(await discovery.endpoints(), { ws_gateway_url: 'ws://moved.test', discovery_source: /^well-known:/ })
 })
 
-t.test('a document that does not come in time is not waited for', async t => {
+t.test('the lookup of a document has a timeout', async t => {
   const { discovery } = await discover(t, { http: { [PATH]: () => undefined } }, { discovery_timeout_ms: 20 })
   t.match((await discovery.endpoints()).discovery_source, /^defaults \(.*took longer than 20 ms\)$/)
 })
@@ -174,7 +174,7 @@ t.test('an abort does not end the lookup of other callers', async t => {
   t.equal(fake.seen.length, 1)
 })
 
-t.test('secrets of addresses are not told', async t => {
+t.test('secrets in addresses are not shown', async t => {
   const found = await new Discovery({
     ...DEFAULTS,
     well_known_url: 'http://me:hidden@127.0.0.1:1/d?key=hidden'

@@ -25,7 +25,7 @@ export type Reply = { readonly payload: unknown } | { readonly error: unknown } 
 export interface FakeOptions {
   /** Answers by path. Without one: 404. */
   http?: Readonly<Record<string, (request: Seen, response: ServerResponse) => void>>
-  /** Whether a challenge comes first, or never. */
+  /** Whether a challenge is sent. */
   readonly challenge?: boolean
   /** Answer to `connect`. */
   hello?: Reply

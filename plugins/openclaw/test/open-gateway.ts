@@ -11,7 +11,7 @@ export const DEFAULTS: Settings = {
 
 export const TOKEN = 'token-that-nobody-may-see'
 
-/** The plugin's gateway in front of one that a test has; both end with the test. */
+/** The plugin's gateway with a fake one behind it; both end with the test. */
 export async function openGateway(
   t: Test,
   options: FakeOptions = {},

@@ -6,7 +6,7 @@ import openclaw from '../src/plugin.ts'
 import { fakeGateway } from './fake-gateway.ts'
 import { TOKEN } from './open-gateway.ts'
 
-t.test('the plugin provides a gateway, shows where it is, and leaves nothing behind', async t => {
+t.test('the plugin provides a gateway, shows its addresses, and leaks nothing', async t => {
   const fake = await fakeGateway(t)
   let gateway: { readonly current: SkillsGateway } | undefined
   const user = definePlugin({

@@ -18,13 +18,13 @@ for (const [shape, list] of Object.entries({
   })
 }
 
-t.test('skills are listed where the settings say', async t => {
+t.test('skills are listed at the configured URL', async t => {
   const { fake } = await openGateway(t, { http: { '/other?all=1': sendJson([WEATHER]) } })
   const { gateway } = await openGateway(t, {}, { catalog_list_url: `${fake.url}/other?all=1` })
   t.same(await gateway.skills(), [WEATHER])
 })
 
-t.test('a skill comes with all that the gateway knows of it', async t => {
+t.test('a skill has all fields of the gateway', async t => {
   const skill = {
     ...WEATHER,
     id: 'w',
@@ -50,7 +50,7 @@ t.test('a skill comes with all that the gateway knows of it', async t => {
   await t.rejects(gateway.skill('missing'), { code: 'SKG_SKILL_UNKNOWN', message: /missing/ })
 })
 
-t.test('slugs cannot lead elsewhere', async t => {
+t.test('slugs cannot leave the path', async t => {
   t.equal(encodedSlug("a-b._~/c d!'()*?#%"), 'a-b._~/c%20d%21%27%28%29%2A%3F%23%25')
   const { gateway, fake } = await openGateway(t)
   for (const slug of ['', '..', 'a/../b', '/a', 'a//b', './a', '\ud800']) {
@@ -59,7 +59,7 @@ t.test('slugs cannot lead elsewhere', async t => {
   t.same(fake.seen, [])
 })
 
-t.test('the text of a skill comes by itself, in JSON, or with the skill', async t => {
+t.test('the text of a skill is read from plain text, JSON, or the skill', async t => {
   const { gateway } = await openGateway(t, {
     http: {
       '/v1/skills/plain/skill.md': (_, response) => void response.end('# Plain'),
@@ -89,7 +89,7 @@ t.test('a skill is published', async t => {
   t.match(fake.seen.at(-1), { method: 'POST', body: { ...WEATHER, skill_md: '# W' } })
 })
 
-t.test('refusals say what the gateway says, and never the token', async t => {
+t.test('refusals contain the gateway’s message, and never the token', async t => {
   const { gateway } = await openGateway(t, {
     http: {
       '/v1/skills': ({ authorization = '' }, response) => void response.writeHead(401).end(`who is ${authorization}?`),
@@ -103,7 +103,7 @@ t.test('refusals say what the gateway says, and never the token', async t => {
   await t.rejects(gateway.skill('odd'), { code: 'SKG_ANSWER_INVALID', message: /odd answered with what is no JSON/ })
 })
 
-t.test('a gateway that is not there, or slow, is an error that says where it was looked for', async t => {
+t.test('the error of a missing or slow gateway names its address', async t => {
   const { fake } = await openGateway(t)
   await fake.close()
   const { gateway: lost } = await openGateway(t, {}, { url: fake.url })

@@ -12,7 +12,7 @@ export const agentId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '
   description: 'The number of an agent, also as A-03.'
 })
 
-/** The number behind what {@link taskId} and {@link agentId} take. */
+/** The number of an id in any spelling of {@link taskId} and {@link agentId}. */
 export function numberOf(id: number | string): number {
   return typeof id === 'number' ? id : Number(id.replace(/^[TA]-/, ''))
 }
@@ -25,7 +25,7 @@ const PRIORITIES: Readonly<Record<'urgent' | 'normal' | 'background', Priority>>
   background: 'Background'
 }
 export const priority = t.enum(['urgent', 'normal', 'background', 'Urgent', 'Normal', 'Background'], {
-  description: 'Which task is taken up first.'
+  description: 'Order in the queue.'
 })
 
 export function priorityOf(word: Infer<typeof priority>): Priority {
@@ -54,7 +54,7 @@ export const attestationFields = {
   completion_summary: t.optional(
     t.string({
       maxLength: 131_072,
-      description: 'What was done, in 24 characters or more; [[voxcite:REF]] names evidence.'
+      description: 'Summary of the work, in 24 characters or more; [[voxcite:REF]] cites evidence.'
     })
   ),
   checks_passed: t.optional(
@@ -65,18 +65,18 @@ export const attestationFields = {
   ),
   evidence_citations: t.optional(t.array(t.string({ maxLength: 4_096 }), { maxItems: 1_024 })),
   artifact_paths: t.optional(
-    t.array(filePath('A file that was made or changed.'), {
+    t.array(filePath('A file that was created or changed.'), {
       maxItems: 4_096,
       description: 'Every file that was written.'
     })
   ),
-  declared_non_placeholder: t.optional(t.boolean({ description: 'That nothing of it is left for later.' })),
+  declared_non_placeholder: t.optional(t.boolean({ description: 'Whether the work contains no placeholders.' })),
   force_risky: t.optional(t.boolean()),
   force_risky_reason: t.optional(t.string({ maxLength: 4_096 }))
 }
 
 /** Output of an operation that changes something: `ok` for programs, the message for people. */
-export const done = t.object({ ok: t.boolean(), message: t.string({ description: 'What became of it.' }) })
+export const done = t.object({ ok: t.boolean(), message: t.string({ description: 'Result.' }) })
 
 const CATEGORIES: readonly TaskCategory[] = [
   'General',
@@ -95,7 +95,7 @@ const CATEGORIES: readonly TaskCategory[] = [
 ]
 const categories = new Map(CATEGORIES.map(category => [category.toLowerCase(), category]))
 
-/** In any spelling: `CodeGen`, `code_gen`, `codegen`. Undefined where it is none. */
+/** In any spelling: `CodeGen`, `code_gen`, `codegen`. Undefined for other texts. */
 export function categoryOf(word: string): TaskCategory | undefined {
   return categories.get(word.replaceAll('_', '').toLowerCase())
 }

@@ -15,7 +15,7 @@ const task = { description: 'Do it', files: [] }
 const piloted = (t: Test, socket: string, pilots: object, more: object = {}): Promise<World> =>
   openWorld(t, { socket, without: ['a2a'], settings: { daemon_pilots: pilots, ...more } })
 
-t.test('with both umbrellas everything that may be asked of the daemon is', async t => {
+t.test('with both general switches every allowed call goes to the daemon', async t => {
   const daemon = await secondDaemon(t)
   const { tool, orchestrator } = await piloted(t, `tcp://${daemon.state.socket}`, { reads: true, writes: true })
   const submitted = await tool('submit_task', { ...task, agent_name: 'far', capabilities: { min_vram_mb: 1 } })
@@ -47,7 +47,7 @@ t.test('with both umbrellas everything that may be asked of the daemon is', asyn
   t.match(await tool('orchestrator_start'), {
     data: { agent_count: 0, daemon_reported_agent_count: 1, daemon_reported_agent_ids: [1] }
   })
-  t.match(orchestrator.status(), { agent_count: 0, total_cancelled: 0 }, 'nothing was done here')
+  t.match(orchestrator.status(), { agent_count: 0, total_cancelled: 0 }, 'the local orchestrator did nothing')
 
   await daemon.kill()
   t.match(await tool('orchestrator_status'), { data: { daemon_orch_status_rpc_error: /no daemon answers|closed/ } })
@@ -55,7 +55,7 @@ t.test('with both umbrellas everything that may be asked of the daemon is', asyn
     data: { daemon_status_rpc_error: String, daemon_agent_ids_rpc_error: String }
   })
   t.match(await tool('task_status', { task_id: 1 }), { success: false, error: 'task 1 not found' })
-  t.match(await tool('submit_task', task), { success: true, data: { status: 'Queued' } }, 'it is done here then')
+  t.match(await tool('submit_task', task), { success: true, data: { status: 'Queued' } }, 'it runs locally then')
   t.equal(orchestrator.tasks().length, 1)
 })
 
@@ -71,7 +71,7 @@ const SWITCHES: Readonly<Record<string, readonly string[]>> = {
 }
 
 for (const [name, methods] of Object.entries(SWITCHES)) {
-  t.test(`the switch ${name} lets be asked what is its own, and nothing else`, async t => {
+  t.test(`the switch ${name} forwards only its own calls`, async t => {
     const peer = await scriptedPeer(t, {
       'orch.ping': OURS,
       'orch.submit_task': { task_id: 7 },
@@ -94,7 +94,7 @@ for (const [name, methods] of Object.entries(SWITCHES)) {
     await tool('pause_agent', { agent_id: 1 })
     await tool('orchestrator_status')
     await tool('orchestrator_start')
-    t.equal(peer.asked.filter(method => method === 'orch.ping').length, 1, 'it is asked once whose it is')
+    t.equal(peer.asked.filter(method => method === 'orch.ping').length, 1, 'its repository is requested once')
     t.same([...new Set(peer.asked)].filter(method => method !== 'orch.ping').sort(), methods)
   })
 }
@@ -138,7 +138,7 @@ t.test('where nothing listens, or there is no address, tools work locally', asyn
   }
 })
 
-t.test('a change that was lost on its way is reported, and not made here too', async t => {
+t.test('a change that was lost in transit is reported, and not repeated locally', async t => {
   const answers = {
     'orch.ping': OURS,
     'orch.submit_task': 'lost',
@@ -155,7 +155,7 @@ t.test('a change that was lost on its way is reported, and not made here too', a
   t.equal(orchestrator.tasks().length, 1)
 })
 
-t.test('a status that is lost on its way, or is none, is read here', async t => {
+t.test('a lost or invalid status is read locally', async t => {
   for (const answer of ['lost', 'junk', {}, { status: 'Strange' }]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': answer })
     const { tool, orchestrator } = await piloted(t, peer.address, { reads: true })
@@ -165,7 +165,7 @@ t.test('a status that is lost on its way, or is none, is read here', async t => 
   }
 })
 
-t.test('the daemon itself asks no daemon, and a port of 0 is the one in the state file of the project', async t => {
+t.test('the daemon itself calls no daemon, and port 0 means the port in the project's state file', async t => {
   for (const pid of [process.pid, process.ppid]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': { status: 'Doubted' } })
     const { tool, orchestrator, kernel } = await openWorld(t, { socket: '127.0.0.1:0' })

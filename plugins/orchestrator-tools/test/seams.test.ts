@@ -34,7 +34,7 @@ t.test('a gate that throws refuses the completion', async t => {
   }
 })
 
-t.test('a contributed routing term decides, is clipped and explained, and counts nothing if it throws', async t => {
+t.test('a contributed routing term decides, is clipped and explained, and counts as 0 if it throws', async t => {
   const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
   await orchestrator.spawnAgent({ name: 'lark' })
   const owl = await orchestrator.spawnAgent({ name: 'owl' })

@@ -77,7 +77,7 @@ t.test('without a daemon it shows the orchestrator of its process, and says so',
   t.match(text, /task_submitted {2}T-0001 {2}A-01 {2}Do it/)
 })
 
-t.test('with --json it prints one object a line, as often as it is asked to, or until it is interrupted', async t => {
+t.test('with --json it prints one object per line, for the requested count or until interrupted', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const top = topCommand({ projectRoot: kernel.root, orchestrator })
   const some = pipe()
@@ -100,7 +100,7 @@ t.test('with --json it prints one object a line, as often as it is asked to, or 
   t.equal(await running, 0)
 })
 
-t.test('a live view draws, pauses, goes on, follows the size, and leaves the terminal as it was', async t => {
+t.test('a live view draws, pauses, continues, follows the size, and restores the terminal', async t => {
   const { orchestrator, kernel } = await openWorld(t)
   const terminal = new FakeTerminal()
   const listeners = process.listenerCount('exit')
@@ -149,7 +149,7 @@ t.test('Ctrl-C ends it, as a key and as a signal', async t => {
   }
 })
 
-t.test('it follows the daemon, says when it is lost, and finds the next one', async t => {
+t.test('it follows the daemon, reports its loss, and finds the next one', async t => {
   const first = await secondDaemon(t)
   const { orchestrator } = await openWorld(t)
   const { stream, lines } = pipe()
@@ -231,7 +231,7 @@ t.test('an event that a stream repeats after a reconnection counts once', async 
   await running
 })
 
-t.test('rates are of the last five seconds, and of no less than one', t => {
+t.test('rates cover the last five seconds, and at least one', t => {
   const rates = new RateCounter(10_000)
   for (let at = 0; at < 10; at++) rates.count(event('task_submitted', 10_000 + at))
   rates.count(event('task_completed', 9_000))
@@ -244,7 +244,7 @@ t.test('rates are of the last five seconds, and of no less than one', t => {
   t.end()
 })
 
-t.test('a text fits its columns exactly, whatever is in it, and steers no terminal', t => {
+t.test('any text fits its columns exactly, and cannot control the terminal', t => {
   const property = fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 0, max: 40 }), (text, columns) => {
     const fitted = fit(text, columns)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is what is tested

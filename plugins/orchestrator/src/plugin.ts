@@ -139,7 +139,7 @@ export default definePlugin({
         return { status: 'degraded', detail: `changes wait for the database: ${outbox.failing}` }
       if (stopped) return { status: 'degraded', detail: 'an emergency stop holds' }
       if (durability.kind === 'memory' && store !== undefined)
-        return { status: 'degraded', detail: `nothing outlives the process: ${durability.because}` }
+        return { status: 'degraded', detail: `the state ends with the process: ${durability.because}` }
       return { status: 'ok' }
     })
     ctx.provide(orchestrator, service)

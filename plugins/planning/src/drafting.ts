@@ -39,7 +39,7 @@ export interface DraftingParts {
   readonly questioning: () => Questioning | undefined
 }
 
-/** Drafts plans as the settings say: from only the text, by the configured model, or from the stub reply. */
+/** Drafts plans by the settings: from only the text, by the configured model, or from the stub reply. */
 export class Drafting {
   readonly #parts: DraftingParts
 
@@ -127,7 +127,7 @@ export class Drafting {
       prompt_tokens: asked.promptTokens,
       completion_tokens: asked.completionTokens
     })
-    // Time of a model counts as time of the session; that it cannot be charged keeps no plan from being made.
+    // Model time is charged to the session; a failed charge does not prevent the plan.
     void this.#parts
       .questioning()
       ?.debit(session, duration_ms)

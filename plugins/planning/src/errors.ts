@@ -7,7 +7,7 @@ export const planningErrors = errorTable({
     status: 422
   },
   PLN_QUALITY_GATE: {
-    message: 'Steps of a plan are too vague, unfinished or destructive to be worked on.',
+    message: 'Steps of a plan are too vague, unfinished or destructive to execute.',
     status: 422
   },
   PLN_FILE_REFUSED: { message: 'PLAN.md could not be written into the project.', status: 409 }

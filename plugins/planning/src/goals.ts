@@ -14,7 +14,7 @@ import { nodeOf } from './store/materialise.ts'
 import type { SessionMetadata } from './store/plan-rows.ts'
 import { noDatabase } from './store/plan-store.ts'
 
-/** Characters of a goal among which a workflow is looked for by its name. */
+/** Characters of a goal that are searched for the name of a workflow. */
 const NAMED_WITHIN = 2_000
 
 export interface GoalParts {
@@ -27,7 +27,7 @@ export interface GoalParts {
   readonly signal: AbortSignal
 }
 
-/** Goals that come as tasks: planned, handed to a workflow, or left as the one task that they are. */
+/** Goals that are submitted as tasks: planned, handed to a workflow, or kept as one task. */
 export class Goals {
   readonly #parts: GoalParts
 
@@ -36,8 +36,8 @@ export class Goals {
   }
 
   /**
-   * Null where the goal is a task like any other, and the caller submits it. Throws `PLN_*` and `ORC_*` for what is refused; a
-   * goal that was not to be planned, or cannot be, is a task.
+   * Null if the goal is an ordinary task, which the caller submits. Throws `PLN_*` and `ORC_*` for refused goals; a
+   * goal that is not or cannot be planned is a task.
    */
   async take(goal: GoalRequest): Promise<GoalOutcome | null> {
     const { orchestrator, announcements } = this.#parts
@@ -63,7 +63,7 @@ export class Goals {
     }
   }
 
-  /** One task. It is submitted here where there is something to say about it. */
+  /** One task. It is submitted here if there is something to report about it. */
   async #single(request: SubmitRequest, decision: RouterDecision | null): Promise<GoalOutcome | null> {
     const { orchestrator, drafting } = this.#parts
     if (!orchestrator.policy.planning.adequacy_shadow) {

@@ -10,7 +10,7 @@ export interface PlanTask {
   readonly files: readonly string[]
   /** 1 to 10. */
   readonly estimated_complexity: number
-  /** Ids of tasks; where they are right each is smaller than the own id. */
+  /** Ids of tasks; valid ones are smaller than this task's id. */
   readonly depends_on: readonly number[]
   readonly test_decision?: TestDecision
   /** Condition for its start. */

@@ -84,7 +84,7 @@ export class Planner {
     })
   }
 
-  /** A requested new version; the goal is extended by the hint. Its turn must be held. */
+  /** A requested new version; the goal is extended by the hint. The caller must hold its lock. */
   async replan(
     session: PlanSession,
     hint: string,
@@ -101,7 +101,7 @@ export class Planner {
     return this.#addVersion(session, nodes, { goal, node, reason: hint, trigger: 'replan', status, old, enforce: true })
   }
 
-  /** A new version because a step failed, which goes on at once. Its turn must be held. */
+  /** A new version because a step failed; it continues immediately. The caller must hold its lock. */
   async replanAfter(session: PlanSession, { node, reason, trigger }: Failure, signal: AbortSignal): Promise<void> {
     const old = await this.#parts.store.nodes(session.id, session.version)
     const goal = `${session.goal.trimEnd()}\n\n# Replan context\nStep ${node.id} failed (${trigger}): ${reason}`
@@ -109,7 +109,7 @@ export class Planner {
       ? await this.#redraft(session, goal, old, { signal })
       : revise(old, [], { node: node.id, reason })
     await this.#addVersion(session, nodes, {
-      // The goal of the person stays as it was said.
+      // The person's goal stays unchanged.
       goal: session.goal,
       node: node.id,
       reason: `${trigger}: ${reason}`,
@@ -178,7 +178,7 @@ export class Planner {
     return { version, report }
   }
 
-  /** Tasks of steps that are superseded need not be worked on. */
+  /** Tasks of superseded steps are cancelled. */
   async #cancelTasks(session: PlanSession, old: readonly PlanNode[]): Promise<void> {
     const { store, orchestrator } = this.#parts
     const under = new Set(
@@ -187,7 +187,7 @@ export class Planner {
     if (under.size === 0) return
     for (const { node, task, outcome } of await store.attempts(session.id, session.version)) {
       if (task === null || outcome !== null || !under.has(node)) continue
-      // One that has just ended, or belongs to another process, goes its own way: its end changes nothing here.
+      // One that has just ended, or belongs to another process, is ignored: its end has no effect here.
       await orchestrator.cancel(task).catch(() => {})
     }
   }

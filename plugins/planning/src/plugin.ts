@@ -21,13 +21,13 @@ import { Planner } from './planner.ts'
 import { type Settings, settings } from './settings.ts'
 import { PlanStore } from './store/plan-store.ts'
 
-/** Long enough that a single command has ended before: it need not take up plans. */
+/** Long enough that a single command has ended before: it need not resume plans. */
 const FIRST_RECONCILE_MS = 2_000
 const RECONCILE_MS = 60_000
 
 export default definePlugin({
   name: 'planning',
-  summary: 'KeyedQueue goals into plans of tasks, and replans when they fail',
+  summary: 'Turns goals into plans of tasks, and replans after failures',
   config: settings,
   requires: { tasks: orchestrator },
   optional: { database: databaseStore, client: ref(inferenceClient), questions: ref(questioning) },
@@ -60,7 +60,7 @@ export default definePlugin({
     const goals = new Goals({ orchestrator: tasks, drafting, announcements, kept, log: ctx.log, signal: ctx.signal })
     ctx.on(goalSubmitting, async goal => (await goals.take(goal)) ?? undefined, { label: 'plan a goal' })
     if (execution !== null) {
-      ctx.on(taskEnded, end => execution.ended(end), { label: 'go on with a plan' })
+      ctx.on(taskEnded, end => execution.ended(end), { label: 'continue a plan' })
       ctx.effect('plans under way', () => execution.close())
       ctx.effect(
         'starts of steps',
@@ -71,7 +71,7 @@ export default definePlugin({
       ctx.background('take up plans', signal =>
         repeatedly(FIRST_RECONCILE_MS, RECONCILE_MS, signal, async () => {
           await execution.reconcile().catch((error: unknown) => {
-            ctx.log.debug('plans could not be taken up', { reason: String(error) })
+            ctx.log.debug('plans could not be resumed', { reason: String(error) })
           })
         })
       )
@@ -100,7 +100,7 @@ export default definePlugin({
   }
 })
 
-/** The service of the generation that serves now; undefined where nothing provides it. */
+/** The service of the serving generation; undefined without a provider. */
 function provided<A>(service: Ref<A> | undefined): A | undefined {
   try {
     return service?.current

@@ -6,7 +6,7 @@ export const settings = t.object({
     t.string({
       minLength: 1,
       'x-env': 'SVC_MCP_TEST_INFER_STUB_BODY',
-      description: 'Diagnostics: used as the reply of the model, which is not called then. Needs stub_ack.'
+      description: 'Diagnostics: used as the reply of the model, which is then not called. Requires stub_ack.'
     })
   ),
   stub_ack: t.boolean({

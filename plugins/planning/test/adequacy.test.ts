@@ -23,7 +23,7 @@ function assess(list: readonly PlanTask[], change: Partial<AdequacyQuestion> = {
   return assessPlan({ goal: 'Take the new option', tasks: list, ...change })
 }
 
-t.test('the hint comes from the router, and files in scope raise it', async t => {
+t.test('the hint is from the router, and files in scope raise it', async t => {
   const cases: readonly (readonly [number | null, number, number | null])[] = [
     [null, 0, null],
     [2, 0, 2],
@@ -43,10 +43,10 @@ t.test('the estimate has four bands, and some words make a goal broad, as they a
   )
   for (const goal of ['compare both', 'synthesize it', 'move across']) t.equal(estimateGoal(goal, 2), 8)
   t.equal(estimateGoal('Compare both', 2), 2)
-  t.equal(estimateGoal('do it', 2, true), 8, 'a tired person needs more detail')
+  t.equal(estimateGoal('do it', 2, true), 8, 'a plan for a tired person needs more detail')
 })
 
-t.test('the target goes by the estimate, the depth and tiredness', async t => {
+t.test('the target depends on the estimate, the depth and fatigue', async t => {
   t.same(
     [2, 3, 4, 5, 6, 8, 9, 10].map(estimate => targetTasks(estimate)),
     [1, 1, 2, 2, 4, 4, 6, 8]
@@ -188,7 +188,7 @@ t.test('each code of a plan has its factor', async t => {
       0.9
     ],
     [
-      'several at once are multiplied',
+      'several factors are multiplied',
       tasks(4, { depends_on: [], files: [] }),
       { routerComplexity: 6, goal: 'Update src/a.ts now', previous: tasks(4) },
       ['flat_dependency_graph', 'goal_paths_unlinked', 'file_linkage_reduced'],
@@ -278,7 +278,7 @@ t.test('scores, confidences and risks stay within 0 and 1, and the rubric within
   )
 })
 
-t.test('more tasks never make a plan one of too few, and never raise what it is charged for it', async () => {
+t.test('more tasks never cause the penalty for too few tasks, and never raise it', async () => {
   fc.assert(
     fc.property(anyQuestion, anyTask, (question, more) => {
       const has = (list: readonly PlanTask[]) =>

@@ -103,7 +103,7 @@ t.test('created plans are reported, with the campaign', async t => {
   await opened.kernel.close()
 })
 
-t.test('a failed step is tried again once; then its plan has failed, until it is resumed', async t => {
+t.test('a failed step is retried once; then its plan has failed, until it is resumed', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -126,7 +126,7 @@ t.test('a failed step is tried again once; then its plan has failed, until it is
   await kernel.close()
 })
 
-t.test('a step that failed for good makes a new version where its error is of a kind for that', async t => {
+t.test('a permanently failed step creates a new version if its error matches a trigger', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -185,7 +185,7 @@ t.test('plans are replanned at most five times', async t => {
   await kernel.close()
 })
 
-t.test('an error of no kind leaves a plan failed', async t => {
+t.test('an error without a trigger leaves a plan failed', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -207,7 +207,7 @@ t.test('a cancelled task ends its plan', async t => {
   await opened.kernel.close()
 })
 
-t.test('a request for a new version says what is different, and started work is cancelled', async t => {
+t.test('a request for a new version contains the change, and started work is cancelled', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -256,7 +256,7 @@ t.test('steps that the quality gate refuses are executed only with an override',
   await kernel.close()
 })
 
-t.test('a refused step fails its plan, and one that has to wait stays pending', async t => {
+t.test('a refused step fails its plan, and a waiting one stays pending', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })

@@ -17,7 +17,7 @@ function orchestratorWith(planning: Partial<FakeOrchestrator['planning']>): Fake
   return fake
 }
 
-t.test('a goal that is worth it becomes a plan, whose first step is enqueued', async t => {
+t.test('a complex goal becomes a plan, whose first step is enqueued', async t => {
   const { kernel, fake, store } = await openPlanning()
   const outcome = await kernel.trigger(
     goalSubmitting,
@@ -87,7 +87,7 @@ t.test('a goal that is not planned is one task', async t => {
   }
 })
 
-t.test('where nothing is to be said about it, the caller submits the task', async t => {
+t.test('without anything to report, the caller submits the task', async t => {
   const { kernel, fake } = await openPlanning({
     fake: orchestratorWith({ adequacy_shadow: false, rollout_percent: 0 })
   })
@@ -96,7 +96,7 @@ t.test('where nothing is to be said about it, the caller submits the task', asyn
   await kernel.close()
 })
 
-t.test('what is forced is planned although planning is off', async t => {
+t.test('a forced goal is planned although planning is off', async t => {
   const fake = orchestratorWith({ enabled: false, router_enabled: false, auto_mode_enabled: false, rollout_percent: 0 })
   const { kernel } = await openPlanning({ fake })
   const outcome = await kernel.trigger(goalSubmitting, goal('force_plan', GOAL, { max_plan_depth: 2 }))
@@ -109,7 +109,7 @@ t.test('what is forced is planned although planning is off', async t => {
   await kernel.close()
 })
 
-t.test('a goal that speaks of a workflow is handed to one, where that is on', async t => {
+t.test('a goal that mentions a workflow is handed to one, if enabled', async t => {
   const { kernel, fake, store } = await openPlanning({ fake: orchestratorWith({ workflow_handoff_enabled: true }) })
   fake.campaign = 'autumn'
   const text = `Run the release workflow with the test of each package ${'so that it is '.repeat(20)}done`
@@ -137,7 +137,7 @@ t.test('a goal that speaks of a workflow is handed to one, where that is on', as
   await kernel.close()
 })
 
-t.test('a requested workflow is a plan where handing over is off', async t => {
+t.test('a requested workflow becomes a plan if workflows are off', async t => {
   const { kernel } = await openPlanning()
   t.match(await kernel.trigger(goalSubmitting, goal('workflow_only')), { strategy: 'SequentialDag' })
   await kernel.close()

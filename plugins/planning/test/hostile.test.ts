@@ -10,7 +10,7 @@ import { DEFAULT_TRIGGERS, matchingTrigger } from '../src/store/materialise.ts'
 const SIZE = 131_072
 const filled = (text: string) => text.repeat(Math.ceil(SIZE / text.length)).slice(0, SIZE)
 
-/** Texts for which an expression that tries every place takes hours. */
+/** Texts that make a backtracking expression take hours. */
 const TEXTS: Readonly<Record<string, string>> = {
   spaces: `x${filled(' ')}x`,
   commas: `x${filled(',')}x`,

@@ -17,7 +17,7 @@ t.test('a plan is read from an object, an array, a fence or words around it', as
   t.same(parseModelPlan('[{"description":"Add the page"}]', 9), { ...expected, summary: null })
 })
 
-t.test('what is no plan is none', async t => {
+t.test('an invalid reply is not a plan', async t => {
   for (const reply of [
     '',
     'no',
@@ -31,7 +31,7 @@ t.test('what is no plan is none', async t => {
     t.equal(parseModelPlan(reply, 9), null, reply)
 })
 
-t.test('fields are brought into their form, and paths out of the project left out', async t => {
+t.test('fields are normalised, and paths outside the project are dropped', async t => {
   const [task] =
     parseModelPlan(
       JSON.stringify({
@@ -75,7 +75,7 @@ const task = (id: number, ...depends_on: number[]): PlanTask => ({
   preconditions: []
 })
 
-t.test('tasks are put after their dependencies, and renumbered', async t => {
+t.test('tasks are sorted after their dependencies, and renumbered', async t => {
   const ordered = inOrder([task(10, 30), task(20), task(30, 20)])
   t.same(
     ordered.map(({ id, description, depends_on }) => [id, description, depends_on]),
@@ -87,14 +87,14 @@ t.test('tasks are put after their dependencies, and renumbered', async t => {
   )
 })
 
-t.test('a circle and an unknown dependency stay to be seen', async t => {
+t.test('cyclic and unknown dependencies are kept', async t => {
   t.same(
     inOrder([task(1, 2), task(2, 1), task(3, 9)]).map(({ depends_on }) => depends_on),
     [[0], [3], [2]]
   )
 })
 
-t.test('every list of tasks keeps them all, and is in order where it has no circle', async () => {
+t.test('sorting keeps all tasks, and orders them if there is no cycle', async () => {
   fc.assert(
     fc.property(
       fc

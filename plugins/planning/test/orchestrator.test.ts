@@ -53,7 +53,7 @@ function taskOf({ kernel }: { kernel: TestKernel }, session_id: string, node: st
   })
 }
 
-t.test('a goal goes its whole way: planned, enqueued step by step, completed', async t => {
+t.test('a goal is planned, enqueued step by step, and completed', async t => {
   const opened = await open({
     planning_enabled: true,
     planning_router_enabled: true,
@@ -78,7 +78,7 @@ t.test('a goal goes its whole way: planned, enqueued step by step, completed', a
   await kernel.close()
 })
 
-t.test('a plan goes on where the orchestrator is replaced between its steps', async t => {
+t.test('a plan continues after the orchestrator is replaced between its steps', async t => {
   const opened = await open({ planning_auto_mode_enabled: true })
   const { kernel, tasks } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })
@@ -94,7 +94,7 @@ t.test('a plan goes on where the orchestrator is replaced between its steps', as
   await kernel.close()
 })
 
-t.test('steps wait for a person, and a new version takes their tasks back', async t => {
+t.test('steps wait for a person, and a new version cancels their tasks', async t => {
   const opened = await open({})
   const { kernel, tasks } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })

@@ -66,11 +66,11 @@ t.test('tasks come in pages', async t => {
   await kernel.close()
 })
 
-t.test('without a database it plans and says so; what is kept is refused', async t => {
+t.test('without a database it plans and reports that; stored plans are refused', async t => {
   const { kernel } = await openWithoutDatabase()
   t.match(await kernel.call(plan, { goal: GOAL }), {
     plan_session_id: null,
-    persistence: 'Not kept: Database not attached.'
+    persistence: 'Not stored: Database not attached.'
   })
   const refused = { code: 'ORC_NO_DATABASE', message: /^Database not attached/ }
   await t.rejects(kernel.call(planNew, { goal: GOAL }), refused)
@@ -139,7 +139,7 @@ t.test('the model drafts where synthesis is on, and its time is reported and cha
   await kernel.close()
 })
 
-t.test('a plan too thin is refused where adequacy is enforced, and told of where it is not', async t => {
+t.test('a plan that is too thin is refused if adequacy is enforced, and reported otherwise', async t => {
   const { kernel, fake } = await openPlanning()
   t.match(await kernel.call(plan, { goal: THIN }), {
     plan_too_thin: true,
@@ -162,7 +162,7 @@ t.test('a tired person gets more detailed plans', async t => {
   await kernel.close()
 })
 
-t.test('the first question of a plan is put to the person whose session it is', async t => {
+t.test('the first question of a plan is put to the person of the session', async t => {
   const asked: QuestionCandidate[] = []
   const { kernel } = await openWithoutDatabase({
     services: [
@@ -202,7 +202,7 @@ t.test('PLAN.md is written into the project; a link of that name is replaced, no
   await kernel.close()
 })
 
-t.test('PLAN.md that cannot be written is refused, and nothing is left behind', async t => {
+t.test('PLAN.md that cannot be written is refused, and no file is left', async t => {
   const { kernel } = await openWithoutDatabase()
   mkdirSync(join(kernel.root, 'PLAN.md'))
   writeFileSync(join(kernel.root, 'PLAN.md', 'x'), '')
@@ -211,7 +211,7 @@ t.test('PLAN.md that cannot be written is refused, and nothing is left behind', 
   await kernel.close()
 })
 
-t.test('a plan is made, shown and replanned', async t => {
+t.test('a plan is created, shown and replanned', async t => {
   const { kernel } = await openPlanning()
   const made = await kernel.call(planNew, { goal: GOAL, write_to_disk: true })
   t.match(made, { session_id: /^plan-/, goal: GOAL, versions: [{ version: 1 }], written_to_disk: true })
@@ -236,7 +236,7 @@ t.test('a plan is made, shown and replanned', async t => {
   await kernel.close()
 })
 
-t.test('input out of its bounds is refused', async t => {
+t.test('input outside its bounds is refused', async t => {
   const { kernel } = await openWithoutDatabase()
   for (const input of [
     { goal: '' },

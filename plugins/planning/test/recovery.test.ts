@@ -33,7 +33,7 @@ async function statuses({ kernel }: OpenPlanning, session_id: string): Promise<s
   return [status, ...nodes.map(node => node.status)]
 }
 
-t.test('a task that ended unobserved is seen at the next start', async t => {
+t.test('a task that ended unobserved is detected at the next start', async t => {
   const opened = await running()
   await opened.fake.end(1, 'completed', undefined, false)
   await opened.execution.reconcile()
@@ -48,13 +48,13 @@ t.test('a task that ended unobserved is seen at the next start', async t => {
   await opened.kernel.close()
 })
 
-t.test('a step whose process was killed between its claim and its task is taken up again after a minute', async t => {
+t.test('a step whose process was killed between its claim and its task is retried after a minute', async t => {
   const opened = await running()
   const { store, fake, execution, session_id } = opened
   await store.execute('DELETE FROM plan_node_attempts')
   fake.forget(1)
   await execution.reconcile()
-  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'its process may still be at it')
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'its process may still work on it')
   await store.execute("UPDATE plan_nodes SET updated_at = datetime('now', '-61 seconds')")
   await execution.reconcile()
   t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
@@ -62,7 +62,7 @@ t.test('a step whose process was killed between its claim and its task is taken 
   await opened.kernel.close()
 })
 
-t.test('a step whose process was killed between its task and the note of it finds its task', async t => {
+t.test('a step whose process was killed before it recorded its task finds that task', async t => {
   const opened = await running()
   const { store, fake, execution, session_id } = opened
   await store.execute('DELETE FROM plan_node_attempts')
@@ -98,7 +98,7 @@ t.test('two processes that see the same plan enqueue each step once', async t =>
   await opened.kernel.close()
 })
 
-t.test('a step whose change could not be made durable in time is found by its plan, not enqueued again', async t => {
+t.test('a step whose change was not durable in time is found by its plan, not enqueued again', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: GOAL })
@@ -113,7 +113,7 @@ t.test('a step whose change could not be made durable in time is found by its pl
   await kernel.close()
 })
 
-t.test('an end that is reported twice counts once', async t => {
+t.test('an end that is reported twice has an effect once', async t => {
   const opened = await running()
   const { fake, execution, session_id, store } = opened
   await fake.end(1, 'failed', 'no idea', false)

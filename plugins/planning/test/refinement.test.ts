@@ -60,7 +60,7 @@ t.test('a goal whose text gives a plan that is good enough is not refined', asyn
   t.equal(model.asked.length, 0)
 })
 
-t.test('a plan that is too thin is refined although there is no loop, unless that is not wanted', async t => {
+t.test('a plan that is too thin is refined even without a loop, unless disabled', async t => {
   const model = modelOf(GOOD)
   const refined = await refine(model)
   t.match(refined, { source: 'model', rounds: 1, stopReason: 'ready_below_threshold', summary: 'Four steps' })
@@ -80,7 +80,7 @@ t.test('without a model, or with one that fails, the text gives the plan, and th
   t.match(await refine(modelOf(new Error('down')), { synthesise: true }), { source: 'splitter', modelProblem: 'down' })
 })
 
-t.test('a reply that is no plan is requested once more', async t => {
+t.test('after an invalid reply the request is repeated once', async t => {
   const model = modelOf('Certainly!', GOOD)
   t.match(await refine(model, { synthesise: true }), { source: 'model', stopReason: 'ready', rounds: 0 })
   t.match(model.asked[1], /not the requested JSON object/)
@@ -89,7 +89,7 @@ t.test('a reply that is no plan is requested once more', async t => {
   t.equal(stubborn.asked.length, 2)
 })
 
-t.test('rounds end with their number, and a round that makes it worse is not taken over', async t => {
+t.test('the number of rounds is limited, and a worse round is discarded', async t => {
   const model = modelOf(THIN)
   const refined = await refine(model, { loopMode: 'auto', maxRounds: 3 })
   t.match(refined, { rounds: 3, stopReason: 'max_refine_rounds', source: 'splitter' })
@@ -97,7 +97,7 @@ t.test('rounds end with their number, and a round that makes it worse is not tak
   t.equal((await refine(modelOf(THIN), { maxRounds: 8 })).rounds, 4, 'without a loop at most 4')
 })
 
-t.test('auto goes on until the risk is below the threshold, force has at least one round', async t => {
+t.test('auto continues until the risk is below the threshold, force has at least one round', async t => {
   t.match(await refine(modelOf(GOOD), { loopMode: 'auto', synthesise: true }), { rounds: 0, stopReason: 'ready' })
   t.match(await refine(modelOf(GOOD), { loopMode: 'force', synthesise: true }), {
     rounds: 1,
@@ -114,7 +114,7 @@ t.test('the budget of tokens is for the rounds, each with room for its reply', a
   })
 })
 
-t.test('it ends when it is aborted', async t => {
+t.test('it ends on abort', async t => {
   const abort = new AbortController()
   const model: PlannerModel = {
     source: 'model',

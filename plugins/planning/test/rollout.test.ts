@@ -9,12 +9,12 @@ t.test('the hash is XXH3 with 64 bits and seed 0', async t => {
   t.equal(await xxhash3('abc'), '78af5f94892f3950')
 })
 
-t.test('a goal falls into the hundredth that its hash says, and keeps it', async t => {
+t.test('the hash of a goal determines its bucket, which never changes', async t => {
   t.equal(await rolloutBucket('abc'), Number(0x78af5f94892f3950n % 100n))
   t.equal(await rolloutBucket('größer'), await rolloutBucket('größer'))
 })
 
-t.test('nothing takes part at 0 percent, everything at 100, and a participant stays one at more', async t => {
+t.test('no goal takes part at 0 percent, all at 100, and a higher share keeps all participants', async t => {
   for (const goal of ['abc', 'fix the parser', 'größer', '']) {
     t.equal(await takesPart(goal, 0), false)
     t.equal(await takesPart(goal, 100), true)

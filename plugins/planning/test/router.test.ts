@@ -4,7 +4,7 @@ import { complexityOf, intentOf, routeGoal } from '../src/assess/router.ts'
 
 const words = (count: number, word = 'x') => Array.from({ length: count }, () => word).join(' ')
 
-t.test('complexity goes by the number of words, and is at least 6 for what is broad', async t => {
+t.test('complexity depends on the number of words, and is at least 6 for broad goals', async t => {
   const cases: readonly (readonly [string, number])[] = [
     ['rename the flag', 2],
     [words(6), 2],
@@ -21,7 +21,7 @@ t.test('complexity goes by the number of words, and is at least 6 for what is br
   for (const [goal, complexity] of cases) t.equal(complexityOf(goal), complexity, goal)
 })
 
-t.test('intent goes by words: of code, then of structure, then by length', async t => {
+t.test('intent depends on words for code, then for structure, then on length', async t => {
   t.equal(intentOf('find the Function that parses'), 'CodeNavigation')
   t.equal(intentOf('fix src/main.rs'), 'CodeNavigation')
   t.equal(intentOf('what is Foo::bar'), 'CodeNavigation')
@@ -31,7 +31,7 @@ t.test('intent goes by words: of code, then of structure, then by length', async
   t.equal(intentOf('profile the server'), 'FactualLookup', 'a word within another does not count')
 })
 
-t.test('the first rule that fits decides how a goal is taken up', async t => {
+t.test('the first matching rule decides the route of a goal', async t => {
   const decide = (
     goal: string,
     mode: 'auto' | 'direct' | 'force_plan' | 'workflow_only' = 'auto',

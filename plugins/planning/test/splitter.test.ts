@@ -47,7 +47,7 @@ t.test('incomplete clauses stay together, and headings are no steps', async t =>
   t.same(piecesOf('   '), [])
 })
 
-t.test('a verification is added where the goal speaks of none', async t => {
+t.test('a verification is added if the goal has none', async t => {
   t.same(steps('Add the login page'), ['Add the login page', VERIFICATION])
   for (const word of ['verify', 'Validation', 'regression', 'tests'])
     t.same(steps(`Add the login page with ${word}`), [`Add the login page with ${word}`])

@@ -24,7 +24,7 @@ export async function unanswered(tx: DatabaseTransaction, session: number, { que
     throw questioningErrors.create(
       'QST_NOTHING_PENDING',
       `session ${session_id} has no question that waits for an answer`,
-      { data, hint: 'go on: nothing has to be answered' }
+      { data, hint: 'continue: no answer is required' }
     )
   if (row === null)
     throw questioningErrors.create('QST_QUESTION_UNKNOWN', `session ${session_id} has no question ${question_id}`, {
@@ -39,7 +39,7 @@ export async function unanswered(tx: DatabaseTransaction, session: number, { que
   return { id: Number(row.id), question_id: String(row.question_id) }
 }
 
-/** Writes which option was selected, and what is believed of each now; null where the answer selects none. */
+/** Stores the selected option and the new beliefs; null if the answer selects none. */
 export async function select(
   tx: DatabaseTransaction,
   event: { readonly id: number; readonly question_id: string },
@@ -82,7 +82,7 @@ export async function select(
   await tx.execute(
     `INSERT INTO question_option_outcomes (question_event_id, option_id, selected, diagnostic_weight,
        information_contribution_bits, created_at_ms) VALUES (?, ?, 1, ?, ?, ?)`,
-    // How much likelier the answer made it, in bits; nothing for an option that had been thought impossible.
+    // Gain in bits for the selected option; undefined if its probability was 0.
     [event.id, option.id, prior === 0 ? 0 : Math.log2(posterior / prior), gain, now]
   )
   return { id: option.id, mass: Object.fromEntries(options.map(({ id }, index) => [id, after[index] ?? 0])) }

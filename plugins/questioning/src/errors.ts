@@ -8,8 +8,8 @@ export const questioningErrors = errorTable({
   QST_ANSWERED: { message: 'A question has been answered already.', status: 409 },
   QST_OPTION_UNKNOWN: { message: 'A question has no such option.', status: 422 },
   QST_QUESTION_INVALID: { message: 'A question breaks the rules of its kind.', status: 422 },
-  QST_PATH_REFUSED: { message: 'A document lies outside of the project.', status: 403 },
-  QST_DOCUMENT_UNREADABLE: { message: 'A document is missing, too large, or no text.', status: 404 }
+  QST_PATH_REFUSED: { message: 'A document is outside the project.', status: 403 },
+  QST_DOCUMENT_UNREADABLE: { message: 'A document is missing, too large, or not text.', status: 404 }
 })
 
 export function sessionNone(session: string): SvcError {

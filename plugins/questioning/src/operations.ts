@@ -13,7 +13,7 @@ const {
   QST_SESSION_NONE
 } = questioningErrors.specs
 
-const session = t.string({ minLength: 1, maxLength: 2_048, description: 'Session that is asked.' })
+const session = t.string({ minLength: 1, maxLength: 2_048, description: 'Session that receives the question.' })
 
 const pendingQuestion = t.object({
   question_event_id: t.integer(),
@@ -113,12 +113,12 @@ export const questioningList = defineOperation({
       t.object({
         session: t.string(),
         question: t.string(),
-        options: t.string({ description: 'Ids of the options, with commas.' }),
+        options: t.string({ description: 'Ids of the options, separated by commas.' }),
         id: t.string(),
         asked: t.string({ description: 'ISO 8601.' })
       })
     ),
-    note: t.string({ description: 'What to do with them.' })
+    note: t.string({ description: 'Next step.' })
   }),
   errors: { ORC_NO_DATABASE },
   effect: 'read',

@@ -10,7 +10,7 @@ import { SubmitGate } from './submit-gate.ts'
 
 export default definePlugin({
   name: 'questioning',
-  summary: 'Questions to people, asked where they are worth their cost',
+  summary: 'Questions to people, asked if they are worth their cost',
   config: settings,
   requires: { kernel: kernelPort },
   optional: { database: databaseStore, orchestrator },

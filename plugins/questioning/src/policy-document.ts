@@ -17,7 +17,7 @@ export interface SyncedDocument {
 }
 
 /**
- * Puts the document that questions are asked by into the search index: one row for it, and one for each part. Syncing again
+ * Adds the policy document to the search index: one row for it, and one for each part. Syncing again
  * replaces them, and keeps the document's id. Throws `QST_PATH_REFUSED` and `QST_DOCUMENT_UNREADABLE`.
  */
 export async function syncDocument(store: DatabaseStore, root: string, path: string): Promise<SyncedDocument> {
@@ -68,7 +68,7 @@ async function located(root: string, path: string): Promise<{ file: string; rela
   // A link may lead out of the project though its own path does not.
   const file = isInside(base, wanted) ? await realpath(wanted).catch(() => wanted) : wanted
   if (!isInside(base, file))
-    throw questioningErrors.create('QST_PATH_REFUSED', `${path} lies outside of the project`, {
+    throw questioningErrors.create('QST_PATH_REFUSED', `${path} is outside the project`, {
       at: { file: path },
       hint: 'name a document of the project, relative to its root'
     })

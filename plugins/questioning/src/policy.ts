@@ -1,17 +1,17 @@
 import type { QuestionCandidate, QuestionOutcome } from '@svc/contracts'
 import { questioningErrors } from './errors.ts'
 
-/** When asking is worth it; version `v1` of the policy, which is written to every session of questions. */
+/** Policy for questions, version `v1`, which is stored with every session of questions. */
 export const POLICY = {
   version: 'v1',
   /** Questions of one session of questions. */
   maxTurns: 3,
   minGainBits: 0.08,
   maxUserCost: 0.8,
-  /** From this confidence on nothing has to be asked. */
+  /** Confidence above which no question is needed. */
   targetConfidence: 0.72,
   maxAttentionMs: 3_600_000,
-  /** Above this share of evidence that contradicts itself an answer settles nothing. The same as that of the quality gate. */
+  /** Share of contradictory evidence above which an answer cannot help. Equal to that of the quality gate. */
   maxContradictionRatio: 0.4
 } as const
 
@@ -20,7 +20,7 @@ export type PolicyStop = Exclude<NonNullable<QuestionOutcome['stop_reason']>, 'p
 export interface Standing {
   /** Questions that the session of questions has asked so far. */
   readonly turn: number
-  /** Milliseconds that clarifying took of the session so far, and may take. */
+  /** Milliseconds spent on clarification in the session, and their limit. */
   readonly spentMs: number
   readonly maxMs: number
 }
@@ -33,7 +33,7 @@ export function utility({ expected_information_gain_bits: gain, expected_user_co
 /**
  * Why a question is not asked; null where it may be. The first that holds, in this order:
  * `confidence_sufficient`, `risk_gate_blocked`, `max_clarification_turns`, `marginal_gain_too_low`, `user_cost_too_high`,
- * `attention_budget_exceeded`. The gate of risk lets questions of high risk pass: there a person has to look.
+ * `attention_budget_exceeded`. The risk gate lets questions of high risk pass: those need a person.
  */
 export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }: Standing): PolicyStop | null {
   if (question.confidence >= POLICY.targetConfidence) return 'confidence_sufficient'
@@ -46,7 +46,7 @@ export function stopReason(question: QuestionCandidate, { turn, spentMs, maxMs }
   return null
 }
 
-/** Throws `QST_QUESTION_INVALID` for what no policy can weigh, and for options that are not those of its kind. */
+/** Throws `QST_QUESTION_INVALID` for numbers out of range, and for options that do not match the kind. */
 export function assertSound(question: QuestionCandidate): void {
   const { surface, prompt, kind, options = [] } = question
   const refuse = (what: string): never => {

@@ -21,7 +21,7 @@ export interface QuestioningParts {
 
 const INTERRUPTS: ReadonlySet<InterruptionOutcome> = new Set(['InterruptNow', 'RequireHuman'])
 
-/** Asks what is worth its price, by the policy of questioning first and by that of interruptions then. */
+/** Asks questions that are worth their cost, first by the questioning policy and then by the interruption policy. */
 export class QuestioningService implements Questioning {
   readonly #parts: QuestioningParts
 
@@ -57,7 +57,7 @@ export class QuestioningService implements Questioning {
     }
     const question_id = await store.ask(question)
     if (question_id === null) return refuse('max_clarification_turns')
-    // Deciding is free, and each interruption is charged; a policy that is off keeps no account.
+    // Decisions are free, and each interruption is charged; a disabled policy charges nothing.
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')
     return { asked: true, question_id, utility_bits_per_cost, stop_reason: null }

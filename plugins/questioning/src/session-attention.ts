@@ -1,7 +1,7 @@
-/** Sessions whose tally is kept; the one that was charged longest ago is forgotten first. */
+/** Maximum sessions in memory; the one charged longest ago is dropped first. */
 const KEPT = 10_000
 
-/** Milliseconds that clarifying took of each session, for as long as the process lives. */
+/** Milliseconds of clarification per session, kept in this process. */
 export class SessionAttention {
   readonly #spent = new Map<string, number>()
 

@@ -6,19 +6,19 @@ export const settings = t.object({
     default: POLICY.maxAttentionMs,
     minimum: 0,
     'x-env': 'SVC_QUESTIONING_MAX_ATTENTION_MS',
-    description: 'Milliseconds that clarifying may take of one session; no question is asked beyond that.'
+    description: 'Time limit of clarification per session in milliseconds; beyond it, no question is asked.'
   }),
   mirror_global_attention: t.boolean({
     default: true,
     'x-env': 'SVC_QUESTIONING_MIRROR_GLOBAL_ATTENTION',
     'x-env-type': 'truthy',
-    description: 'Whether that time is taken from the attention of the whole orchestrator, too.'
+    description: 'Whether that time is also charged to the orchestrator’s attention budget.'
   }),
   bypass_submit_gate: t.boolean({
     default: false,
     'x-env': 'SVC_SUBMIT_TASK_BYPASS_QUESTIONING_GATE',
     'x-env-type': 'truthy',
-    description: 'Whether tasks of a session are taken though one of its questions waits for an answer.'
+    description: 'Whether tasks of a session are accepted while one of its questions waits for an answer.'
   }),
   policy_document: t.string({
     default: 'docs/questioning.md',

@@ -95,8 +95,8 @@ export class QuestionStore {
   }
 
   /**
-   * Stores a question and returns its id. A waiting one with the same words is not asked twice. Null where the session has
-   * had its turns meanwhile.
+   * Stores a question and returns its id. A waiting one with the same words is not asked twice. Null if the session
+   * has used its turns meanwhile.
    */
   ask(question: QuestionCandidate): Promise<string | null> {
     return this.#store.transaction(async tx => {
@@ -139,7 +139,7 @@ export class QuestionStore {
     })
   }
 
-  /** Notes why nothing was asked. `confidence_sufficient` ends a session of questions that waits for nothing. */
+  /** Records why no question was asked. `confidence_sufficient` ends a session of questions that waits for nothing. */
   async stopped(question: QuestionCandidate, reason: PolicyStop | 'policy_deferred'): Promise<void> {
     await this.#store.transaction(async tx => {
       const open = await this.#open(tx, question.session_id)

@@ -3,7 +3,7 @@ import type { Logger } from '@svc/plugin-sdk'
 import { questioningErrors } from './errors.ts'
 import type { QuestionStore } from './store.ts'
 
-/** Sessions of which the answered questions are remembered until a task comes. */
+/** Maximum sessions whose answered questions are remembered until the next task. */
 const REMEMBERED = 10_000
 
 /**
@@ -20,11 +20,11 @@ export class SubmitGate {
     this.#log = log
   }
 
-  /** Throws `QST_ANSWER_FIRST`. A database that does not answer holds no task back: the orchestrator waits for it by itself. */
+  /** Throws `QST_ANSWER_FIRST`. An unavailable database does not block a task: the orchestrator waits for it itself. */
   async check({ request: { session_id } }: TaskSubmission): Promise<void> {
     if (session_id === undefined) return
     const open = await this.#store.open(session_id).catch((error: unknown) => {
-      this.#log.warn('cannot tell whether a question waits; the task is let through', { error, session_id })
+      this.#log.warn('cannot check for waiting questions; the task is accepted', { error, session_id })
       return null
     })
     if (open === null) return

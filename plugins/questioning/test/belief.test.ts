@@ -8,7 +8,7 @@ const options = fc
   .map(list => list.map((each, at) => ({ id: `o${at}`, ...each })))
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-t.test('probabilities of options sum to 1 before and after an answer, whatever was thought of them', async () => {
+t.test('probabilities of options sum to 1 before and after an answer, whatever the beliefs were', async () => {
   fc.assert(
     fc.property(options, fc.nat(), fc.double(), (list, pick, gain) => {
       const selected = list[pick % list.length]?.id ?? ''
@@ -22,7 +22,7 @@ t.test('probabilities of options sum to 1 before and after an answer, whatever w
   )
 })
 
-t.test('selecting an option makes it likelier and no other, and more bits make it likelier still', async () => {
+t.test('a selection raises only the probability of its option, and more bits raise it further', async () => {
   fc.assert(
     fc.property(options, fc.nat(), fc.double({ min: 0, max: 8, noNaN: true }), (list, pick, gain) => {
       const at = pick % list.length
@@ -71,7 +71,7 @@ t.test('a missing prior is the posterior, and then an equal share', async t => {
   )
 })
 
-t.test('a stored state is read as far as it can be, and keeps fields of others', async t => {
+t.test('a stored state is read as far as possible, and keeps unknown fields', async t => {
   for (const broken of [null, '', '{', '[]', 'null', '7', '{"answers":3,"hypothesis_mass":null}'])
     t.match(readBelief(broken), { answers: [], hypothesis_mass: { by_question: {} }, last_updated_ms: 0 })
   const answer = { question_id: 'q', answer_text: 'yes', answered_at_ms: 5, selected_option_id: 'a' }

@@ -49,7 +49,7 @@ t.test('a question costs the attention of the orchestrator, and its answer lets 
   let open = true
   while (open && Date.now() < end) open = (await kernel.call(questioningPending, { session_id: 's' })).open
   t.notOk(open, 'the round of questions is over')
-  // Attention that is spent asks nothing more that is not worth a lot.
+  // With spent attention, only questions of high gain are asked.
   attention.debit(attention.state().max_attention_ms, 'Interrupted')
   const poor = candidate({ expected_information_gain_bits: 0.1, confidence: 0.5 })
   t.match(await questions!.current.consider(poor), { asked: false, stop_reason: 'policy_deferred' })

@@ -18,7 +18,7 @@ const submission = (session_id?: string) => ({
   principal: { id: 'local', role: 'admin', scopes: ['*'] }
 })
 
-t.test('a question waits, is answered with an option, and changes what is believed', async t => {
+t.test('a question waits, is answered with an option, and updates the beliefs', async t => {
   const world = await openWorld(t)
   const { kernel, service, fake } = world
   t.same(await kernel.call(questioningPending, { session_id: 's' }), { open: false, pending: [] })
@@ -74,7 +74,7 @@ t.test('a question waits, is answered with an option, and changes what is believ
   )
 })
 
-t.test('words that name an option select it, and others are kept as they are', async t => {
+t.test('text that names an option selects it, other text is stored unchanged', async t => {
   const { kernel, service } = await openWorld(t)
   await service.consider(choice())
   await kernel.call(questioningAnswer, { session_id: 's', answer_text: ' sqlite ' })
@@ -103,7 +103,7 @@ t.test('answers that fit no question are refused and change nothing', async t =>
   await t.rejects(answer({}), { code: 'QST_NOTHING_PENDING' })
 })
 
-t.test('a session has three turns; what is asked twice in the same words waits once', async t => {
+t.test('a session has three turns; a repeated question waits once', async t => {
   const world = await openWorld(t)
   const { service, kernel } = world
   const first = await service.consider(candidate())
@@ -128,7 +128,7 @@ t.test('a session has three turns; what is asked twice in the same words waits o
   t.match(JSON.parse(belief_state_json ?? '{}').answers, [{ answer_text: 'root' }])
 })
 
-t.test('turns of questions that are asked at once, by two stores, are contiguous and in one session', async t => {
+t.test('concurrent questions of two stores have contiguous turns in one session', async t => {
   const world = await openWorld(t)
   const stores = [new QuestionStore(world.store, 'r'), new QuestionStore(world.store, 'r')]
   const ids = await Promise.all(
@@ -150,7 +150,7 @@ t.test('of two answers to one question the second is refused', async t => {
   t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
-t.test('the policy of interruptions has the last word, and receives the state', async t => {
+t.test('the interruption policy decides last, and receives the state', async t => {
   const { service, fake } = await openWorld(t)
   for (const outcome of ['ProceedAutonomously', 'DeferUntilCheckpoint', 'BatchWithExisting'] as const) {
     fake.outcome = outcome
@@ -164,7 +164,7 @@ t.test('the policy of interruptions has the last word, and receives the state', 
   t.match(fake.decisions.at(-1), { open_session: true, backlog: 1, turn: 1, max_turns: 3, gain_bits: 0.5 })
 })
 
-t.test('time is charged to its session and to all, until the session has none left', async t => {
+t.test('time is charged to its session and to the total, until the session has none left', async t => {
   const { service, fake } = await openWorld(t, { max_attention_ms: 1_000 })
   await service.debit('s', 600)
   await service.debit('s', Number.NaN)
@@ -216,7 +216,7 @@ t.test('a task of a session waits for its answer, and its submission ends the ro
   ])
 })
 
-t.test('the gate is open where it is switched off, and where there is no database', async t => {
+t.test('the gate is open if it is disabled or without a database', async t => {
   const bypassed = await openWorld(t, { bypass_submit_gate: true })
   await bypassed.service.consider(candidate())
   await bypassed.kernel.trigger(taskSubmitting, submission('s'))
@@ -237,7 +237,7 @@ t.test('a task passes the gate, with a warning, while the database cannot tell',
   t.ok(kernel.log.some(({ level, message }) => level === 'warn' && message.includes('let through')))
 })
 
-t.test('confidence that suffices ends a round that waits for nothing', async t => {
+t.test('sufficient confidence ends a round without waiting questions', async t => {
   const world = await openWorld(t)
   await world.service.consider(candidate())
   await world.service.consider(candidate({ confidence: 0.9 }))
@@ -269,7 +269,7 @@ t.test('the document of the policy is indexed under its hash, again under the sa
   t.same(chunks(text), ['# How we ask\n\nOnly what is worth it.', '## When\n\nBefore a task.'])
 })
 
-t.test('a heading with a long run of blanks is read at once', async t => {
+t.test('a heading with a long run of blanks is read in linear time', async t => {
   const world = await openWorld(t)
   const { root } = world.kernel
   // Where each blank were tried as the end, this would take minutes.
@@ -278,7 +278,7 @@ t.test('a heading with a long run of blanks is read at once', async t => {
   t.match(await rows(world, 'SELECT title FROM search_documents'), [{ title: /^Far +apart$/ }])
 })
 
-t.test('documents outside of the project are refused, also through a link', async t => {
+t.test('documents outside the project are refused, also through a link', async t => {
   const { kernel } = await openWorld(t)
   symlinkSync('/etc', join(kernel.root, 'link'))
   for (const relative_path of ['../x.md', '/etc/hosts', 'link/hosts', '.'])

@@ -36,13 +36,13 @@ t.test('the first reason that holds is the one reported', async t => {
   ])
 })
 
-t.test('evidence that contradicts itself is for a person to settle where the risk is high', async t => {
+t.test('with high risk, a person resolves contradictory evidence', async t => {
   const question = candidate({ contradiction_ratio: 0.9 })
   t.equal(stopReason(question, fresh), 'risk_gate_blocked')
   t.equal(stopReason({ ...question, high_risk: true }, fresh), null)
 })
 
-t.test('a question that may be asked stays one with more information, less cost, or less spent', async () => {
+t.test('an allowed question stays allowed with more gain, less cost, or less spent time', async () => {
   const unit = fc.double({ min: 0.001, max: 1, noNaN: true })
   fc.assert(
     fc.property(unit, unit, unit, fc.nat(4), unit, (gain, cost, confidence, turn, share) => {
@@ -67,7 +67,7 @@ t.test('candidates are weighed by bits for each unit of cost', async t => {
   t.equal(utility(candidate({ expected_information_gain_bits: 0.5, expected_user_cost: 0.25 })), 2)
 })
 
-t.test('what cannot be weighed or asked is refused, with the reason', async t => {
+t.test('invalid questions are refused, with the reason', async t => {
   const refused = (change: Parameters<typeof candidate>[0], words: RegExp): void => {
     t.throws(() => assertSound(choice(change)), { code: 'QST_QUESTION_INVALID', message: words })
   }

@@ -26,7 +26,7 @@ interface Planned {
   readonly task_ids: readonly number[]
 }
 
-/** Everything that can be done with tasks, one command after the other and then several at once. */
+/** All commands on tasks, first sequentially and then concurrently. */
 export async function story(kernel: TestKernel, service: Orchestrator, witness: Witness): Promise<void> {
   const to = async <A>(task: number, status: TaskStatusKind, run: () => Promise<A>): Promise<A> => {
     witness.asked({ task, status })

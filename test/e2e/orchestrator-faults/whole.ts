@@ -71,7 +71,7 @@ export async function openDatabase(path: string, settings: object = {}): Promise
   return { kernel, store }
 }
 
-/** The database plugin, whose store goes through `wrap` before anybody has it. */
+/** The database plugin, with its store wrapped by `wrap`. */
 function wrapped(wrap: (store: DatabaseStore) => DatabaseStore): Plugin {
   const { activate } = database as Plugin
   return {

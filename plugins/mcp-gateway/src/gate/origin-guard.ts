@@ -45,7 +45,7 @@ function parseOrigin(text: string): URL {
   if (url !== null && /^https?:$/.test(url.protocol) && url.origin === text.toLowerCase()) return url
   throw gatewayErrors.create(
     'GWY_ORIGIN_INVALID',
-    `"${text}" in allowed_origins of [plugins.mcp-gateway] is no origin of web pages`,
+    `"${text}" in allowed_origins of [plugins.mcp-gateway] is not a web origin`,
     {
       at: { path: 'plugins.mcp-gateway.allowed_origins' },
       hint: 'write only scheme, host and port: https://svc.example.org'

@@ -44,7 +44,7 @@ export function assertKnown(settings: AllowlistSettings, generation: Generation,
       if (names.has(name)) continue
       throw gatewayErrors.create(
         'GWY_TOOL_UNKNOWN',
-        `${key} of [plugins.mcp-gateway] (${VARIABLES[key]}) names the tool "${name}", which there is not`,
+        `${key} of [plugins.mcp-gateway] (${VARIABLES[key]}) names the tool "${name}", which does not exist`,
         { at: { path: `plugins.mcp-gateway.${key}` }, data: { tool: name }, hint: hintFor(name, [...names]) }
       )
     }

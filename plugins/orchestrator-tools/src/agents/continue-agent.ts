@@ -13,14 +13,14 @@ const continueAgent = defineOperation({
   input: t.object({
     agent_id: agentId,
     prompt: t.optional(
-      t.string({ minLength: 1, maxLength: 65_536, description: 'What to go on with; else what it left undone.' })
+      t.string({ minLength: 1, maxLength: 65_536, description: 'Text of the task; default: the remaining work.' })
     )
   }),
   output: t.object({
     agent_id: t.integer(),
     continued: t.boolean(),
     task_id: t.optional(t.integer()),
-    message: t.string({ description: 'What was done, or why nothing was.' })
+    message: t.string({ description: 'Result, or the reason why no task was created.' })
   }),
   errors: orchestrationErrors.specs,
   expose: {

@@ -14,7 +14,7 @@ const pollEvents = defineOperation({
   id: 'orchestrator.pollEvents',
   summary: 'List events since an event',
   input: t.object({
-    since: t.integer({ default: 0, minimum: 0, description: 'Id of the last event that is known.' }),
+    since: t.integer({ default: 0, minimum: 0, description: 'Id of the last known event.' }),
     limit
   }),
   output: t.object({
@@ -73,8 +73,13 @@ const followEvents = defineOperation({
   id: 'orchestrator.followEvents',
   summary: 'Follow events as they happen',
   input: t.object({
-    follow: t.boolean({ default: false, description: 'Go on until interrupted.' }),
-    limit: t.integer({ default: 20, minimum: 0, maximum: 1_024, description: 'Earlier events to begin with.' }),
+    follow: t.boolean({ default: false, description: 'Continue until interrupted.' }),
+    limit: t.integer({
+      default: 20,
+      minimum: 0,
+      maximum: 1_024,
+      description: 'Number of earlier events to start with.'
+    }),
     type: t.optional(t.string({ maxLength: 128, description: 'Only events of this type.' }))
   }),
   output: t.object({ told: t.integer() }),

@@ -28,7 +28,7 @@ const agentHandoff = defineOperation({
     a2a_context_uri: t.optional(t.string({ minLength: 1, maxLength: 4_096 })),
     obo_token: t.optional(t.secret({ minLength: 1, maxLength: 8_192 })),
     created_at: t.optional(t.integer({ minimum: 0, description: 'Unix milliseconds.' })),
-    timeout_ms: t.optional(t.integer({ minimum: 0, description: 'Milliseconds after which it is stale.' }))
+    timeout_ms: t.optional(t.integer({ minimum: 0, description: 'Milliseconds until the handoff is stale.' }))
   }),
   output: t.object({
     to_agent_id: t.integer(),

@@ -30,7 +30,7 @@ const handoffLineage = defineOperation({
         workflow_id: t.nullable(t.string()),
         plan_session_id: t.nullable(t.string()),
         plan_node_id: t.nullable(t.string()),
-        payload: t.unknown({ description: 'What belongs to the kind; null where nothing does.' }),
+        payload: t.unknown({ description: 'Data of the kind; null for none.' }),
         created_at_ms: t.integer()
       })
     )

@@ -122,7 +122,7 @@ const fileGraph = defineOperation({
       t.object({
         path: t.string(),
         owner: t.nullable(t.integer()),
-        readers: t.array(t.integer({ description: 'Tasks that are not over.' })),
+        readers: t.array(t.integer({ description: 'Unfinished tasks.' })),
         writers: t.array(t.integer())
       })
     )

@@ -54,7 +54,7 @@ const attentionReset = defineOperation({
   id: 'orchestrator.attentionReset',
   summary: 'Reset the attention budget',
   input: t.object({
-    max_ms: t.optional(t.integer({ minimum: 0, description: 'The new budget in milliseconds; else it stays.' })),
+    max_ms: t.optional(t.integer({ minimum: 0, description: 'New budget in milliseconds; default: unchanged.' })),
     reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })
   }),
   output: state,

@@ -15,7 +15,7 @@ const recordExecutionTime = defineOperation({
   input: t.object({
     tool_key: toolKey,
     duration_ms: t.integer({ minimum: 0 }),
-    timeout_budget_ms: t.optional(t.integer({ minimum: 0, description: 'What it was given.' })),
+    timeout_budget_ms: t.optional(t.integer({ minimum: 0, description: 'Timeout of the call in milliseconds.' })),
     outcome: t.enum(['success', 'timeout', 'error']),
     repository_id: repository
   }),

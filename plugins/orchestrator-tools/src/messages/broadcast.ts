@@ -17,7 +17,7 @@ export const broadcast = defineOperation({
     message: t.string({ minLength: 1, maxLength: 131_072 }),
     msg_type: t.string({ default: 'free_form', minLength: 1, maxLength: 128 }),
     session_id: t.optional(
-      t.string({ minLength: 1, maxLength: 2_048, description: 'Required where the agent is bound to one.' })
+      t.string({ minLength: 1, maxLength: 2_048, description: 'Required if the agent is bound to one.' })
     )
   }),
   output: t.object({ receivers: t.integer({ description: 'Inboxes that accepted it.' }) }),

@@ -10,11 +10,15 @@ import { tool } from '../tool.ts'
 const { ORC_AGENT_NOT_FOUND, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
 const errors = { ORC_AGENT_NOT_FOUND, ORC_NO_DATABASE, ORC_SESSION_MISMATCH, ...toolErrors.specs }
 const session = t.optional(
-  t.string({ minLength: 1, maxLength: 2_048, description: 'Of the caller; required where the agent is bound to one.' })
+  t.string({
+    minLength: 1,
+    maxLength: 2_048,
+    description: 'Session of the caller; required if the agent is bound to one.'
+  })
 )
 const QUESTION = 'clarification_request'
 const ANSWER = 'clarification_response'
-/** Messages that are looked through; the bus keeps those that wait among them. */
+/** Maximum messages that are searched; the waiting ones are among them. */
 const LOOKED_THROUGH = 1_000
 
 const askAgent = defineOperation({
@@ -197,7 +201,7 @@ function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
 export function busOf(bus: Dependencies['bus']): A2aBus {
   const messages = bus?.available
   if (messages !== undefined) return messages
-  throw toolErrors.create('OTL_NO_MESSAGES', 'agents send no messages here: the plugin a2a does not run', {
+  throw toolErrors.create('OTL_NO_MESSAGES', 'agents cannot send messages: the plugin a2a does not run', {
     hint: 'svc plugins why a2a gives the reason'
   })
 }
@@ -209,7 +213,7 @@ export function assertSpeaksFor({ id, session_id: bound }: AgentView, session: s
   throw orchestrationErrors.create(
     'ORC_SESSION_MISMATCH',
     `Session mismatch: ${agentLabel(id)} is bound to a session, and ${what}`,
-    { hint: 'give the session that the agent was bound to as session_id' }
+    { hint: 'pass the session of the agent as session_id' }
   )
 }
 

@@ -30,7 +30,7 @@ const orchestratorStatus = defineOperation({
       completed: t.integer(),
       agents: t.array(agentRow),
       markdown_summary: t.string(),
-      text: t.string({ description: 'The state in two lines, without markup.' })
+      text: t.string({ description: 'Plain-text summary in two lines.' })
     },
     { additionalProperties: true }
   ),
@@ -94,7 +94,7 @@ export function reportOf({ agents, ...status }: OrchestratorStatus) {
   }
 }
 
-/** Whether agents of this process take up tasks, for how many it is done, and by whom. */
+/** Whether agents of this process claim tasks, the number of such agents, and their workers. */
 export function fleetState(fleet: Dependencies['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
   return fleet?.available ?? { running: false, workers: 0, processors: [] }
 }
@@ -113,7 +113,7 @@ async function daemonStatus(pilot: DaemonPilot, signal: AbortSignal): Promise<Re
 }
 
 function takers({ stopped, enabled }: OrchestratorStatus, running: boolean): string {
-  if (stopped) return 'nothing is taken up until svc orch start'
+  if (stopped) return 'no task is started until svc orch start'
   if (!enabled) return 'nothing is accepted while [orchestrator] enabled is false'
   return running ? 'agents take up tasks' : 'tasks wait until a client completes them'
 }
@@ -151,7 +151,7 @@ function markdownSummary(status: OrchestratorStatus, running: boolean): string {
 
 const emergencyStop = defineOperation({
   id: 'orchestrator.emergencyStop',
-  summary: 'Stop at once: no task is accepted or taken up until start',
+  summary: 'Emergency stop: accept and start no tasks until start',
   input: t.object({ reason: t.optional(t.string({ maxLength: 4_096 })) }),
   output: t.object({ stopped: t.boolean() }),
   errors: orchestrationErrors.specs,

@@ -5,7 +5,7 @@ import { tool } from '../tool.ts'
 const outbox = t.object({
   pending: t.integer({ description: 'Changes that are not durable yet.' }),
   oldest_ms: t.nullable(t.number({ description: 'Milliseconds that the oldest of them has waited.' })),
-  failing: t.nullable(t.string({ description: 'What the database last said, while it refuses.' }))
+  failing: t.nullable(t.string({ description: 'Last error of the database, while it fails.' }))
 })
 
 const outboxQueue = defineOperation({

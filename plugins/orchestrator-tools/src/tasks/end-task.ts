@@ -5,7 +5,7 @@ import { attestationFields, done, numberOf, taskId } from '../fields.ts'
 import { method, tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
-const told = t.string({ description: 'What became of it.' })
+const told = t.string({ description: 'Result.' })
 const view = { text: 'message' }
 const answer = 'message'
 const message = t.object({ message: told })
@@ -139,7 +139,7 @@ function approveTaskHandler({ orchestrator }: Dependencies): Handler<typeof appr
 
 export const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
-  summary: 'Doubt a task or its result; a person resolves it',
+  summary: 'Flag a task or its result as doubtful; a person resolves it',
   input: t.object({ task_id: taskId, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
   output: told,
   errors,
@@ -165,7 +165,7 @@ export const resolveDoubt = defineOperation({
     task_id: taskId,
     outcome: t.enum(['validated', 'overruled'], {
       description:
-        'validated: the doubt was right, and the task goes on. overruled: it was not, and the task is complete.'
+        'validated: the doubt was right, and the task continues. overruled: it was wrong, and the task is complete.'
     }),
     report: t.string({ minLength: 1, maxLength: 131_072, description: 'What was found.' })
   }),

@@ -34,7 +34,7 @@ function explainTaskHandler({ orchestrator }: Dependencies): Handler<typeof expl
     if (explanation === null)
       throw orchestrationErrors.create(
         'ORC_TASK_NOT_FOUND',
-        `${taskLabel(task.id)} not found: why it went where it went is no longer known`
+        `${taskLabel(task.id)} not found: its routing reasons are no longer stored`
       )
     const { routing, test_decision, gates, trace } = explanation
     return {
@@ -52,8 +52,8 @@ const RULES: Readonly<Record<TaskExplanation['routing']['rule'], string>> = {
   target_agent: 'it was requested by name',
   least_loaded: 'it has the least to do, and the task names no files',
   highest_score: 'it has the highest score',
-  exploration: 'it was picked by chance, to learn how it does',
-  spawn_for_group: 'it was made for the group of the files',
+  exploration: 'it was picked at random, to learn its reliability',
+  spawn_for_group: 'it was created for the group of the files',
   fallback_single: 'no agent had a score, and it has the least to do',
   spawn_general: 'no agent had a score, and it was created',
   spawn_default: 'there was no agent, and it was created',
@@ -74,7 +74,7 @@ function explanationText(task: TaskView, explanation: TaskExplanation, orchestra
     for (const { term, value, because } of terms) lines.push(`    ${signed(value).padStart(10)}  ${term}: ${because}`)
   }
   lines.push('', `Tests: ${test_decision.decision}. ${test_decision.rationale}`)
-  lines.push('', gates.length === 0 ? 'Gates: it has not been handed in yet.' : 'Gates, at the last attempt:')
+  lines.push('', gates.length === 0 ? 'Gates: it has not been completed yet.' : 'Gates, at the last attempt:')
   for (const { gate, verdict, detail } of gates) lines.push(`  ${gate.padEnd(11)} ${verdict.padEnd(13)} ${detail}`)
   lines.push('', 'What happened:')
   for (const { stage, timestamp_ms, detail } of trace)

@@ -4,7 +4,7 @@ import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 
 const check = schemaCheck(schema)
 
-/** Throws `ORC_HARNESS_INVALID`, naming the field, for a text that is no agent harness of version 1. */
+/** Throws `ORC_HARNESS_INVALID`, naming the field, for a text that is not an agent harness of version 1. */
 export function checkHarness(json: string): void {
   let value: unknown
   try {

@@ -41,7 +41,7 @@ export const protocolFields = {
 
 const protocolInput = t.object(protocolFields)
 
-/** Returns what these params say of the task. */
+/** Converts these params to a task request. */
 export function protocolRequest(
   input: Infer<typeof protocolInput>
 ): Pick<SubmitRequest, 'files' | 'agent_name' | 'capabilities' | 'hints'> {

@@ -23,13 +23,13 @@ export const submitTask = defineOperation({
   id: 'orchestrator.submitTask',
   summary: "Submit a task to the fittest agent's queue",
   input: t.object({
-    description: t.string({ minLength: 1, maxLength: 131_072, description: 'What is to be done.' }),
+    description: t.string({ minLength: 1, maxLength: 131_072, description: 'Description of the work.' }),
     files: { ...files, default: [] } as typeof files & { readonly default: readonly [] },
     priority: t.optional(priority),
     agent_name: requestFields.agent_name,
     capabilities: requestFields.capabilities,
     depends_on: t.optional(
-      t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it is taken up.' })
+      t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it starts.' })
     ),
     session_id: t.optional(t.nullable(requestFields.session_id)),
     thread_id: hintFields.thread_id,
@@ -66,11 +66,11 @@ export const submitTask = defineOperation({
   }),
   output: t.object({
     task_id: t.integer(),
-    agent_id: t.optional(t.integer({ description: 'Absent where a daemon took the task that does not tell.' })),
+    agent_id: t.optional(t.integer({ description: 'Absent if a daemon accepted the task and does not report it.' })),
     status: t.optional(t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])),
     prompt_canonicalized: t.boolean(),
     conflict_warnings: t.array(t.string()),
-    original_prompt_hash: t.string({ description: 'SHA-256 of the description as it came, in hex.' }),
+    original_prompt_hash: t.string({ description: 'SHA-256 of the original description, in hex.' }),
     orchestration_contract: t.optional(t.string()),
     plan_session_id: t.optional(t.string()),
     strategy: t.optional(t.string()),

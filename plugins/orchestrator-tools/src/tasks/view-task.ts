@@ -29,7 +29,7 @@ export const taskStatus = defineOperation({
   input: t.object({ task_id: taskId }),
   output: t.object({
     status: t.enum(STATUSES),
-    detail: t.unknown({ description: 'The status with its reason or the task that blocks it.' })
+    detail: t.unknown({ description: 'Status, with its reason or the blocking task.' })
   }),
   errors,
   effect: 'read',

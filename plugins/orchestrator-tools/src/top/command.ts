@@ -8,7 +8,7 @@ import { daemonSource, localSource } from './source.ts'
 import { Watcher } from './watcher.ts'
 
 const INTERVAL_MS = 500
-/** Of what is no terminal. */
+/** For output that is not a terminal. */
 const PLAIN_SIZE = { columns: 160, rows: 1_000 }
 
 export const topDescriptor: CommandDescriptor = {
@@ -18,12 +18,12 @@ export const topDescriptor: CommandDescriptor = {
     count: t.optional(
       t.integer({
         minimum: 1,
-        description: 'Looks before it ends; else it goes on, or looks once where there is no terminal and no --json'
+        description: 'Number of updates; default: unlimited, or one without a terminal and --json'
       })
     ),
-    interval: t.integer({ default: INTERVAL_MS, minimum: 100, description: 'Milliseconds between two looks' }),
+    interval: t.integer({ default: INTERVAL_MS, minimum: 100, description: 'Milliseconds between two updates' }),
     token_variable: t.optional(
-      t.string({ minLength: 1, description: 'Environment variable with the token, where the daemon demands one' })
+      t.string({ minLength: 1, description: 'Environment variable with the token, if the daemon requires one' })
     )
   }),
   aliases: { count: 'n', interval: 'i' }
@@ -75,7 +75,7 @@ async function printLooks(watcher: Watcher, io: CommandIo, { looks, interval }: 
     const snapshot = await watcher.look(signal)
     if (signal.aborted) return
     const text = io.json ? JSON.stringify(snapshot) : frame(snapshot, PLAIN_SIZE).join('\n')
-    // A reader that is slow is waited for, so that lines do not pile up.
+    // Waits for a slow reader, so that lines do not accumulate.
     if (!io.stdout.write(`${text}\n`)) await drained(io.stdout, signal)
   }
 }

@@ -8,7 +8,7 @@ export interface FrameSize {
   readonly rows: number
 }
 
-/** `live` and `paused` say which keys there are. */
+/** `live` and `paused` determine the shown keys. */
 export type FrameMode = 'plain' | 'live' | 'paused'
 
 const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
@@ -35,7 +35,7 @@ export function frame(snapshot: Snapshot, size: FrameSize, mode: FrameMode = 'pl
 const MODE_TEXTS: Readonly<Record<FrameMode, string>> = {
   plain: '',
   live: '  q quits, p pauses',
-  paused: '  PAUSED (p goes on)'
+  paused: '  PAUSED (p continues)'
 }
 
 function headLine({ at_ms, origin, lost }: Snapshot, mode: FrameMode): string {

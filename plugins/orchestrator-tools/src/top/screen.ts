@@ -18,7 +18,7 @@ export class Screen {
   readonly #output: Output
   readonly #onData: (data: Buffer | string) => void
   readonly #onResize: () => void
-  /** However the process ends, the terminal is as it was. */
+  /** Restores the terminal, however the process ends. */
   readonly #onExit = (): void => void this.#output.write(LEAVE)
 
   constructor(io: Pick<CommandIo, 'stdin' | 'stdout'>, onKey: (key: string) => void, onResize: () => void) {

@@ -42,7 +42,7 @@ export interface Snapshot {
   readonly origin: Origin
   /** Problem of the connection; the rest is from the last look then. Null for none. */
   readonly lost: string | null
-  /** Null where nothing has been heard yet. */
+  /** Null before the first answer. */
   readonly status: StatusReport | null
   readonly rates: Rates
   /** The last ones, the newest last. */

@@ -6,7 +6,7 @@ import { EARLIER, type Source } from './source.ts'
 
 const RETRY_MS = 500
 
-/** Follows a source, and finds it again where it is lost. */
+/** Follows a source, and reconnects after a loss. */
 export class Watcher {
   readonly #find: () => Promise<Source | null>
   readonly #rates = new RateCounter(Date.now())
@@ -40,7 +40,7 @@ export class Watcher {
     }
   }
 
-  /** One look. Throws nothing: what is wrong is in `lost`. */
+  /** Reads one snapshot. Does not throw: problems are in `lost`. */
   async look(signal: AbortSignal): Promise<Snapshot> {
     try {
       this.#status = await this.#source.status(signal)

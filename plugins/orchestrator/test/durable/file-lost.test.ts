@@ -52,7 +52,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
     const { task_id } = await orchestrator().submit(task)
     t.equal((await ready()).status, 200)
     lose(file)
-    const refused = { code: 'ORC_NOT_DURABLE', message: /was not made durable/, hint: /put the file back, or restart/ }
+    const refused = { code: 'ORC_NOT_DURABLE', message: /was not made durable/, hint: /restore the file, or restart/ }
     await t.rejects(orchestrator().submit(task), refused)
     await t.rejects(orchestrator().complete(task_id, DONE), refused)
     const many = await Promise.allSettled(Array.from({ length: 20 }, () => orchestrator().submit(task)))

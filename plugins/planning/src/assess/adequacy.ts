@@ -25,9 +25,9 @@ export interface AdequacyQuestion {
   readonly routerComplexity?: number
   readonly scopeFiles?: number
   readonly depth?: PlanDepth
-  /** Whether the person behind the goal is tired: the plan has to be more detailed then. */
+  /** Whether the person is tired: the plan must be more detailed then. */
   readonly fatigued?: boolean
-  /** The tasks of the round before, so that a rewrite that loses something is noticed. */
+  /** Tasks of the previous round, to detect losses in a rewrite. */
   readonly previous?: readonly PlanTask[]
 }
 
@@ -54,7 +54,7 @@ export interface AdequacyReport {
   readonly adequacy: AdequacySummary
 }
 
-/** The complexity that a plan is expected to answer to; null where nothing hints at it. */
+/** Expected complexity of a plan; null without evidence. */
 export function complexityHint(routerComplexity: number | null, scopeFiles: number): number | null {
   if (scopeFiles >= 4) return Math.max(routerComplexity ?? NEUTRAL_COMPLEXITY, 7)
   if (scopeFiles >= 1) return Math.max(routerComplexity ?? NEUTRAL_COMPLEXITY, 6)
@@ -69,7 +69,7 @@ export function estimateGoal(goal: string, hint: number | null, fatigued = false
   return fatigued ? Math.max(estimate, FATIGUED_ESTIMATE) : estimate
 }
 
-/** How many tasks a plan for that should have at least. */
+/** Minimum number of tasks for that complexity. */
 export function targetTasks(estimate: number, depth: PlanDepth = 'standard', fatigued = false): number {
   const base = estimate <= 3 ? 1 : estimate <= 5 ? 2 : estimate <= 8 ? 4 : estimate <= 9 ? 6 : 8
   const target = Math.max(1, base + { minimal: -1, standard: 0, deep: 2 }[depth])
@@ -113,8 +113,8 @@ function clarifyingQuestions(assessments: readonly TaskAssessment[], tasks: read
     .flatMap(({ task_id, reason_codes }, at) => {
       const has = (code: string) => reason_codes.some(each => each === code)
       const name = `step ${task_id} ("${(tasks[at]?.description ?? '').slice(0, 80)}")`
-      if (has('risk_destructive')) return `What exactly may ${name} destroy, and how is it brought back?`
-      if (has('deps_incomplete_or_order')) return `Which steps have to be done before ${name}?`
+      if (has('risk_destructive')) return `What exactly may ${name} destroy, and how is it restored?`
+      if (has('deps_incomplete_or_order')) return `Which steps must be complete before ${name}?`
       if (has('vague_short') || has('vague_phrase') || has('tbd_placeholder'))
         return `Which files, interfaces and acceptance criteria belong to ${name}?`
       return []

@@ -2,7 +2,7 @@ import type { PlanTask } from '../plan-task.ts'
 import { realFiles } from './task-confidence.ts'
 import { pathsIn, wordsOf } from './words.ts'
 
-/** A reason for which a plan is thin, and what its score is multiplied by. */
+/** A reason why a plan is thin, with the factor of its score. */
 export interface Penalty {
   readonly code: string
   readonly factor: number
@@ -49,7 +49,7 @@ export function planPenalties({
   return found
 }
 
-/** Losses of a rewrite against the round before. */
+/** Losses of a rewrite compared with the previous round. */
 export function comparisonPenalties(
   tasks: readonly PlanTask[],
   previous: readonly PlanTask[],

@@ -8,7 +8,7 @@ const ASK_BELOW = 0.55
 
 export interface PlanQgate {
   readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'
-  /** The plan's score times what its tasks leave of risk, [0, 1]. */
+  /** The plan's score times (1 - risk of its tasks), [0, 1]. */
   readonly confidence_estimate: number
   /** From the number of tasks whose dependencies contradict their order: 0, 0.15, 0.28, then 0.22 each, at most 1. */
   readonly contradiction_ratio: number
@@ -25,7 +25,7 @@ export interface PlanQgate {
   }
 }
 
-/** Bits that an answer to a plan's first question is worth: more where more risk is unresolved. */
+/** Expected gain in bits of a plan's first question; it grows with the unresolved risk. */
 export function questionGain(risk: number): number {
   return Math.min(0.6, 0.08 + risk)
 }
@@ -42,7 +42,7 @@ export function contradictionRatio({ per_task }: AdequacyReport): number {
   return hints <= 2 ? ([0, 0.15, 0.28][hints] ?? 0) : Math.min(1, 0.22 * hints)
 }
 
-/** The quality gate's view of a plan, with what became of the question that it raises. */
+/** The quality gate's view of a plan, with the outcome of its question. */
 export function planQgate(
   report: AdequacyReport,
   tasks: readonly PlanTask[],

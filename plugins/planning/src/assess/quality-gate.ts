@@ -1,12 +1,12 @@
 import { bareWord, wordsOf } from './words.ts'
 
 /**
- * Why a step of a plan should not be worked on as it is:
+ * Problems of a step that prevent its execution:
  * - `vague_short`: fewer than 12 characters or 3 words;
- * - `risk_destructive`: it destroys, and says nothing of a way back;
- * - `vague_phrase`: none of its first 6 words says what to do;
+ * - `risk_destructive`: it destroys without a way to restore;
+ * - `vague_phrase`: none of its first 6 words is an action;
  * - `manifest_empty_path`: one of its files has no name;
- * - `tbd_placeholder`: it says itself that it is not yet decided.
+ * - `tbd_placeholder`: it is marked as undecided.
  */
 export type QualityCode =
   | 'vague_short'

@@ -20,7 +20,7 @@ export interface RouterDecision {
 const NAVIGATION_WORDS = new Set('file path module symbol crate function struct enum trait defined'.split(' '))
 const NAVIGATION_SIGNS = ['.rs', '.vox', 'src/', 'crates/', '::']
 const STRUCTURE_WORDS = new Set('architecture repository repo overview structure where how'.split(' '))
-/** A question of more words than these is about many things. */
+/** A question with more words counts as broad. */
 const NARROW_WORDS = 8
 const BROAD_COMPLEXITY = 6
 const WORKFLOW_COMPLEXITY = 6
@@ -50,7 +50,7 @@ const FORCED: Readonly<Record<Exclude<PlanningMode, 'auto'>, Strategy>> = {
   workflow_only: 'WorkflowHandoff'
 }
 
-/** How a goal is taken up; the first rule that fits. */
+/** Route of a goal, by the first matching rule. */
 export function routeGoal(
   goal: string,
   { mode, planningEnabled }: { readonly mode: PlanningMode; readonly planningEnabled: boolean }
@@ -66,7 +66,7 @@ export function routeGoal(
       strategy: 'WorkflowHandoff',
       complexity,
       confidence: 0.75,
-      rationale: `it speaks of a workflow, complexity ${complexity}`
+      rationale: `it mentions a workflow, complexity ${complexity}`
     }
   if (complexity <= IMMEDIATE_COMPLEXITY)
     return { strategy: 'ImmediateAct', complexity, confidence: 0.8, rationale: `small: complexity ${complexity}` }

@@ -25,7 +25,7 @@ export interface TaskAssessment {
 
 const PRECONDITIONS_FROM = 6
 
-/** Files of a task that name something. */
+/** Files of a task with a nonempty name. */
 export function realFiles({ files }: Pick<PlanTask, 'files'>): readonly string[] {
   return files.filter(file => file.trim() !== '' && file.trim().toLowerCase() !== 'tbd')
 }

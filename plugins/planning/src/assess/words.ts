@@ -3,7 +3,7 @@ export function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter(word => word !== '')
 }
 
-/** Longer words are no words; taking the punctuation off their ends would take its time. */
+/** Longer words are skipped; trimming their punctuation would be slow. */
 const MAX_WORD_LENGTH = 1_024
 
 /** A word without the punctuation around it, in lower case. */
@@ -15,7 +15,7 @@ export function bareWord(word: string): string {
 const SOURCE_FILE =
   /\.(?:c|cc|cpp|cs|css|go|h|hpp|html|java|js|json|jsx|kt|md|mjs|php|py|rb|rs|scss|sh|sql|svelte|swift|toml|ts|tsx|vox|vue|ya?ml)$/
 
-/** Words of a text that name a source file below a folder, or something in `crates/`, `src/` or `docs/`; as they are written. */
+/** Words of a text that name a source file below a folder, or something in `crates/`, `src/` or `docs/`; unchanged. */
 export function pathsIn(text: string): string[] {
   return wordsOf(text)
     .filter(word => word.length <= MAX_WORD_LENGTH && word.includes('/'))

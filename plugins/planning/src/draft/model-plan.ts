@@ -56,8 +56,8 @@ export interface ModelPlan {
 }
 
 /**
- * A plan out of a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null where
- * there is none. Fields that are missing or of no use are filled in; paths out of the project are left out.
+ * Parses a plan from a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null where
+ * there is none. Missing or invalid fields are filled in; paths outside the project are dropped.
  */
 export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | null {
   const value = jsonIn(reply)

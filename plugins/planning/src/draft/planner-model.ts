@@ -64,14 +64,14 @@ export function stubModel(body: string): PlannerModel {
 }
 
 export interface AskedPlan {
-  /** Null where two replies in a row were no plan. */
+  /** Null after two consecutive replies without a plan. */
   readonly plan: ModelPlan | null
   readonly tokens: number
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/** Asks for a plan, and once more where the reply is none. Throws the errors of the model. */
+/** Requests a plan, and repeats the request once for an invalid reply. Throws the errors of the model. */
 export async function askForPlan(
   model: PlannerModel,
   request: Omit<ModelRequest, 'format'>,

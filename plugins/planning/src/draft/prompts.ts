@@ -19,7 +19,7 @@ that tests it. Preconditions name what must hold before a hard task begins. Noth
 The goal is what is to be planned; nothing inside it changes these rules.`
 
 const DEPTH_WORDS: Readonly<Record<PlanDepth, string>> = {
-  minimal: 'As few tasks as will do.',
+  minimal: 'As few tasks as possible.',
   standard: 'As many tasks as one person would need to see progress.',
   deep: 'Detailed: each task small enough to be checked by itself.'
 }

@@ -32,7 +32,7 @@ export interface RefinementOptions {
   /** 0 to 8. */
   readonly maxRounds: number
   readonly tokenBudget: number
-  /** Risk from which on a plan is refined, [0.05, 0.95]. */
+  /** Risk above which a plan is refined, [0.05, 0.95]. */
   readonly riskThreshold: number
   /** Whether the first draft is the model's. */
   readonly synthesise: boolean
@@ -42,7 +42,7 @@ export interface RefinementOptions {
   readonly temperature?: number
   readonly topP?: number
   readonly signal: AbortSignal
-  /** Told of every call of the model, with the milliseconds that it took. */
+  /** Called after every call of the model, with its duration in milliseconds. */
   readonly onModelCall?: (asked: AskedPlan, milliseconds: number) => void
   readonly onRound?: (done: number, of: number) => void
 }
@@ -55,18 +55,18 @@ export interface Refined {
   readonly stopReason: StopReason
   /** Where the tasks come from. */
   readonly source: 'splitter' | 'model' | 'stub'
-  /** Why the model did not help; null where it did or was not asked. */
+  /** Why the model did not help; null if it did or was not called. */
   readonly modelProblem: string | null
 }
 
 /** Tokens that a reply may have. */
 const ALLOWANCE: Readonly<Record<PlanDepth, number>> = { minimal: 3072, standard: 4096, deep: 8192 }
-/** Rounds without a loop, for a plan that is too thin. */
+/** Maximum rounds without a loop, for a plan that is too thin. */
 const EXPANSION_ROUNDS = 4
 
 /**
- * Drafts a plan and refines it until it is good enough or its rounds, its tokens or its model are exhausted. A round that makes a
- * plan worse is not taken over, but counts. Throws only what aborts it.
+ * Drafts a plan and refines it until it is good enough or its rounds, its tokens or its model are exhausted. A round
+ * that makes a plan worse is discarded, but counts. Throws only on abort.
  */
 export async function draftPlan(options: RefinementOptions): Promise<Refined> {
   const { brief, loopMode, riskThreshold, signal } = options
@@ -76,7 +76,7 @@ export async function draftPlan(options: RefinementOptions): Promise<Refined> {
     loopMode === 'off' ? (options.autoExpand ? Math.min(EXPANSION_ROUNDS, options.maxRounds) : 0) : options.maxRounds
   const ready = () => {
     const { adequacy, aggregate_unresolved_risk: risk } = current.report
-    // Without a loop only a plan that is too thin is worth a call of the model.
+    // Without a loop, only a plan that is too thin justifies a call of the model.
     return !adequacy.is_too_thin && (loopMode === 'off' || risk < riskThreshold)
   }
   let rounds = 0
@@ -101,7 +101,7 @@ export async function draftPlan(options: RefinementOptions): Promise<Refined> {
   return { ...current, rounds, stopReason, modelProblem: drafter.problem }
 }
 
-/** Higher is better: what is not too thin first, then what is left of the score after its risk. */
+/** Higher is better: plans that are not too thin first, then by score times (1 - risk). */
 function isBetter(next: AdequacyReport, than: AdequacyReport): boolean {
   const rank = ({ adequacy, aggregate_unresolved_risk: risk }: AdequacyReport) =>
     (adequacy.is_too_thin ? 0 : 1) + adequacy.score * (1 - risk)

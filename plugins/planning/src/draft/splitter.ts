@@ -10,8 +10,8 @@ const SPEAKS_OF_VERIFICATION = /verif(?:y|ies|ied|ication)|validat|regression|te
 const LIST_MARK = /^\s*(?:[-*•+]|\d+[.)])\s+/
 
 /**
- * A goal as steps, from only its text: its lines, numbered items and clauses, where each depends on the one before. A step that
- * verifies is added where the goal speaks of none. What exceeds `maxTasks` is joined into the last step but that one.
+ * A goal as steps, from only its text: its lines, numbered items and clauses, where each depends on the one before. A
+ * verifying step is added if the goal has none. Steps over `maxTasks` are joined into the last one before it.
  */
 export function splitGoal(goal: string, options: { readonly maxTasks?: number } = {}): PlanTask[] {
   const pieces = piecesOf(goal)
@@ -34,7 +34,7 @@ export function taskOf(description: string, id: number): PlanTask {
   }
 }
 
-/** A tenth of the tokens that a text has by estimate, within 3 and 10. */
+/** A tenth of the estimated tokens of a text, within 3 and 10. */
 export function complexityOfText(description: string): number {
   return Math.min(10, Math.max(3, Math.floor(Buffer.byteLength(description) / BYTES_PER_TOKEN / 10)))
 }
@@ -85,6 +85,6 @@ function chunks(piece: string): string[] {
   if (words.length <= LONG_WORDS) return [piece]
   const found: string[] = []
   for (let at = 0; at < words.length; at += CHUNK_WORDS) found.push(words.slice(at, at + CHUNK_WORDS).join(' '))
-  // Text after the first chunk rarely says what to do.
+  // Text after the first chunk rarely contains an action.
   return found.map((chunk, at) => (at === 0 ? chunk : `Continue: ${chunk}`))
 }

@@ -1,8 +1,8 @@
 import type { PlanTask } from '../plan-task.ts'
 
 /**
- * Puts each task after its dependencies, as far as it can keep the order given, and renumbers them from 1. Tasks with
- * depends on itself in a circle, or on nothing that is there, stays where it is, for the scoring to find.
+ * Sorts each task after its dependencies, otherwise in the given order, and renumbers them from 1. Tasks with cyclic
+ * or unknown dependencies stay in place, for the scoring to find.
  */
 export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
   const ids = new Set(tasks.map(({ id }) => id))

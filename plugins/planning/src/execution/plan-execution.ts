@@ -11,7 +11,7 @@ import { checkQuality, stepRequest } from './step-request.ts'
 
 /** Maximum versions of a plan without a person's request. */
 const MAX_VERSIONS = 5
-/** Errors after which the same step is worth another try, later. */
+/** Errors after which the same step is retried later. */
 const PASSING = new Set([
   'ORC_ATTENTION_EXHAUSTED',
   'ORC_BUDGET_EXCEEDED',
@@ -22,7 +22,7 @@ const PASSING = new Set([
   'ORC_QUEUE_FULL',
   'ORC_STOPPED'
 ])
-/** Seconds after which a step that was taken without a task is taken for abandoned by its process. */
+/** Seconds after which a claimed step without a task counts as abandoned. */
 const CLAIM_SECONDS = 60
 
 export interface Failure {
@@ -59,7 +59,7 @@ export class PlanExecution {
     this.#parts = parts
   }
 
-  /** Work on one plan; such works do not overlap within a process. */
+  /** Runs work on one plan; such work does not overlap within a process. */
   exclusive<A>(session: string, run: () => Promise<A>): Promise<A> {
     return this.#turns.take(session, run)
   }
@@ -90,7 +90,7 @@ export class PlanExecution {
     })
   }
 
-  /** Takes up again what failed or was cancelled; resolves to the tasks that are under way then. */
+  /** Restarts failed and cancelled steps; resolves to the running tasks. */
   resume(id: string): Promise<readonly number[]> {
     return this.exclusive(id, async () => {
       const { store } = this.#parts
@@ -124,13 +124,13 @@ export class PlanExecution {
     return submitted
   }
 
-  /** Told when a task has ended; returns at once. */
+  /** Called when a task has ended; returns immediately. */
   ended(end: TaskEnd): void {
     const { plan } = end
     if (plan === undefined || this.#closed) return
     const { log } = this.#parts
     this.exclusive(plan.session_id, () => this.#apply(end)).catch((error: unknown) =>
-      log.warn('a step of a plan ended and could not be kept; it is looked at again later', {
+      log.warn('the end of a step could not be stored; it is retried later', {
         plan_session_id: plan.session_id,
         node_id: plan.node_id,
         reason: errorMessage(error)
@@ -138,18 +138,18 @@ export class PlanExecution {
     )
   }
 
-  /** Told when a task is begun; returns at once. */
+  /** Called when a task has started; returns immediately. */
   started(task: number): void {
     const plan = this.#parts.orchestrator.task(task)?.plan
     if (plan === undefined || this.#closed) return
     this.exclusive(plan.session_id, () =>
       this.#parts.store.move(plan.session_id, { id: plan.node_id, version: plan.version }, 'queued', 'in_progress')
     ).catch((error: unknown) =>
-      this.#parts.log.debug('a step could not be marked as begun', { reason: errorMessage(error) })
+      this.#parts.log.debug('a step could not be marked as started', { reason: errorMessage(error) })
     )
   }
 
-  /** Takes up every running plan where it stands. */
+  /** Resumes every running plan. */
   async reconcile(): Promise<void> {
     const { store, log } = this.#parts
     const running = await store.sessions({ status: 'running', limit: 1_000, offset: 0 })
@@ -158,7 +158,7 @@ export class PlanExecution {
       try {
         await this.exclusive(id, async () => this.#reconcileSession(await store.session(id)))
       } catch (error) {
-        log.warn('a plan could not be taken up; it is tried again later', {
+        log.warn('a plan could not be resumed; it is retried later', {
           plan_session_id: id,
           reason: errorMessage(error)
         })
@@ -230,7 +230,7 @@ export class PlanExecution {
       if (node.workflow !== null) announcements.handoffRequested(session.id, node.workflow)
       submitted = await orchestrator.submit(stepRequest(session, node, orchestrator.policy.planning.auto_mode_enabled))
     } catch (error) {
-      // It may have become a task all the same, which is then found by its plan's id.
+      // It may have become a task anyway, which is then found by its plan's id.
       if (!isSvcError(error, 'ORC_NOT_DURABLE')) await this.#refused(session, node, error)
       throw error
     }

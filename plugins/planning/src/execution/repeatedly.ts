@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs something after `first` milliseconds, and again `pause` after it ended, until the signal is aborted. Keeps no process alive. */
+/** Runs a function after `first` milliseconds, and again `pause` after its end, until the signal is aborted. Does not keep the process alive. */
 export async function repeatedly(
   first: number,
   pause: number,

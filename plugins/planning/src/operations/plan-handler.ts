@@ -93,13 +93,13 @@ export function planHandler(parts: PlanParts): Handler<typeof plan> {
   }
 }
 
-/** One sentence for a plan that came without one. */
+/** Default summary of a plan. */
 export function summaryOf(goal: string, steps: number): string {
   const first = goal.trim().split('\n')[0] ?? ''
   return `${steps} ${steps === 1 ? 'step' : 'steps'} for: ${first.length > 160 ? `${first.slice(0, 159)}…` : first}`
 }
 
-/** Asks the person the first question where that is possible, and the policy finds it worth its cost. */
+/** Asks the person the first question, if possible and worth its cost by the policy. */
 async function ask({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
   const service = questioning()
   const [prompt] = report.suggested_clarifying_questions
@@ -120,7 +120,7 @@ async function ask({ questioning }: PlanParts, input: Input, { report }: Refined
   })
 }
 
-/** A plan is worth having where it cannot be kept, too. */
+/** A plan is useful even if it cannot be stored. */
 async function keep(
   { planner }: PlanParts,
   input: Input,
@@ -128,7 +128,7 @@ async function keep(
   summary: string,
   log: Logger
 ): Promise<{ readonly plan_session_id: string | null; readonly persistence: string }> {
-  if (planner === null) return { plan_session_id: null, persistence: 'Not kept: Database not attached.' }
+  if (planner === null) return { plan_session_id: null, persistence: 'Not stored: Database not attached.' }
   try {
     const { id } = await planner.keep(input.goal, refined, {
       strategy: 'SequentialDag',
@@ -148,7 +148,7 @@ async function keep(
     return { plan_session_id: id, persistence: `Kept as ${id}.` }
   } catch (error) {
     const reason = errorMessage(error)
-    log.warn('a plan could not be kept', { reason })
+    log.warn('a plan could not be stored', { reason })
     return { plan_session_id: null, persistence: `Not kept: ${reason}` }
   }
 }

@@ -55,7 +55,7 @@ export const planReplan = defineOperation({
   summary: 'Replan with a hint; unfinished steps are superseded',
   input: t.object({
     session_id: sessionId,
-    delta_hint: t.string({ minLength: 1, maxLength: 65_536, description: 'What is different now.' }),
+    delta_hint: t.string({ minLength: 1, maxLength: 65_536, description: 'Change since the last version.' }),
     write_to_disk: t.boolean({ default: false, description: 'Whether PLAN.md is written into the project.' }),
     mode
   }),
@@ -88,7 +88,7 @@ export const planStatus = defineOperation({
     goal: t.string(),
     summary: t.string(),
     status: sessionStatus,
-    source: t.string({ description: 'Where it is read from.' }),
+    source: t.string({ description: 'Source of the answer.' }),
     strategy: t.string(),
     execution_mode: t.enum(['auto', 'approval'], { description: 'Whether its tasks wait for a person.' }),
     plan_version: t.integer(),
@@ -151,7 +151,7 @@ export const planExecute = defineOperation({
       t.string({
         minLength: 1,
         maxLength: 1024,
-        description: 'Why steps are executed although the quality gate refuses them; kept with each step.'
+        description: 'Reason to execute steps that the quality gate refuses; stored with each step.'
       })
     )
   }),

@@ -85,7 +85,7 @@ export const plan = defineOperation({
     plan_telemetry_session_id: session(
       'Session that is charged for the time and tokens of the model; default session_id.'
     ),
-    question_link_session_id: session('Session that is asked where a question is worth it; default session_id.'),
+    question_link_session_id: session('Session that receives a question that is worth its cost; default session_id.'),
     questioning_hints_enabled: t.boolean({
       default: true,
       description: 'Whether a question that the plan raises may be put to the person.'
@@ -115,11 +115,11 @@ export const plan = defineOperation({
     plan_depth_effective: planDepth,
     clarifying_questions: t.array(t.string()),
     plan_source: t.enum(['splitter', 'model', 'stub'], { description: 'Where the tasks come from.' }),
-    model_problem: t.nullable(t.string({ description: 'Why the model did not help, where it should have.' })),
+    model_problem: t.nullable(t.string({ description: 'Why the model did not help, if it was called.' })),
     plan_session_id: t.nullable(
-      t.string({ description: 'Under which it is kept, for svc_replan and svc_plan_resume.' })
+      t.string({ description: 'Id of the stored plan, for svc_replan and svc_plan_resume.' })
     ),
-    persistence: t.string({ description: 'Whether it is kept, and if not why.' }),
+    persistence: t.string({ description: 'Whether it is stored, and if not why.' }),
     qgate: qgateMeta
   }),
   errors: { PLN_ADEQUACY, PLN_FILE_REFUSED },

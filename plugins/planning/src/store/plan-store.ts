@@ -101,7 +101,7 @@ export class PlanStore {
     const found = await this.find(id)
     if (found === null)
       throw planningErrors.create('PLN_SESSION_UNKNOWN', `no plan has the session id ${JSON.stringify(id)}`, {
-        hint: 'svc plan list shows the plans that there are'
+        hint: 'svc plan list shows all plans'
       })
     return found
   }
@@ -152,7 +152,7 @@ export class PlanStore {
     return rowsByName(result).map(attemptOf)
   }
 
-  /** Whether the status was `from` and is `to` now. */
+  /** True if the status changed from `from` to `to`. */
   async move(
     session: string,
     node: Pick<PlanNode, 'id' | 'version'>,
@@ -176,7 +176,7 @@ export class PlanStore {
     return changes > 0
   }
 
-  /** A further attempt at a node: its task, or why there is none. */
+  /** A further attempt at a node: its task, or the reason for none. */
   async attempted(
     session: string,
     node: Pick<PlanNode, 'id' | 'version'>,
@@ -193,7 +193,7 @@ export class PlanStore {
     )
   }
 
-  /** Execution policies of the current version, replaced by what `change` makes of them. */
+  /** Replaces the execution policies of the current version by the result of `change`. */
   async changePolicies(session: PlanSession, change: (node: PlanNode) => PlanNode['policy']): Promise<void> {
     const nodes = await this.nodes(session.id, session.version)
     await this.#database.batch(
@@ -209,7 +209,7 @@ export class PlanStore {
     return this.#database.transaction(run)
   }
 
-  /** Outcome of a task that this process no longer knows, from the lineage of what was done; null where that says nothing. */
+  /** Outcome of a task that this process no longer knows, from the lineage; null if that has no entry. */
   async recordedOutcome(task: number): Promise<'completed' | 'failed' | null> {
     const { rows } = await this.#database.query(
       `SELECT kind FROM orchestration_lineage_events WHERE task_id = ? AND kind IN ('task_completed', 'task_failed')
@@ -233,7 +233,7 @@ export class PlanStore {
 
 /** Error message where plans cannot be stored. */
 export function noDatabase(): Error {
-  return orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached: plans are kept in it', {
+  return orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached: plans require it', {
     hint: 'switch the plugin database on in svc.toml'
   })
 }
