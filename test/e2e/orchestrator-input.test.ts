@@ -3,7 +3,7 @@ import { type Answer, CHANNELS, type Channel, orchestratorProject, serveWorkplac
 
 const KIB_128 = 131_072
 
-/** Input, and the code of the error; null where it is accepted. */
+/** Input, and the code of the error; null if it is accepted. */
 type Case = readonly [what: string, tool: string, args: object, code: string | null]
 
 const submit = (what: string, args: object, code: string | null): Case => [

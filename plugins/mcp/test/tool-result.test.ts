@@ -174,7 +174,7 @@ t.test('another surface finds and calls the same tools', async t => {
   t.match(await current.call('asks', {}, { principal: OWNER }), { isError: true, content: [{ text: /sampling/ }] })
   t.match(await current.call('insists', {}, { principal: OWNER }), {
     isError: true,
-    content: [{ text: /asks its client/ }]
+    content: [{ text: /requests input from its client/ }]
   })
 
   let changes = 0

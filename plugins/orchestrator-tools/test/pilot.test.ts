@@ -165,7 +165,7 @@ t.test('a lost or invalid status is read locally', async t => {
   }
 })
 
-t.test('the daemon itself calls no daemon, and port 0 means the port in the project's state file', async t => {
+t.test('the daemon itself calls no daemon, and port 0 means the port in the state file of the project', async t => {
   for (const pid of [process.pid, process.ppid]) {
     const peer = await scriptedPeer(t, { 'orch.ping': OURS, 'orch.task_status': { status: 'Doubted' } })
     const { tool, orchestrator, kernel } = await openWorld(t, { socket: '127.0.0.1:0' })

@@ -31,7 +31,7 @@ export function utility({ expected_information_gain_bits: gain, expected_user_co
 }
 
 /**
- * Why a question is not asked; null where it may be. The first that holds, in this order:
+ * Why a question is not asked; null if it may be. The first that holds, in this order:
  * `confidence_sufficient`, `risk_gate_blocked`, `max_clarification_turns`, `marginal_gain_too_low`, `user_cost_too_high`,
  * `attention_budget_exceeded`. The risk gate lets questions of high risk pass: those need a person.
  */

@@ -29,7 +29,7 @@ export class DaemonPilot {
   readonly #projectRoot: string
   readonly #orchestrator: Orchestrator
   readonly #log: Logger
-  /** Address of the daemon that may be asked; null where there is none. */
+  /** Address of the daemon that may be asked; null for none. */
   #peer: Promise<DaemonAddress | null> | undefined
 
   /** `setting` is the address of the daemon; a port of 0 stands for where the daemon of the project says that it listens. */
@@ -57,7 +57,7 @@ export class DaemonPilot {
   }
 
   /**
-   * The daemon's answer, or undefined where this kind of call does not go there. Where the daemon cannot be reached, undefined is
+   * The daemon's answer, or undefined if this kind of call does not go there. Where the daemon cannot be reached, undefined is
    * returned, and that is logged. Everything else is thrown: a call that was lost on its way may have been done, and what the
    * daemon refused is refused.
    */
@@ -101,7 +101,7 @@ export class DaemonPilot {
     return null
   }
 
-  /** Null where there is no daemon to ask, also where this process is the daemon. */
+  /** Null if there is no daemon to ask, also where this process is the daemon. */
   async #address(): Promise<DaemonAddress | null> {
     if (NO_PEER.has(this.#setting)) return null
     const state = await readDaemonState(this.#projectRoot)

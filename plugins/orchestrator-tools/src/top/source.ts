@@ -21,7 +21,7 @@ export interface Source {
   follow(tell: (event: AgentEvent) => void, signal: AbortSignal): Promise<void>
 }
 
-/** The daemon of the project, or null where none runs. */
+/** The daemon of the project, or null if none runs. */
 export async function daemonSource(projectRoot: string, token: string | undefined): Promise<Source | null> {
   const state = await readDaemonState(projectRoot)
   if (state === null) return null

@@ -16,12 +16,12 @@ export function describeFailure(error: unknown): string {
   return errorMessage(error)
 }
 
-/** The end of a sentence; empty where there was no failure. */
+/** The end of a sentence; empty if there was no failure. */
 export function because(failure: unknown): string {
   return failure === null ? '' : `: ${describeFailure(failure)}`
 }
 
-/** `failure`: the last one; null where there was none. */
+/** `failure`: the last one; null if there was none. */
 export function notDurable(location: string, why: string, failure: unknown): SvcError {
   return orchestrationErrors.create(
     'ORC_NOT_DURABLE',

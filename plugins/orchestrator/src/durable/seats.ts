@@ -88,7 +88,7 @@ export class Seats {
     return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
   }
 
-  /** Null where another process was faster. */
+  /** Null if another process was faster. */
   async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options
     const { host, pid, start } = this.#identity
@@ -101,7 +101,7 @@ export class Seats {
     return row === undefined ? null : seatRow(row)
   }
 
-  /** False where the seat is no longer the process's own. */
+  /** False if the seat is no longer the process's own. */
   async renew(seat: number, fence: number): Promise<boolean> {
     const { store, repositoryId } = this.#options
     const { changes } = await store.execute(`UPDATE orchestrator_seats SET lease_until_ms = ? WHERE ${OWN}`, [

@@ -8,7 +8,7 @@ const GOAL_PREVIEW = 240
 /** `campaign_id` goes into every payload where it is set. */
 export type LineageSettings = Pick<Settings, 'lineage_off' | 'campaign_id'>
 
-/** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null where lineage is off. */
+/** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null if lineage is off. */
 export function lineageRow(
   { lineage_off, campaign_id }: LineageSettings,
   repositoryId: string,

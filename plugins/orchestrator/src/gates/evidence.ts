@@ -11,7 +11,7 @@ export interface FileEvidence {
    */
   readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
   readonly why?: string
-  /** Absent where it is no source code. */
+  /** Absent if it is no source code. */
   readonly stubs?: readonly StubFinding[]
   /** Whether it holds an object or an array in JSON; absent for other files. */
   readonly isJson?: boolean
@@ -30,8 +30,8 @@ export interface TestRun {
 export type GatheredEvidence = {
   readonly files: readonly FileEvidence[]
   readonly brokenLinks: readonly BrokenLink[]
-  /** Text of the session's envelope, lower-case; null where there is none. */
+  /** Text of the session's envelope, lower-case; null for none. */
   readonly envelope: string | null
-  /** Absent where the tests were not run. */
+  /** Absent if the tests were not run. */
   readonly tests?: TestRun
 }

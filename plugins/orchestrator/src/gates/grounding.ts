@@ -50,7 +50,7 @@ export function declaredRefs(attestation: Attestation | null): readonly string[]
 
 /**
  * Compares citations with the session's envelope, ignoring case. `envelope` is its text, see {@link envelopeText};
- * null if there is none; then no citation is in it.
+ * null for none; then no citation is in it.
  */
 export function groundingOf(qgate: QgateContext, attestation: Attestation | null, envelope: string | null): Grounding {
   const declared = declaredRefs(attestation)

@@ -166,7 +166,7 @@ interface OrderObject {
   readonly isOwn: boolean
 }
 
-/** The instructions that a verb is about; null where it is about something else. */
+/** The instructions that a verb is about; null if it is about something else. */
 function objectOf(words: readonly PromptWord[], verb: number): OrderObject | null {
   let isQualified = false
   let isOwn = false

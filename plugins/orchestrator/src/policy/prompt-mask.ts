@@ -52,7 +52,7 @@ function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): str
   return out + text.slice(done)
 }
 
-/** Offset of the closing quote on the same line, not further away than a quote may be long; null where there is none. */
+/** Offset of the closing quote on the same line, not further away than a quote may be long; null for none. */
 function quoteEnd(text: string, open: number, closing: string, barren: Map<string, number>): number | null {
   const last = Math.min(text.length - 1, open + MAX_QUOTE_LENGTH)
   let at = Math.max(open + 1, barren.get(closing) ?? 0)

@@ -7,7 +7,7 @@ import { DEVICES } from './fitness.ts'
  * 1. what is configured;
  * 2. cores, architecture and name of the host come from the probe, if known;
  * 3. labels: those configured, then those of the probe that are not among them;
- * 4. a flag is true where either has it true; the class of the device is the probe's where none is configured;
+ * 4. a flag is true if either has it true; the class of the device is the probe's where none is configured;
  * 5. memory and least cores are the probe's where none are configured.
  *
  * Flags that are false are left out.

@@ -14,7 +14,7 @@ const REMEMBERED_FOLDERS = 4_096
 interface Pattern {
   readonly group: string
   readonly matches: (path: string) => boolean
-  /** Folder above everything that can match; empty for the root. Null where the pattern does not say. */
+  /** Folder above everything that can match; empty for the root. Null if the pattern does not say. */
   readonly base: string | null
   /** Whether every file below the base matches. */
   readonly isWholeFolder: boolean
@@ -37,7 +37,7 @@ export class AffinityGroups {
   readonly #patterns: readonly Pattern[]
   readonly #verdicts = new Map<string, Verdict>()
 
-  /** @throws {TypeError} where a pattern is empty. */
+  /** @throws {TypeError} if a pattern is empty. */
   constructor(groups: readonly AffinityGroup[]) {
     this.groups = groups
     this.#patterns = groups.flatMap(({ name, patterns }) => patterns.map(pattern => compile(name, pattern)))

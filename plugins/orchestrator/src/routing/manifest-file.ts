@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 
-/** Contents of a file; null where it cannot be read. */
+/** Contents of a file; null if it cannot be read. */
 export async function text(root: string, ...path: string[]): Promise<string | null> {
   return readFile(join(root, ...path), 'utf8').catch(() => null)
 }
 
-/** Contents of a TOML document; nothing where it does not parse. */
+/** Contents of a TOML document; nothing if it does not parse. */
 export function toml(source: string | null): Record<string, unknown> {
   try {
     return source === null ? {} : parse(source)
@@ -16,7 +16,7 @@ export function toml(source: string | null): Record<string, unknown> {
   }
 }
 
-/** Contents of a YAML document; nothing where it does not parse. Its parser is loaded only when needed. */
+/** Contents of a YAML document; nothing if it does not parse. Its parser is loaded only when needed. */
 export async function yaml(source: string | null): Promise<Record<string, unknown>> {
   if (source === null) return {}
   const { parse } = await import('yaml')
@@ -27,7 +27,7 @@ export async function yaml(source: string | null): Promise<Record<string, unknow
   }
 }
 
-/** Members of a JSON object; nothing where it does not parse, or is none. */
+/** Members of a JSON object; nothing if it does not parse, or is not an object. */
 export function json(source: string | null): Record<string, unknown> {
   try {
     return source === null ? {} : record(JSON.parse(source))
@@ -36,7 +36,7 @@ export function json(source: string | null): Record<string, unknown> {
   }
 }
 
-/** A value as an object with names; an empty one where it is none. */
+/** A value as an object with names; an empty one if it is not. */
 export function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

@@ -53,6 +53,6 @@ export class Changes {
 
 /** The state, for the committer. */
 export interface RecordSource {
-  /** JSON of a record as it is now; null where it is no longer there. */
+  /** JSON of a record as it is now; null if it is no longer there. */
   serialise(kind: RecordKind, key: string): string | null
 }

@@ -14,7 +14,7 @@ import type { World } from './world.ts'
 /** Maximum number of agents for which candidates are recorded when a task leaves its queue. */
 const MAX_EXPLAINED = 64
 
-/** The next task of an agent, in progress from now on; null where it has none that could run now, or has one already. */
+/** The next task of an agent, in progress from now on; null if it has none that could run now, or has one already. */
 export function next(world: World, changes: Changes, id: number): Task | null {
   const agent = world.agent(id)
   if (agent.paused || agent.current !== null || world.stopped !== null) return null
@@ -117,7 +117,7 @@ export function complete(
   return { completed: true }
 }
 
-/** Updates the router with the outcome of a task. `failure`: why it failed; null where it was completed. */
+/** Updates the router with the outcome of a task. `failure`: why it failed; null if it was completed. */
 function noteSkills(world: World, task: Task, failure: string | null): void {
   const success = failure === null
   const skill = task.extra?.active_skill
@@ -172,7 +172,7 @@ export function cancel(world: World, changes: Changes, id: number): void {
 }
 
 /**
- * Ends an unfinished task in any state. `reason`: why it failed, was cancelled or expired; null where there is
+ * Ends an unfinished task in any state. `reason`: why it failed, was cancelled or expired; null if there is
  * nothing to say. Those that wait for one that is cancelled are cancelled too, since it never completes.
  */
 export function endTask(

@@ -32,7 +32,7 @@ export class LockTable {
     return this.#locks.keys()
   }
 
-  /** Why an agent could not write a file; null where it could. */
+  /** Why an agent could not write a file; null if it could. */
   conflict(path: string, agent: number): LockConflict | null {
     const lock = this.#locks.get(path)
     if (lock === undefined || lock.writer === agent) return null
@@ -70,7 +70,7 @@ export class LockTable {
   }
 
   /**
-   * A task no longer needs a file. The agent keeps the lock while another task that it is held for is the agent's. True where
+   * A task no longer needs a file. The agent keeps the lock while another task that it is held for is the agent's. True if
    * the agent holds it no longer.
    */
   release(path: string, agent: number, task: number, ownerOf: (task: number) => number | null): boolean {
@@ -134,7 +134,7 @@ export class LockTable {
     return JSON.stringify({ writer, readers, since })
   }
 
-  /** Without its tasks, which declare their needs themselves: see {@link LockTable.needs}. False where another agent holds it. */
+  /** Without its tasks, which declare their needs themselves: see {@link LockTable.needs}. False if another agent holds it. */
   restore(path: string, json: string): boolean {
     if (this.#locks.has(path)) return false
     const { writer, readers, since } = JSON.parse(json) as Pick<Lock, 'writer' | 'readers' | 'since'>

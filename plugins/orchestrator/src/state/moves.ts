@@ -154,7 +154,7 @@ function pendingTask(world: World, id: number, from: Agent): Task {
   return task
 }
 
-/** False where it has been handed over too often. */
+/** False if it has been handed over too often. */
 function handOver(world: World, changes: Changes, task: Task, to: Agent): boolean {
   const count = countUp(task, 'handoff_count')
   if (count > MAX_HANDOFFS) {

@@ -24,7 +24,7 @@ export class OwnedFiles {
     return this.#files.get(agent)?.size ?? 0
   }
 
-  /** False where it has it already. */
+  /** False if it has it already. */
   assign(path: string, agent: number): boolean {
     const previous = this.#owners.get(path)
     if (previous === agent) return false

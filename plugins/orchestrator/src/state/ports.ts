@@ -268,7 +268,7 @@ export interface GatePort {
 export interface IdSource {
   task(): number
   agent(): number
-  /** Null where the next ids are there; else when they will be. */
+  /** Null if the next ids are there; else when they will be. */
   ready(): Promise<void> | null
 }
 

@@ -40,7 +40,7 @@ export const NO_REASONS: Readonly<Reasons> = Object.freeze({ candidates: [], gat
 /** Rules by which points decided; where another did, candidates tell nothing that is worth to be kept. */
 const BY_POINTS: ReadonlySet<RoutingRule> = new Set(['highest_score', 'exploration'])
 
-/** Null where there is nothing to say. */
+/** Null if there is nothing to say. */
 export function reasonsRecord({ candidates, gates }: Reasons, rule: RoutingRule): ReasonsRecord | null {
   const c = BY_POINTS.has(rule) && candidates.length > 0 ? candidates.map(candidateRecord) : undefined
   const [first] = gates

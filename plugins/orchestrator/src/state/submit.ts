@@ -132,7 +132,7 @@ function assertRoom(world: World): void {
 
 interface Target {
   readonly agent_id: number
-  /** Null where it is to be made. */
+  /** Null if it is to be made. */
   readonly agent: Agent | null
   readonly make: NewAgent | null
   readonly rule: RoutingRule

@@ -11,7 +11,7 @@ const MARKER = /\[\[(tool|research|category):([^[\]\n]{1,256})\]\]/g
 
 const CATEGORIES: Readonly<Record<string, TaskCategory>> = { visus: 'Visus', research: 'Research', codegen: 'CodeGen' }
 
-/** `[[tool:NAME]]`, `[[research:TOPIC]]` and `[[category:visus|research|codegen]]`; null where there is none. */
+/** `[[tool:NAME]]`, `[[research:TOPIC]]` and `[[category:visus|research|codegen]]`; null for none. */
 export function inlineHints(description: string): InlineHints | null {
   if (!description.includes('[[')) return null
   const tools: string[] = []

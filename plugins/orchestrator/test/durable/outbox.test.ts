@@ -199,7 +199,7 @@ t.test('a lock of another writer is waited for', async t => {
   await persistence.close()
 })
 
-/** A separate small disk; null where this process may not have one. */
+/** A separate small disk; null if this process may not have one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)

@@ -56,7 +56,7 @@ export interface ModelPlan {
 }
 
 /**
- * Parses a plan from a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null where
+ * Parses a plan from a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null if
  * there is none. Missing or invalid fields are filled in; paths outside the project are dropped.
  */
 export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | null {

@@ -37,7 +37,7 @@ export interface RefinementOptions {
   /** Whether the first draft is the model's. */
   readonly synthesise: boolean
   readonly fatigued: boolean
-  /** Null where there is none. */
+  /** Null for none. */
   readonly model: PlannerModel | null
   readonly temperature?: number
   readonly topP?: number
@@ -146,7 +146,7 @@ class Drafter {
     return this.#scored(asked.plan.tasks, asked.plan.summary ?? current.summary, model.source, current.tasks)
   }
 
-  /** Null where the model failed. */
+  /** Null if the model failed. */
   async #ask(model: PlannerModel, messages: ReturnType<typeof draftMessages>): Promise<AskedPlan | null> {
     const { brief, temperature, topP, signal, onModelCall } = this.#options
     const began = performance.now()

@@ -68,7 +68,7 @@ export class PlanStore {
   }
 
   /**
-   * Adds a version; unfinished steps of the previous one are superseded. Resolves to false where the session has
+   * Adds a version; unfinished steps of the previous one are superseded. Resolves to false if the session has
    * another version by now.
    */
   async addVersion(

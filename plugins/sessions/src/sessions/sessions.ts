@@ -58,7 +58,7 @@ export class Sessions {
     return view
   }
 
-  /** Null if there is none. Its state includes the effect of elapsed time. */
+  /** Null for none. Its state includes the effect of elapsed time. */
   async view(session: string): Promise<SessionView | null> {
     if (!isName(session)) return null
     const view = await this.#of(session).view()

@@ -16,11 +16,11 @@ const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat
 
 t.test('an invalid envelope is refused with the reason', t => {
   const cases: readonly (readonly [string, RegExp])[] = [
-    ['', /it is no JSON/],
+    ['', /it is not JSON/],
     ['null', /it must be object/],
     ['[]', /it must be object/],
     ['{}', /it must have required property/],
-    ['[['.repeat(60_000), /it is no JSON|nested deeper/],
+    ['[['.repeat(60_000), /it is not JSON|nested deeper/],
     ['x'.repeat(131_073), /it has 131073 bytes, and 131072 are allowed/],
     [json({ content: { summary_text: 'é'.repeat(65_536) } }), /bytes, and 131072 are allowed/],
     [payload(0).replace(':0}', `:${nested(40)}}`), /nested deeper than 32 levels/],
