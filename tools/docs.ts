@@ -1,4 +1,4 @@
-// Writes what is generated: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
+// Writes the generated files: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -88,8 +88,8 @@ takes out what lower layers say.
   is activated. Secrets are masked everywhere; references are not.
 - A setting named \`breaker.failures\` is in the table \`[plugins.NAME.breaker]\`.`
 
-const VARIABLES_INTRODUCTION = `These set settings. A variable that begins with \`SVC_\` and resembles one of them is warned about; variables of parts
-that do not exist yet are not read.
+const VARIABLES_INTRODUCTION = `These set settings. A variable that begins with \`SVC_\` and resembles one of them is warned about; variables
+of planned features are not read.
 `
 
 if (process.argv[1] === import.meta.filename) {

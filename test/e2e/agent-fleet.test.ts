@@ -32,7 +32,7 @@ async function goesItsWay(t: Test, client: Client): Promise<void> {
   t.match(await status(), /Completed/)
 }
 
-t.test('an editor’s svc mcp has agents that take up tasks', async t => {
+t.test('an editor’s svc mcp has agents that claim tasks', async t => {
   await goesItsWay(t, await overStdio(mcpProject(t), '2025'))
 })
 

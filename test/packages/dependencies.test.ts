@@ -27,7 +27,7 @@ function declared(folder: string): string[] {
   return [String(manifest.name), ...fields.flatMap(field => Object.keys((manifest[field] ?? {}) as object))]
 }
 
-t.test('what a file imports is declared by its package or, for tests and tools, by the repository', async t => {
+t.test('imports are declared by the package of a file or, for tests and tools, by the repository', async t => {
   const { metafile } = await build({
     entryPoints: ['bench', 'config', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test', 'tools'].flatMap(
       sourcesIn

@@ -1,4 +1,4 @@
-// Reloads one plugin of a served project again and again, and prints what the heap holds. Run with --expose-gc.
+// Reloads one plugin of a served project again and again, and prints the heap size. Run with --expose-gc.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openInProcess } from '@svc/kernel/testing'
@@ -38,7 +38,7 @@ const resources = process.getActiveResourcesInfo()
 await project.close()
 process.stdout.write(`${JSON.stringify({ reloads, perReload, resources: resources.length })}\n`)
 
-/** Old units are disposed while reloads go on; waits for the last of them. */
+/** Old units are disposed during later reloads; waits for the last of them. */
 function settled(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, 100))
 }

@@ -54,7 +54,7 @@ export function parseFrame(line: Buffer, spoken: Dialect | null): Frame | null {
   try {
     value = parseStrictJson(text)
   } catch (error) {
-    return unreadable(text, spoken, 'DMN_NOT_JSON', `the line is not JSON that is accepted: ${errorMessage(error)}`)
+    return unreadable(text, spoken, 'DMN_NOT_JSON', `the line is not strict JSON: ${errorMessage(error)}`)
   }
   if (!Array.isArray(value)) return { batch: false, element: parseElement(value, spoken) }
   if (value.length === 0) {

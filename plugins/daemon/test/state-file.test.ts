@@ -61,7 +61,7 @@ t.test('the state file of a dead daemon is ignored and replaced', async t => {
     await holdRepository(root, own)
     t.same(await readDaemonState(root), own)
   }
-  t.same(readdirSync(join(root, '.vox')), ['daemon.json'], 'nothing else is left')
+  t.same(readdirSync(join(root, '.vox')), ['daemon.json'], 'no other file is left')
 })
 
 t.test('a reused process id is not a daemon', { skip: ownIdentity().start === null }, async t => {
@@ -157,7 +157,7 @@ t.test('a process that died during a takeover is replaced as well', async t => {
   const lives = async (text: string): Promise<boolean> => !text.startsWith('dead')
   writeFileSync(path, 'dead 1')
   t.equal(await claim(path, 'dead 2', lives), null)
-  // The one that was replacing `dead 2` is dead, too.
+  // The process that replaced `dead 2` is dead, too.
   const { createHash } = await import('node:crypto')
   const turn = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
   writeFileSync(`${path}.${turn('dead 2')}`, 'dead 3')

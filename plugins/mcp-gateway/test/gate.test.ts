@@ -22,7 +22,7 @@ t.test('a bucket allows one burst and then the rate, whatever the clock does', t
           assert.ok(until > 0 && until <= 60_000 / perMinute)
           const before = now
           now += until + 1
-          assert.equal(buckets.take(client), 0, 'there is one when it was promised')
+          assert.equal(buckets.take(client), 0, 'a token is available at the promised time')
           taken.push(now)
           assert.ok(now > before)
         }

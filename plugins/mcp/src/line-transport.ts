@@ -118,7 +118,7 @@ export class LineTransport implements Transport {
       if (isBlank(line)) return
       value = readStrictJson(line)
     } catch (error) {
-      this.#refuse(-32_700, `Parse error: the line is not JSON that is accepted: ${errorMessage(error)}`)
+      this.#refuse(-32_700, `Parse error: the line is not strict JSON: ${errorMessage(error)}`)
       return
     }
     let message: JSONRPCMessage

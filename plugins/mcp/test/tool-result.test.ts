@@ -137,7 +137,7 @@ t.test('another surface finds and calls the same tools', async t => {
       })
       ctx.contribute(mcpTools, {
         name: 'insists',
-        description: 'Asks without saying so before',
+        description: 'Requests input without a declaration',
         input: { type: 'object' },
         call: () => ({ resultType: 'input_required', state: 1 })
       })

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Milliseconds between two reads. */
 const POLL_MS = 250
 
-/** Follows what is appended to a file, also across its rotation and before it exists. */
+/** Follows lines appended to a file, also across rotations and before it exists. */
 export class FileTail {
   readonly #path: string
   #inode: number | null = null

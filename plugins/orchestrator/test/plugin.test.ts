@@ -28,7 +28,7 @@ async function until<A>(look: () => A | null | undefined | false): Promise<A> {
   for (;;) {
     const found = look()
     if (found) return found
-    if (Date.now() > deadline) throw new Error('it did not come to that')
+    if (Date.now() > deadline) throw new Error('the condition did not become true')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
@@ -46,7 +46,7 @@ t.test('without a database it works in memory and says so, and reports the ends 
   t.match(orchestrator().policy, { planning: { adequacy_shadow: true, depth: 'standard' }, llm_cost_events: true })
 })
 
-t.test('a reload changes nothing of what there is, with a database and without', async t => {
+t.test('a reload keeps the whole state, with and without a database', async t => {
   for (const others of [[], [database]]) {
     const { plugin: looking, orchestrator } = probe([])
     const kernel = await testKernel([...others, plugin, looking] as Plugin[], { settings: settings() })

@@ -45,7 +45,7 @@ async function served(
 
 async function until(isSo: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 30_000; !isSo(); ) {
-    if (Date.now() > deadline) throw new Error('it did not come to that')
+    if (Date.now() > deadline) throw new Error('the condition did not become true')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

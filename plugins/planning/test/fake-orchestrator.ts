@@ -34,7 +34,7 @@ const PLANNING: Planning = {
   depth: 'standard'
 }
 
-/** The part of an orchestrator that plans meet: tasks in memory, ended by the test. */
+/** The part of an orchestrator that plans use: tasks in memory, ended by the test. */
 export class FakeOrchestrator {
   readonly requests: SubmitRequest[] = []
   readonly lineageRows: LineageRow[] = []
@@ -118,7 +118,7 @@ export class FakeOrchestrator {
     await this.end(id, 'cancelled')
   }
 
-  /** Forgets a task, as a process does that never had it. */
+  /** Removes a task, as in a process that never had it. */
   forget(id: number): void {
     this.#tasks.delete(id)
   }

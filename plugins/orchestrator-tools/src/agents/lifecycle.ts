@@ -12,7 +12,7 @@ export const spawnAgent = defineOperation({
   input: t.object({
     name: t.string({ minLength: 1, maxLength: 256 }),
     dynamic: t.optional(
-      t.nullable(t.boolean(), { description: 'The agent is retired when it has been idle for long.' })
+      t.nullable(t.boolean(), { description: 'Whether the agent is retired after a long idle time.' })
     ),
     parent_agent_id: t.optional(t.nullable(agentId)),
     delegation_reason: t.optional(t.nullable(t.string({ maxLength: 4_096 }))),
@@ -91,7 +91,7 @@ function retireAgentHandler(dependencies: Dependencies): Handler<typeof retireAg
 
 export const pauseAgent = defineOperation({
   id: 'orchestrator.pauseAgent',
-  summary: 'Pause an agent: it takes up nothing new',
+  summary: 'Pause an agent: it starts no new tasks',
   input: t.object({ agent_id: agentId }),
   output: done,
   errors,

@@ -16,8 +16,8 @@ const SUSPICIOUS =
  * Finds prompt injections in a text: tokens of chat templates, turns of a conversation, forged tool calls,
  * "ignore the instructions above" and its relatives, personas without rules, and requests to disclose the prompt.
  *
- * Precision comes first: what is quoted or code is only mentioned, verbs count where they open a clause and are not negated, and
- * instructions of something (a file, a processor) are not those of the reader. Linear in the text.
+ * Precision comes first: quoted text and code are skipped, verbs count only at the start of a clause and without
+ * negation, and instructions of something (a file, a processor) do not count. Linear in the text.
  */
 export function findInjection(text: string): Injection | null {
   if (!SUSPICIOUS.test(text)) return null
@@ -44,7 +44,7 @@ function chatToken(text: string): Injection | null {
 const TOOL_TAG =
   /<(?:tool_calls?|function_calls?|tool_results?|tool_response|function_results?|invoke)\b[^<>\n]{0,200}>|\[TOOL_CALLS\]|<\|(?:tool_call|python_tag|tool_calls_section_begin)\|>/gi
 const TOOL_BODY = /"(?:name|arguments|tool|output|result)"\s{0,8}:|name\s{0,8}=|<(?:invoke|parameter|result|output)\b/i
-/** Characters behind a tag that are looked at. */
+/** Characters after a tag that are examined. */
 const TOOL_REACH = 300
 
 function forgedTool(text: string): Injection | null {
@@ -94,7 +94,7 @@ const NEGATIONS = new Set([
   "can't",
   'stop'
 ])
-/** Words behind which a verb is an order though it does not open a clause. */
+/** Words after which a verb is an order, even within a clause. */
 const LEADS = new Set([
   ...['please', 'now', 'and', 'then', 'just', 'also', 'immediately', 'instead', 'simply', 'kindly', 'completely', 'so'],
   ...['first', 'always', 'must', 'should', 'you', 'will', 'shall', 'to', 'can', 'may', 'or', 'but', 'totally', 'fully']
@@ -115,7 +115,7 @@ const PLACES = new Set([
   'when',
   'with'
 ])
-/** Where instructions of the reader are: they are not excused as those of something else. */
+/** Phrases for the reader's own instructions; these always count. */
 const OWN_PLACES = new Set([
   ...['conversation', 'chat', 'prompt', 'system', 'context', 'session', 'developer', 'message', 'messages', 'above'],
   ...['user', 'operator', 'assistant', 'model', 'you', 'me', 'us', 'openai', 'anthropic', 'before']
@@ -162,7 +162,7 @@ function dismissal(words: readonly PromptWord[], at: number): FoundOrder | null 
 interface OrderObject {
   /** Index of its last word. */
   readonly end: number
-  /** Whether it is the reader's beyond doubt. */
+  /** Whether it surely belongs to the reader. */
   readonly isOwn: boolean
 }
 

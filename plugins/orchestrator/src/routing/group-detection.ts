@@ -10,7 +10,7 @@ interface Member {
   readonly name: string
   /** Relative to the repository; empty for its root. */
   readonly folder: string
-  /** Files of it, relative to the folder. */
+  /** Its files, relative to the folder. */
   readonly files: string
 }
 
@@ -19,8 +19,8 @@ type Reader = (root: string) => Promise<Member[]>
 
 /**
  * Groups of a repository from its workspaces: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
- * `package.json` or `pnpm-workspace.yaml` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A member inside of another
- * comes before it. Without any, one group `workspace` of all files. Manifests that cannot be read or parsed have no members.
+ * `package.json` or `pnpm-workspace.yaml` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A
+ * nested member comes before its parent. Without any, one group `workspace` of all files. Manifests that cannot be read or parsed have no members.
  */
 export async function detectGroups(root: string): Promise<readonly AffinityGroup[]> {
   const members = (await Promise.all([crates, nodePackages, pythonProjects, goModules].map(read => read(root)))).flat()

@@ -24,7 +24,7 @@ export interface RouterDependencies {
   readonly groups: AffinityGroups
   /** Read for each decision. */
   readonly settings: () => RoutingSettings
-  /** [0, 1); asked only where attention is on. */
+  /** [0, 1); used only if attention is on. */
   readonly random: Random
   /** Suitability of an agent for a task. */
   readonly newAgent: CapabilityHints
@@ -287,7 +287,7 @@ export class Router implements RouterPort, Transferable {
     const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
     const contributed = scorer === undefined || scorer.isEmpty ? null : contributedTo(task, scorer)
     this.#contributed = contributed
-    // A contributed term may give any agent points, so that all are compared.
+    // A contributed term may apply to any agent, so all are compared.
     return { traits: traitsOf(this.#settings, mesh, nodes, contributed !== null, task), group: first }
   }
 

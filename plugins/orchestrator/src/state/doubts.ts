@@ -15,7 +15,7 @@ export function doubt(world: World, changes: Changes, id: number, reason: string
   world.traces.note(id, 'doubted', reason ?? 'without a reason', world.deps.now())
 }
 
-/** `validated`: it goes on. `overruled`: it is complete as it is. */
+/** `validated`: the task continues. `overruled`: the task is complete. */
 export function resolveDoubt(
   world: World,
   changes: Changes,

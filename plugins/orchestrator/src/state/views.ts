@@ -12,11 +12,11 @@ export function agentViews(world: World): readonly AgentView[] {
   return Array.from(world.agents.values(), agent => agentView(world, agent)).sort((one, other) => one.id - other.id)
 }
 
-/** In the order of their ids; the first of them where there is a limit. */
+/** Sorted by id, up to the limit. */
 export function taskViews(world: World, filter: TaskFilter): readonly TaskView[] {
   const { agent, status, session, limit = Infinity } = filter
   const found: TaskView[] = []
-  // An agent knows its own, but not those that ended.
+  // An agent has a list of its unfinished tasks only.
   for (const task of world.tasks.values()) {
     if (found.length >= limit) break
     if (matches(task, agent, status, session)) found.push(taskView(task))

@@ -5,12 +5,12 @@ import { Changes } from '../../src/state/changes.ts'
 import { opened, openStore, recordsIn } from './opened.ts'
 import type { SmallState } from './small-state.ts'
 
-t.test('what is committed is in the database, and gone when it is gone', async t => {
+t.test('a committed record is in the database, and a removed one is deleted', async t => {
   const store = await openStore()
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
-  t.equal(events.length, 1, 'events are out when the caller is notified')
+  t.equal(events.length, 1, 'events are published before the caller is notified')
   await committer.commit(state.begin(1, 'a "quoted" \ud800 path\n'))
   t.same(
     (await recordsIn(store)).map(([seat, kind]) => [seat, kind]),
@@ -57,7 +57,7 @@ t.test('concurrent changes are one transaction, in their order', async t => {
   await persistence.close()
 })
 
-t.test('a change that a restart undoes anyway is answered at once, and goes with the next', async t => {
+t.test('a change that a restart undoes anyway is answered immediately, and joins the next transaction', async t => {
   const { store, held } = holding(await openStore())
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
@@ -75,7 +75,7 @@ t.test('a change that a restart undoes anyway is answered at once, and goes with
     isAnswered = true
   })
   await committer.commitAhead(beginOnly(state, 2))
-  t.notOk(isAnswered, 'what was changed before of the same record is not durable yet')
+  t.notOk(isAnswered, 'an earlier change of the same record is not durable yet')
   held.release()
   await Promise.all([next, late])
   t.equal(held.batches, before + 2)
@@ -90,7 +90,7 @@ t.test('a change that a restart undoes anyway is answered at once, and goes with
   await persistence.close()
 })
 
-t.test('a change without a caller is written by itself before long, and before the end', async t => {
+t.test('a change without a caller is written soon, and before closing', async t => {
   const store = await openStore()
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
@@ -106,7 +106,7 @@ t.test('a change without a caller is written by itself before long, and before t
   t.match(await tasksIn(store), [['1'], ['2', /InProgress/]])
 })
 
-t.test('callers who come back together find transactions of like size', async t => {
+t.test('callers that return together get transactions of similar size', async t => {
   const { store, held } = holding(await openStore())
   const { persistence, state } = await opened(store)
   const { committer } = persistence
@@ -128,13 +128,13 @@ t.test('callers who come back together find transactions of like size', async t 
   t.same(
     order,
     [...order].sort((a, b) => a - b),
-    'they are answered in their order'
+    'they are answered in order'
   )
   t.same([sizes[0], sizes[1], sizes[2]], [200, 100, 100])
   await persistence.close()
 })
 
-t.test('a state is taken up again as it was, and what was in progress is queued once more', async t => {
+t.test('a state is restored unchanged, and tasks in progress are queued once more', async t => {
   const store = await openStore()
   const first = await opened(store)
   const { committer } = first.persistence
@@ -172,7 +172,7 @@ t.test('rows and lineage are added with the change', async t => {
   await persistence.close()
 })
 
-t.test('a row that its table refuses is kept among the records, and holds up nothing', async t => {
+t.test('a row that its table refuses is kept among the records, and blocks nothing', async t => {
   const store = await openStore()
   const { persistence, state, lines } = await opened(store)
   const good = state.submit(1)
@@ -197,7 +197,7 @@ t.test('a row that its table refuses is kept among the records, and holds up not
   await again.persistence.close()
 })
 
-t.test('a change without anything to keep has its events out at once', async t => {
+t.test('events of a change without data are published immediately', async t => {
   const store = await openStore()
   const { persistence, events } = await opened(store)
   const changes = new Changes()
@@ -221,7 +221,7 @@ t.test('an unreadable record is reported and stays', async t => {
   t.equal((await recordsIn(store)).length, 3)
 })
 
-t.test('after the end nothing is taken', async t => {
+t.test('after closing, changes are refused', async t => {
   const store = await openStore()
   const { persistence, state } = await opened(store)
   const last = persistence.committer.commit(state.submit(1))

@@ -64,7 +64,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   })
 }
 
-t.test('a file that is put back takes changes again, with those that wait', async t => {
+t.test('a restored file accepts changes again, including the waiting ones', async t => {
   const file = freshFile()
   const { service, close } = await openOrchestrator({
     settings: defaultSettings({ stubcheck_gate: false }),

@@ -18,7 +18,7 @@ async function until(holds: () => boolean): Promise<void> {
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
 
-t.test('whatever becomes of transactions, each change is made once, in order', async t => {
+t.test('for any outcome of transactions, each change is applied once, in order', async t => {
   const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'full', 'unanswered', 'late']
   const memory = await openMemory()
   t.teardown(() => memory.close())
@@ -66,7 +66,7 @@ t.test('whatever becomes of transactions, each change is made once, in order', a
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
-t.test('a change without a caller is made once for every fate of transactions, and in order', async t => {
+t.test('for any outcome of transactions, a change without a caller is applied once, in order', async t => {
   const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'unanswered', 'late']
   const memory = await openMemory()
   t.teardown(() => memory.close())
@@ -114,7 +114,7 @@ t.test('a change without a caller is made once for every fate of transactions, a
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
-t.test('a database that goes away and comes back has everything, in order', async t => {
+t.test('a database that was unavailable gets all changes, in order', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events, lines } = await opened(store)
   const { committer } = persistence
@@ -138,7 +138,7 @@ t.test('a database that goes away and comes back has everything, in order', asyn
   await persistence.close()
 })
 
-t.test('a caller that waits for too long is notified, and the change is made when possible', async t => {
+t.test('a caller that times out is notified, and the change is applied later', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events } = await opened(store, { settings: { commit_timeout_ms: 30 } })
   const { committer } = persistence
@@ -156,7 +156,7 @@ t.test('a caller that waits for too long is notified, and the change is made whe
   t.equal(committer.status().pending, 3)
   await t.rejects(committer.commit(second, { waitMs: 5 }), { code: 'ORC_NOT_DURABLE' })
   const again = committer.commit(second, { waitMs: 30_000 })
-  t.equal(committer.status().pending, 3, 'who waits again has no second change')
+  t.equal(committer.status().pending, 3, 'a repeated wait does not repeat the change')
   store.away = false
   await Promise.all([again, patient])
   t.equal(events.length, 3)
@@ -182,7 +182,7 @@ t.test('while too many changes wait, commands are refused before they run', asyn
   await persistence.close()
 })
 
-t.test('a lock of another writer is waited for', async t => {
+t.test('a write waits for the lock of another writer', async t => {
   const file = freshFile()
   const store = await openStore(file, 10)
   const other = await openStore(file)
@@ -215,7 +215,7 @@ function mountDisk(kibibytes: number): string | null {
 const disk = mountDisk(4_096)
 const needsDisk = { skip: disk === null ? 'a disk cannot be mounted here' : false }
 
-t.test('a full disk is said to be one, and nothing is lost of what waited for room', needsDisk, async t => {
+t.test('a full disk is reported as such, and no waiting change is lost', needsDisk, async t => {
   const folder = disk ?? ''
   const store = await openStore(join(folder, 'store.db'))
   const { persistence, state } = await opened(store, { settings: { commit_timeout_ms: 50 } })
@@ -245,7 +245,7 @@ t.test('closing notifies the callers whose change could not be written', async t
   t.match(lines.join('\n'), /changes of the orchestrator were not written before it closed {"changes":1}/)
 })
 
-t.test('a remote database that answers nothing for a while', async t => {
+t.test('a remote database that does not answer for a while', async t => {
   const server = await startHranaServer(freshFile(), 'token')
   t.teardown(() => server.close())
   const store = await openRemote({ url: server.url, token: 'token', timeoutMs: 500 })

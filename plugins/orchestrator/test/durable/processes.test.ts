@@ -90,7 +90,7 @@ for (const [point, [words, at]] of Object.entries(POINTS))
     await store.close()
   })
 
-t.test('killed at any moment, again and again, nothing is lost, and tasks are taken up once for each end', async t => {
+t.test('repeated kills at any moment lose nothing, and each restarts a task once', async t => {
   const file = freshFile()
   const store = await openStore(file)
   for (const count of [3, 40]) {
@@ -124,11 +124,11 @@ t.test('two concurrent processes have a seat each, and no id twice', async t => 
   const seats = new Set((await recordsIn(store)).map(([seat]) => seat))
   t.equal(seats.size, 2)
 
-  await t.test('what one leaves that ends is taken over by another that lives', async t => {
+  await t.test('a running process takes over the state of an ended one', async t => {
     const [first, second] = workers as [Worker, Worker]
     await first.ended
     const found = await opened(store, { lookMs: 0 })
-    t.equal(found.state.tasks.size, 200, 'the seat that was left in order')
+    t.equal(found.state.tasks.size, 200, 'the seat of the closed process')
     t.equal(await found.persistence.tick(), null, 'the other one is alive')
     second.child.kill('SIGKILL')
     await second.ended

@@ -7,7 +7,7 @@ import { opened, openStore } from './opened.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
 
-t.test('a seat that was left is taken first, and a new one where all are taken', async t => {
+t.test('a free seat is taken first, and a new one if all are taken', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo', now: Date.now }
   const [a, b, c] = [new Seats(options), new Seats(options), new Seats(options)]
@@ -66,7 +66,7 @@ t.test('a process that lost its seat writes nothing more, and is notified', asyn
   await third.persistence.close()
 })
 
-t.test('a database that was put back to an earlier state is not written over', async t => {
+t.test('a database that was restored to an earlier state is not overwritten', async t => {
   const store = await openStore()
   const { persistence, state } = await opened(store)
   await persistence.committer.commit(state.submit(1))
@@ -75,7 +75,7 @@ t.test('a database that was put back to an earlier state is not written over', a
   await persistence.close()
 })
 
-t.test('ids come in blocks, larger ones where they go fast, and what is left is kept', async t => {
+t.test('ids come in blocks that grow with use, and unused ids are kept', async t => {
   let next = 1
   const asked: [string, number][] = []
   let now = 0
@@ -113,7 +113,7 @@ t.test('ids come in blocks, larger ones where they go fast, and what is left is 
   t.equal(again.task(), Math.max(...seen) + 1)
 })
 
-t.test('without ids, and without a database that gives some, the next command is refused', async t => {
+t.test('without ids and without a database, the next command is refused', async t => {
   let answers = false
   const blocks = new IdBlocks(async (_, count) => {
     if (!answers) throw new Error('no answer')
@@ -159,7 +159,7 @@ t.test('ids of a process that was killed before it wrote anything are not lost',
   await next.persistence.close()
   await killed.persistence.close()
   const { rows } = await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)
-  t.same(rows, [[2]], 'and what it returns late is not returned')
+  t.same(rows, [[2]], 'and its late return is ignored')
 })
 
 t.test('as many ids are taken as commands wait for one', async t => {

@@ -53,7 +53,7 @@ async function until(holds: () => boolean): Promise<void> {
     if (performance.now() > end) throw new Error('it took too long')
 }
 
-t.test('each event is one line, in order, in a file whose folders are made', async t => {
+t.test('each event is one line, in order, in a file whose folders are created', async t => {
   const { file, open } = fresh()
   const log = open()
   for (const id of range(1, 5_000)) log.write(event(id, 'line\nbreak "é" \ud800'))
@@ -67,7 +67,7 @@ t.test('each event is one line, in order, in a file whose folders are made', asy
   t.same(idsIn(file), range(1, 5_001))
 })
 
-t.test('nothing is made before there is an event', async t => {
+t.test('no file is created before the first event', async t => {
   const { file, open } = fresh()
   await open().close()
   t.notOk(existsSync(file))
@@ -106,7 +106,7 @@ t.test('after an unfinished line a new one is started', async t => {
   t.same(lines.slice(1), ['{"id":', JSON.stringify(event(2)), ''])
 })
 
-t.test('a file that cannot be written is reported once, and has what waited when it can', async t => {
+t.test('an unwritable file is reported once, and gets the waiting lines later', async t => {
   const { file, lines, open } = fresh()
   const parent = join(file, '..', '..')
   writeFileSync(parent, 'in the way')
@@ -123,7 +123,7 @@ t.test('a file that cannot be written is reported once, and has what waited when
   t.match(lines[1], /written to .* again/)
 })
 
-t.test('of too many that wait the oldest are dropped and counted', async t => {
+t.test('the oldest waiting lines over the limit are dropped and counted', async t => {
   const { file, lines, open } = fresh()
   const parent = join(file, '..', '..')
   writeFileSync(parent, 'in the way')
@@ -147,7 +147,7 @@ t.test('closing does not wait for a file that cannot be written', async t => {
   t.notOk(existsSync(file))
 })
 
-t.test('two that write one file have whole lines in it', async t => {
+t.test('two writers of one file write whole lines', async t => {
   const { file, open } = fresh()
   const logs = [open(), open()]
   for (const id of range(1, 2_000)) logs[id % 2]?.write(event(id, 'x'.repeat(200)))

@@ -63,7 +63,7 @@ function repository(t: Test): string {
   return join(root, 'repo')
 }
 
-t.test('what was made is looked through before a task is complete', async t => {
+t.test('written files are scanned before a task is complete', async t => {
   const root = repository(t)
   const { complete } = gates(root)
   const writes = (path: string) => ({ files: [{ path, access: 'write' as const }] })
@@ -79,7 +79,7 @@ t.test('what was made is looked through before a task is complete', async t => {
   })
 })
 
-t.test('nothing outside of the repository is read, whatever paths and links say', async t => {
+t.test('no file outside the repository is read, whatever the paths and links', async t => {
   const root = repository(t)
   symlinkSync('../secret.ts', join(root, 'link.ts'))
   symlinkSync('..', join(root, 'up'))
@@ -111,7 +111,7 @@ t.test('a pipe among the artifacts is not waited for', { skip: process.platform 
   t.match(await inspectFiles(root, ['pipe.ts'], { links: false }), { files: [{ state: 'not_a_file' }] })
 })
 
-t.test('nothing is looked up where no gate would look at it', async t => {
+t.test('data that no gate needs is not looked up', async t => {
   const { completion } = gates('/nowhere')
   t.equal(completion.gather(task(), honest), null)
   const off = gates('/nowhere', { stubcheck_gate: false })
@@ -139,7 +139,7 @@ t.test('a researcher hands in JSON', async t => {
   for (const text of ['{', '1', '"text"', 'null', '']) t.notOk(isJson(text), text)
 })
 
-t.test('citations are held against the session’s envelope', async t => {
+t.test('citations are compared with the session’s envelope', async t => {
   const { complete } = gates(repository(t), { completion_grounding_enforce: true })
   const subject = { qgate: {}, session_id: 's' }
   for (const ref of ['rfc-9', 'FACT-1', 'lists nest', 'src/parser.ts', '10.1/x', 'ENV-7', 'retrieval_evidence'])
@@ -174,7 +174,7 @@ t.test('facts must be cited where facts are required', async t => {
   t.match(envelopeText(envelope), /about lists/)
 })
 
-t.test('the project’s own tests decide, where they are asked', async t => {
+t.test('the project’s own tests decide, if enabled', async t => {
   const node = JSON.stringify(process.execPath)
   const ok = `${node} -e "process.exit(0)"`
   const root = repository(t)
@@ -194,7 +194,7 @@ t.test('the project’s own tests decide, where they are asked', async t => {
   t.match(none.records[0], { verdict: 'skipped' }, 'nothing says how this project is tested')
 })
 
-t.test('tests that never end are ended, with what they started', async t => {
+t.test('tests over the time limit are killed, with their child processes', async t => {
   const root = t.testdir({})
   const run = await runTests(root, 'sleep 600 & sleep 600', 100)
   t.match(run, { ok: false, why: 'it took longer than 100 ms' })

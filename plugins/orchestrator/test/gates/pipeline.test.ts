@@ -136,12 +136,12 @@ const FAILING: readonly (readonly [GateName, Given, counter: string, atLimit: st
   ]
 ]
 
-t.test('a gate that fails sends the task back until its limit, and then does what it is there for', async t => {
+t.test('a failing gate requeues the task up to its limit, and then refuses or passes it', async t => {
   for (const [gate, given, counter, atLimit, heading] of FAILING) {
     const first = run(given)
     t.match(first, { kind: 'requeue', gate, counter, note: heading, reason: /./ }, `${gate} sends it back`)
     t.equal(verdictOf(first, gate), 'requeue')
-    t.equal(first.records.at(-1)?.gate, gate, 'nothing behind it was asked')
+    t.equal(first.records.at(-1)?.gate, gate, 'no later gate was called')
     t.match(run({ ...given, task: { ...given.task, [counter]: 2 } }), { kind: 'requeue' }, 'a third time')
     const last = run({ ...given, task: { ...given.task, [counter]: 3 } })
     if (atLimit === 'pass') {
@@ -169,7 +169,7 @@ t.test('refusals begin with the words of the protocol', async t => {
   }
 })
 
-t.test('tiers of approval ask for what they ask for', async t => {
+t.test('each approval tier has its requirements', async t => {
   const kind = (approval_tier: 'Confirm' | 'Review' | 'Blocked' | 'AutoApprove', attestation: Attestation) =>
     verdictOf(run({ task: { approval_tier }, attestation }), 'approval')
   t.equal(kind('AutoApprove', {}), 'pass')
@@ -221,7 +221,7 @@ t.test('the scan decides, unless the risk is accepted with a reason', async t =>
   t.match(run({ evidence: outside }), { kind: 'requeue', reason: /\.\.\/x is outside/ })
 })
 
-t.test('a harness is held against what was made', async t => {
+t.test('a harness is compared with the artifacts', async t => {
   const harness_spec_json = JSON.stringify({
     contracts: {
       required_outputs: [
@@ -247,7 +247,7 @@ t.test('a harness is held against what was made', async t => {
   t.match(broken, { kind: 'requeue', reason: /does not parse/ })
 })
 
-t.test('the quality gate can watch, be spared, and be strict', async t => {
+t.test('the quality gate can be a shadow, skipped, or strict', async t => {
   const weak = { qgate: { required_citations: 4, evidence_count: 2 } }
   const verdict = (given: Given) => verdictOf(run(given), 'qgate')
   t.equal(verdict({ task: weak }), 'skipped')
@@ -282,7 +282,7 @@ t.test('citations that are in the envelope count as evidence', async t => {
   t.match(run({ ...given, evidence: { envelope: 'see doc-1' } }), { kind: 'requeue', gate: 'qgate' })
 })
 
-t.test('whatever is handed in, a task is sent back no more often than the limits allow', async () => {
+t.test('for any attestation, requeues never exceed the limits', async () => {
   const maybe = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined })
   const attestation = fc.option(
     fc.record(

@@ -10,7 +10,7 @@ const DONE = {
   artifact_paths: ['src/a.ts']
 }
 
-t.test('a task comes back until what it made is no placeholder, and says so in its explanation', async t => {
+t.test('a task is requeued until its files have no placeholders, and its explanation says so', async t => {
   const root = mkdtempSync(join(tmpdir(), 'svc-gates-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(join(root, 'src'))
@@ -39,7 +39,7 @@ t.test('a task comes back until what it made is no placeholder, and says so in i
   )
 })
 
-t.test('attestations that are refused leave the task where it was', async t => {
+t.test('a refused attestation does not change the task', async t => {
   const { service } = await opened(t, { settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 0 } })
   const { task_id } = await service.submit({ description: 'Look around', files: [] })
   await t.rejects(service.complete(task_id), { code: 'ORC_SCOPE_DENIED', message: /^Scope denied: T-0001/ })

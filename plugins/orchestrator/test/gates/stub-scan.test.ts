@@ -8,7 +8,7 @@ import { scanForStubs } from '../../src/gates/stub-scan/scan.ts'
 const scan = (path: string, text: string): readonly string[] | undefined =>
   scanForStubs(path, text)?.map(({ line, rule, severity }) => `${line} ${rule} ${severity}`)
 
-t.test('what was left undone is an error, whatever the language', async t => {
+t.test('placeholders are errors in every language', async t => {
   const undone: readonly (readonly [path: string, text: string, rule: string])[] = [
     ['a.rs', 'fn main() {\n    todo!()\n}', 'macro'],
     ['a.rs', 'fn f() -> u8 { unimplemented!("later") }', 'macro'],
@@ -53,7 +53,7 @@ t.test('reminders and empty bodies are warnings', async t => {
   t.strictSame(scan('a.ts', '/**\n * It is not implemented on Windows.\n */'), ['2 marker warning'])
 })
 
-t.test('what only looks undone is left alone', async t => {
+t.test('code that only resembles placeholders passes', async t => {
   const done: readonly (readonly [path: string, text: string])[] = [
     ['a.ts', "const text = '// TODO: say so'"],
     ['a.ts', 'const text = `throw new Error("not implemented")`'],
@@ -83,7 +83,7 @@ t.test('only source code is looked through', async t => {
   t.ok(languageOf('SRC/A.TS'))
 })
 
-t.test('findings name their line and what stands there', async t => {
+t.test('findings have their line and its text', async t => {
   const text = 'const a = 1\n\n  throw new Error("not implemented")  \n'
   t.strictSame(scanForStubs('a.ts', text), [
     { line: 3, rule: 'not_implemented', severity: 'error', text: 'throw new Error("not implemented")' }

@@ -42,7 +42,7 @@ t.test('the tier of approval is that of the first rule that matches', async t =>
   t.equal(tierOf({}), 'Review')
 })
 
-t.test('a person’s word turns what is blocked into a review, and nothing else', async () => {
+t.test('approval by a person turns a block into a review, and changes nothing else', async () => {
   const facts = fc.record({
     external: fc.option(fc.constant('a word')),
     writes: fc.nat(10),
@@ -60,7 +60,7 @@ t.test('a person’s word turns what is blocked into a review, and nothing else'
   )
 })
 
-t.test('what reaches beyond the repository is found by its words and paths', async t => {
+t.test('tasks beyond the repository are detected by words and paths', async t => {
   for (const text of [
     'Deploy it',
     'in production',

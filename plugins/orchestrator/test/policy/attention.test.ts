@@ -32,7 +32,7 @@ function scene(over: Partial<AttentionSettings> = {}) {
 }
 const question: InterruptionSignals = { channel: 'a2a', surface: 'svc_a2a_send', gain_bits: 0.3, user_cost: 0.3 }
 
-t.test('a decision is noted and takes nothing', async t => {
+t.test('a decision is recorded and costs nothing', async t => {
   const { attention } = scene()
   const decision = attention.decide(question)
   t.match(decision, { decision: 'InterruptNow', rule: 9, channel: 'a2a', timestamp_ms: 1_000_000 })
@@ -86,7 +86,7 @@ t.test('the frequency of interruptions follows their gaps', async t => {
   t.ok(attention.state().interrupt_freq_per_hour < 60, 'never more than one a minute')
 })
 
-t.test('fatigue comes with switches and with long sessions, and goes with quiet', async t => {
+t.test('fatigue follows switches and long sessions, and ends after idle time', async t => {
   const { attention, clock } = scene({ attention_budget_ms: HOUR })
   for (let i = 0; i < 25; i++) attention.debit(0, 'Interrupted')
   t.notOk(attention.state().fatigued)
@@ -103,7 +103,7 @@ t.test('fatigue comes with switches and with long sessions, and goes with quiet'
   t.notOk(attention.state().fatigued)
 })
 
-t.test('costs of events add up to what was spent, whatever happens; a restored ledger stands alike', async () => {
+t.test('costs of events always add up to the spending; a restored ledger is equal', async () => {
   const kind = fc.constantFrom('Interrupted', 'AutoApproved', 'Rejected', 'ClarificationAsked', 'InboxSuppressed')
   const step = fc.record({
     kind,

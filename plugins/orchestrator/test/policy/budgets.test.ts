@@ -60,7 +60,7 @@ t.test('many calls in a row look like a loop until a task is completed', async t
   t.equal(budgets.toolCalled(1, 'x'), 'Normal')
 })
 
-t.test('a task is refused where it cannot be paid for', async t => {
+t.test('a task over the budget is refused', async t => {
   const budgets = ledger({ tenant_max_cost_usd: 3 })
   t.equal(budgets.admit(1, undefined, 1_000), 'Normal')
   t.throws(() => budgets.admit(1, undefined, 1_001), {

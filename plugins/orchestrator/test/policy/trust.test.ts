@@ -5,7 +5,7 @@ import { TrustLedger } from '../../src/policy/trust.ts'
 const settings = { trust_ewma_alpha: 0.1, trust_provisional_threshold: 5, trust_trusted_threshold: 20 }
 const ledger = (over: Partial<typeof settings> = {}): TrustLedger => new TrustLedger(() => ({ ...settings, ...over }))
 
-t.test('an agent that nothing is known of', async t => {
+t.test('an agent without outcomes', async t => {
   t.strictSame(ledger().of(7), {
     agent_id: 7,
     score: 0.5,
@@ -25,7 +25,7 @@ t.test('the score follows the outcomes with the weight of alpha', async t => {
   t.equal(trust.of(1).reliability, 0.5, 'one success, one failure: (1 + 1) / (2 + 2)')
 })
 
-t.test('tiers are climbed with outcomes, and never to the top', async t => {
+t.test('outcomes raise the tier, but never to the top', async t => {
   const trust = ledger()
   const tiers = Array.from({ length: 100 }, () => trust.observe(1, true).tier)
   t.equal(tiers.indexOf('Provisional'), 4, 'with the fifth')
@@ -102,7 +102,7 @@ t.test('whatever happens, scores stay in [0, 1], and a restored ledger goes on a
   )
 })
 
-t.test('a record that makes no sense is as at the start, and a forgotten agent is gone', async t => {
+t.test('an invalid record gets initial values, and a removed agent is absent', async t => {
   const trust = ledger()
   trust.restore('1', '{"score":"high","tier":"King","successes":-4,"rollup":7}')
   t.match(trust.of(1), { score: 0.5, tier: 'Untrusted', outcomes: 0 })

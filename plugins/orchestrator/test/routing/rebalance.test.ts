@@ -56,7 +56,7 @@ t.test('files that other agents hold for writing keep a task where it is', async
   t.same(plan(world(agents, tasks, locks)), [{ task: 2, from: 1, to: 2 }])
 })
 
-t.test('nothing goes to a paused agent, to one that it would overload, or to one that cannot do it', async t => {
+t.test('no task moves to a paused, overloaded or unsuitable agent', async t => {
   t.same(plan(world([load(1, 10), load(2, 0, { paused: true })], [movable(1, 1)])), [])
   t.same(plan(world([load(1, 6), load(2, 0)], [movable(1, 1, { weight: 6 })])), [])
   const capable = (id: number, weight: number, gpu_cuda: boolean) => load(id, weight, { capabilities: { gpu_cuda } })

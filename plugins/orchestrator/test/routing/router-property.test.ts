@@ -132,7 +132,7 @@ const worlds = fc.record({
   )
 })
 
-t.test('a task goes where the whole table, counted for every agent, says', async t => {
+t.test('a task goes to the agent with the best total of the whole table', async t => {
   const rules = new Set<string>()
   fc.assert(
     fc.property(worlds, given => {

@@ -30,7 +30,7 @@ t.test('a task without files goes to the least loaded agent, then to an older on
   t.match(router.route(task([])), { agent: 3 }, 'but is there')
 })
 
-t.test('a first task of a group has an agent made, which has the next ones', async t => {
+t.test('the first task of a group creates an agent, which gets the next ones', async t => {
   const { router, world } = openRouter()
   router.agentAdded(agent(1))
   const first = router.route(task(['c/1', 'a/1', 'b/1']))

@@ -35,7 +35,7 @@ t.test('agents are made up to the limit, below a parent where one is named', asy
   t.equal(service.agent(2)?.parent_agent_id, undefined)
 })
 
-t.test('an agent that is retired gives back what it had, the task in progress first', async t => {
+t.test('a retired agent returns its tasks, the one in progress first', async t => {
   const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'The first', files, agent_name: 'one' })
@@ -153,7 +153,7 @@ t.test('work is handed over with its files, to an agent that is made where none 
   t.ok(emitted().includes('agent_handoff_accepted'))
 })
 
-t.test('a task that is handed round for ever fails', async t => {
+t.test('a task that is handed over too often fails', async t => {
   const { service } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.spawnAgent({ name: 'two' })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { forwardClock } from '../../src/service/clock.ts'
 
-t.test('it never goes back, and goes on where the system was set back', async t => {
+t.test('it never goes back, and continues after the system clock was set back', async t => {
   let system = 1_000
   const now = forwardClock(() => system)
   const seen = [900, 905, 905, 1_000, 2_000, 10, 20].map(time => {
@@ -14,25 +14,22 @@ t.test('it never goes back, and goes on where the system was set back', async t 
   t.equal(now(), 3_000, 'the system has caught up')
 })
 
-t.test(
-  'whatever the system does, no time is lost while it goes forward, and none is gained that did not pass',
-  async () => {
-    const steps = fc.array(fc.integer({ min: -1_000, max: 1_000 }), { maxLength: 50 })
-    fc.assert(
-      fc.property(steps, jumps => {
-        let system = 100_000
-        const now = forwardClock(() => system)
-        let before = now()
-        for (const jump of jumps) {
-          system += jump
-          const at = now()
-          const passed = at - before
-          if (passed < 0 || passed > Math.max(0, jump)) return false
-          if (at < system) return false
-          before = at
-        }
-        return true
-      })
-    )
-  }
-)
+t.test('for any system clock, elapsed time is neither lost nor invented', async () => {
+  const steps = fc.array(fc.integer({ min: -1_000, max: 1_000 }), { maxLength: 50 })
+  fc.assert(
+    fc.property(steps, jumps => {
+      let system = 100_000
+      const now = forwardClock(() => system)
+      let before = now()
+      for (const jump of jumps) {
+        system += jump
+        const at = now()
+        const passed = at - before
+        if (passed < 0 || passed > Math.max(0, jump)) return false
+        if (at < system) return false
+        before = at
+      }
+      return true
+    })
+  )
+})

@@ -99,7 +99,7 @@ t.test('a lock through a symbolic link is refused when the link leads out of the
   t.equal(service.locks().length, 2)
 })
 
-t.test('the queue has an end', async t => {
+t.test('the queue has a limit', async t => {
   const { service } = await opened(t, { settings: { queue_limit: 3 } })
   for (let each = 0; each < 3; each++) await service.submit({ description: 'x', files: [] })
   await t.rejects(service.submit({ description: 'x', files: [] }), { code: 'ORC_QUEUE_FULL', message: /^Queue full/ })
@@ -141,7 +141,7 @@ t.test('unknown ids are reported by their labels', async t => {
   t.throws(() => service.heartbeat(7, 'idle'), nobody)
 })
 
-t.test('what is switched off, or closed, takes nothing', async t => {
+t.test('a disabled or closed orchestrator refuses tasks', async t => {
   const off = await opened(t, { settings: { enabled: false } })
   await t.rejects(off.service.submit({ description: 'x', files: [] }), {
     code: 'ORC_DISABLED',

@@ -5,12 +5,12 @@ export const agentId = t.integer({ description: 'Number of the agent.', minimum:
 
 export const sessionView = t.object({
   session_id: t.string(),
-  agent_id: t.nullable(t.integer(), { description: 'Agent that it was made for.' }),
+  agent_id: t.nullable(t.integer(), { description: 'Agent of the session.' }),
   state: t.enum(['active', 'idle', 'archived', 'compacted']),
   turns: t.integer({ description: 'Turns since the last reset.' }),
-  tokens: t.integer({ description: 'Tokens of those turns, as far as they are known.' }),
+  tokens: t.integer({ description: 'Known tokens of those turns.' }),
   created_at_ms: t.integer(),
-  updated_at_ms: t.integer({ description: 'When something was last said or changed.' }),
+  updated_at_ms: t.integer({ description: 'Time of the last turn or change.' }),
   meta: t.record(t.string())
 })
 

@@ -106,7 +106,7 @@ t.test('names of sessions are unique, and their files stay in their folder', t =
   t.end()
 })
 
-t.test('time makes sessions idle and archives them, and a turn brings them back', async t => {
+t.test('sessions become idle and archived with time, and a turn reactivates them', async t => {
   const folder = freshFolder()
   let now = 1_000_000
   const sessions = openSessions({ folder, now: () => now })
@@ -183,7 +183,7 @@ t.test('sessions with any name are listed under it, even from their files only',
     )
 })
 
-t.test('more sessions than are held in memory are listed as they are, also after others wrote to them', async t => {
+t.test('sessions over the memory limit are listed correctly, also after other processes wrote to them', async t => {
   const folder = freshFolder()
   let now = 1_000_000
   const settings = { fsync: 'never', max_live: 1000 } as const
