@@ -161,7 +161,7 @@ t.test('a daemon that was killed is stale, and started again', async t => {
   t.not((await running(folder)).pid, pid)
   process.kill((await running(folder)).pid, 'SIGKILL')
   await until(async () => (await readDaemonState(folder)) === null)
-  t.match(await runSvc(folder, ['daemon', 'stop']), { code: 0, stdout: /was gone/ })
+  t.match(await runSvc(folder, ['daemon', 'stop']), { code: 0, stdout: /had ended/ })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 
@@ -176,7 +176,7 @@ t.test('one that does not stop is killed only with --force', async t => {
   const late = await runSvc(folder, ['daemon', 'start', '--wait', '100', '--json'])
   t.equal(late.code, 7, 'no second one is started')
   t.match(errorOf(late), { code: 'DMN_START_TIMEOUT', message: new RegExp(`${pid}`) })
-  t.match(await runSvc(folder, ['daemon', 'stop', '--wait', '0', '--force']), { code: 0, stdout: /was ended/ })
+  t.match(await runSvc(folder, ['daemon', 'stop', '--wait', '0', '--force']), { code: 0, stdout: /was killed/ })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 

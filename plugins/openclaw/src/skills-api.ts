@@ -27,7 +27,7 @@ export class SkillsApi {
     const { text } = await this.#accepted(url, undefined, signal)
     const value = jsonOf(text, url)
     const list = Array.isArray(value) ? value : tableOf(value)?.skills
-    if (!Array.isArray(list)) throw invalid(url, 'an answer without a list of skills')
+    if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
     return list.map(each => summaryOf(tableOf(each), url))
   }
 
@@ -61,7 +61,7 @@ export class SkillsApi {
       if (!isSvcError(error, 'SKG_REFUSED') && !isSvcError(error, 'SKG_ANSWER_INVALID')) throw error
     }
     const { text } = await this.skill(slug, signal)
-    if (text === null) throw invalid(url, 'an answer without the text of the skill')
+    if (text === null) throw invalid(url, 'no text of the skill')
     return text
   }
 
@@ -72,7 +72,7 @@ export class SkillsApi {
     const answer = await this.#accepted(url, { name, version, description, skill_md: text }, signal)
     const table = tableOf(jsonOf(answer.text, url))
     const [slug, place] = [textOf(table, ['slug']), textOf(table, ['url'])]
-    if (slug === null || place === null) throw invalid(url, 'an answer without slug and URL of the skill')
+    if (slug === null || place === null) throw invalid(url, 'no slug and URL of the skill')
     return { slug, url: place, revision: textOf(table, ['revision']) }
   }
 
@@ -125,7 +125,7 @@ function jsonOf(text: string, url: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw invalid(url, 'an answer that is not JSON', cause)
+    throw invalid(url, 'invalid JSON', cause)
   }
 }
 

@@ -100,7 +100,7 @@ t.test('refusals contain the gateway’s message, and never the token', async t 
   })
   await t.rejects(gateway.skills(), { code: 'SKG_UNAUTHORIZED', message: /answered 401: who is Bearer \*\*\*\?/ })
   await t.rejects(gateway.skill('busy'), { code: 'SKG_REFUSED', message: /429: slowly, Bearer \*\*\*$/ })
-  await t.rejects(gateway.skill('odd'), { code: 'SKG_ANSWER_INVALID', message: /odd answered with what is no JSON/ })
+  await t.rejects(gateway.skill('odd'), { code: 'SKG_ANSWER_INVALID', message: /odd answered with invalid JSON/ })
 })
 
 t.test('the error of a missing or slow gateway names its address', async t => {
