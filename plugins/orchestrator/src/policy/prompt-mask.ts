@@ -10,8 +10,8 @@ export function maskCode(text: string): string {
 }
 
 /**
- * The text with what is merely mentioned blanked out, at the same length: fenced code, code between backticks, and what stands
- * between quotes on one line. A fence or quote that is never closed hides nothing. Linear in the text.
+ * The text with mentions blanked out, at the same length: fenced code, code between backticks, and quotes on one
+ * line. A fence or quote that is never closed hides nothing. Linear in the text.
  */
 export function maskMentions(text: string): string {
   if (!/[`~"'“«‘]/.test(text)) return text
@@ -52,7 +52,7 @@ function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): str
   return out + text.slice(done)
 }
 
-/** Offset of the closing quote on the same line, not further away than a quote may be long; null for none. */
+/** Offset of the closing quote on the same line, within the maximum length; null for none. */
 function quoteEnd(text: string, open: number, closing: string, barren: Map<string, number>): number | null {
   const last = Math.min(text.length - 1, open + MAX_QUOTE_LENGTH)
   let at = Math.max(open + 1, barren.get(closing) ?? 0)
@@ -62,7 +62,7 @@ function quoteEnd(text: string, open: number, closing: string, barren: Map<strin
   return null
 }
 
-/** An apostrophe is no quote. */
+/** An apostrophe is not a quote. */
 function isInsideWord(text: string, at: number): boolean {
   return isLetter(text[at - 1])
 }

@@ -35,11 +35,11 @@ import { policyView } from './policy-view.ts'
 import { type StateSnapshot, snapshotState } from './state-snapshot.ts'
 
 export interface CoreOptions {
-  /** Replaced in place where they change while running. */
+  /** Live changes replace them in place. */
   readonly settings: Settings
   /** Folder of the repository. */
   readonly root: string
-  /** Name and mebibytes of the host's GPU, where the settings have them. */
+  /** Name and mebibytes of the host's GPU, if set. */
   readonly gpu?: { readonly gpu_model: string; readonly gpu_vram_mb: number } | undefined
   readonly random?: Random | undefined
 }

@@ -32,7 +32,7 @@ const LOOK_MS = 2_000
 
 /** Services that the serving unit passes to the orchestrator. */
 export interface UnitServices {
-  /** Replaced in place where they change while running. */
+  /** Live changes replace them in place. */
   readonly settings: Settings
   /** Null: the state ends with the process. */
   readonly store: DatabaseStore | null

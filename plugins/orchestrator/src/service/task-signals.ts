@@ -4,7 +4,7 @@ import { taskLabel } from '@svc/contracts'
 export class TaskSignals {
   readonly #controllers = new Map<number, AbortController>()
 
-  /** `isInProgress`: where not, the signal is aborted already. */
+  /** `isInProgress`: if false, the signal is already aborted. */
   of(task: number, isInProgress: boolean): AbortSignal {
     const found = this.#controllers.get(task)
     if (found !== undefined) return found.signal

@@ -15,7 +15,7 @@ import type { Totals, World } from './world.ts'
  */
 export class Records implements Restorable {
   readonly #world: World
-  /** Restored, and not yet in their places: agents may come after their tasks. */
+  /** Restored tasks without a place yet: agents may follow their tasks. */
   #tasks: Task[] = []
   #agents: Agent[] = []
 
@@ -134,7 +134,7 @@ export class Records implements Restorable {
     task.waiting = 0
     for (const on of task.dependsOn) {
       const other = world.tasks.get(on)
-      // One that is no longer known ended long ago: only what completed lets those go that wait for it.
+      // An unknown dependency ended long ago; only completed ones release waiting tasks.
       if (other === undefined || other.status.kind === 'Completed') continue
       task.waiting += 1
       world.taskDependencies.add(task.id, on)

@@ -40,7 +40,7 @@ t.test('the first task of a group creates an agent, which gets the next ones', a
   t.match(router.route(task(['a/2'])), { kind: 'agent', agent: 2, rule: 'highest_score', group: 'a' })
 })
 
-t.test('where there is no room for an agent of a group, the least loaded one has its task', async t => {
+t.test('at the agent limit, the least loaded agent gets the task of a group', async t => {
   const { router, world } = openRouter()
   world.hasRoom = false
   router.agentAdded(agent(1, { weighted_load: 2 }))
@@ -48,7 +48,7 @@ t.test('where there is no room for an agent of a group, the least loaded one has
   t.match(router.route(task(['a/1'])), { agent: 2, rule: 'fallback_single', group: 'a' })
 })
 
-t.test('a file of no group goes to the least loaded agent, or to one for anything', async t => {
+t.test('a file without a group goes to the least loaded agent, or to a general one', async t => {
   const lenient = openRouter()
   lenient.router.agentAdded(agent(1))
   t.match(lenient.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single', group: null })
@@ -56,7 +56,7 @@ t.test('a file of no group goes to the least loaded agent, or to one for anythin
   strict.router.agentAdded(agent(1))
   t.match(strict.router.route(task(['c/1'])), { name: 'general', rule: 'spawn_general', dynamic: true })
   strict.settings.fallback_to_single_agent = true
-  t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings are obeyed at once')
+  t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings take effect immediately')
 })
 
 t.test('an agent that lacks something gets no task while another lacks nothing', async t => {
@@ -72,7 +72,7 @@ t.test('an agent that lacks something gets no task while another lacks nothing',
   t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'unless there is no other')
 })
 
-t.test('an agent is made for a group only where it would be no less fit than those there are', async t => {
+t.test('an agent is created for a group only if it is as fit as the existing ones', async t => {
   const asked = { capabilities: { gpu_cuda: true } }
   const poor = openRouter()
   poor.router.agentAdded(agent(1, { capabilities: { gpu_cuda: true } }))
@@ -82,7 +82,7 @@ t.test('an agent is made for a group only where it would be no less fit than tho
   t.match(rich.router.route(task(['a/1'], asked)), { name: 'a', rule: 'spawn_for_group' })
 })
 
-t.test('attention tries any agent that could do it, now and then', async t => {
+t.test('with attention on, any capable agent is sometimes tried', async t => {
   const draws = [0.04, 0.7, 0.05, 0.9]
   const { router, world } = openRouter({ settings: { attention_enabled: true }, random: () => draws.shift()! })
   for (const id of [1, 2, 3]) router.agentAdded(agent(id, { paused: id === 1 }))
@@ -91,18 +91,18 @@ t.test('attention tries any agent that could do it, now and then', async t => {
   t.match(router.route(task(['c/1'])), { agent: 2, rule: 'highest_score' })
 })
 
-t.test('the best are explained first, as many as are wanted', async t => {
+t.test('the best candidates are explained first, up to the limit', async t => {
   const { router, world } = openRouter()
   for (let id = 1; id <= 20; id++) router.agentAdded(agent(id, { weighted_load: id }))
   const ids = (files: readonly string[], limit: number) => router.explain(task(files), limit).map(one => one.agent_id)
   t.same(ids([], 3), [1, 2, 3])
   world.owners.set('c/1', 9).set('c/2', 7)
-  t.same(ids(['c/1', 'c/2'], 10), [7, 9], 'those that something leads to')
+  t.same(ids(['c/1', 'c/2'], 10), [7, 9], 'only candidates')
   t.match(router.explain(task(['c/1']), 1), [{ agent_id: 9, agent_name: 'agent-9', score: 9.1 }])
   t.same(router.route(task(['c/1'])), { kind: 'agent', agent: 9, rule: 'highest_score', group: null })
 })
 
-t.test('an owner, or an agent of a group, that has left leads nowhere', async t => {
+t.test('an owner or group agent that has left is not a candidate', async t => {
   const { router, world } = openRouter()
   router.agentAdded(agent(1))
   world.owners.set('c/1', 77)
