@@ -6,7 +6,8 @@ import {
   logLines,
   observabilitySink,
   observabilitySpans,
-  operationEnded
+  operationEnded,
+  type SpanRecord
 } from '@svc/contracts'
 import { definePlugin, errorMessage, type Infer, t, waitForAbort } from '@svc/plugin-sdk'
 import { observabilityErrors } from './errors.ts'
@@ -16,8 +17,8 @@ import { type LogEntry, parseLogEntry, renderLogEntry } from './log-entry.ts'
 import { LogFile, readLogLines } from './log-file.ts'
 import { logs, requests, trace } from './operations.ts'
 import { Ring } from './ring.ts'
-import { type SpanRecord, spanOfOperation, spanOfRequest } from './span-record.ts'
-import { spanStarter } from './spans.ts'
+import { spanOfOperation, spanOfRequest } from './span-record.ts'
+import { RunningSpan } from './spans.ts'
 import { renderTrace, traceOf } from './trace.ts'
 
 const settings = t.object({
@@ -87,18 +88,26 @@ export default definePlugin({
       () => new Ring<SpanRecord>({ maxItems: config.spans }),
       () => undefined
     )
+    const subscribers = new Set<(span: SpanRecord) => void>()
+    const add = (span: SpanRecord): void => {
+      spans.push(span)
+      for (const subscriber of subscribers) subscriber(span)
+    }
     ctx.provide(observabilitySink, {
       request: record => {
         records.push(record)
         const span = spanOfRequest(record)
-        if (span !== null) spans.push(span)
+        if (span !== null) add(span)
       }
     })
-    ctx.provide(
-      observabilitySpans,
-      spanStarter(span => spans.push(span))
-    )
-    ctx.on(operationEnded, end => spans.push(spanOfOperation(end)))
+    ctx.provide(observabilitySpans, {
+      start: (name, parent, attributes) => new RunningSpan(add, name, parent, attributes),
+      subscribe(listener) {
+        subscribers.add(listener)
+        return () => void subscribers.delete(listener)
+      }
+    })
+    ctx.on(operationEnded, end => add(spanOfOperation(end)))
 
     // A single command has no server log in memory: it reads the server's log file.
     const serves = lines !== undefined && admin?.serves !== false

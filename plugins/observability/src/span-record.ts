@@ -1,23 +1,4 @@
-import type { AccessRecord, OperationEnd, SpanAttributes } from '@svc/contracts'
-
-/** One step of a trace. Plain data, so that a record keeps no code of a replaced plugin in memory. */
-export interface SpanRecord {
-  readonly trace_id: string
-  readonly span_id: string
-  /** Null for the first step, and for a step whose parent is outside svc. */
-  readonly parent_id: string | null
-  /** Id of the request; null for a step that a plugin started. */
-  readonly request_id: string | null
-  readonly name: string
-  readonly kind: 'request' | 'operation' | 'step'
-  readonly plugin: string | null
-  /** Milliseconds since 1970, with fractions. */
-  readonly start: number
-  readonly ms: number
-  /** Code or message of the failure; null after a success. */
-  readonly error: string | null
-  readonly attributes: SpanAttributes
-}
+import type { AccessRecord, OperationEnd, SpanRecord } from '@svc/contracts'
 
 /** Milliseconds since 1970, with fractions. Steps of this process are compared with each other. */
 export function now(): number {

@@ -1,13 +1,9 @@
-import type { ObservabilitySpans, Span, SpanAttributes } from '@svc/contracts'
+import type { Span, SpanAttributes, SpanRecord } from '@svc/contracts'
 import { errorMessage, isSvcError, randomHex, type TraceContext } from '@svc/plugin-sdk'
-import { now, type SpanRecord } from './span-record.ts'
+import { now } from './span-record.ts'
 
-/** Makes the steps that plugins start; each goes to `record` when it ends. */
-export function spanStarter(record: (span: SpanRecord) => void): ObservabilitySpans {
-  return { start: (name, parent, attributes) => new RunningSpan(record, name, parent, attributes) }
-}
-
-class RunningSpan implements Span {
+/** A step that a plugin started. It goes to `record` when it ends. */
+export class RunningSpan implements Span {
   readonly traceId: string
   readonly spanId = randomHex(8)
   readonly #record: (span: SpanRecord) => void

@@ -1,4 +1,4 @@
-import type { SpanRecord } from './span-record.ts'
+import type { SpanRecord } from '@svc/contracts'
 
 /** A step with its place in the tree. */
 export interface TraceStep extends SpanRecord {

@@ -1,0 +1,5 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+export const otlpErrors = errorTable({
+  OTL_HEADERS_INVALID: { message: 'The headers for the collector cannot be read.', status: 500 }
+})

@@ -1,0 +1,49 @@
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import type { SpanRecord } from '@svc/contracts'
+import { spanToOtel } from './span-to-otel.ts'
+
+export interface ExporterOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly gzip: boolean
+  readonly serviceName: string
+  readonly version: string
+}
+
+export interface Exporter {
+  /** Rejects when the collector did not take them, after the retries that OTLP prescribes. */
+  send(spans: readonly SpanRecord[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** Sends steps by OTLP over HTTP, in protobuf. */
+export function openExporter({ url, headers, timeoutMs, gzip, serviceName, version }: ExporterOptions): Exporter {
+  const exporter = new OTLPTraceExporter({
+    url,
+    headers: { ...headers },
+    timeoutMillis: timeoutMs,
+    compression: (gzip ? 'gzip' : 'none') as never
+  })
+  const resource = resourceFromAttributes({
+    'service.name': serviceName,
+    'service.version': version,
+    'process.pid': process.pid
+  })
+  return {
+    send: spans =>
+      new Promise((resolve, reject) => {
+        const done = ({ code, error }: ExportResult): void => {
+          if (code === ExportResultCode.SUCCESS) resolve()
+          else reject(error ?? new Error('the collector refused them'))
+        }
+        exporter.export(
+          spans.map(span => spanToOtel(span, resource, version)),
+          done
+        )
+      }),
+    close: () => exporter.shutdown()
+  }
+}

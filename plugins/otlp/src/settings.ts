@@ -1,0 +1,57 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+export const settings = t.object({
+  endpoint: t.string({
+    default: 'http://127.0.0.1:4318',
+    pattern: '^https?://',
+    'x-env': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    description: 'Address of the collector; traces go to /v1/traces below it.'
+  }),
+  traces_endpoint: t.optional(
+    t.string({
+      pattern: '^https?://',
+      'x-env': 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+      description: 'Complete address for traces, in place of endpoint.'
+    })
+  ),
+  headers: t.optional(
+    t.secret({
+      'x-env': 'OTEL_EXPORTER_OTLP_HEADERS',
+      description: 'Headers of each request, such as api-key=KEY,tenant=A. Values are percent-encoded.'
+    })
+  ),
+  timeout_ms: t.integer({
+    default: 10_000,
+    minimum: 1,
+    maximum: 600_000,
+    'x-env': 'OTEL_EXPORTER_OTLP_TIMEOUT',
+    description: 'Milliseconds for one export, retries included.'
+  }),
+  compression: t.enum(['none', 'gzip'], {
+    default: 'none',
+    'x-env': 'OTEL_EXPORTER_OTLP_COMPRESSION',
+    description: 'Compression of the requests.'
+  }),
+  service_name: t.string({
+    default: 'svc',
+    minLength: 1,
+    'x-env': 'OTEL_SERVICE_NAME',
+    description: 'Name of this server in the collector.'
+  }),
+  delay_ms: t.integer({
+    default: 5_000,
+    minimum: 10,
+    maximum: 600_000,
+    'x-env': 'OTEL_BSP_SCHEDULE_DELAY',
+    description: 'Milliseconds that a step waits for others at most.'
+  }),
+  queue: t.integer({
+    default: 2_048,
+    minimum: 1,
+    maximum: 1_000_000,
+    'x-env': 'OTEL_BSP_MAX_QUEUE_SIZE',
+    description: 'Steps that can wait. More are dropped, and the drops are counted.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

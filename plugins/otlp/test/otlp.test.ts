@@ -1,0 +1,134 @@
+import { type ObservabilitySpans, observabilitySpans, type SpanRecord } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import plugin from '../src/plugin.ts'
+import { openCollector } from './collector.ts'
+
+const REQUEST: SpanRecord = {
+  trace_id: 'a'.repeat(32),
+  span_id: 'b'.repeat(16),
+  parent_id: 'c'.repeat(16),
+  request_id: 't-1',
+  name: 'GET /v1/things/:id',
+  kind: 'request',
+  plugin: 'things',
+  start: 1_790_000_000_123.25,
+  ms: 12.5,
+  error: null,
+  attributes: { status: 200 }
+}
+const OPERATION: SpanRecord = {
+  ...REQUEST,
+  span_id: 'd'.repeat(16),
+  parent_id: REQUEST.span_id,
+  name: 'things.get',
+  kind: 'operation',
+  error: 'THING_UNKNOWN',
+  attributes: { surface: 'http', rows: 2, cached: true }
+}
+
+/** The plugin with steps that the test records. */
+async function open(t: Test, settings: object) {
+  const listeners = new Set<(span: SpanRecord) => void>()
+  const spans: ObservabilitySpans = {
+    start: () => {
+      throw new Error('not used here')
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+  }
+  const source = definePlugin({
+    name: 'source',
+    provides: [observabilitySpans],
+    activate: ctx => ctx.provide(observabilitySpans, spans)
+  })
+  const kernel = await testKernel([source, plugin], { settings: { otlp: { delay_ms: 10, ...settings } } })
+  t.teardown(() => kernel.close())
+  const record = (span: SpanRecord): void => {
+    for (const listener of listeners) listener(span)
+  }
+  return { kernel, record, listeners }
+}
+
+async function until(check: () => boolean): Promise<void> {
+  while (!check()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+t.test('steps arrive at a collector with ids, times, attributes and errors', async t => {
+  const collector = await openCollector(t)
+  const { record } = await open(t, { endpoint: `${collector.url}/`, service_name: 'shop' })
+  record(REQUEST)
+  record(OPERATION)
+  await until(() => collector.spans.length === 2)
+  t.same(new Set(collector.paths), new Set(['/v1/traces']))
+  const [request, operation] = collector.spans
+  t.match(request, {
+    trace: REQUEST.trace_id,
+    span: REQUEST.span_id,
+    parent: REQUEST.parent_id as string,
+    name: REQUEST.name,
+    kind: 2,
+    start: REQUEST.start,
+    ms: REQUEST.ms,
+    attributes: { 'http.response.status_code': 200, 'svc.plugin': 'things', 'svc.request_id': 't-1' },
+    resource: { 'service.name': 'shop' },
+    status: { code: 0 }
+  })
+  t.match(operation, {
+    trace: REQUEST.trace_id,
+    parent: REQUEST.span_id,
+    kind: 1,
+    attributes: { surface: 'http', rows: 2, cached: true, 'error.type': 'THING_UNKNOWN' },
+    status: { code: 2, message: 'THING_UNKNOWN' }
+  })
+})
+
+t.test('headers are sent, and compression is used', async t => {
+  const collector = await openCollector(t)
+  const settings = { traces_endpoint: `${collector.url}/in`, headers: 'api-key=a%2Cb, X-Tenant=t', compression: 'gzip' }
+  const { record } = await open(t, settings)
+  record(REQUEST)
+  await until(() => collector.spans.length === 1)
+  t.same(collector.paths, ['/in'])
+  t.match(collector.headers[0], { 'api-key': 'a,b', 'x-tenant': 't', 'content-encoding': 'gzip' })
+})
+
+t.test('headers that cannot be read are refused without their text', async t => {
+  for (const headers of ['secret-key', 'a=%zz', 'bad name=1', 'a=%0d%0ax: 1']) {
+    const error = await open(t, { headers }).then(
+      () => null,
+      (reason: Error) => reason
+    )
+    t.match(error, { code: 'OTL_HEADERS_INVALID', message: /pair 1 is not name=value/ }, headers)
+    t.notMatch(error?.message, headers, 'the text may be a key')
+  }
+})
+
+t.test('a collector that refuses costs its steps, which are logged once and counted', async t => {
+  const collector = await openCollector(t)
+  const { kernel, record } = await open(t, { endpoint: collector.url })
+  collector.status = 400
+  record(REQUEST)
+  const warnings = () => kernel.log.filter(line => /were not delivered/.test(line.message))
+  await until(() => warnings().length === 1)
+  record(REQUEST)
+  await until(() => collector.paths.length === 2)
+  collector.status = 200
+  record(OPERATION)
+  await until(() => collector.spans.length === 1)
+  t.equal(collector.spans[0]?.name, 'things.get', 'it goes on when the collector is back')
+  t.equal(warnings().length, 1)
+  t.notMatch(JSON.stringify(warnings()), /v1\/traces/)
+})
+
+t.test('what waits is sent when the plugin ends', async t => {
+  const collector = await openCollector(t)
+  const { kernel, record, listeners } = await open(t, { endpoint: collector.url, delay_ms: 600_000 })
+  record(REQUEST)
+  await kernel.close()
+  t.equal(collector.spans.length, 1)
+  t.equal(listeners.size, 0)
+})
