@@ -285,7 +285,7 @@ t.test('shells complete what plugins contribute', async t => {
       source <(svc completion bash)
       offer() { COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMPREPLY=(); _svc_complete; echo "\${COMPREPLY[*]}"; }
       complete -p svc
-      offer svc tr
+      offer svc trap
       offer svc trap s
       offer svc trap spring --st
       offer svc config explain plugins.trap.
@@ -311,7 +311,7 @@ t.test('shells complete what plugins contribute', async t => {
   t.test('fish', { skip: spawnSync('fish', ['--version']).status === 0 ? false : 'fish is not installed' }, async t => {
     const script = `
       svc completion fish | source
-      complete --do-complete 'svc tr'
+      complete --do-complete 'svc trap'
       complete --do-complete 'svc trap sp'
       complete --do-complete 'svc plugins why tra'`
     const options = { cwd: folder, env: { ...env, HOME: folder }, encoding: 'utf8' } as const
