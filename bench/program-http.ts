@@ -158,7 +158,7 @@ async function measure(): Promise<void> {
     'database.path="program.db"',
     'database.synchronous="full"'
   ].flatMap(each => ['--set', `plugins.${each}`])
-  const bin = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+  const bin = join(ROOT, 'kernel', 'bin', 'svc.cjs')
   const server = spawn(process.execPath, [bin, 'serve', '--json', '--only', 'app-runtime,http', ...settings], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe']

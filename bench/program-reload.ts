@@ -51,7 +51,7 @@ const settings = ['app-runtime.program="app.vox"', 'app-runtime.port=0', 'http.m
   '--set',
   `plugins.${each}`
 ])
-const bin = fileURLToPath(new URL('../kernel/bin/svc.mjs', import.meta.url))
+const bin = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
 const child = spawn(process.execPath, [bin, 'serve', '--json', '--only', 'app-runtime,http,mcp', ...settings], {
   cwd: folder,
   stdio: ['ignore', 'ignore', 'pipe']

@@ -57,7 +57,7 @@ writeFileSync(join(plugin, 'src', 'plugin.ts'), source(0))
 const child = spawn(
   process.execPath,
   [
-    join(ROOT, 'kernel', 'bin', 'svc.mjs'),
+    join(ROOT, 'kernel', 'bin', 'svc.cjs'),
     'serve',
     '--watch',
     '--json',

@@ -18,7 +18,7 @@ import { type Figure, figureOf, median, withRange } from './figures.ts'
 import { isSmoke } from './smoke-mode.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const SVC = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+const SVC = join(ROOT, 'kernel', 'bin', 'svc.cjs')
 const PLUGINS = isSmoke ? 3 : 100
 
 /** Opens the project in the working directory with only its local plugins, and closes it. */

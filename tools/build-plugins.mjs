@@ -1,4 +1,5 @@
 // Builds every workspace plugin for the published form: dist/plugin.cjs and dist/plugin.json, and V8's form of the code.
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +17,10 @@ for (const [index, result] of results.entries()) {
   console.error(`plugins/${folders[index]}: ${result.reason.message}`)
 }
 if (process.exitCode === undefined) console.log(`built ${folders.length} plugins`)
+
+// The first run of `svc` writes its code cache (kernel/bin/program.cjs).
+const svc = fileURLToPath(new URL('../kernel/bin/svc.cjs', import.meta.url))
+spawnSync(process.execPath, [svc, '--help'], { stdio: 'ignore' })
 
 async function build(folder) {
   let cached

@@ -104,33 +104,35 @@ await build({
 
 removeOthers(outdir, ['describe-child.js', ...Object.keys(metafile.outputs)])
 
-// The program `svc`: its own modules and the kernel's, in one file for each command that is loaded on use.
+// The program `svc` in one file, which V8 compiles from a code cache (kernel/bin/program.cjs).
+/** Packages of this repository, and those that every start needs. */
+const BUNDLED = /^(#(yargs|tapable)|@svc\/(plugin-sdk|contracts|config)(\/.*)?|awilix\/browser)$/
 const program = `${kernel}/dist/bundle`
 const { metafile: programFiles } = await build({
   entryPoints: { main: `${kernel}/dist/cli/main.js` },
   outdir: program,
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
   minifySyntax: true,
   minifyWhitespace: true,
   platform: 'node',
-  format: 'esm',
+  format: 'cjs',
   target: 'node20',
   legalComments: 'none',
   plugins: [originalUrls(program)],
   define: { 'import.meta.url': '__moduleUrl' },
-  banner: { js: 'const __bundleUrl=import.meta.url;' },
+  banner: { js: "const __bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
   metafile: true
 })
 removeOthers(program, Object.keys(programFiles.outputs))
 
-/** Bundles the packages of this repository and leaves the others outside. A bundled module keeps the URL of the original file. */
+/** Bundles {@link BUNDLED} and leaves other packages outside. A bundled module keeps the URL of the original file. */
 function originalUrls(directory) {
   return {
     name: 'original-urls',
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
-        if (kind === 'entry-point' || /^@svc\/(plugin-sdk|contracts|config)(\/|$)/.test(path)) return undefined
+        if (kind === 'entry-point' || BUNDLED.test(path)) return undefined
         return { path, external: true }
       })
       onLoad({ filter: /\.js$/ }, ({ path }) => {
@@ -143,7 +145,7 @@ function originalUrls(directory) {
   }
 }
 
-// Files that are shared are named by their content, and would pile up.
+// Files of an earlier build: shared ones are named by their content, code caches by V8's version.
 function removeOthers(directory, paths) {
   const written = new Set(paths.map(path => basename(path)))
   for (const file of readdirSync(directory)) if (!written.has(file)) rmSync(`${directory}/${file}`)

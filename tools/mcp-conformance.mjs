@@ -44,7 +44,7 @@ const TOKEN = randomUUID()
 const ALLOWED = 'svc_submit_task,svc_task_status,svc_explain_task'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const svc = join(root, 'kernel', 'bin', 'svc.mjs')
+const svc = join(root, 'kernel', 'bin', 'svc.cjs')
 
 const { values } = parseArgs({ options: { keep: { type: 'string' } } })
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'svc-mcp-conformance-'))

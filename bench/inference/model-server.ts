@@ -41,7 +41,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
       `cache_directory = ${JSON.stringify(join(scratch, 'cache'))}`
     ].join('\n')
   )
-  const program = join(root, 'kernel', 'bin', 'svc.mjs')
+  const program = join(root, 'kernel', 'bin', 'svc.cjs')
   const child = spawn(process.execPath, [program, 'serve', '--profile', 'model-server', '--json'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe']

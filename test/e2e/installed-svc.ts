@@ -67,7 +67,7 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
     const nested = join(ROOT, folders[index]!, 'node_modules')
     if (existsSync(nested)) symlinkSync(nested, join(place, 'node_modules'))
   }
-  const svc = join(modules, '@svc', 'kernel', 'bin', 'svc.mjs')
+  const svc = join(modules, '@svc', 'kernel', 'bin', 'svc.cjs')
   symlinkSync(svc, join(modules, '.bin', 'svc'))
   symlinkSync(join(modules, 'typescript', 'bin', 'tsc'), join(modules, '.bin', 'tsc'))
   return {

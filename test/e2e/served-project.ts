@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-export const SVC_BIN = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+export const SVC_BIN = join(ROOT, 'kernel', 'bin', 'svc.cjs')
 
 /** Files of a project by path, each a text. */
 export type Files = Readonly<Record<string, string>>

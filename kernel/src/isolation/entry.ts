@@ -1,4 +1,5 @@
 import { rename } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeFolder } from '@svc/plugin-sdk/folders'
@@ -50,7 +51,7 @@ async function bundleEntry(name: EntryName): Promise<ChildEntry> {
     target: 'node20',
     conditions: ['svc-source'],
     external: ['esbuild'],
-    alias: { '@svc/plugin-sdk/check': fileURLToPath(import.meta.resolve('@svc/plugin-sdk/check/carried')) },
+    alias: { '@svc/plugin-sdk/check': createRequire(import.meta.url).resolve('@svc/plugin-sdk/check/carried') },
     banner: {
       js: "import { createRequire as svcRequire } from 'node:module'; const require = svcRequire(import.meta.url);"
     },

@@ -41,7 +41,7 @@ export interface TestProjectOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const PROGRAM = fileURLToPath(new URL('../../bin/svc.mjs', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url))
 const FREE_PORTS = ['--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0']
 
 /** Makes a project in a temporary folder, for tests of the program `svc`. Its plugins find the SDK and the contracts. */

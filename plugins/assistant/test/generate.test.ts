@@ -145,7 +145,11 @@ t.test('the grammar is requested if enabled, and the outcome is reported', async
   })
   const { valid, meta } = await refusing.kernel.call(generateCode, { prompt: 'x' })
   t.equal(valid, true)
-  t.match(meta.grammar_mask, { requested: true, applied: false, reason: /does not support grammars.*there is no grammar/ })
+  t.match(meta.grammar_mask, {
+    requested: true,
+    applied: false,
+    reason: /does not support grammars.*there is no grammar/
+  })
 })
 
 t.test('a server of the other format gets the grammar in its own form', async t => {

@@ -154,7 +154,7 @@ console.log(JSON.stringify(results))
 
 t.test('the client passes strict type checks, and calls its routes', async t => {
   const client = (await app.get('/api/client.ts')).body as string
-  const command = spawnSync(process.execPath, [join(ROOT, 'kernel/bin/svc.mjs'), 'client', 'app.vox'], {
+  const command = spawnSync(process.execPath, [join(ROOT, 'kernel/bin/svc.cjs'), 'client', 'app.vox'], {
     cwd: app.folder,
     encoding: 'utf8'
   })

@@ -24,7 +24,7 @@ import {
 } from 'vscode-languageserver-protocol/node'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 
-export const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.mjs', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.cjs', import.meta.url))
 
 /** An editor-like client of the server, which runs as a separate process on standard streams. */
 export class Editor {

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { ROOT } from './building.ts'
 
-export const SVC = join(ROOT, 'kernel/bin/svc.mjs')
+export const SVC = join(ROOT, 'kernel/bin/svc.cjs')
 
 /** Reason why programs cannot run; false if they can. */
 export function unbuilt(): string | false {
