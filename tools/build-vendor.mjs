@@ -126,7 +126,10 @@ const { metafile: programFiles } = await build({
 })
 removeOthers(program, Object.keys(programFiles.outputs))
 
-/** Bundles {@link BUNDLED} and leaves other packages outside. A bundled module keeps the URL of the original file. */
+/**
+ * Bundles {@link BUNDLED} and leaves other packages outside. A bundled module keeps the URL of the original file.
+ * `import('package')` calls `svcImport` of kernel/bin/program.cjs: code from a cache cannot import.
+ */
 function originalUrls(directory) {
   return {
     name: 'original-urls',
@@ -137,9 +140,12 @@ function originalUrls(directory) {
       })
       onLoad({ filter: /\.js$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8')
-        if (!text.includes('import.meta.url')) return undefined
+        const contents = text.replace(/\bimport\('([@\w][\w/-]*)'\)/g, (imported, name) =>
+          BUNDLED.test(name) ? imported : `svcImport('${name}')`
+        )
+        if (!text.includes('import.meta.url')) return { contents }
         const own = JSON.stringify(relative(directory, path))
-        return { contents: `const __moduleUrl = new URL(${own}, __bundleUrl).href;${text}` }
+        return { contents: `const __moduleUrl = new URL(${own}, __bundleUrl).href;${contents}` }
       })
     }
   }

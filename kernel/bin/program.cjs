@@ -2,20 +2,18 @@
 const { readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { dirname, join } = require('node:path')
-const { Script, constants } = require('node:vm')
+const { Script } = require('node:vm')
 
 const FILE = join(__dirname, '..', 'dist', 'bundle', 'main.cjs')
 /** V8 accepts a cache only from its own version. The build removes caches of an earlier bundle. */
 const CACHE = `${FILE}.${process.versions.v8}-${process.arch}.v8`
 
 const cachedData = readIfPresent(CACHE)
-const script = new Script(`(function (exports, require, module, __filename, __dirname) {${readFileSync(FILE, 'utf8')}\n})`, {
-  filename: FILE,
-  cachedData,
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
-})
+const parameters = 'exports, require, module, __filename, __dirname, svcImport'
+const script = new Script(`(function (${parameters}) {${readFileSync(FILE, 'utf8')}\n})`, { filename: FILE, cachedData })
 const bundle = { exports: {} }
-script.runInThisContext()(bundle.exports, createRequire(FILE), bundle, FILE, dirname(FILE))
+const svcImport = name => import(name)
+script.runInThisContext()(bundle.exports, createRequire(FILE), bundle, FILE, dirname(FILE), svcImport)
 const { EXIT, main: run } = bundle.exports
 
 /**
