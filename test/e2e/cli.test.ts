@@ -140,7 +140,7 @@ t.test('help starts without anything that only running needs', t => {
     encoding: 'utf8'
   })
   const loaded = stderr.split('\n')
-  t.ok(loaded.some(file => file.endsWith('/vendor/yargs.js')))
+  t.ok(loaded.some(file => file.endsWith('/bin/program.cjs')))
   t.same(
     loaded.filter(file => packages.test(file) || vendored.test(file)),
     []
