@@ -4,7 +4,7 @@ import { applyBaseline } from '../../plugins/database/src/baseline/apply.ts'
 import { openFile } from '../../plugins/database/src/store/local-store.ts'
 import { openDatabasePersistence } from '../../plugins/orchestrator/src/durable/database-persistence.ts'
 import { EventBus } from '../../plugins/orchestrator/src/events/bus.ts'
-import { Changes } from '../../plugins/orchestrator/src/state/changes.ts'
+import { StateChanges } from '../../plugins/orchestrator/src/state/changes.ts'
 import type { Restorable } from '../../plugins/orchestrator/src/state/ports.ts'
 import type { BenchTask, TaskProgress, TaskQueue } from './task-queue.ts'
 
@@ -39,7 +39,7 @@ export async function openCommitted(
       return value === undefined ? null : JSON.stringify(value)
     },
     restore() {},
-    recovered: () => new Changes()
+    recovered: () => new StateChanges()
   }
   const line = (message: string, fields?: object): void =>
     void process.stderr.write(`${message} ${JSON.stringify(fields)}\n`)
@@ -60,7 +60,7 @@ export async function openCommitted(
     const key = String(task.id)
     task.status = 'InProgress'
     locks.set(task.file, task.id)
-    const begun = new Changes()
+    const begun = new StateChanges()
     begun.touch('task', key)
     begun.touch('lock', task.file)
     begun.event({ type: 'task_started', task_id: task.id, agent_id: 1 })
@@ -68,7 +68,7 @@ export async function openCommitted(
     progress.started(task.id)
     task.status = 'Completed'
     locks.delete(task.file)
-    const done = new Changes()
+    const done = new StateChanges()
     done.touch('task', key)
     done.touch('lock', task.file)
     done.lineage.push({ kind: 'task_completed', task_id: task.id, agent_id: 1 })
@@ -96,7 +96,7 @@ export async function openCommitted(
   const submit = async (task: BenchTask): Promise<void> => {
     const kept: KeptTask = { ...task, status: 'Queued', trace_id: randomUUID(), created_at_ms: Date.now() }
     tasks.set(String(task.id), kept)
-    const changes = new Changes()
+    const changes = new StateChanges()
     changes.touch('task', task.id)
     changes.lineage.push({ kind: 'task_submitted', task_id: task.id, agent_id: 1 })
     changes.event({ type: 'task_submitted', task_id: task.id, agent_id: 1, description: task.description })

@@ -4,7 +4,7 @@ import type { Resolved } from './resolve.ts'
 import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
-/** Changed keys, by the cost of the change: nothing, a new instance of the plugin, a new process. */
+/** Changed keys, by how they are applied: live, by a new instance of the plugin, or by a new process. */
 export interface Changes {
   readonly live: readonly string[]
   readonly plugin: readonly string[]
@@ -14,8 +14,8 @@ export interface Changes {
 export const NO_CHANGES: Changes = { live: [], plugin: [], restart: [] }
 
 /**
- * Compares two snapshots. Returns the changed sections that both have, by name. Secrets are compared by reference: a
- * rotated secret is not a change.
+ * Compares two snapshots. Returns the changes of each section that exists in both, by name. Secrets are compared by
+ * reference: a rotated secret is not a change.
  */
 export function diff(before: Resolved, after: Resolved): ReadonlyMap<string, Changes> {
   const changed = new Map<string, Changes>()

@@ -5,9 +5,9 @@ import { merge, nest, type Path, type Table } from './layers.ts'
 import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
 
 /**
- * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file and keeps everything else, with comments and layout.
- * Creates the file if it does not exist, and replaces it in one step. Throws `CFG_TOML_SYNTAX` for a file that is not
- * valid, and `CFG_EDIT_FAILED` if its layout cannot be edited safely. Then the file is unchanged.
+ * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file. Comments and layout stay. Creates the file if it does
+ * not exist, and replaces it atomically. Throws `CFG_TOML_SYNTAX` if the file is not valid TOML, and `CFG_EDIT_FAILED` if
+ * its layout cannot be edited safely. If it throws, the file is unchanged.
  */
 export function writeSwitch(file: string, path: readonly [string, string, string], enabled: boolean): void {
   const target = existsSync(file) ? realpathSync(file) : file
@@ -18,15 +18,15 @@ export function writeSwitch(file: string, path: readonly [string, string, string
   } catch (error) {
     throw configErrors.create('CFG_TOML_SYNTAX', `${file} is not valid TOML and was not changed`, {
       at: { file },
-      hint: 'svc config validate shows the place',
+      hint: 'svc config validate shows the line and column',
       cause: error
     })
   }
   const edited = withValue(text, path, String(enabled))
   if (!isDeepStrictEqual(tryToml(edited), merge(before, nest(path, enabled)))) {
-    throw configErrors.create('CFG_EDIT_FAILED', `${file} is written in a way that cannot be edited in place`, {
+    throw configErrors.create('CFG_EDIT_FAILED', `${file} has a layout that svc cannot edit`, {
       at: { file },
-      hint: `write ${keyText(path)} = ${enabled} into it by hand`
+      hint: `add ${keyText(path)} = ${enabled} to the file by hand`
     })
   }
   const draft = `${target}.${process.pid}.tmp`
@@ -34,7 +34,7 @@ export function writeSwitch(file: string, path: readonly [string, string, string
   renameSync(draft, target)
 }
 
-/** Remembers the text of a file, or its absence. The returned function restores it. */
+/** Saves the content of a file, or that it does not exist. Returns a function that restores this state. */
 export function rememberFile(file: string): () => void {
   const target = existsSync(file) ? realpathSync(file) : file
   const text = existsSync(target) ? readFileSync(target, 'utf8') : undefined
@@ -69,7 +69,7 @@ function withValue(text: string, path: Path, value: string): string {
       return splice(start, start, ` ${keyText(path.slice(length))} = ${value}${rest}`)
     }
   }
-  // `NAME.port = 1` inside [plugins] defines the table of the plugin: it cannot be opened again with a header.
+  // `NAME.port = 1` inside [plugins] already defines the plugin's table: TOML forbids a later [plugins.NAME] header.
   const sibling = pairs.find(pair => pair.path.length > 2 && pair.path[0] === path[0] && pair.path[1] === path[1])
   const base = sibling === undefined ? 0 : sibling.path.length - sibling.node.key.keys.length
   if (sibling !== undefined && base < 2) {

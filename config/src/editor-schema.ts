@@ -4,8 +4,8 @@ import { propertiesOf } from './schema.ts'
 import type { Registry } from './section.ts'
 
 /**
- * Returns the JSON Schema of a configuration file, for editors. Nothing is required in it, since another layer may give
- * the value. Members of the `groups` that no section declares may hold any table.
+ * Returns the JSON Schema of a configuration file, for editors. No key is required, since another layer may set it.
+ * Members of `groups` that no section declares may hold any table.
  */
 export function editorSchema(registry: Registry, title: string, groups: readonly string[] = []): JsonSchema {
   const tops = new Map<string, object>()
@@ -32,12 +32,12 @@ function table(properties: object): object {
   return { type: 'object', properties, additionalProperties: false }
 }
 
-/** References inside a section's schema stay inside it if it has an id. */
+/** Sets `$id`, so that references in a section's schema resolve inside that schema. */
 function withId(id: string, schema: JsonSchema): JsonSchema {
   return { $id: id, ...schema }
 }
 
-/** The schema of a table that two sections share. */
+/** Merges the schemas of two sections that share a table. */
 function merged(first: JsonSchema | undefined, second: JsonSchema): JsonSchema {
   if (first === undefined) return second
   return { ...first, ...second, properties: { ...propertiesOf(second), ...propertiesOf(first) } }

@@ -1,18 +1,18 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of errors in a file, a key, a value or a variable. */
+/** Errors of configuration files, keys, values and environment variables. */
 export const configErrors = errorTable({
-  CFG_EDIT_FAILED: { message: 'A configuration file could not be edited in place.', status: 409 },
+  CFG_EDIT_FAILED: { message: 'A configuration file has a layout that svc cannot edit.', status: 409 },
   CFG_ENV_CONFLICT: { message: 'Two settings declare the same environment variable.' },
   CFG_ENV_INVALID: { message: 'The value of an environment variable is not valid for its setting.' },
-  CFG_ENV_UNKNOWN: { message: 'An environment variable resembles a known one, and no setting reads it.' },
-  CFG_FILE_UNREADABLE: { message: 'A configuration file exists and cannot be read.' },
-  CFG_KEY_RESERVED: { message: 'A plugin declares a setting whose name belongs to the kernel.' },
+  CFG_ENV_UNKNOWN: { message: 'No setting reads this environment variable, but its name resembles a known one.' },
+  CFG_FILE_UNREADABLE: { message: 'A configuration file exists but cannot be read.' },
+  CFG_KEY_RESERVED: { message: 'A plugin declares a setting whose name is reserved for the kernel.' },
   CFG_KEY_UNKNOWN: { message: 'A configuration file holds a key that no schema declares.' },
   CFG_PLUGIN_UNKNOWN: { message: 'A configuration file has settings for a plugin that is not installed.' },
-  CFG_PROFILE_UNKNOWN: { message: 'The chosen profile has no file.' },
+  CFG_PROFILE_UNKNOWN: { message: 'No file defines the selected profile.' },
   CFG_SCHEMA_INVALID: { message: "A plugin's settings schema cannot be compiled." },
-  CFG_SECRET_FORBIDDEN: { message: 'A secret reference is used before secrets can be resolved.' },
+  CFG_SECRET_FORBIDDEN: { message: 'A setting that is read before the secrets backends start refers to a secret.' },
   CFG_SECTION_CONFLICT: { message: 'Two plugins declare the same top-level table.' },
   CFG_SET_INVALID: { message: 'An override on the command line does not have the form KEY=VALUE.', status: 400 },
   CFG_SETTING_UNKNOWN: { message: 'No setting has that name.', status: 404 },

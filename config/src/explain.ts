@@ -6,7 +6,7 @@ import { type Declared, MASK } from './schema.ts'
 import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
-/** Lists declared settings with value and origin, without those that are listed only when a layer mentions them. */
+/** Lists declared settings with value and origin. Sections listed `when-mentioned` show only settings that a layer sets. */
 export function listSettings(sections: readonly Settled[], prefix = ''): readonly SettingReport[] {
   return sections.flatMap(section =>
     section.declared
@@ -18,7 +18,7 @@ export function listSettings(sections: readonly Settled[], prefix = ''): readonl
   )
 }
 
-/** Explains one setting, by its documented key, its key in another table of the section, or `OWNER.key`. */
+/** Explains one setting. `key` is its documented key, its key in another table of the section, or `OWNER.key`. */
 export function explainSetting(sections: readonly Settled[], key: string): SettingExplanation {
   const all = sections.flatMap(section =>
     section.declared.map(setting => ({ section, setting, names: namesOf(section, setting) }))
@@ -35,38 +35,38 @@ export function explainSetting(sections: readonly Settled[], key: string): Setti
 
 const names = new WeakMap<Declared, readonly string[]>()
 
-/** The keys of a setting, the documented one first. */
+/** Returns the keys of a setting, the documented one first. */
 function namesOf({ tables, owner }: Settled, setting: Declared): readonly string[] {
   const known = names.get(setting)
   if (known !== undefined) return known
   const bases = [...[...tables].reverse(), [owner]]
-  const made = [...new Set(bases.map(base => keyText([...base, ...setting.path])))]
-  names.set(setting, made)
-  return made
+  const keys = [...new Set(bases.map(base => keyText([...base, ...setting.path])))]
+  names.set(setting, keys)
+  return keys
 }
 
 function explain(section: Settled, setting: Declared): SettingExplanation {
-  const said = mentions(section.views, setting.path)
+  const mentioned = mentions(section.views, setting.path)
   const overrides: { layer: string; place: string | null; value: unknown }[] = []
-  for (const { view, value } of said.slice(0, -1).reverse()) {
+  for (const { view, value } of mentioned.slice(0, -1).reverse()) {
     overrides.push({ layer: view.layer, place: view.place(setting.path).text, value: masked(setting, value) })
   }
   const fallback = setting.schema.default
-  if (said.length > 0 && fallback !== undefined) {
+  if (mentioned.length > 0 && fallback !== undefined) {
     overrides.push({ layer: 'default', place: null, value: masked(setting, fallback) })
   }
   return { ...report(section, setting), overrides, schema: { ...setting.schema } }
 }
 
 function report(section: Settled, setting: Declared): SettingReport {
-  const said = mentions(section.views, setting.path).at(-1)
-  const removed = said?.value === UNSET
+  const mentioned = mentions(section.views, setting.path).at(-1)
+  const removed = mentioned?.value === UNSET
   return {
     key: keyText([...section.prefix, ...setting.path]),
     plugin: section.owner,
     value: masked(setting, lookup(section.settings, setting.path)),
-    layer: said === undefined || removed ? 'default' : said.view.layer,
-    place: said === undefined ? null : said.view.place(setting.path).text,
+    layer: mentioned === undefined || removed ? 'default' : mentioned.view.layer,
+    place: mentioned === undefined ? null : mentioned.view.place(setting.path).text,
     env: setting.env,
     reload: setting.reload,
     secret: setting.secret,
@@ -76,14 +76,14 @@ function report(section: Settled, setting: Declared): SettingReport {
 
 function masked({ secret }: Declared, value: unknown): unknown {
   if (value === undefined) return null
-  // An empty text is no secret, and a mask would claim that there is one. A reference only says where to find one.
-  const open = !secret || value === '' || value === UNSET || refers(value)
+  // An empty string is no secret, and a mask would suggest one. A reference names a secret but does not contain it.
+  const open = !secret || value === '' || value === UNSET || isReference(value)
   return open ? value : MASK
 }
 
-/** Whether a value consists only of references to secrets. */
-function refers(value: unknown): boolean {
+/** True if a value consists only of references to secrets. */
+function isReference(value: unknown): boolean {
   if (typeof value === 'string') return parseSecretReference(value) !== null
   const inner = Array.isArray(value) ? value : isTable(value) ? Object.values(value) : []
-  return inner.length > 0 && inner.every(refers)
+  return inner.length > 0 && inner.every(isReference)
 }

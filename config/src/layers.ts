@@ -2,10 +2,10 @@
 export type Table = Readonly<Record<string, unknown>>
 export type Path = readonly string[]
 
-/** From lowest to highest. */
+/** Layers from lowest to highest precedence. */
 export type Layer = 'defaults' | 'user' | 'project' | 'profile' | 'local' | 'environment' | 'set'
 
-/** A value that removes the values of lower layers, so that the default holds. */
+/** Value that removes the values of lower layers, so that the default applies. */
 export const UNSET = '!unset'
 
 export function isTable(value: unknown): value is Table {
@@ -13,8 +13,9 @@ export function isTable(value: unknown): value is Table {
 }
 
 /**
- * Merges tables; every other value replaces. {@link UNSET} stays a value, so that it can remove a value of a layer below;
- * {@link withoutUnset} drops it at the end. Keys such as `__proto__` stay ordinary keys.
+ * Merges two tables recursively; any other value of `higher` replaces that of `lower`. {@link UNSET} stays in the result,
+ * since it may still remove a value of a lower layer; {@link withoutUnset} drops it at the end. Keys such as `__proto__`
+ * are ordinary keys.
  */
 export function merge(lower: Table, higher: Table): Table {
   const merged = new Map(Object.entries(lower))
@@ -33,7 +34,7 @@ export function withoutUnset(table: Table): Table {
   )
 }
 
-/** Returns the value at a path. Undefined if absent, {@link UNSET} if a value on the way is not a table. */
+/** Returns the value at a path: undefined if absent, {@link UNSET} if a parent is not a table. */
 export function lookup(table: Table, path: Path): unknown {
   let value: unknown = table
   for (const key of path) {
@@ -44,7 +45,7 @@ export function lookup(table: Table, path: Path): unknown {
   return value
 }
 
-/** Like {@link lookup}, also into lists. */
+/** Like {@link lookup}, but also follows list indices. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) => (isTable(at) ? lookup(at, [key]) : Array.isArray(at) ? at[Number(key)] : undefined),
@@ -52,13 +53,13 @@ export function valueAt(value: unknown, path: Path): unknown {
   )
 }
 
-/** A table with one value. */
+/** Returns a table that holds one value, at a path. */
 export function nest(path: Path, value: unknown): Table {
   return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as Table
 }
 
-/** Where a value is written, as text for messages. */
-export interface Place {
+/** Location of a value in a source. `text` is for messages. */
+export interface SourcePosition {
   /** `svc.toml:3:1`, the name of a variable, or `--set KEY`. */
   readonly text: string
   readonly file?: string
@@ -70,7 +71,7 @@ export interface Place {
 export interface View {
   readonly layer: Layer
   readonly table: Table
-  place(path: Path): Place
+  place(path: Path): SourcePosition
 }
 
 export interface Mention {
@@ -78,7 +79,7 @@ export interface Mention {
   readonly value: unknown
 }
 
-/** Returns every layer that has a value at a path, lowest first. The last one holds. */
+/** Returns every layer that has a value at a path, lowest first. The last value applies. */
 export function mentions(views: readonly View[], path: Path): readonly Mention[] {
   return views.flatMap(view => {
     const value = lookup(view.table, path)
@@ -86,7 +87,7 @@ export function mentions(views: readonly View[], path: Path): readonly Mention[]
   })
 }
 
-/** Returns the layer that gives a value, or the nearest table around it. */
+/** Returns the layer that sets the value at a path, or else its nearest parent table. */
 export function originOf(views: readonly View[], path: Path): Mention | undefined {
   for (let length = path.length; length > 0; length--) {
     const last = mentions(views, path.slice(0, length)).at(-1)

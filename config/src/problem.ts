@@ -1,12 +1,12 @@
 import { type ConfigProblem, closest, defined, type SvcError } from '@svc/plugin-sdk'
 import { type ConfigCode, configErrors } from './errors.ts'
-import type { Place } from './layers.ts'
+import type { SourcePosition } from './layers.ts'
 
 export function problem(
   severity: ConfigProblem['severity'],
   code: ConfigCode,
   message: string,
-  place?: Place,
+  place?: SourcePosition,
   key?: string,
   hint?: string
 ): ConfigProblem {
@@ -14,7 +14,7 @@ export function problem(
   return defined({ severity, code, message, file, line, column, key, hint })
 }
 
-/** One error for a list of problems, under the code of the first. */
+/** Combines problems into one error, with the code of the first. */
 export function problemsError(problems: readonly ConfigProblem[]): SvcError {
   const [first] = problems
   const code = (first?.code ?? 'CFG_VALUE_INVALID') as ConfigCode
@@ -23,7 +23,7 @@ export function problemsError(problems: readonly ConfigProblem[]): SvcError {
   return configErrors.create(code, problems.map(formatProblem).join('\n'), { at, data: { problems } })
 }
 
-/** `file:line:column CODE message`, then the hint. */
+/** Formats a problem as `file:line:column  CODE  message`, with the hint on a second line. */
 export function formatProblem({ file, line, column, code, message, hint }: ConfigProblem): string {
   const place = [file, line, column].filter(part => part !== undefined).join(':')
   return `${place === '' ? '' : `${place}  `}${code}  ${message}${hint === undefined ? '' : `\n  ${hint}`}`

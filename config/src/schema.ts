@@ -3,11 +3,11 @@ import { isTable, type Path } from './layers.ts'
 
 export type ReloadClass = 'live' | 'plugin' | 'restart'
 
-/** One setting that a schema declares. A table of settings is not one itself; a table of free keys is. */
+/** One setting that a schema declares. A table with declared keys is no setting; a table with free keys is one. */
 export interface Declared {
   readonly path: Path
   readonly schema: JsonSchema
-  /** Variables in order of precedence. */
+  /** Environment variables in order of precedence. */
   readonly env: readonly string[]
   readonly reload: ReloadClass
   readonly secret: boolean
@@ -19,7 +19,7 @@ export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSc
   return isTable(schema.properties) ? (schema.properties as Record<string, JsonSchema>) : {}
 }
 
-/** Every setting of a schema, in the order of declaration. `x-reload` and `x-secret` hold for everything inside. */
+/** Returns every setting of a schema in declaration order. `x-reload` and `x-secret` apply to all nested settings. */
 export function declaredSettings(schema: JsonSchema, path: Path = [], outer: JsonSchema = {}): readonly Declared[] {
   return Object.entries(propertiesOf(schema)).flatMap(([key, own]) => {
     const marks = { 'x-reload': outer['x-reload'], 'x-secret': outer['x-secret'], ...marked(schema), ...marked(own) }
@@ -42,19 +42,19 @@ function marked(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(['x-reload', 'x-secret'].filter(key => key in schema).map(key => [key, schema[key]]))
 }
 
-/** References are not followed. For safety, a referenced schema counts as a secret. */
+/** True if a schema contains a secret. `$ref` is not followed: to be safe, a referenced schema counts as secret. */
 function holdsSecret(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsSecret)
   return isTable(value) && (value['x-secret'] === true || '$ref' in value || Object.values(value).some(holdsSecret))
 }
 
-/** Whether a value at this path may be, hold or be part of a secret. */
+/** True if the value at this path may be a secret, contain one or be part of one. */
 export function isSecretAt(schema: JsonSchema, path: Path): boolean {
   let current = schema
   for (const key of path) {
     if (current['x-secret'] === true) return true
     const next = propertiesOf(current)[key] ?? current.additionalProperties ?? current.items
-    // The path cannot be followed into unions and references. One secret anywhere inside is enough.
+    // Unions and references are not followed: one secret anywhere inside is enough.
     if (!isTable(next)) break
     current = next
   }
@@ -72,7 +72,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const LIMITS =
   'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format minItems maxItems'
 
-/** Describes the values that a schema takes: `an integer (minimum 1, maximum 65535)`. */
+/** Describes the values that a schema accepts: `an integer (minimum 1, maximum 65535)`. */
 export function describe(schema: JsonSchema): string {
   const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
   if (branches !== undefined) return branches.map(describe).join(' or ')

@@ -6,15 +6,15 @@ import { keyText } from './toml.ts'
 import { check } from './validate.ts'
 
 /**
- * Returns the settings with secrets instead of references, validated again with formats and patterns. Throws the errors of
- * `resolve`, and `CFG_VALUE_INVALID` if a secret does not fit its setting. The message never holds the secret.
+ * Returns the settings with references replaced by secrets, validated again with formats and patterns. Throws the errors
+ * of `resolve`, and `CFG_VALUE_INVALID` if a secret is not valid for its setting. The message never contains the secret.
  */
 export async function resolveSecrets(
   section: Settled,
   resolve: (reference: SecretReference) => Promise<string>
 ): Promise<Table> {
   const settings = structuredClone(section.settings)
-  // Without references they are already valid; compiling the schema again would cost most of a plugin's start.
+  // Settings without references are already valid. Compiling the schema again would dominate a plugin's start time.
   if (section.references.length === 0) return settings
   await Promise.all(
     section.references.map(async ({ path, reference }) => {

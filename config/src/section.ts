@@ -4,42 +4,42 @@ import { problem } from './problem.ts'
 import { type Declared, declaredSettings, propertiesOf } from './schema.ts'
 import { keyText } from './toml.ts'
 
-/** One schema, and the tables that hold its values. */
+/** One settings schema and the tables that hold its values. */
 export interface Section {
-  /** Unique. */
+  /** Unique name. */
   readonly name: string
   /** The owner in reports and in short keys (`OWNER.key`); default: the name. */
   readonly owner?: string
-  /** The owner in messages, such as `plugin notes`; default: the owner. */
+  /** How messages name the owner, such as `plugin notes`; default: the owner. */
   readonly label?: string
-  /** Lowest first. The last one is the documented one. */
+  /** Tables, lowest precedence first. The last one is documented. */
   readonly tables: readonly Path[]
   readonly schema: JsonSchema
-  /** Whether a key of a table belongs to this section; default: every key. For sections that share a table. */
+  /** True if a key of a table belongs to this section; default: always. For sections that share a table. */
   accepts?(key: string, table: Path): boolean
-  /** Whether references to a secrets backend are refused, because no backend can answer yet. Default: none is. */
+  /** True if references to a secrets backend are rejected, because it starts after this section is read. Default: never. */
   refusesSecretOf?(backend: string): boolean
-  /** Whether settings that no layer mentions are listed; default: `always`. */
+  /** `when-mentioned` lists only settings that a layer sets; default: `always`. */
   readonly listed?: 'always' | 'when-mentioned'
 }
 
-/** A section whose conflicts with other sections are known. */
+/** A section after its tables, keys and variables were checked against those of other sections. */
 export interface DeclaredSection extends Section {
   readonly owner: string
   readonly label: string
   /** The documented table. */
   readonly prefix: Path
-  /** Without variables that another section declared first. */
+  /** Settings of the schema, without variables that an earlier setting declares. */
   readonly declared: readonly Declared[]
-  /** Keys that other sections declare in the same table, for suggestions. */
+  /** Keys that other sections declare in the same table; used for suggestions. */
   readonly neighbours: readonly string[]
-  /** Declarations of this section that belong to another section. */
+  /** Declarations of this section that conflict with another section. */
   readonly conflicts: readonly ConfigProblem[]
 }
 
 export interface Registry {
   readonly sections: readonly DeclaredSection[]
-  /** Variable to the key that it sets. */
+  /** Maps each variable to the key that it sets. */
   readonly variables: ReadonlyMap<string, string>
 }
 
@@ -50,7 +50,7 @@ export interface Registry {
 export function declareSections(sections: readonly Section[]): Registry {
   const tops = new Map<string, string>()
   const variables = new Map<string, string>()
-  // A table with tables of sections inside cannot be a section's own.
+  // A top-level table that contains tables of sections cannot itself belong to one section.
   for (const { tables } of sections) for (const [top, ...rest] of tables) if (rest.length > 0) tops.set(top ?? '', '')
   const declared = sections.map(section => declare(section, tops, variables))
   return { sections: declared.map(section => ({ ...section, neighbours: neighboursOf(section, declared) })), variables }
@@ -83,7 +83,16 @@ function declare(section: Section, tops: Map<string, string>, variables: Map<str
       if (other === undefined) variables.set(variable, key)
       else {
         const message = `${variable} is declared for ${other} and again for ${key} by ${label}`
-        conflicts.push(problem('error', 'CFG_ENV_CONFLICT', message, undefined, key, 'one variable sets one setting'))
+        conflicts.push(
+          problem(
+            'error',
+            'CFG_ENV_CONFLICT',
+            message,
+            undefined,
+            key,
+            'a variable can set only one setting; rename it in one of the two schemas'
+          )
+        )
       }
       return other === undefined
     })

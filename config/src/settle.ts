@@ -19,11 +19,11 @@ import { type ConfigSources, viewOf } from './sources.ts'
 import { keyText } from './toml.ts'
 import { check, type Issue } from './validate.ts'
 
-/** A section with its values. */
+/** A section with its values and problems. */
 export interface Settled extends DeclaredSection {
-  /** The values of each layer, lowest first, without refused variables. */
+  /** Values of each layer, lowest first, without rejected variables. */
   readonly views: readonly View[]
-  /** Validated, with defaults. References to secrets are still references. */
+  /** Validated settings with defaults. References to secrets are not resolved. */
   readonly settings: Table
   readonly problems: readonly ConfigProblem[]
   readonly references: readonly SecretUse[]
@@ -60,24 +60,24 @@ export function settle(section: DeclaredSection, sources: ConfigSources): Settle
       problems.push({ severity: 'error', code: 'CFG_SCHEMA_INVALID', message, key: keyText(section.prefix) })
       return { ...section, views, settings: given, problems, references: [] }
     }
-    // Without a variable that breaks a rule, the values of the layers below may be valid.
-    const refused = new Map(
+    // A variable with an invalid value is dropped, so that the value of a lower layer applies. Then all is checked again.
+    const rejected = new Map(
       checked.issues.flatMap(issue => {
         const origin = originOf(views, issue.path)?.view.layer
         const entry = entries.find(each => each.path.every((key, index) => issue.path[index] === key))
         return origin === 'environment' && entry !== undefined ? [[entry, issue] as const] : []
       })
     )
-    if (refused.size === 0) {
+    if (rejected.size === 0) {
       problems.push(
         ...checked.issues.map(issue => toProblem(section, issue, views, checked.value, sources.dialect.file))
       )
       const references = findReferences(checked.value)
-      problems.push(...refusedReferences(section, references))
+      problems.push(...rejectedReferences(section, references))
       return { ...section, views, settings: checked.value, problems, references }
     }
-    for (const [entry, issue] of refused) problems.push(envProblem(section, entry, issue.expected))
-    entries = entries.filter(entry => !refused.has(entry))
+    for (const [entry, issue] of rejected) problems.push(envProblem(section, entry, issue.expected))
+    entries = entries.filter(entry => !rejected.has(entry))
   }
 }
 
@@ -134,7 +134,7 @@ function toProblem(
     return problem(
       'error',
       'CFG_VALUE_MISSING',
-      `${key} is not given; expected ${issue.expected}`,
+      `${key} is required but not set; expected ${issue.expected}`,
       undefined,
       key,
       hint
@@ -152,11 +152,11 @@ function toProblem(
   return problem('error', 'CFG_VALUE_INVALID', message, place, key)
 }
 
-function refusedReferences(section: DeclaredSection, references: readonly SecretUse[]): ConfigProblem[] {
-  const refused = references.filter(({ reference }) => section.refusesSecretOf?.(reference.backend) === true)
-  return refused.map(({ path }) => {
+function rejectedReferences(section: DeclaredSection, references: readonly SecretUse[]): ConfigProblem[] {
+  const rejected = references.filter(({ reference }) => section.refusesSecretOf?.(reference.backend) === true)
+  return rejected.map(({ path }) => {
     const key = keyText([...section.prefix, ...path])
-    const message = `${key} is a secret reference, and ${section.owner} is needed before it can be resolved`
+    const message = `${key} is a secret reference, but ${section.owner} starts before secrets can be resolved`
     return problem('error', 'CFG_SECRET_FORBIDDEN', message, undefined, key, 'use an environment variable')
   })
 }

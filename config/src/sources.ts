@@ -11,15 +11,15 @@ import { type Position, parseToml, pathKey, syntaxProblem, tomlPositions, tryTom
 
 const load = createRequire(import.meta.url)
 
-/** Names with which a program finds its configuration. */
+/** File, folder and variable names under which a program finds its configuration. */
 export interface Dialect {
-  /** The project's file, such as `svc.toml`. */
+  /** Name of the project file, such as `svc.toml`. */
   readonly file: string
-  /** Folder of the user's file in the configuration directory. */
+  /** Folder of the user file, relative to the configuration directory. */
   readonly userFolder: string
   /** Variables with this prefix that resemble a known one are reported. */
   readonly envPrefix: string
-  /** Variables and the setting that name the project's root. */
+  /** Variables and setting that name the project's root folder. */
   readonly root?: { readonly variables: readonly string[]; readonly setting: Path }
 }
 
@@ -37,37 +37,37 @@ export interface SourceOptions {
   readonly profile?: string
   /** Overrides in the form `a.b=c`. The last one wins. */
   readonly set?: readonly string[]
-  /** Used instead of the search. */
+  /** Path of the project file. Replaces the search. */
   readonly projectFile?: string
-  /** Default: `svc/svc.toml` in `XDG_CONFIG_HOME`, else in `~/.config`. */
+  /** Path of the user file. Default: `svc/svc.toml` in `XDG_CONFIG_HOME`, else in `~/.config`. */
   readonly userFile?: string
-  /** Default: `defaults.toml` of this package. Null for no defaults. */
+  /** Path of the defaults file. Default: `defaults.toml` of this package. Null: no such file. */
   readonly defaultsFile?: string | null
-  /** Default: `profiles` of this package. */
+  /** Folder of installed profiles. Default: `profiles` of this package. */
   readonly profilesDirectory?: string
-  /** Default: svc's own. */
+  /** Default: that of svc. */
   readonly dialect?: Dialect
 }
 
-/** All configuration, read but not assigned to sections. */
+/** All configuration as read, before it is assigned to sections. */
 export interface ConfigSources {
   /** Layers of files and overrides, lowest first. Each view covers a whole file. */
   readonly layers: readonly View[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly projectRoot: string
-  /** The project's file. It may not exist yet. */
+  /** Path of the project file, which may not exist yet. */
   readonly projectFile: string
-  /** Every file that was searched for, existing or not. Watch these. */
+  /** Every path that may hold configuration, existing or not: the files to watch. */
   readonly files: readonly string[]
   readonly problems: readonly ConfigProblem[]
   readonly dialect: Dialect
 }
 
 /**
- * Reads all configuration files. Never throws for bad input: an unreadable file is a problem, and its layer is empty.
+ * Reads all configuration files. Never throws for bad input: an unreadable file is reported and its layer is empty.
  *
- * The project's root is the value of the first root variable that is set, else the root setting, else the folder of the
- * project's file, else the nearest folder with `.git`, else the working directory.
+ * The project's root is the first of these that exists: a root variable, the root setting, the folder of the project
+ * file, the nearest folder with `.git`, the working directory.
  */
 export function readSources(options: SourceOptions): ConfigSources {
   const { env, dialect = svcDialect } = options
@@ -106,12 +106,12 @@ export function readSources(options: SourceOptions): ConfigSources {
   return { layers, env, projectRoot, projectFile, files: [...files], problems, dialect }
 }
 
-/** `svc.toml` and `local` become `svc.local.toml`. */
+/** Returns the file name of a variant: `svc.toml` and `local` become `svc.local.toml`. */
 function variant({ file }: Dialect, name: string): string {
   return file.replace(/(?=\.[^.]*$)/, `.${name}`)
 }
 
-/** Path of a file that ships with this package, in the folder above this one. */
+/** Returns the path of a file that ships with this package. */
 function installed(name: string): string {
   return fileURLToPath(new URL(`../${name}`, import.meta.url))
 }
@@ -122,12 +122,12 @@ function configHome(env: SourceOptions['env']): string {
 
 type Search = (folder: string) => { readonly filepath: string } | null
 
-/** Climbs from a folder to the nearest project file. */
+/** Searches a folder and its ancestors for the project file. Adds the candidates inside the project to `files`. */
 function findProject(start: string, file: string, files: Set<string>): string | undefined {
   const search = searchFor(file)
   const top = ancestorWith('.git', start) ?? start
   for (let folder = start; ; folder = dirname(folder)) {
-    // A file that does not exist is worth watching inside the project only.
+    // Files above the project are not watched.
     if (!relative(top, folder).startsWith('..')) files.add(join(folder, file))
     const hit = search(folder)
     if (hit !== null) return hit.filepath
@@ -136,15 +136,16 @@ function findProject(start: string, file: string, files: Set<string>): string | 
 }
 
 /**
- * cosmiconfig first reads settings for itself from the working directory, and executes `.config/config.js` to get them.
- * So it is used only without a `.config` folder there, and its settings in `package.json` cannot add places or loaders.
+ * Returns the search for the project file in one folder. cosmiconfig would first read its own settings from the working
+ * directory and execute `.config/config.js`. So it is used only if there is no `.config` folder, and its settings in
+ * `package.json` cannot add file names or loaders.
  */
 function searchFor(file: string): Search {
   const plain: Search = folder => (existsSync(join(folder, file)) ? { filepath: join(folder, file) } : null)
   if (existsSync('.config')) return plain
   let explorer: Search | undefined
   return folder => {
-    // Most folders have no such file, and cosmiconfig takes longer to load than all else here.
+    // Most folders have no such file, and loading cosmiconfig is the slowest step of the search.
     if (plain(folder) === null) return null
     explorer ??= explorerFor(file, plain)
     return explorer(folder)
@@ -153,7 +154,7 @@ function searchFor(file: string): Search {
 
 function explorerFor(file: string, plain: Search): Search {
   const { cosmiconfigSync, defaultLoadersSync } = load('#cosmiconfig') as typeof import('cosmiconfig')
-  // The text is parsed later, with the other layers.
+  // Only the path is needed here: the content is parsed later, with the other layers.
   const marker = (): object => ({})
   const loaders = Object.fromEntries(Object.keys({ ...defaultLoadersSync, '.toml': marker }).map(key => [key, marker]))
   try {
@@ -169,7 +170,7 @@ function explorerFor(file: string, plain: Search): Search {
       return hit === null || hit.filepath === join(folder, file) ? hit : plain(folder)
     }
   } catch {
-    // It does not start if `package.json` is not JSON.
+    // cosmiconfig throws if `package.json` is not valid JSON.
     return plain
   }
 }
@@ -230,12 +231,12 @@ function readProfile(
     const layers = places.flatMap(file => read('profile', file))
     if (places.some(existsSync)) return layers
   }
-  const message = `there is no profile "${name}": looked for ${places.join(' and ')}`
+  const message = `there is no profile "${name}"; searched ${places.join(' and ')}`
   problems.push(problem('error', 'CFG_PROFILE_UNKNOWN', message))
   return []
 }
 
-/** `a.b=c` is TOML already when `c` is a TOML value; otherwise `c` is a string. */
+/** Parses `a.b=c`. If `c` is not a TOML value, it is a string. */
 function readOverride(text: string, index: number, problems: ConfigProblem[]): View[] {
   const split = text.indexOf('=')
   const key = text.slice(0, split).trim()
@@ -244,8 +245,8 @@ function readOverride(text: string, index: number, problems: ConfigProblem[]): V
     const table = split > 0 && !/[\r\n]/.test(document) ? tryToml(document) : undefined
     if (table !== undefined && Object.keys(table).length > 0) return [{ layer: 'set', table, place: () => place }]
   }
-  // The text is not repeated: it may hold a secret.
-  const message = `override ${index + 1} given with --set does not have the form KEY=VALUE`
+  // The message does not quote the override: it may contain a secret.
+  const message = `--set option ${index + 1} does not have the form KEY=VALUE`
   problems.push(
     problem('error', 'CFG_SET_INVALID', message, undefined, undefined, 'for example plugins.http.port=8080')
   )
@@ -253,8 +254,8 @@ function readOverride(text: string, index: number, problems: ConfigProblem[]): V
 }
 
 /**
- * Returns the files that had settings before and have none now, or no longer exist. Many programs truncate a file and then
- * write it, so that a reader may find it empty for a moment.
+ * Returns the files that had settings before and now have none or do not exist. Many programs truncate a file before they
+ * write it, so that a reader may briefly find it empty.
  */
 export function emptiedFiles(before: ConfigSources, after: ConfigSources): readonly string[] {
   const isEmpty = ({ table }: View): boolean => Object.keys(table).length === 0
@@ -268,7 +269,7 @@ function fileOf(layer: View): string | undefined {
   return layer.place([]).file
 }
 
-/** The part of a layer that belongs to one section. Its tables merge; later ones win. */
+/** Returns the part of a layer that belongs to one section. Its tables merge; later ones win. */
 export function viewOf(layer: View, { tables: bases, accepts }: Pick<Section, 'tables' | 'accepts'>): View {
   const tables = bases.map(base => {
     const table = lookup(layer.table, base)

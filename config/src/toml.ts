@@ -3,8 +3,8 @@ import type { ConfigProblem } from '@svc/plugin-sdk'
 import type { AST } from 'toml-eslint-parser'
 import { isTable, type Path, type Table } from './layers.ts'
 
-// Both parsers are loaded on first use: a run without a configuration file needs neither, a run that needs no source
-// positions needs only the fast one.
+// Both parsers are loaded on first use. A run without a configuration file needs neither; without source positions, only
+// the fast one is needed.
 const load = createRequire(import.meta.url)
 
 export interface Position {
@@ -14,7 +14,7 @@ export interface Position {
   readonly column: number
 }
 
-/** Reads TOML as plain data: dates become their text. */
+/** Parses TOML into plain data. Dates become strings. */
 export function parseToml(text: string): Table {
   const { parse } = load('#smol-toml') as typeof import('smol-toml')
   return plain(parse(text)) as Table
@@ -55,13 +55,13 @@ function blot(line: string): string {
   return key + line.slice(key.length).replace(/[^\s=[\]{},"'#]/g, '*')
 }
 
-/** Something with a key in a document: `a.b = 1` or `[a.b]`. */
+/** Key-value pair `a.b = 1` or table header `[a.b]` of a document. */
 export interface TomlEntry {
   readonly path: Path
   readonly node: AST.TOMLKeyValue | AST.TOMLTable
 }
 
-/** Every key of a valid document, in order, inline tables included. */
+/** Returns every key of a valid document in order, including those of inline tables. */
 export function tomlEntries(text: string): readonly TomlEntry[] {
   const { parseTOML } = load('#toml-eslint-parser') as typeof import('toml-eslint-parser')
   const entries: TomlEntry[] = []
@@ -86,7 +86,7 @@ export function tomlEntries(text: string): readonly TomlEntry[] {
   return entries
 }
 
-/** Place of each key of a valid document, by {@link pathKey}. Empty if only the first parser accepts the document. */
+/** Returns the position of each key, by {@link pathKey}. Empty if `toml-eslint-parser` cannot parse the document. */
 export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   const positions = new Map<string, Position>()
   let entries: readonly TomlEntry[]
@@ -98,7 +98,7 @@ export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   for (const { path, node } of entries) {
     const { line, column } = node.key.loc.start
     const here = { line, column: column + 1 }
-    // A dotted key also defines its parent tables; their first mention is their place.
+    // A dotted key also defines its parent tables. Their position is their first occurrence.
     for (let length = 1; length < path.length; length++) {
       const outer = pathKey(path.slice(0, length))
       if (!positions.has(outer)) positions.set(outer, here)
@@ -112,7 +112,7 @@ export function pathKey(path: Path): string {
   return JSON.stringify(path)
 }
 
-/** A dotted key as TOML writes it. */
+/** Formats a path as a dotted TOML key. */
 export function keyText(path: Path): string {
   return path.map(key => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join('.')
 }

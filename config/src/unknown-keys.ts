@@ -9,7 +9,7 @@ import { keyText } from './toml.ts'
 export interface Group {
   readonly table: string
   readonly members: readonly string[]
-  /** Says what is wrong with a table whose name is not a member. */
+  /** Returns message and hint for a table whose name is not a member. */
   missing(name: string): { readonly message: string; readonly hint: string }
 }
 
@@ -49,13 +49,13 @@ function notATable(place: Parameters<typeof problem>[3], key: string): ConfigPro
   return problem('error', 'CFG_VALUE_INVALID', `${key} must be a table`, place, key)
 }
 
-/** Reports variables with the prefix of the dialect that no setting reads and that resemble one that a setting reads. */
+/** Reports environment variables with the dialect's prefix that no setting reads but that resemble a known one. */
 export function nearMisses({ env, dialect }: ConfigSources, variables: ReadonlyMap<string, string>): ConfigProblem[] {
   return Object.keys(env).flatMap(name => {
     const candidate = name.startsWith(dialect.envPrefix) && !variables.has(name)
     const near = candidate ? closest(name, [...variables.keys()], 2) : undefined
     if (near === undefined) return []
-    const message = `environment variable ${name} is read by no plugin`
+    const message = `no plugin reads the environment variable ${name}`
     return problem('warning', 'CFG_ENV_UNKNOWN', message, undefined, variables.get(near), `did you mean ${near}?`)
   })
 }

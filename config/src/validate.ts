@@ -7,21 +7,21 @@ import { describe, propertiesOf } from './schema.ts'
 export interface Issue {
   readonly path: Path
   readonly kind: 'invalid' | 'missing' | 'unknown'
-  /** Describes a valid value. */
+  /** Description of a valid value. */
   readonly expected: string
-  /** For an unknown key: the known keys. */
+  /** Known keys, if the issue is an unknown key. */
   readonly known: readonly string[]
 }
 
 export interface Checked {
-  /** The settings with defaults filled in; as far as possible when there are issues. */
+  /** Settings with defaults. If there are issues, some defaults may be missing. */
   readonly value: Table
   readonly issues: readonly Issue[]
 }
 
 /**
- * Validates settings and fills in defaults. With `references`, a `secret://` reference stands for any string: formats and
- * patterns are for the value that it will resolve to. Throws when the schema cannot be compiled.
+ * Validates settings and fills in defaults. With `references`, a `secret://` reference is valid for any string setting:
+ * formats and patterns apply to the secret, which is resolved later. Throws if the schema cannot be compiled.
  */
 export function check(schema: JsonSchema, given: Table, references: boolean): Checked {
   const defaults = Object.keys(given).length === 0 ? defaultsOf(schema) : undefined
@@ -47,7 +47,7 @@ export function check(schema: JsonSchema, given: Table, references: boolean): Ch
 
 const checks = new WeakMap<JsonSchema, ReturnType<typeof schemaCheck>>()
 
-/** One check per schema, so that an unloaded plugin leaves no memory in use. */
+/** Returns the cached check of a schema. Weak keys free the checks of unloaded plugins. */
 function checkOf(schema: JsonSchema): ReturnType<typeof schemaCheck> {
   const check = checks.get(schema) ?? schemaCheck(schema, { defaults: true, all: true })
   checks.set(schema, check)
@@ -66,8 +66,8 @@ const PLAIN = new Set([
 ])
 
 /**
- * Returns the defaults of an empty table without loading ajv. Undefined for a schema that is more than a list of
- * properties with defaults. Most plugins run with their defaults, and `--help` must not pay for a validator.
+ * Returns the settings of an empty table without loading ajv. Undefined if the schema has keywords other than properties
+ * with defaults. Most plugins run with their defaults, and `--help` should not load a validator.
  */
 function defaultsOf(schema: JsonSchema): Table | undefined {
   const properties = propertiesOf(schema)
@@ -79,7 +79,7 @@ function defaultsOf(schema: JsonSchema): Table | undefined {
     if ('default' in property) {
       const { default: fallback } = property
       const isEmpty = isTable(fallback) && Object.keys(fallback).length === 0
-      // Inside these, further defaults could apply.
+      // The schema may declare more defaults inside such a default, which only ajv applies.
       const isDeep = Array.isArray(fallback) ? fallback.some(isObject) : isTable(fallback) && !isEmpty
       if (isDeep) return undefined
       const value = isEmpty && property.properties !== undefined ? defaultsOf(property) : structuredClone(fallback)
@@ -98,7 +98,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** Adds required tables that no layer has, so that the defaults inside apply. */
+/** Adds required tables that no layer sets, so that their defaults apply. */
 function openTables(schema: JsonSchema, value: Record<string, unknown>): void {
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     const required = Array.isArray(schema.required) && schema.required.includes(key)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type ConfigSources, emptiedFiles, readSources } from '@svc/config'
 import t from 'tap'
 
-t.test('a file counts as emptied if it had settings and has none or is gone', async t => {
+t.test('emptiedFiles returns files that lost all settings or were deleted', async t => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-config-')))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const [file, local] = [join(root, 'svc.toml'), join(root, 'svc.local.toml')]
@@ -18,7 +18,7 @@ t.test('a file counts as emptied if it had settings and has none or is gone', as
   t.same(emptiedFiles(before, read('[kernel]\nwatch = true\n')), [])
   t.same(emptiedFiles(before, read('')), [file])
   t.same(emptiedFiles(before, read('# only a comment\n')), [file])
-  t.same(emptiedFiles(before, read('[kernel')), [], 'a broken file is another problem')
-  t.same(emptiedFiles(read(''), read('')), [], 'it was empty before')
+  t.same(emptiedFiles(before, read('[kernel')), [], 'a file with a syntax error is not listed')
+  t.same(emptiedFiles(read(''), read('')), [], 'a file that was already empty is not listed')
   t.same(emptiedFiles(before, read(null)), [file])
 })

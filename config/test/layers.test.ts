@@ -14,26 +14,26 @@ const { table } = fc.letrec<{ table: Table; value: unknown }>(tie => ({
 }))
 const plain = table.map(value => merge({}, value))
 
-/** Tables that agree on what is a table: the same path never holds a table in one and something else in another. */
+/** Tables of one shape: a path that is a table in one of them is a table in all. */
 const shaped = fc
   .dictionary(fc.constantFrom('a', 'b'), leaf)
   .chain(top => fc.dictionary(fc.constantFrom('x', 'y'), leaf).map(inner => merge(top, { t: inner }) as Table))
 
-t.test('an empty layer changes nothing, above or below', async () => {
+t.test('merging with an empty layer changes nothing', async () => {
   fc.assert(fc.property(plain, a => isDeepStrictEqual(merge(a, {}), a) && isDeepStrictEqual(merge({}, a), a)))
 })
 
-t.test('a layer over itself is itself', async () => {
+t.test('merging a layer with itself changes nothing', async () => {
   fc.assert(fc.property(plain, a => isDeepStrictEqual(merge(a, a), a)))
 })
 
-t.test('the grouping of layers does not matter while they agree on what is a table', async () => {
+t.test('merge is associative for layers of the same shape', async () => {
   fc.assert(
     fc.property(shaped, shaped, shaped, (a, b, c) => isDeepStrictEqual(merge(merge(a, b), c), merge(a, merge(b, c))))
   )
 })
 
-t.test('every value of the higher layer holds, and arrays replace', async t => {
+t.test('the higher layer wins, and arrays are replaced', async t => {
   const holds = (low: unknown, high: unknown): boolean =>
     isTable(high)
       ? isTable(low) && Object.keys(high).every(name => holds(lookup(low, [name]), lookup(high, [name])))
@@ -42,7 +42,7 @@ t.test('every value of the higher layer holds, and arrays replace', async t => {
   t.strictSame(merge({ a: [1, 2], b: 1 }, { a: [3] }), { a: [3], b: 1 })
 })
 
-t.test('no key reaches a prototype', async t => {
+t.test('no key changes a prototype', async t => {
   fc.assert(fc.property(plain, plain, (a, b) => void merge(a, b)))
   const merged = merge(nest(['__proto__', 'polluted'], true), nest(['__proto__', 'other'], 1))
   t.equal(({} as Record<string, unknown>).polluted, undefined)
@@ -51,7 +51,7 @@ t.test('no key reaches a prototype', async t => {
   t.equal(lookup({}, ['constructor']), undefined)
 })
 
-t.test('"!unset" removes what is below, and only that', async t => {
+t.test('"!unset" removes the value of lower layers only', async t => {
   const all = [{ a: { x: 1, y: 2 } }, { a: { x: UNSET } }, { a: { z: 3 } }]
   t.strictSame(withoutUnset(all.reduce(merge, {})), { a: { y: 2, z: 3 } })
   t.strictSame(withoutUnset(merge({ a: { x: 1 } }, { a: UNSET })), {})
@@ -63,7 +63,7 @@ t.test('"!unset" removes what is below, and only that', async t => {
   )
 })
 
-t.test('a mention is whatever a layer says about a path, even when it takes away the table around it', async t => {
+t.test('mentions lists each layer that sets a path or replaces its parent table', async t => {
   const view = (layer: Layer, table: Table) => ({ layer, table, place: () => ({ text: layer }) })
   const views = [
     view('user', { a: { x: 1 } }),

@@ -22,13 +22,13 @@ export interface A2aBus {
     }
   ): Promise<A2aInbox>
   /**
-   * False if no such message waits for the agent. Each plane numbers its messages separately: `route` selects the
-   * plane. A durable message may be named by its uuid.
+   * Acknowledges a message. Returns false if the agent has no such unacknowledged message. Each plane numbers its
+   * messages separately; `route` selects the plane. For a durable message, `message` may be its uuid.
    */
   ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean>
   /** Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
   history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
-  /** Called for each message to any agent, in the order of the bus. The returned function ends it. */
+  /** Calls the listener for each message to any agent, in the order of the bus. Returns the unsubscribe function. */
   subscribe(listener: (message: A2aMessage) => void): () => void
 }
 
@@ -53,12 +53,12 @@ export interface A2aSent {
   readonly delivery_plane: DeliveryPlane
   readonly route: RouteToken
   readonly idempotency_key: string
-  /** Messages that the receiver's full inbox dropped for this one. */
+  /** Older messages that the receiver's full inbox dropped to make room for this one. */
   readonly dropped: number
 }
 
 export interface A2aMessage {
-  /** Number within its plane; broadcasts share the numbers of local messages. */
+  /** Number within its plane; broadcasts and local messages share one sequence. */
   readonly id: number
   /** Set for a durable message. */
   readonly uuid?: string
@@ -77,10 +77,10 @@ export interface A2aMessage {
 
 export interface A2aInbox {
   readonly messages: readonly A2aMessage[]
-  /** Messages that wait, returned or not. */
+  /** Messages that were not acknowledged, read or not. */
   readonly unread: number
   /** Messages that the full inbox has dropped so far. */
   readonly dropped: number
-  /** Messages that are held back while the person is in deep focus. */
+  /** Messages that are held back while the user is in deep focus. */
   readonly suppressed: number
 }

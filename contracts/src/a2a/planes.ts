@@ -10,12 +10,12 @@ export interface A2aPlane {
   /** Name in `delivery_plane`, for example `remote_mesh`. */
   readonly plane: string
   send(message: PlaneMessage): Promise<PlaneReceipt>
-  /** Messages that wait for an agent, at most `limit`, highest priority first. Claims them if the plane has claims. */
+  /** Returns an agent's pending messages, at most `limit`, highest priority first. Claims them if the plane supports claims. */
   inbox(
     agent: number,
     options: { readonly limit: number; readonly before?: number | undefined }
   ): Promise<readonly A2aMessage[]>
-  /** Whether the agent had such a message. */
+  /** Acknowledges a message. Returns whether the agent had it. */
   ack(agent: number, message: number | string): Promise<boolean>
   health(): { readonly ok: boolean; readonly detail?: string }
 }
@@ -26,9 +26,9 @@ export interface PlaneReceipt {
   /** Number of the message within its plane. */
   readonly id: number
   readonly uuid: string | null
-  /** Messages that a full inbox dropped for this one. */
+  /** Older messages that a full inbox dropped to make room for this one. */
   readonly dropped: number
-  /** Whether the idempotency key was known; then the receipt is that of the first message. */
+  /** Whether a message with this idempotency key was sent before. The receipt is then that of the earlier message. */
   readonly repeated: boolean
   readonly timestamp_ms: number
 }

@@ -3,10 +3,10 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Error codes of browser drivers. */
 export const browserErrors = errorTable({
   BRW_ADDRESS: { message: 'Programs may not open this address.', status: 400 },
-  BRW_CLOSED: { message: 'The browser was closed, or ended, during a call.', status: 503 },
+  BRW_CLOSED: { message: 'The browser was closed or crashed during a call.', status: 503 },
   BRW_NAVIGATION: { message: 'A page could not be loaded.', status: 502 },
   BRW_NOT_INSTALLED: {
-    message: 'No browser is installed on this machine, or none is at the configured path.',
+    message: 'No browser is installed on this machine, or the configured path has no browser.',
     status: 503
   },
   BRW_NOT_STARTED: { message: 'The browser did not start.', status: 503 },

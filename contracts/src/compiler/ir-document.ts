@@ -27,8 +27,8 @@ const arrays = Object.fromEntries(
 ) as unknown as { readonly [Name in ArrayName]: JsonSchema & { readonly '~type'?: unknown[] } }
 
 /**
- * Output of the compiler for one source file. Shapes of elements are left open on purpose: consumers read what they
- * know. The published form of this schema is `ir/ir-document.schema.json`.
+ * Output of the compiler for one source file. The shapes of elements are left open on purpose: consumers read the
+ * fields they know. The published form of this schema is `ir/ir-document.schema.json`.
  */
 export const irDocumentSchema = t.object(
   {

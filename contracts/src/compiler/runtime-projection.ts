@@ -2,7 +2,7 @@ import { type Infer, t } from '@svc/plugin-sdk'
 
 const open = { additionalProperties: true } as const
 
-/** Requirements of a module on the placement of its parts: the side document of an IR document. */
+/** Placement requirements of a module: a companion document of the IR document. */
 export const runtimeProjectionSchema = t.object(
   {
     schema_version: t.enum([1], { description: 'Version of this format.' }),
@@ -32,7 +32,7 @@ export const runtimeProjectionSchema = t.object(
         {
           table: t.string(),
           op: t.enum(['insert', 'get', 'delete', 'all', 'filter_record', 'count', 'unsafe_query_raw_clause', 'update']),
-          requires_sync: t.boolean({ description: 'Whether the store is brought up to date before.' }),
+          requires_sync: t.boolean({ description: 'Whether the store is synchronised first.' }),
           emits_change_log: t.boolean({ description: 'Whether changes are published.' }),
           live_topic: t.optional(t.string()),
           retrieval_mode: t.optional(t.enum(['fts', 'vector', 'hybrid'])),

@@ -11,7 +11,7 @@ export interface DatabaseStoreSubject {
   freshFile(): string
 }
 
-/** A value written to a column without an affinity, and the value read back. */
+/** Pairs: a value written to a column without an affinity, and the value read back. */
 const VALUES: readonly (readonly [SqlParameter, SqlValue])[] = [
   [null, null],
   [0, 0],
@@ -65,7 +65,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
   const each = (name: string, run: (store: DatabaseStore) => Promise<void>) => ({ name, run: () => withStore(run) })
 
   return [
-    each('gives rows in order, with the names of their columns', async store => {
+    each('returns rows in order, with their column names', async store => {
       await store.batch([add('a'), add('b')])
       const { columns, rows, changes, lastInsertId } = await store.query('SELECT id, name FROM items ORDER BY id')
       assert.deepEqual(
@@ -82,7 +82,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       )
       assert.deepEqual(rowsByName({ columns, rows })[1], { id: 2, name: 'b' })
     }),
-    each('reports what a write changed', async store => {
+    each('reports the number of rows that a write changed', async store => {
       const inserted = await store.execute('INSERT INTO items (name) VALUES (?), (?)', ['a', 'b'])
       assert.deepEqual([inserted.changes, inserted.lastInsertId], [2, 2])
       const ignored = await store.execute("INSERT OR IGNORE INTO items (name) VALUES ('a')")
@@ -104,7 +104,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       const { rows } = await store.query('SELECT typeof(?), typeof(?), typeof(?), typeof(?)', [1, 1.5, 2 ** 40, true])
       assert.deepEqual(rows, [['integer', 'real', 'integer', 'integer']])
     }),
-    each('refuses a value that no column can hold, names it, and stays usable', async store => {
+    each('rejects a value that no column can hold, names its type, and stays usable', async store => {
       for (const [name, value] of REFUSED_VALUES) {
         const error = await refused(
           store.execute('INSERT INTO items (name) VALUES (?)', [value as null]),
@@ -115,7 +115,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       }
       assert.deepEqual(await names(store), [])
     }),
-    each('takes parameters by name, and refuses a missing and a surplus one', async store => {
+    each('accepts named parameters, and rejects a missing or a surplus one', async store => {
       const sql = 'SELECT :a, @b, $c, :a'
       assert.deepEqual((await store.query(sql, { a: 1, b: 'x', c: null })).rows, [[1, 'x', null, 1]])
       await refused(store.query(sql, { a: 1, b: 2 }), 'DBS_VALUE_INVALID')
@@ -132,7 +132,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(store.query(''), 'DBS_SYNTAX')
       await refused(store.query('SELECT (1'), 'DBS_SYNTAX')
     }),
-    each('takes one statement at a time, and none that changes transactions or settings', async store => {
+    each('rejects several statements in one call, and statements that change transactions or settings', async store => {
       await refused(store.query('SELECT 1; SELECT 2'), 'DBS_STATEMENT_REFUSED')
       for (const sql of [
         'BEGIN',
@@ -162,21 +162,21 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(store.execute('INSERT INTO items (name) VALUES (NULL)'), 'DBS_CONSTRAINT')
       assert.deepEqual(await names(store), ['a'])
     }),
-    each('keeps foreign keys', async store => {
+    each('enforces foreign keys', async store => {
       await store.migrate(`CREATE TABLE parts (item INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE);
         CREATE TRIGGER noted AFTER INSERT ON parts BEGIN UPDATE items SET note = 'has parts'; END;`)
       await refused(store.execute('INSERT INTO parts VALUES (1)'), 'DBS_CONSTRAINT')
       await store.batch([add('a'), 'INSERT INTO parts VALUES (1)', 'DELETE FROM items'])
       assert.deepEqual((await store.query('SELECT count(*) FROM parts')).rows, [[0]])
     }),
-    each('applies a whole batch or nothing, and names the statement that failed', async store => {
+    each('applies a whole batch or nothing, and reports the index of the failed statement', async store => {
       const error = await refused(store.batch([add('a'), add('b'), add('a')]), 'DBS_CONSTRAINT')
       assert.equal((error.data as { statement: number }).statement, 2)
       assert.deepEqual(await names(store), [])
       const results = await store.batch([add('a'), add('b'), 'SELECT count(*) FROM items'])
       assert.deepEqual(results[2]?.rows, [[2]])
     }),
-    each('changes a schema as a whole, and sees the change immediately', async store => {
+    each('applies a migration as a whole, and sees the new schema immediately', async store => {
       assert.deepEqual((await store.query('SELECT * FROM items')).columns, ['id', 'name', 'note'])
       await refused(
         store.migrate('ALTER TABLE items ADD COLUMN more; CREATE TABLE items (a)'),
@@ -205,7 +205,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       const counted = store.query('SELECT count(*) FROM items')
       goOn()
       const [[count]] = (await counted).rows as [[number]]
-      holds(count === 0 || count === 2, `a concurrent query sees all or nothing, and not ${count}`)
+      holds(count === 0 || count === 2, `a concurrent query sees 0 or 2 rows, not ${count}`)
       assert.equal(await result, 'done')
       assert.deepEqual([seen, await names(store)], [[1], ['a', 'b']])
     }),
@@ -230,12 +230,12 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await store.execute("INSERT INTO items (name) VALUES ('c')")
       assert.deepEqual(await names(store), ['c'])
     }),
-    each('refuses a transaction after its end', async store => {
+    each('rejects calls on a transaction that has ended', async store => {
       const tx = await store.transaction(async open => open)
       await refused(tx.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_TRANSACTION_ENDED')
       await refused(tx.query('SELECT 1'), 'DBS_TRANSACTION_ENDED')
     }),
-    each('refuses a call on the store inside its open transaction instead of waiting forever', async store => {
+    each('rejects a call on the store inside its open transaction instead of waiting forever', async store => {
       await store.transaction(async () => {
         await refused(store.query('SELECT 1'), 'DBS_NESTED')
         await refused(store.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_NESTED')
@@ -266,10 +266,11 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       )
       assert.equal(written.filter(({ status }) => status === 'fulfilled').length, 40)
       for (const outcome of written)
-        if (outcome.status === 'rejected') holds(isSvcError(outcome.reason, 'DBS_CONSTRAINT'), 'a twin is refused')
+        if (outcome.status === 'rejected')
+          holds(isSvcError(outcome.reason, 'DBS_CONSTRAINT'), 'a duplicate is rejected')
       assert.equal((await names(store)).length, 40)
     }),
-    each('does not start for a caller that has left', async store => {
+    each('does not start a call whose signal is already aborted', async store => {
       const signal = AbortSignal.abort(new Error('gone'))
       await assert.rejects(store.execute("INSERT INTO items (name) VALUES ('a')", [], { signal }), /gone/)
       await assert.rejects(
@@ -279,14 +280,14 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await assert.rejects(store.query('SELECT 1', [], { signal }), /gone/)
       assert.deepEqual(await names(store), [])
     }),
-    each('has full-text search if its capabilities say so', async store => {
+    each('supports full-text search if its capabilities say so', async store => {
       const made = store.migrate('CREATE VIRTUAL TABLE texts USING fts5 (body)')
       if (!(await store.capabilities()).fts) return void (await assert.rejects(made))
       await made
       await store.execute("INSERT INTO texts VALUES ('the quick brown fox')")
       assert.deepEqual((await store.query("SELECT rowid FROM texts WHERE texts MATCH 'quick'")).rows, [[1]])
     }),
-    each('writes a copy if its capabilities say so, and never over a file', async store => {
+    each('writes a backup if its capabilities say so, and never overwrites a file', async store => {
       await store.execute("INSERT INTO items (name) VALUES ('a')")
       const file = freshFile()
       if (!(await store.capabilities()).backup) return void (await refused(store.backup(file), 'DBS_UNSUPPORTED'))
@@ -296,7 +297,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       assert.deepEqual(await names(store), ['a', 'b'])
     }),
     {
-      name: 'finishes started calls when it is closed, and refuses others',
+      name: 'finishes started calls when it is closed, and rejects later ones',
       async run() {
         const store = await open()
         const begun = store.execute('CREATE TABLE items (a)')
@@ -312,13 +313,10 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
 
 async function refused(asked: Promise<unknown>, ...codes: readonly string[]): Promise<SvcError> {
   const error = await asked.then(
-    () => assert.fail(`it was done, and not refused with ${codes.join(' or ')}`),
+    () => assert.fail(`the call succeeded, but should throw ${codes.join(' or ')}`),
     (caught: unknown) => caught
   )
-  holds(isSvcError(error), `it is refused with a code, not with ${String(error)}`)
-  holds(
-    codes.includes(error.code),
-    `it is refused with ${codes.join(' or ')}, not with ${error.code}: ${error.message}`
-  )
+  holds(isSvcError(error), `the call throws an error with a code, not ${String(error)}`)
+  holds(codes.includes(error.code), `the call throws ${codes.join(' or ')}, not ${error.code}: ${error.message}`)
   return error
 }

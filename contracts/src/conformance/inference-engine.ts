@@ -6,7 +6,7 @@ import { type ConformanceSuite, holds } from './suite.ts'
 
 export interface InferenceEngineSubject {
   readonly engine: InferenceEngine
-  /** Absolute path of a run directory that it can load; a small one, since every case loads it. */
+  /** Absolute path of a run directory that the engine can load. It should be small: every case loads it. */
   readonly runDirectory: string
   /** See `LoadedModelSubject`. */
   readonly prompt: string
@@ -17,7 +17,7 @@ export interface InferenceEngineSubject {
 export function inferenceEngineSuite({ engine, runDirectory, ...model }: InferenceEngineSubject): ConformanceSuite {
   return [
     {
-      name: 'has a name, and the processor among its devices',
+      name: 'has a name, and lists cpu among its devices',
       async run() {
         assert.notEqual(engine.name, '')
         const devices = await engine.devices()
@@ -28,14 +28,14 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       }
     },
     {
-      name: 'refuses a run directory that does not exist',
+      name: 'rejects a run directory that does not exist',
       async run() {
         const code = await codeOf(engine.load({ runDirectory: `${runDirectory}/no-such-directory` }))
         assert.match(code, /^INF_RUN_DIR_/)
       }
     },
     {
-      name: 'refuses a missing device that is requested by name',
+      name: 'rejects a missing device that is requested by name',
       async run() {
         const code = await codeOf(engine.load({ runDirectory, device: 'no-such-device' }))
         assert.equal(code, 'INF_DEVICE_UNAVAILABLE')
@@ -44,16 +44,17 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
     {
       name: 'reports the progress of a load from 0 to 1, never decreasing',
       async run() {
-        const told: number[] = []
+        const fractions: number[] = []
         const loaded = await engine.load({ runDirectory, onProgress: fraction => told.push(fraction) })
         await loaded.close()
-        holds(told.length > 0, 'progress is reported')
+        holds(fractions.length > 0, 'progress is reported')
         for (const [index, fraction] of told.entries())
-          holds(fraction >= (told[index - 1] ?? 0) && fraction <= 1, `${fraction} follows ${told[index - 1] ?? 0}`)
+          const previous = fractions[index - 1] ?? 0
+          holds(fraction >= previous && fraction <= 1, `progress ${fraction} is from ${previous} to 1`)
       }
     },
     {
-      name: 'does not load for a caller that has left',
+      name: 'does not load if the signal is already aborted',
       async run() {
         await assert.rejects(engine.load({ runDirectory, signal: AbortSignal.abort() }))
       }
@@ -69,5 +70,5 @@ async function codeOf(loading: Promise<{ close(): Promise<void> }>): Promise<str
     holds(isSvcError(error), `the error has a code: ${String(error)}`)
     return error.code
   }
-  return assert.fail('it was loaded')
+  return assert.fail('the load succeeded, but should throw')
 }

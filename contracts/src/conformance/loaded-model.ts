@@ -6,9 +6,9 @@ import { type ConformanceCase, type ConformanceSuite, holds } from './suite.ts'
 export interface LoadedModelSubject {
   /** Loads the model again; every case closes what it has loaded. */
   load(options: Pick<LoadOptions, 'slots' | 'maxContext'>): Promise<LoadedModel>
-  /** A text that the model continues greedily for at least 24 tokens of visible text. */
+  /** Prompt that the model continues greedily with at least 24 tokens of visible text. */
   readonly prompt: string
-  /** Texts that survive tokenising and detokenising; default: the prompt. */
+  /** Strings that are the same after tokenising and detokenising; default: the prompt. */
   readonly texts?: readonly string[]
 }
 
@@ -46,13 +46,13 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       name: 'describes itself',
       run: withModel(async ({ info }) => {
         for (const count of [info.parameters, info.contextLength, info.vocabularySize, info.sizeBytes])
-          holds(Number.isSafeInteger(count) && count > 0, `${count} is a positive number`)
+          holds(Number.isSafeInteger(count) && count > 0, `${count} is a positive integer`)
         assert.match(info.digest, /^[0-9a-f]{64}$/)
         for (const word of [info.family, info.precision, info.device]) assert.notEqual(word, '')
       })
     },
     {
-      name: 'restores a text from its tokens, which are all in the vocabulary',
+      name: 'restores a string from its tokens, which are all in the vocabulary',
       run: withModel(async model => {
         for (const text of texts) {
           const tokens = model.tokenize(text)
@@ -63,16 +63,16 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'renders a conversation with its messages, in fewer tokens when special ones count as such',
+      name: 'renders a conversation with its messages; special tokens take fewer ids than their names',
       run: withModel(async model => {
         const chat = model.renderChat([{ role: 'user', content: prompt }])
-        holds(chat.includes(prompt), `the message is in ${JSON.stringify(chat)}`)
+        holds(chat.includes(prompt), `${JSON.stringify(chat)} contains the message`)
         const special = model.tokenize(chat, { special: true })
-        holds(special.length <= model.tokenize(chat).length, 'special tokens are shorter than their names')
+        holds(special.length <= model.tokenize(chat).length, 'special tokens take no more ids than their names')
       })
     },
     {
-      name: 'generates as many tokens as requested, and ends with done',
+      name: 'generates at most the requested number of tokens, and ends with done',
       run: withModel(async model => {
         for (const maxTokens of [1, LENGTH]) {
           const { events, finishReason, usage, tokens } = await generate(model, { maxTokens })
@@ -93,7 +93,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'gives the same text for the same seed, and always the same when greedy',
+      name: 'generates the same text for the same seed, and always the same text at temperature 0',
       run: withModel(async model => {
         const sampling = { temperature: 1, seed: 42 }
         assert.equal((await generate(model, { sampling })).text, (await generate(model, { sampling })).text)
@@ -101,7 +101,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'stops before a stop string at any place, and yields no part of it',
+      name: 'stops before a stop string wherever it begins, and yields no part of it',
       run: withModel(async model => {
         const { text } = await generate(model)
         for (let from = 1; from + 3 <= text.length; from += Math.max(1, Math.floor(text.length / 6))) {
@@ -113,7 +113,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'yields a text that only starts like a stop string',
+      name: 'yields text that is only the beginning of a stop string',
       run: withModel(async model => {
         const { text } = await generate(model)
         const { text: whole, finishReason } = await generate(model, { stop: [`${text.slice(-2)}\u0000`] })
@@ -141,7 +141,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'computes nothing for a caller that has left already',
+      name: 'generates at most one token if the signal is already aborted',
       run: withModel(async model => {
         const { finishReason, usage } = await generate(model, { signal: AbortSignal.abort() })
         assert.equal(finishReason, 'cancelled')
@@ -149,7 +149,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'frees its slot when the reader leaves',
+      name: 'frees its slot when the consumer stops reading',
       run: withModel(async model => {
         for await (const event of start(model)) if (event.type === 'text') break
         assert.equal(model.capacity().active, 0)
@@ -157,14 +157,14 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'refuses a prompt that does not fit, and names both numbers',
+      name: 'rejects a prompt that exceeds the context, and reports both lengths',
       run: withModel(
         async model => {
           const { contextLength } = model.info
           holds(contextLength <= 48, `a context of ${contextLength} is within maxContext`)
           const tokens = repeated(model.tokenize(prompt), contextLength + 1)
           const error = await generate(model, { tokens }).then(
-            () => assert.fail('it fit'),
+            () => assert.fail('the prompt was accepted'),
             (caught: unknown) => caught
           )
           holds(isSvcError(error, 'INF_CONTEXT_EXCEEDED'), `the code is INF_CONTEXT_EXCEEDED: ${String(error)}`)
@@ -175,7 +175,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       )
     },
     {
-      name: 'ends where the context ends',
+      name: 'stops generating at the end of the context',
       run: withModel(
         async model => {
           const tokens = repeated(model.tokenize(prompt), model.info.contextLength - 4)
@@ -206,15 +206,15 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       )
     },
     {
-      name: 'reports the probability of each token, and the most probable ones in their order',
+      name: 'reports the log probability of each token, and its alternatives in descending order',
       run: withModel(async model => {
         const { events } = await generate(model, { logprobs: 3 })
         const reported = events.flatMap(event => (event.type === 'text' ? (event.logprobs ?? []) : []))
-        holds(reported.length > 0, 'anything is reported')
+        holds(reported.length > 0, 'log probabilities are reported')
         for (const { token, logprob, top } of reported) {
           holds(logprob <= 0, `${logprob} is the logarithm of a probability`)
           assert.equal(top.length, 3)
-          assert.equal(top[0]?.token, token, 'the most probable token was taken')
+          assert.equal(top[0]?.token, token, 'the most probable token was chosen')
           for (const [index, each] of top.entries())
             holds(each.logprob <= (top[index - 1]?.logprob ?? 0), 'less likely tokens come later')
         }
@@ -232,7 +232,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'ends its generations when it is closed, and starts no others',
+      name: 'ends running generations when it is closed, and starts no new ones',
       async run() {
         const model = await load({})
         let last: GenerateEvent | undefined
@@ -267,7 +267,7 @@ function repeated(tokens: readonly number[], length: number): number[] {
   return Array.from({ length }, (_, index) => tokens[index % tokens.length] ?? 0)
 }
 
-/** Whether there is a text without lone surrogates. */
+/** Returns whether text is non-empty and has no lone surrogates. */
 function isWhole(text: string): boolean {
   return text !== '' && !/\p{Surrogate}/u.test(text)
 }

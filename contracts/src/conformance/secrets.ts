@@ -16,23 +16,23 @@ export interface SecretBackendSubject {
 export function secretBackendSuite({ backend, known, unknown }: SecretBackendSubject): ConformanceSuite {
   return [
     {
-      name: 'resolves a secret, also twice concurrently',
+      name: 'resolves a secret, also in two concurrent calls',
       async run() {
         const values = await Promise.all([backend.resolve(known.name), backend.resolve(known.name)])
         assert.deepEqual(values, [known.value, known.value])
       }
     },
     {
-      name: 'refuses a name that it does not have',
+      name: 'rejects an unknown name',
       async run() {
         const error = await backend.resolve(unknown).then(
           () => assert.fail(`${unknown} was resolved`),
           (caught: unknown) => caught
         )
-        holds(isSvcError(error, 'SEC_NOT_FOUND'), `it is refused with SEC_NOT_FOUND, not with ${String(error)}`)
+        holds(isSvcError(error, 'SEC_NOT_FOUND'), `the call throws SEC_NOT_FOUND, not ${String(error)}`)
         holds(error.message.includes(unknown), 'the message names the secret')
         const shown = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])
-        holds(!shown.includes(known.value), 'no error holds a value')
+        holds(!shown.includes(known.value), 'no error contains a secret value')
       }
     }
   ]
@@ -54,32 +54,32 @@ export function secretsResolverSuite({ resolver, known, unknown }: SecretsResolv
       () => assert.fail(`${asked.backend}/${asked.name} was resolved`),
       (caught: unknown) => caught
     )
-    holds(isSvcError(error, code), `it is refused with ${code}, not with ${String(error)}`)
+    holds(isSvcError(error, code), `the call throws ${code}, not ${String(error)}`)
     holds(
       error.message.includes(asked.backend) && error.message.includes(asked.name),
       'the message names the reference'
     )
-    const told = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])
-    holds(!told.includes(known.value), 'no error holds a value')
+    const shown = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])
+    holds(!shown.includes(known.value), 'no error contains a secret value')
   }
   return [
     {
-      name: 'names its backends, including that of a known secret',
+      name: 'lists its backends, including that of a known secret',
       async run() {
         holds(resolver.backends.includes(known.backend), `${known.backend} is among the backends`)
         for (const backend of resolver.backends) assert.match(backend, /^[a-z][a-z0-9_-]*$/)
       }
     },
     {
-      name: 'resolves a secret, also twice concurrently',
+      name: 'resolves a secret, also in two concurrent calls',
       async run() {
         const values = await Promise.all([resolver.resolve(reference), resolver.resolve(reference)])
         assert.deepEqual(values, [known.value, known.value])
       }
     },
-    { name: 'refuses a name that its backend does not have', run: () => refusal(unknown, 'SEC_NOT_FOUND') },
+    { name: 'rejects an unknown name', run: () => refusal(unknown, 'SEC_NOT_FOUND') },
     {
-      name: 'refuses a backend that it does not have',
+      name: 'rejects an unknown backend',
       run: () => refusal({ backend: 'no-such-backend', name: known.name }, 'SEC_BACKEND_UNKNOWN')
     }
   ]

@@ -4,11 +4,11 @@ import type { SpeechRecogniser, SpeechSource, Transcript } from '../speech/recog
 import { type ConformanceSuite, holds } from './suite.ts'
 
 export interface SpeechRecogniserSubject {
-  /** A recogniser that is ready. */
+  /** Recogniser whose status is `ready`. */
   readonly recogniser: SpeechRecogniser
-  /** A recording of its workspace with speech. */
+  /** Path of a recording with speech in its workspace. */
   readonly recording: string
-  /** A text file of its workspace, and its content. */
+  /** A text file in its workspace, and the file's content. */
   readonly text: { readonly path: string; readonly content: string }
 }
 
@@ -17,32 +17,32 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
   const file = (path: string): SpeechSource => ({ kind: 'file', path })
   const refusal = async (source: SpeechSource, code: string): Promise<void> => {
     const error = await recogniser.transcribe(source).then(
-      () => assert.fail('it was transcribed'),
+      () => assert.fail('the file was transcribed'),
       (caught: unknown) => caught
     )
-    holds(isSvcError(error, code), `it is refused with ${code}, not with ${String(error)}`)
+    holds(isSvcError(error, code), `the call throws ${code}, not ${String(error)}`)
   }
   const sound = (transcript: Transcript): void => {
     holds(transcript.confidence >= 0 && transcript.confidence <= 1, 'confidence is from 0 to 1')
-    holds(!transcript.alternatives.includes(transcript.refined), 'no alternative is the text itself')
+    holds(!transcript.alternatives.includes(transcript.refined), 'no alternative equals the refined text')
   }
   return [
     {
-      name: 'reports its model without a transcript',
+      name: 'reports its model before the first transcription',
       async run() {
         const state = await recogniser.state()
         assert.equal(state.status, 'ready')
         assert.deepEqual(state.missing, [])
-        holds(state.folder !== null && state.model !== '' && state.detail !== '', 'it names model and folder')
+        holds(state.folder !== null && state.model !== '' && state.detail !== '', 'the state names model and folder')
       }
     },
     {
-      name: 'returns the same transcript of a recording each time, also twice concurrently',
+      name: 'returns the same transcript of a recording each time, also in two concurrent calls',
       async run() {
         const [first, second] = await Promise.all([1, 2].map(() => recogniser.transcribe(file(recording))))
-        if (first === undefined || second === undefined) throw new Error('two were requested')
+        if (first === undefined || second === undefined) throw new Error('expected two transcripts')
         assert.deepEqual(first, second)
-        holds(first.raw !== '' && (first.durationMs ?? 0) > 0, 'there is text, and a length')
+        holds(first.raw !== '' && (first.durationMs ?? 0) > 0, 'the transcript has text and a duration')
         sound(first)
       }
     },
@@ -68,12 +68,12 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
       }
     },
     {
-      name: 'refuses a file that does not exist',
+      name: 'rejects a file that does not exist',
       run: () => refusal(file('no/such/recording.wav'), 'SPC_FILE_NOT_FOUND')
     },
-    { name: 'refuses a file outside the workspace', run: () => refusal(file('../recording.wav'), 'SPC_PATH_OUTSIDE') },
+    { name: 'rejects a file outside the workspace', run: () => refusal(file('../recording.wav'), 'SPC_PATH_OUTSIDE') },
     {
-      name: 'ends when its caller does',
+      name: 'throws the reason of an aborted signal',
       async run() {
         const reason = new Error('enough')
         const given = recogniser.transcribe(file(recording), { signal: AbortSignal.abort(reason) })

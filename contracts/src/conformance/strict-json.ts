@@ -1,10 +1,10 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { type ConformanceSuite, holds } from './suite.ts'
 
-/** Takes any value, on every surface; called by {@link strictJsonSuite}. */
+/** Operation that accepts any JSON value, exposed on every surface; called by {@link strictJsonSuite}. */
 export const strictJsonProbe = defineOperation({
   id: 'test.strict-json',
-  summary: 'Take a value',
+  summary: 'Accept any value',
   input: t.object({ value: t.unknown() }),
   output: t.object({ taken: t.boolean() }),
   effect: 'read',
@@ -37,19 +37,19 @@ const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
   ['a byte order mark', '\uFEFF{"value":1}']
 ]
 
-/** Twelve texts that every surface with JSON accepts or refuses alike. */
+/** Twelve inputs that every surface with JSON must accept or reject in the same way. */
 export function strictJsonSuite(send: StrictJsonSend): ConformanceSuite {
   return [
     ...TAKEN.map(([name, input]) => ({
       name: `takes ${name}`,
       async run() {
-        holds(await send(Buffer.from(input)), `it takes ${name}`)
+        holds(await send(Buffer.from(input)), `the surface accepts ${name}`)
       }
     })),
     ...REFUSED.map(([name, input]) => ({
       name: `refuses ${name}`,
       async run() {
-        holds(!(await send(Buffer.from(input as string))), `it refuses ${name}`)
+        holds(!(await send(Buffer.from(input as string))), `the surface rejects ${name}`)
       }
     }))
   ]

@@ -10,7 +10,10 @@ export interface ConformanceCase {
 /** Independent cases, in reading order. */
 export type ConformanceSuite = readonly ConformanceCase[]
 
-/** Without a message, Node's assert reads the caller's source to compose one, which fails in compiled code. */
+/**
+ * Throws an AssertionError with the claim if the condition is false. Without a message, Node's assert composes one from
+ * the caller's source, which fails in compiled code.
+ */
 export function holds(condition: boolean, claim: string): asserts condition {
-  if (!condition) throw new AssertionError({ message: `it does not hold that ${claim}`, stackStartFn: holds })
+  if (!condition) throw new AssertionError({ message: `expected: ${claim}`, stackStartFn: holds })
 }

@@ -9,15 +9,15 @@ export interface DaemonCallOptions extends CallOptions {
   readonly token?: string
 }
 
-/** Where a daemon listens, and the token to show there. */
+/** Address of a daemon, and the token to send. */
 export type DaemonAddress = Pick<DaemonState, 'socket'> & { readonly token?: string | null }
 
 /**
  * Calls one method of a running daemon over a new connection.
  *
- * Throws what the operation threw, with its code; `DMN_UNREACHABLE` if nothing listens, `DMN_CONNECTION_LOST` if the
- * daemon closes the connection, `OPR_CANCELLED` when `signal` was aborted (the daemon is notified), `OPR_TIMEOUT` after
- * `timeoutMs`.
+ * Throws the operation's error with its code, `DMN_UNREACHABLE` if nothing listens, `DMN_CONNECTION_LOST` if the daemon
+ * closes the connection, `OPR_TIMEOUT` after `timeoutMs`, and `OPR_CANCELLED` if `signal` is aborted; the daemon then
+ * cancels the call, too.
  */
 export async function callDaemon(
   state: DaemonAddress,
@@ -33,13 +33,13 @@ export async function callDaemon(
   }
 }
 
-/** Whether the daemon answers `orch.ping` for its project within `timeoutMs` (default 1,000). */
+/** Returns whether the daemon responds to `orch.ping` for its project within `timeoutMs` (default 1,000). */
 export async function probeDaemon(state: DaemonState, options: DaemonCallOptions = {}): Promise<boolean> {
   try {
     const answer = await callDaemon(state, orchPing.id, {}, { timeoutMs: 1_000, ...options })
     return (answer as { repository_id?: unknown } | null)?.repository_id === state.repository_id
   } catch (error) {
-    // A daemon that requires a token is running, too.
+    // A daemon that rejects the token is running, too.
     return isSvcError(error, 'DMN_UNAUTHORIZED')
   }
 }
@@ -59,7 +59,7 @@ function open(address: string, { signal, timeoutMs }: DaemonCallOptions): Promis
         resolve(socket)
         return
       }
-      // A refused connection can report once more after it was destroyed.
+      // A refused connection can emit a second error after it was destroyed.
       socket.on('error', () => undefined).destroy()
       reject(error)
     }
@@ -149,7 +149,7 @@ function readLines(socket: Socket, onLine: (line: string) => void): void {
   })
 }
 
-/** The daemon puts the error's own code, status and hint into `data`. */
+/** Returns the operation's error: the daemon sends its code, status and hint in `data`. */
 function errorOf(error: NonNullable<Frame['error']>): SvcError {
   const data = (error.data ?? {}) as { code?: unknown; status?: unknown; hint?: unknown; details?: unknown }
   return new SvcError(typeof data.code === 'string' ? data.code : 'DMN_BAD_ANSWER', String(error.message), {
@@ -160,20 +160,16 @@ function errorOf(error: NonNullable<Frame['error']>): SvcError {
 }
 
 function unreachable(address: string, cause: Error): SvcError {
-  return daemonClientErrors.create('DMN_UNREACHABLE', `no daemon answers at ${address}: ${cause.message}`, {
+  return daemonClientErrors.create('DMN_UNREACHABLE', `no daemon responds at ${address}: ${cause.message}`, {
     hint: 'start one with: svc daemon start',
     cause
   })
 }
 
 function badAnswer(address: string, line: string, cause: Error): SvcError {
-  return daemonClientErrors.create(
-    'DMN_BAD_ANSWER',
-    `${address} answered something that is not JSON: ${line.slice(0, 80)}`,
-    {
-      cause
-    }
-  )
+  return daemonClientErrors.create('DMN_BAD_ANSWER', `${address}: the response is not JSON: ${line.slice(0, 80)}`, {
+    cause
+  })
 }
 
 function cancelled(what: string): SvcError {
@@ -181,5 +177,5 @@ function cancelled(what: string): SvcError {
 }
 
 function timedOut(what: string, milliseconds: number): SvcError {
-  return new SvcError('OPR_TIMEOUT', `${what} did not answer within ${milliseconds} ms`, { status: 504 })
+  return new SvcError('OPR_TIMEOUT', `${what} did not respond within ${milliseconds} ms`, { status: 504 })
 }

@@ -1,9 +1,9 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 
-/** Protocol name in `orch.ping`; it changes when a method changes incompatibly. */
+/** Protocol name in `orch.ping`; changes when a method changes incompatibly. */
 export const DAEMON_PROTOCOL = 'svc.orchestrator_daemon/v1'
 
-/** Shows that a daemon runs, and for which project. Clients call nothing else before `repository_id` matches theirs. */
+/** Operation by which clients identify a daemon. They call others only if `repository_id` matches their project. */
 export const orchPing = defineOperation({
   id: 'orch.ping',
   summary: 'Check that the daemon runs, and show its project',

@@ -4,19 +4,25 @@ import { join } from 'node:path'
 import { type Presence, presenceOf } from '../process/identity.ts'
 
 /**
- * State file of a running daemon in the project. Clients find the daemon with it, and it ensures that only one runs.
+ * State file of a project's running daemon. Clients find the daemon through it, and it prevents a second daemon.
  */
 export interface DaemonState {
   readonly pid: number
   /** The machine of the process; null in the file of an older daemon. */
   readonly host: string | null
-  /** Start time that distinguishes the process from a later one with the same id; null where the system, or an older daemon, did not report it. */
+  /**
+   * Start time that distinguishes the process from a later one with the same id; null if the system or an older daemon
+   * did not report it.
+   */
   readonly process_start: string | null
   /** When the process started, ISO 8601. */
   readonly started_at: string
-  /** Where it listens: `HOST:PORT`, or the absolute path of a unix socket. */
+  /** Address: `HOST:PORT`, or the absolute path of a unix socket. */
   readonly socket: string
-  /** Token that authorises a peer to call any method; null in the file of an older daemon. The file is readable by its owner only. */
+  /**
+   * Token that authorises a peer to call any method; null in the file of an older daemon. Only the owner can read the
+   * file.
+   */
   readonly token: string | null
   readonly version: string
   readonly repository_id: string
@@ -24,19 +30,19 @@ export interface DaemonState {
 
 const STDIO = new Set(['stdio', '-', 'stdin'])
 
-/** Whether the daemon's `socket` setting selects the standard streams: no address, and no state file. */
+/** Returns whether the daemon's `socket` setting selects stdio. Such a daemon has no address and no state file. */
 export function usesStdio(socket: string): boolean {
   return STDIO.has(socket.trim())
 }
 
-/** The first daemon to listen creates the file, and removes it when it stops. */
+/** Path of the state file. The first daemon to listen creates the file, and removes it when it stops. */
 export function daemonStatePath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.json')
 }
 
 /**
- * Returns the daemon of a project, or null if none is known to run: no file, a damaged file, or one whose process has
- * ended. Does not connect; {@link probeDaemon} reports whether the daemon answers.
+ * Returns the state of a project's daemon. Returns null if the file is missing or damaged, or its process has ended.
+ * Does not connect; {@link probeDaemon} checks whether the daemon responds.
  */
 export async function readDaemonState(projectRoot: string): Promise<DaemonState | null> {
   let text: string
@@ -49,14 +55,14 @@ export async function readDaemonState(projectRoot: string): Promise<DaemonState 
   return state !== null && daemonPresence(state) !== 'dead' ? state : null
 }
 
-/** Whether the process of a daemon runs. `unknown` if only its process id can be checked, and that is in use. */
+/** Returns whether a daemon's process runs; `unknown` if a process has that id but may be a different one. */
 export function daemonPresence({ host, pid, process_start }: DaemonState): Presence {
   return host === null
     ? presenceOf({ host: hostname(), pid, start: null })
     : presenceOf({ host, pid, start: process_start })
 }
 
-/** Null when the text is not a complete state. */
+/** Parses a state file; null if it is not a complete state. */
 export function parseDaemonState(text: string): DaemonState | null {
   let value: Partial<Record<keyof DaemonState, unknown>> | null
   try {

@@ -19,7 +19,7 @@ export const databaseErrors = errorTable({
   DBS_SYNTAX: { message: 'A statement has a syntax error, or names something that does not exist.', status: 400 },
   DBS_TRANSACTION_ENDED: { message: 'A transaction was used after its end.', status: 409 },
   DBS_UNAUTHORIZED: { message: 'A remote database does not accept the token.', status: 502 },
-  DBS_UNREACHABLE: { message: 'A remote database does not answer.', status: 503 },
+  DBS_UNREACHABLE: { message: 'A remote database does not respond.', status: 503 },
   DBS_UNSUPPORTED: { message: 'A database does not support the request.', status: 501 },
   DBS_VALUE_INVALID: { message: 'A parameter is missing, surplus, or of a type that no column can hold.', status: 400 }
 })

@@ -1,19 +1,19 @@
-/** Integers shared between a thread and the thread that may terminate it. */
+/** Indexes of integers shared between a thread and the thread that may terminate it. */
 const INSIDE = 0
 const STOPPED = 1
 
-/** Interval at which a thread within native code is polled. */
+/** Polling interval while a thread is within native code. */
 const POLL_MS = 5
 
 /**
- * Prevents the termination of a thread within the native code of a database: at the wrong moment that would crash the
- * whole process. The thread reports when it enters and leaves native code. The terminating side first forbids entering
- * again, then waits until the thread has left.
+ * Prevents the termination of a thread while it runs native database code, which could crash the whole process. The
+ * thread reports when it enters and leaves native code. The terminating thread first blocks further entry, then waits
+ * until the thread has left.
  */
 export class NativeGuard {
   readonly shared: SharedArrayBuffer
   readonly #state: Int32Array
-  /** Nested calls count as one. */
+  /** Depth of nested `enter` calls; only the outermost one is reported. */
   #depth = 0
 
   constructor(shared = new SharedArrayBuffer(8)) {
@@ -26,7 +26,7 @@ export class NativeGuard {
     return Atomics.load(this.#state, INSIDE) === 1
   }
 
-  /** Called by the thread. Does not return once the thread is stopped: it is about to be terminated. */
+  /** Called by the thread before native code. Never returns after `stop`: the thread is about to be terminated. */
   enter(): void {
     if (this.#depth++ > 0) return
     Atomics.store(this.#state, INSIDE, 1)
@@ -41,8 +41,8 @@ export class NativeGuard {
   }
 
   /**
-   * Called by the terminating side. Resolves when the thread has left native code and cannot enter again, or has ended
-   * by itself. Resolves to false after `milliseconds`.
+   * Called by the terminating thread. Resolves to true when the thread has left native code and cannot enter again, or
+   * has ended by itself. Resolves to false after `milliseconds`.
    */
   async stop(isOver: () => boolean, milliseconds = Number.POSITIVE_INFINITY): Promise<boolean> {
     const until = performance.now() + milliseconds
@@ -55,8 +55,8 @@ export class NativeGuard {
   }
 
   /**
-   * Called by the terminating side if it cannot end the thread: the process does not wait for the thread at its exit,
-   * but is killed. The returned function reverts that.
+   * Called by the terminating thread if it cannot end the thread: at exit the process is killed instead of waiting for
+   * the thread. The returned function reverts that.
    */
   abandon(): () => void {
     const kill = (): void => void process.kill(process.pid, 'SIGKILL')

@@ -3,9 +3,9 @@ import type { ThreadAccess } from './thread.ts'
 import type { SqlParameters, SqlResult, SqlStatement } from './values.ts'
 
 /**
- * The primary database: a file of the project unless the settings name another place.
+ * The primary database: a file of the project unless the settings name another location.
  *
- * It is opened at the first use, with the baseline schema. Everything throws `DBS_OPEN_FAILED` while it cannot be
+ * It is opened at the first use, with the baseline schema. All methods throw `DBS_OPEN_FAILED` while it cannot be
  * opened.
  */
 export const databaseStore = service<PrimaryDatabase>('database.store@1')
@@ -13,15 +13,15 @@ export const databaseStore = service<PrimaryDatabase>('database.store@1')
 export interface PrimaryDatabase extends DatabaseStore {
   /**
    * Opens another database: an empty one in memory, or a file, relative to the project. The caller closes it. Throws
-   * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
+   * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file if the native binding is missing.
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
   /**
-   * Connection factory of a thread for a separate, empty database in memory. Throws `DBS_NO_BINDING` without the native
-   * binding.
+   * Returns access for one thread to a separate, empty in-memory database. Throws `DBS_NO_BINDING` if the native binding
+   * is missing.
    */
   memoryAccess(): ThreadAccess
-  /** Opens the database if needed, and returns its health. Throws nothing. */
+  /** Opens the database if needed, and returns its health. Never throws. */
   status(): Promise<DatabaseStatus>
 }
 
@@ -33,7 +33,7 @@ export interface DatabaseStatus {
   readonly capabilities: DatabaseCapabilities | null
   readonly schemaVersion: number | null
   readonly expectedVersion: number
-  /** Digest in the database, and digest of this program. */
+  /** Schema digest stored in the database, and the digest that this version of svc expects. */
   readonly digest: string | null
   readonly expectedDigest: string
   readonly missingTables: readonly string[]
@@ -48,11 +48,11 @@ export interface DatabaseCapabilities {
   readonly fts: boolean
   /** Vector functions and indexes. */
   readonly vector: boolean
-  /** Whether it is a copy of a remote database, which `sync` brings up to date. */
+  /** Whether the database is a replica of a remote one, updated by `sync`. */
   readonly replica: boolean
   /** Acknowledged writes survive a killed process. */
   readonly durable: boolean
-  /** Writers that do not wait for each other. */
+  /** Whether writers do not wait for each other. */
   readonly mvcc: boolean
   /** Whether `backup` works. */
   readonly backup: boolean
@@ -64,11 +64,11 @@ export interface DatabaseCallOptions {
 }
 
 export interface DatabaseTransactionOptions extends DatabaseCallOptions {
-  /** Milliseconds that it may take before it is rolled back; default 30,000. */
+  /** Time limit in milliseconds, after which the transaction is rolled back; default 30,000. */
   readonly timeoutMs?: number
 }
 
-/** Statements inside one transaction. After it ended they throw `DBS_TRANSACTION_ENDED`. */
+/** Statements inside one transaction. After its end they throw `DBS_TRANSACTION_ENDED`. */
 export interface DatabaseTransaction {
   query(sql: string, parameters?: SqlParameters): Promise<SqlResult>
   execute(sql: string, parameters?: SqlParameters): Promise<SqlResult>
@@ -79,18 +79,18 @@ export interface DatabaseTransaction {
  *
  * - A promise that resolves means that the change is committed, and durable if the capabilities say so.
  * - Writers run one at a time, in the order of their calls. Queries see committed rows.
- * - Texts hold one statement, except for `migrate`. Statements are prepared once and kept.
- * - Statements that begin, end or nest transactions are refused with `DBS_STATEMENT_REFUSED`, as are ATTACH and DETACH.
- * - Inside `transaction` the store itself refuses calls with `DBS_NESTED`: they would wait for the transaction.
+ * - A SQL string holds one statement, except for `migrate`. Prepared statements are cached.
+ * - Statements that begin, end or nest transactions throw `DBS_STATEMENT_REFUSED`, as do ATTACH and DETACH.
+ * - Inside `transaction`, calls on the store itself throw `DBS_NESTED`: they would wait for the transaction forever.
  *
- * Everything may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FILE_LOST`, `DBS_FULL`,
+ * All methods may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FILE_LOST`, `DBS_FULL`,
  * `DBS_LOST`, `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
  */
 export interface DatabaseStore {
   readonly mode: DatabaseMode
   readonly location: string
   capabilities(): Promise<DatabaseCapabilities>
-  /** Reads. A statement that would write is refused with `DBS_READ_ONLY`. */
+  /** Reads. A statement that would write throws `DBS_READ_ONLY`. */
   query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
   /** Writes, in a separate transaction. */
   execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
@@ -100,20 +100,20 @@ export interface DatabaseStore {
   batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]>
   /** Commits when `run` resolves. When it throws, rolls back and rethrows. */
   transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A>
-  /** Several statements in one text, without parameters, in one transaction: a change of schema. */
+  /** Runs several statements from one SQL string, without parameters, in one transaction: a schema change. */
   migrate(sql: string, options?: DatabaseCallOptions): Promise<void>
-  /** Brings a replica up to date; nothing for every other mode. */
+  /** Brings a replica up to date; does nothing in other modes. */
   sync(): Promise<void>
   /**
-   * Writes a consistent copy while other calls continue. `file` is absolute; it is an error if it exists. Throws
+   * Writes a consistent copy while other calls continue. `file` is an absolute path that must not exist. Throws
    * `DBS_UNSUPPORTED` and `DBS_BACKUP_FAILED`.
    */
   backup(file: string): Promise<void>
   /**
-   * Connection factory for threads, which cannot wait for promises; null if the database is not a file that several
+   * Returns access for threads, whose connections are synchronous; null if the database is not a file that several
    * connections can share.
    */
   threadAccess(): Promise<ThreadAccess | null>
-  /** Waits for calls that have started and refuses others with `DBS_CLOSED`. Idempotent. */
+  /** Waits for calls that have started; later calls throw `DBS_CLOSED`. Idempotent. */
   close(): Promise<void>
 }

@@ -5,9 +5,9 @@ export interface FinishedRequest {
   readonly method: string
   /** Without the query, which may hold secrets. */
   readonly path: string
-  /** Pattern of the route; null where no route matched. */
+  /** Pattern of the route; null if no route matched. */
   readonly route: string | null
-  /** Plugin of the route; null where no route matched. */
+  /** Plugin of the route; null if no route matched. */
   readonly plugin: string | null
   /** 499: the client disconnected first. */
   readonly status: number
@@ -15,18 +15,18 @@ export interface FinishedRequest {
   readonly principal: Principal
 }
 
-/** After an HTTP request was answered, or its client disconnected. */
+/** After an HTTP response was sent, or the client disconnected. */
 export const requestFinished = hook<[FinishedRequest]>('http.request-finished', 'parallel', {
   onError: 'skip',
-  summary: 'After an HTTP request was answered, or its client disconnected.',
+  summary: 'After an HTTP response was sent, or the client disconnected.',
   payload: {
     requestId: 'id of the request',
     method: 'HTTP method',
     path: 'path without the query',
-    route: 'pattern of the route; null where no route matched',
-    plugin: 'plugin of the route; null where no route matched',
-    status: 'HTTP status; 499: the client went away first',
-    durationMs: 'milliseconds since the head of the request',
+    route: 'pattern of the route; null if no route matched',
+    plugin: 'plugin of the route; null if no route matched',
+    status: 'HTTP status; 499: the client disconnected first',
+    durationMs: 'milliseconds since the request headers arrived',
     principal: 'caller: id, role, scopes'
   }
 })

@@ -4,38 +4,38 @@ import { httpBodyErrors } from './errors.ts'
 
 export interface JsonRequestOptions {
   readonly maxBytes: number
-  /** `json` refuses every other content type; `any` reads every body as JSON. */
+  /** `json` rejects every other content type; `any` parses every body as JSON. */
   readonly mediaType: 'json' | 'any'
   /**
-   * Multiple of the limit up to which a body is read and dropped before it is refused. A client that is still writing
-   * sees a connection reset instead of the answer. Default 1.
+   * A body above the limit is read and discarded up to this multiple of the limit, then rejected. A client that is still
+   * writing then would see a connection reset instead of the response. Default 1.
    */
   readonly discard?: number
 }
 
 /**
- * Reads the body of a request as strict JSON; undefined for an empty one.
+ * Reads the body of a request as strict JSON; undefined for an empty body.
  * Throws `HTTP_MEDIA_TYPE`, `HTTP_BODY_TOO_LARGE`, `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`.
  */
 export async function readJsonRequest(request: IncomingMessage, options: JsonRequestOptions): Promise<unknown> {
   const type = request.headers['content-type']
   if (options.mediaType === 'json' && !isJsonMediaType(type)) {
-    const given = type === undefined ? 'no content type' : `the content type "${type}"`
-    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
+    const actual = type === undefined ? 'no content type' : `the content type "${type}"`
+    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${actual}; this route reads JSON`, {
       hint: 'send it with content-type: application/json'
     })
   }
   return parseJsonBody(await readBytes(request, options))
 }
 
-/** Parses a body as strict JSON; undefined for an empty one. Throws `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`. */
+/** Parses a body as strict JSON; undefined for an empty body. Throws `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`. */
 export function parseJsonBody(bytes: Uint8Array): unknown {
   try {
     return readStrictJson(bytes)
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error
     if (error.reason === 'utf8') throw httpBodyErrors.create('HTTP_BODY_NOT_UTF8', 'the body is not UTF-8')
-    throw httpBodyErrors.create('HTTP_BODY_INVALID', `the body is not JSON that is accepted: ${error.message}`)
+    throw httpBodyErrors.create('HTTP_BODY_INVALID', `the body is not valid JSON: ${error.message}`)
   }
 }
 
@@ -50,7 +50,7 @@ async function readBytes(request: IncomingMessage, { maxBytes, discard = 1 }: Js
   if (announced > maxBytes * discard) throw tooLarge(request, maxBytes, announced)
   const chunks: Buffer[] = []
   let length = 0
-  // The default iterator destroys the socket when the loop is left, before the answer is written.
+  // The default iterator destroys the socket when the loop ends early, before the response is written.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes * discard) throw tooLarge(request, maxBytes, length)

@@ -5,7 +5,7 @@ export const countWords = defineOperation({
   summary: 'Count the words of a text',
   input: t.object({ text: t.string({ maxLength: 1_000_000, description: 'The text' }) }),
   output: t.object({ words: t.integer(), longest: t.string(), generation: t.integer() }),
-  errors: { WORDS_NONE: { status: 422, message: 'The text has no words that are long enough.' } },
+  errors: { WORDS_NONE: { status: 422, message: 'The text has no words of min_length or more characters.' } },
   effect: 'read',
   expose: {
     http: { method: 'POST', path: '/words/count' },
@@ -22,7 +22,12 @@ export default definePlugin({
   name: 'word-count',
   summary: 'Counts words',
   config: t.object({
-    min_length: t.integer({ default: 1, minimum: 1, description: 'Shorter words do not count', 'x-reload': 'live' })
+    min_length: t.integer({
+      default: 1,
+      minimum: 1,
+      description: 'Minimum length of a counted word, in characters',
+      'x-reload': 'live'
+    })
   }),
   operations: [countWords],
   activate(ctx) {

@@ -13,7 +13,7 @@ import {
 } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
 import type { Project } from '../host/project.ts'
-import type { Session } from './commands.ts'
+import type { CommandSession } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { EXIT } from './exit-codes.ts'
 import type { GlobalFlags } from './flags.ts'
@@ -26,7 +26,7 @@ const LOCAL: Invocation['principal'] = { id: 'local', role: 'admin', scopes: ['*
 
 /** Runs an operation through the daemon if one runs, else in this process with only its plugin. */
 export async function runOperation(
-  session: Session,
+  session: CommandSession,
   plugin: string,
   descriptor: OperationDescriptor,
   input: unknown,
@@ -55,7 +55,7 @@ export async function runOperation(
 
 /** Runs a command that is not an operation, always in this process. */
 export async function runPluginCommand(
-  session: Session,
+  session: CommandSession,
   plugin: string,
   descriptor: PluginManifest['commands'][number],
   input: Readonly<Record<string, unknown>>
@@ -96,7 +96,7 @@ async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInste
 }
 
 /** `svc call ID JSON`. */
-export async function callById(session: Session, id: string, json: string | undefined): Promise<number> {
+export async function callById(session: CommandSession, id: string, json: string | undefined): Promise<number> {
   const manifests = [...session.catalog.manifests, ...session.catalog.lapsed]
   const owner = manifests.find(manifest => manifest.operations.some(each => each.id === id))
   const descriptor = owner?.operations.find(each => each.id === id)

@@ -1,12 +1,12 @@
 import { defined, type JsonSchema, type OperationDescriptor, type PluginManifest } from '@svc/plugin-sdk'
-import type { Catalog } from '../host/catalog.ts'
+import type { PluginCatalog } from '../host/catalog.ts'
 import type { GlobalFlags } from './flags.ts'
 import { GROUPS } from './groups.ts'
 import { type PlainText, plainTextOf } from './plain-text.ts'
 
 /** Arguments that every command gets. */
-export interface Session {
-  readonly catalog: Catalog
+export interface CommandSession {
+  readonly catalog: PluginCatalog
   readonly flags: GlobalFlags
 }
 
@@ -26,7 +26,7 @@ export interface CliCommand {
   /** Makes its texts readable on a terminal; default: unchanged. */
   readonly plain?: PlainText
   /** Resolves to the exit code. */
-  run(session: Session, input: Readonly<Record<string, unknown>>): Promise<number>
+  run(session: CommandSession, input: Readonly<Record<string, unknown>>): Promise<number>
 }
 
 export interface CommandNode {

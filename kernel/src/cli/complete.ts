@@ -1,6 +1,6 @@
 import { keyText } from '@svc/config/sources'
 import { type JsonSchema, rpcMethodNames } from '@svc/plugin-sdk'
-import type { Catalog } from '../host/catalog.ts'
+import type { PluginCatalog } from '../host/catalog.ts'
 import { declarePlugins } from '../host/sections.ts'
 import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
 import { aboutGroup, type CommandNode, walk } from './commands.ts'
@@ -16,7 +16,7 @@ interface Candidate {
  * Answers a completion script: `INDEX WORD…`, where the word at the index is the one under the cursor. One candidate
  * per line, then a tab and its explanation; nothing if the shell should offer files.
  */
-export function complete(args: readonly string[], root: CommandNode, catalog: Catalog): number {
+export function complete(args: readonly string[], root: CommandNode, catalog: PluginCatalog): number {
   const [index = '0', ...words] = args
   const current = words[Number(index)] ?? ''
   const before = words.slice(1, Number(index))
@@ -30,12 +30,12 @@ export function candidates(
   before: readonly string[],
   current: string,
   root: CommandNode,
-  catalog: Catalog
+  catalog: PluginCatalog
 ): Candidate[] {
   return possible(before, current, root, catalog).filter(({ value }) => value.startsWith(current))
 }
 
-function possible(before: readonly string[], current: string, root: CommandNode, catalog: Catalog): Candidate[] {
+function possible(before: readonly string[], current: string, root: CommandNode, catalog: PluginCatalog): Candidate[] {
   const words = commandWords(before)
   const { node, path } = walk(root, words)
   const flags = flagsOf(node.command)
@@ -60,7 +60,7 @@ function aboutNode(node: CommandNode): string {
   return node.command?.summary ?? aboutGroup(node)
 }
 
-function valuesOf(field: JsonSchema, catalog: Catalog): Candidate[] {
+function valuesOf(field: JsonSchema, catalog: PluginCatalog): Candidate[] {
   const item = typeOf(field) === 'array' ? ((field.items ?? {}) as JsonSchema) : field
   const choices = choicesOf(item)
   if (choices !== undefined) return choices.map(value => ({ value: String(value), about: '' }))
@@ -68,7 +68,7 @@ function valuesOf(field: JsonSchema, catalog: Catalog): Candidate[] {
 }
 
 /** Candidate lists that `x-complete` may name. */
-const KNOWN: Readonly<Record<string, (catalog: Catalog) => Candidate[]>> = {
+const KNOWN: Readonly<Record<string, (catalog: PluginCatalog) => Candidate[]>> = {
   plugins: ({ found }) => found.sources.map(({ name, manifest }) => ({ value: name, about: manifest?.summary ?? '' })),
   operations: ({ manifests }) =>
     manifests.flatMap(({ operations }) => operations.map(({ id, summary }) => ({ value: id, about: summary }))),

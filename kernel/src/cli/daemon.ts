@@ -1,5 +1,5 @@
 import { callDaemon, type Invocation, probeDaemon, readDaemonState } from '@svc/contracts'
-import type { Session } from './commands.ts'
+import type { CommandSession } from './commands.ts'
 
 type Listeners = Pick<Invocation, 'onEvent' | 'onProgress'>
 
@@ -12,7 +12,7 @@ export interface Daemon {
  * The daemon that answers for the session's project, or null. Settings of one command (`--set`, `--profile`) do not reach
  * another process, so they keep the command in this one.
  */
-export async function findDaemon(session: Session): Promise<Daemon | null> {
+export async function findDaemon(session: CommandSession): Promise<Daemon | null> {
   const { flags, catalog } = session
   if (flags.inProcess || flags.set.length > 0 || flags.profile !== undefined) return null
   const state = await readDaemonState(catalog.projectRoot)

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { DetachedProcess } from '@svc/plugin-sdk'
-import type { Session } from './commands.ts'
+import type { CommandSession } from './commands.ts'
 
 /**
  * Runs another command of svc on the session's project, as this one was started and with the flags of every command that were
  * given here. It gets a separate session: neither Ctrl-C in this terminal nor closing the terminal ends the process.
  */
-export function detach({ catalog, flags }: Session, words: readonly string[], output: number): DetachedProcess {
+export function detach({ catalog, flags }: CommandSession, words: readonly string[], output: number): DetachedProcess {
   const { profile, set, logLevel } = flags
   const argv = [
     ...[...process.execArgv, process.argv[1] ?? '', ...words],

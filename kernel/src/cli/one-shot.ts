@@ -1,7 +1,7 @@
 import { kernelAdmin } from '@svc/contracts'
-import type { Catalog } from '../host/catalog.ts'
+import type { PluginCatalog } from '../host/catalog.ts'
 import type { Project, ProjectOptions } from '../host/project.ts'
-import type { Session } from './commands.ts'
+import type { CommandSession } from './commands.ts'
 import { consoleLog } from './console-log.ts'
 
 export interface OneShotOptions {
@@ -15,7 +15,7 @@ export interface OneShotOptions {
 
 /** Opens the project with only some plugins while `use` runs. */
 export async function withProject<A>(
-  { catalog, flags }: Session,
+  { catalog, flags }: CommandSession,
   options: OneShotOptions,
   use: (project: Project) => Promise<A>
 ): Promise<A> {
@@ -42,6 +42,6 @@ export async function withProject<A>(
 }
 
 /** Plugins for a command that needs the whole project: those that open no ports, since another process may hold them. */
-export function withoutServers({ manifests }: Catalog, owner: string): string[] {
+export function withoutServers({ manifests }: PluginCatalog, owner: string): string[] {
   return manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
 }

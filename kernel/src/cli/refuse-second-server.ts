@@ -1,6 +1,6 @@
 import { type DaemonState, daemonPresence, orchPing, probeDaemon, readDaemonState, usesStdio } from '@svc/contracts'
 import { defined } from '@svc/plugin-sdk'
-import type { Catalog } from '../host/catalog.ts'
+import type { PluginCatalog } from '../host/catalog.ts'
 import { Choices } from '../host/choices.ts'
 import { configOf } from '../host/project.ts'
 import { cliErrors } from './errors.ts'
@@ -9,7 +9,7 @@ import { cliErrors } from './errors.ts'
  * Throws `CLI_ALREADY_SERVED` if another process is the daemon of the project and this one would run a daemon too. A daemon on
  * the standard streams serves its parent only, so any number of them may run.
  */
-export async function refuseSecondServer(catalog: Catalog, only: readonly string[] | undefined): Promise<void> {
+export async function refuseSecondServer(catalog: PluginCatalog, only: readonly string[] | undefined): Promise<void> {
   const state = await readDaemonState(catalog.projectRoot)
   if (state === null || !listensAsDaemon(catalog, only) || !(await isRunning(state))) return
   const { pid, socket, started_at } = state
@@ -20,7 +20,7 @@ export async function refuseSecondServer(catalog: Catalog, only: readonly string
   )
 }
 
-function listensAsDaemon(catalog: Catalog, only: readonly string[] | undefined): boolean {
+function listensAsDaemon(catalog: PluginCatalog, only: readonly string[] | undefined): boolean {
   const daemon = catalog.manifests.find(({ operations }) => operations.some(({ id }) => id === orchPing.id))
   if (daemon === undefined) return false
   const config = configOf(catalog)

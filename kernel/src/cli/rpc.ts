@@ -1,12 +1,12 @@
 import { adminErrors } from '@svc/contracts'
-import type { Session } from './commands.ts'
+import type { CommandSession } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { interruptible } from './interrupt.ts'
 import { readJson } from './json-input.ts'
 import { Output } from './output.ts'
 
 /** `svc rpc METHOD JSON`. Throws `CLI_NO_DAEMON`. */
-export async function callMethod(session: Session, method: string, json: string | undefined): Promise<number> {
+export async function callMethod(session: CommandSession, method: string, json: string | undefined): Promise<number> {
   const daemon = await findDaemon(session)
   if (daemon === null) {
     throw adminErrors.create('CLI_NO_DAEMON', `no daemon runs for ${session.catalog.projectRoot}`, {

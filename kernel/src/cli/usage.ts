@@ -5,7 +5,7 @@ import { type CommandNode, walk } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { commandWords } from './flags.ts'
 
-interface Place {
+interface CommandPosition {
   readonly argv: readonly string[]
   readonly node: CommandNode
   /** The program and the known words. */
@@ -46,13 +46,13 @@ export function usageError(argv: readonly string[], { root }: KnownCommands, mes
   )
 }
 
-function placeOf(argv: readonly string[], root: CommandNode): Place {
+function placeOf(argv: readonly string[], root: CommandNode): CommandPosition {
   const words = commandWords(argv)
   const { node, path } = walk(root, words)
   return { argv, node, program: ['svc', ...path].join(' '), next: words[path.length] }
 }
 
-function unknownCommand({ program, node, next = '' }: Place): SvcError {
+function unknownCommand({ program, node, next = '' }: CommandPosition): SvcError {
   const near = closest(next, [...node.children.keys()])
   const hint = near === undefined ? `${program} --help` : `did you mean ${program} ${near}?`
   return cliErrors.create('CLI_COMMAND_UNKNOWN', `${program} has no command ${JSON.stringify(next)}`, { hint })
@@ -64,13 +64,13 @@ function disabledCommand({ command }: CommandNode): SvcError | undefined {
   return cliErrors.create('CLI_COMMAND_UNKNOWN', message, { hint: `svc plugins enable ${command.plugin}` })
 }
 
-function missingCommand({ program, node }: Place): SvcError {
+function missingCommand({ program, node }: CommandPosition): SvcError {
   const names = [...node.children.keys()].sort().join(', ')
   const hint = `one of ${names}; see ${program} --help`
   return cliErrors.create('CLI_COMMAND_MISSING', `${program} needs a command`, { hint })
 }
 
-function unknownFlag({ program, node }: Place, word: string): SvcError {
+function unknownFlag({ program, node }: CommandPosition, word: string): SvcError {
   const flag = word.replace(/=.*$/, '')
   const near = closest(
     flag,
@@ -80,11 +80,11 @@ function unknownFlag({ program, node }: Place, word: string): SvcError {
   return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} has no flag ${flag}`, { hint })
 }
 
-function invalid({ program }: Place, what: string): SvcError {
+function invalid({ program }: CommandPosition, what: string): SvcError {
   return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint: `${program} --help` })
 }
 
-function reworded(message: string, { node, argv, program }: Place): string {
+function reworded(message: string, { node, argv, program }: CommandPosition): string {
   const text = message.replace(/\s*\n\s*/g, ' ').trim()
   const [, argument, given, choices] = /Argument: ([^,]+), Given: (.+), Choices: (.+)$/.exec(text) ?? []
   if (choices !== undefined) return `takes no ${given} for ${argument}: one of ${choices}`

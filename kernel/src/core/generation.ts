@@ -12,7 +12,7 @@ import { kernelErrors } from './errors.ts'
 import { type DeclaredHooks, HookSet } from './hooks.ts'
 import type { Unit } from './unit.ts'
 
-type Report = (plugin: string, hookId: string, error: unknown) => void
+type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
 
 /** An immutable snapshot composed from units. Throws `KRN_CONFLICT`, naming both owners, when two units collide. */
 export class Generation implements GenerationView {
@@ -24,7 +24,7 @@ export class Generation implements GenerationView {
   readonly commands: ReadonlyMap<string, { readonly unit: Unit; readonly run: CommandHandler }>
   readonly #items = new Map<string, Contribution<unknown>[]>()
 
-  constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, report: Report) {
+  constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, report: ReportHookError) {
     this.id = id
     this.units = new Map(units.map(unit => [unit.name, unit]))
     const owners = new Map<string, string>()

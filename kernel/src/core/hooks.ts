@@ -25,7 +25,7 @@ export interface OwnedTap extends RegisteredTap {
 export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
 type Args = readonly unknown[]
-type Report = (plugin: string, hookId: string, error: unknown) => void
+type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
 /** Returns the result of a waterfall or bail, or a promise of it if a tap returned a promise. Throws what a tap throws. */
 export type Run = (args: Args) => unknown
 
@@ -37,7 +37,7 @@ export class HookSet {
   readonly operationEnded: Run | undefined
 
   /** If a tap was compiled against another declaration than that of the triggering plugin, the latter counts. */
-  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: Report) {
+  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: ReportHookError) {
     const byHook = new Map<string, OwnedTap[]>()
     for (const tap of taps) {
       const group = byHook.get(tap.hook.id)
@@ -81,7 +81,7 @@ interface AsyncHook {
   callAsync(args: Args, done: Done): void
 }
 
-function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: Report): Run {
+function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: ReportHookError): Run {
   const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
   // The argument list travels as one value: only the caller of a hook knows its arity.
   if (mode === 'waterfall') {
@@ -133,7 +133,7 @@ function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
   }
 }
 
-function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args, done: Done) => void {
+function guard(tap: OwnedTap, fatal: boolean, report: ReportHookError): (args: Args, done: Done) => void {
   const filter = Object.entries(tap.options.filter ?? {})
   const { hook, plugin, unit } = tap
   const ofCalls = hook.id === operationStarting.id || hook.id === operationEnded.id

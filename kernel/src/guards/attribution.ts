@@ -29,14 +29,14 @@ export function ownerOf(error: unknown): string | undefined {
   return undefined
 }
 
-export interface Frame {
+export interface StackFrame {
   /** Path of a file, or a name such as `node:net`. */
   readonly file: string
   readonly line: number
 }
 
 /** Frames of a stack, innermost first. */
-export function* framesOf(stack: string | undefined): Generator<Frame> {
+export function* framesOf(stack: string | undefined): Generator<StackFrame> {
   for (const [, called, calledLine, plain, plainLine] of (stack ?? '').matchAll(FRAME)) {
     const place = called ?? plain ?? ''
     yield { file: place.startsWith('file:') ? fileURLToPath(place) : place, line: Number(calledLine ?? plainLine) }

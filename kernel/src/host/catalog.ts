@@ -24,7 +24,7 @@ export interface CatalogOptions {
 }
 
 /** Configuration files and manifests: everything known before a plugin's code is loaded. */
-export interface Catalog {
+export interface PluginCatalog {
   readonly sources: ConfigSources
   readonly projectRoot: string
   /** Folder for caches and plugins' own data. */
@@ -39,11 +39,11 @@ export interface Catalog {
   /** Settings about plugins, before validation. */
   readonly peek: ConfigPeek
   /** Reads everything again. A plugin with an unchanged declaration stays the same object. */
-  again(): Promise<Catalog>
+  again(): Promise<PluginCatalog>
   /** Rereads the plugins of the files (absolute paths). Only for changes of code. */
-  rereadPlugins(files: ReadonlySet<string>): Promise<Catalog>
+  rereadPlugins(files: ReadonlySet<string>): Promise<PluginCatalog>
   /** Describes plugins that were left off. */
-  include(names: Iterable<string>): Promise<Catalog>
+  include(names: Iterable<string>): Promise<PluginCatalog>
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ const installRoot = join(dirname(here), '..', '..', '..')
 /** A kernel that runs from sources compiles its shared packages from sources, too. */
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 
-export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
+export async function readCatalog(options: CatalogOptions): Promise<PluginCatalog> {
   const sources = read(options)
   const { projectRoot } = sources
   const { dataDirectory, describeTimeoutMs } = peekConfig(sources)
@@ -77,10 +77,10 @@ async function catalog(
   sources: ConfigSources,
   discovery: Discovery,
   state: string
-): Promise<Catalog> {
+): Promise<PluginCatalog> {
   const peek = peekConfig(sources)
   const directories = peek.pluginDirectories.map(each => resolve(sources.projectRoot, each))
-  const describe = (found: Discovered): Catalog => ({
+  const describe = (found: Discovered): PluginCatalog => ({
     sources,
     projectRoot: sources.projectRoot,
     state,

@@ -1,7 +1,7 @@
 import { check } from '@svc/config'
 import { secretServices } from '@svc/contracts'
 import type { Configure, PluginConfiguration } from '../core/inventory.ts'
-import type { Catalog } from './catalog.ts'
+import type { PluginCatalog } from './catalog.ts'
 import { type PolicySettings, policySchema, toPolicy } from './kernel-settings.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 
@@ -55,7 +55,7 @@ export class Choices {
     return this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
   }
 
-  configure(config: ResolvedConfig, catalog: Catalog): Configure {
+  configure(config: ResolvedConfig, catalog: PluginCatalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]
     // A manually enabled plugin includes its providers, like a named one.
@@ -73,7 +73,7 @@ export class Choices {
   }
 
   /** Whether an enabled plugin is activated. */
-  selection(config: ResolvedConfig, catalog: Catalog): (name: string) => boolean {
+  selection(config: ResolvedConfig, catalog: PluginCatalog): (name: string) => boolean {
     const { activate } = this.#options
     if (activate === undefined) return () => true
     const chosen = closure([...activate, ...this.#needed], config, catalog, 'optional')
@@ -88,7 +88,7 @@ export class Choices {
 function closure(
   names: readonly string[],
   config: ResolvedConfig,
-  { manifests }: Catalog,
+  { manifests }: PluginCatalog,
   also?: 'optional'
 ): ReadonlySet<string> {
   const wanted = new Set(names)

@@ -10,7 +10,7 @@ import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor } from '../loader/manifest.ts'
 import { type PluginPackage, readPackageJson, readPluginPackage } from '../loader/plugin-package.ts'
-import { FileSource, type Form, type Loader } from './file-source.ts'
+import { FileSource, type Loader, type PluginForm } from './file-source.ts'
 import { LoadMarker } from './load-marker.ts'
 import { type DiscoveryProblem, Places } from './places.ts'
 import { PluginIndex } from './plugin-index.ts'
@@ -22,7 +22,7 @@ export interface DiscoveryOptions extends EvaluateOptions {
   /** File of the plugin index; null for none. */
   readonly cacheDirectory: string | null
   /** Form that is loaded of a package with both. Default `built`. */
-  readonly prefer?: Form
+  readonly prefer?: PluginForm
   /** See {@link Bundler}. */
   readonly conditions?: readonly string[]
   /** How long a module body may run for its manifest; milliseconds, default 5,000. */
@@ -273,7 +273,7 @@ export class Discovery {
     return ours
   }
 
-  #form({ root, plugin, source, sourceExists }: PluginPackage): Form {
+  #form({ root, plugin, source, sourceExists }: PluginPackage): PluginForm {
     const built = existsSync(plugin)
     if (source !== null && sourceExists && (!built || this.#options.prefer === 'source')) {
       if (canCompile()) return 'source'

@@ -48,7 +48,7 @@ interface Compiled {
 const NONE: readonly string[] = []
 
 /** The loaded file of a package: its source, which is compiled, or its build. */
-export type Form = 'source' | 'built'
+export type PluginForm = 'source' | 'built'
 
 /** Failures that cost seconds each time, so the index keeps them. */
 const SLOW_FAILURES: ReadonlySet<string> = new Set(['LDR_DESCRIBE_TIMEOUT', 'LDR_DESCRIBE_CRASHED'])
@@ -63,7 +63,7 @@ const SLOW_FAILURES: ReadonlySet<string> = new Set(['LDR_DESCRIBE_TIMEOUT', 'LDR
  */
 export class FileSource implements PluginSource {
   readonly package: PluginPackage
-  readonly form: Form
+  readonly form: PluginForm
   /** Whether it belongs to the installation of svc. */
   readonly installed: boolean
   readonly #loader: Loader
@@ -81,7 +81,7 @@ export class FileSource implements PluginSource {
   readonly #watchOff: readonly string[]
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(plugin: PluginPackage, form: Form, installed: boolean, loader: Loader) {
+  constructor(plugin: PluginPackage, form: PluginForm, installed: boolean, loader: Loader) {
     this.package = plugin
     this.form = form
     this.installed = installed

@@ -2,7 +2,7 @@ import { formatProblem } from '@svc/config'
 import type { ConfigProblem, Finding } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import type { KernelLogger } from '../core/logger.ts'
-import type { Catalog } from './catalog.ts'
+import type { PluginCatalog } from './catalog.ts'
 import type { ResolvedConfig } from './plugin-config.ts'
 
 /** Problems of plugins and settings. Logs each finding once when it appears, and once when it disappears. */
@@ -18,7 +18,7 @@ export class Findings {
     return [...this.#current.values()]
   }
 
-  update(catalog: Catalog, config: ResolvedConfig): void {
+  update(catalog: PluginCatalog, config: ResolvedConfig): void {
     const before = this.#current
     this.#current = new Map(findingsIn(catalog, config).map(finding => [keyOf(finding), finding]))
     for (const [key, finding] of this.#current) if (!before.has(key)) this.#report(finding)
@@ -37,7 +37,7 @@ export class Findings {
   }
 }
 
-export function findingsIn({ found, isLeftOut }: Catalog, config: ResolvedConfig): Finding[] {
+export function findingsIn({ found, isLeftOut }: PluginCatalog, config: ResolvedConfig): Finding[] {
   const ofSources = found.sources.flatMap(({ name, location, problem }) =>
     problem === null || isLeftOut(name) ? [] : [ofError(name, 'error', problem, location)]
   )

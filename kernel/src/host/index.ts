@@ -1,6 +1,6 @@
 // The face of this folder for tests. Sources import the files.
 export { createAdmin } from './admin.ts'
-export { type Catalog, readCatalog } from './catalog.ts'
+export { type PluginCatalog as Catalog, readCatalog } from './catalog.ts'
 export { diffConfig } from './config-diff.ts'
 export { peekConfig } from './config-peek.ts'
 export { type Discovered, Discovery, type DiscoveryOptions } from './discovery.ts'

@@ -22,7 +22,7 @@ import { isolationHosts } from '../isolation/unit-host.ts'
 import { buildPlugin } from '../loader/build.ts'
 import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
-import type { Catalog } from './catalog.ts'
+import type { PluginCatalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
 import { type ConfigDiff, diffConfig } from './config-diff.ts'
 import { isLeftOff } from './discovery.ts'
@@ -38,7 +38,7 @@ import { version } from './version.ts'
 const CLOCK_TICK_MS = 10
 
 export interface ProjectOptions extends ChoiceOptions {
-  readonly catalog: Catalog
+  readonly catalog: PluginCatalog
   readonly watch?: boolean
   /** Whether it stays open until it is stopped; default. False for a single command. */
   readonly serves?: boolean
@@ -69,18 +69,18 @@ export class Project {
   readonly #options: ProjectOptions
   readonly #choices: Choices
   /** Catalog and configuration in force. */
-  #catalog: Catalog
+  #catalog: PluginCatalog
   #config: ResolvedConfig
   /** Configuration of the files in force; plugins whose settings were refused run with earlier ones. */
   #read: ResolvedConfig
   readonly #findings: Findings
   /** Catalog that was read last, in force or not. Its files are watched. */
-  #seen: Catalog
+  #seen: PluginCatalog
   /** Plugins whose files changed since their code was read. The change after a refused one includes them. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
   /** Results whose files are watched. */
-  #watched: { readonly found: readonly string[]; readonly sources: Catalog['sources'] } | undefined
+  #watched: { readonly found: readonly string[]; readonly sources: PluginCatalog['sources'] } | undefined
   #release: () => void = () => {}
   #end: (error?: Error) => void = () => {}
   /** Queue of changes. */
@@ -140,7 +140,7 @@ export class Project {
     return this.#reread(() => this.#catalog.again())
   }
 
-  async #reread(read: () => Promise<Catalog>): Promise<void> {
+  async #reread(read: () => Promise<PluginCatalog>): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#closed !== undefined) return
       const begun = Date.now()
@@ -163,7 +163,7 @@ export class Project {
   }
 
   /** Whether a configuration file was emptied too recently to be applied. It is read again soon, since a save may follow. */
-  #isHalfSaved({ sources }: Catalog): boolean {
+  #isHalfSaved({ sources }: PluginCatalog): boolean {
     const emptied = emptiedFiles(this.#catalog.sources, sources)
     if (emptied.length === 0) {
       this.#emptiedAt = undefined
@@ -212,7 +212,7 @@ export class Project {
   }
 
   /** Returns the plugins whose settings were refused: they continue unchanged. */
-  async #adopt(catalog: Catalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
+  async #adopt(catalog: PluginCatalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
     const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
     this.#findings.update(catalog, read)
     const fatal = read.generalProblems.filter(isError)
@@ -366,7 +366,7 @@ export class Project {
     })
   }
 
-  #printOutput({ found }: Catalog): void {
+  #printOutput({ found }: PluginCatalog): void {
     for (const { plugin, line } of found.output) this.log.forPlugin(plugin).debug(line)
   }
 
@@ -422,12 +422,12 @@ export class Project {
 }
 
 /** A broken plugin is still installed, so its last declared settings apply. */
-export function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
+export function configOf({ sources, manifests, lapsed }: PluginCatalog): ResolvedConfig {
   return resolveConfig(sources, [...manifests, ...lapsed])
 }
 
 /** Problems of the configuration, and of plugins that are invalid or share a name. */
-function problemsOf(catalog: Catalog): ConfigProblem[] {
+function problemsOf(catalog: PluginCatalog): ConfigProblem[] {
   const config = configOf(catalog)
   const others = findingsIn(catalog, config).filter(({ code }) => !code.startsWith('CFG_'))
   const problems = others.map(
@@ -444,7 +444,7 @@ function problemsOf(catalog: Catalog): ConfigProblem[] {
 }
 
 /** Whether two catalogs have the same configuration files and the same declarations of settings. */
-function isSameConfiguration(a: Catalog, b: Catalog): boolean {
+function isSameConfiguration(a: PluginCatalog, b: PluginCatalog): boolean {
   return a.sources === b.sources && isSame(a.manifests, b.manifests) && isSame(a.lapsed, b.lapsed)
 }
 

@@ -31,7 +31,7 @@ export type Handlers<In extends Methods> = {
   readonly [M in keyof In]: (payload: In[M][0], exchange: Exchange) => In[M][1] | Promise<In[M][1]>
 }
 
-type Message =
+type ChannelMessage =
   | { readonly type: 'request'; readonly id: number; readonly method: string; readonly payload: unknown }
   | { readonly type: 'notice'; readonly method: string; readonly payload: unknown }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
@@ -60,7 +60,7 @@ export class Channel<Out extends Methods, In extends Methods> {
     this.#owner = owner
     this.#port = port
     this.#handlers = handlers
-    port.onMessage(message => this.#receive(message as Message))
+    port.onMessage(message => this.#receive(message as ChannelMessage))
   }
 
   /**
@@ -98,7 +98,7 @@ export class Channel<Out extends Methods, In extends Methods> {
     this.#answering.clear()
   }
 
-  #post(message: Message): void {
+  #post(message: ChannelMessage): void {
     try {
       this.#port.post(message)
     } catch (cause) {
@@ -116,7 +116,7 @@ export class Channel<Out extends Methods, In extends Methods> {
     }
   }
 
-  #receive(message: Message): void {
+  #receive(message: ChannelMessage): void {
     if (this.#closed !== undefined) return
     if (message.type === 'request') void this.#answer(message.id, message.method, message.payload)
     else if (message.type === 'notice') void this.#handle(message.method, message.payload, SILENT).catch(() => {})
@@ -124,7 +124,7 @@ export class Channel<Out extends Methods, In extends Methods> {
     else this.#settle(message)
   }
 
-  #settle(message: Exclude<Message, { type: 'request' | 'notice' | 'cancel' }>): void {
+  #settle(message: Exclude<ChannelMessage, { type: 'request' | 'notice' | 'cancel' }>): void {
     const pending = this.#pending.get(message.id)
     if (pending === undefined) return
     try {
@@ -144,7 +144,7 @@ export class Channel<Out extends Methods, In extends Methods> {
   async #answer(id: number, method: string, payload: unknown): Promise<void> {
     const controller = new AbortController()
     this.#answering.set(id, controller)
-    const send = (message: Message): void => {
+    const send = (message: ChannelMessage): void => {
       if (this.#answering.has(id)) this.#post(message)
     }
     try {

@@ -7,7 +7,7 @@ import { bundlePath } from '../loader/bundle.ts'
 import { manifestOf } from '../loader/describe.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { withPackages } from '../loader/evaluate.ts'
-import { ANSWER_DESCRIPTOR, type Answer, type Question } from './describe-protocol.ts'
+import { ANSWER_DESCRIPTOR, type DescriberReply, type Question } from './describe-protocol.ts'
 import { encodeError } from './remote-error.ts'
 
 /** The host kills a late child. The child exits when the host has ended. */
@@ -15,7 +15,7 @@ const HOST_IS_FIRST_MS = 1_000
 
 const { stringify } = JSON
 
-function answer(given: Answer): void {
+function answer(given: DescriberReply): void {
   const bytes = Buffer.from(`${stringify(given)}\n`)
   for (let at = 0; at < bytes.length; ) at += writeSync(ANSWER_DESCRIPTOR, bytes, at)
 }

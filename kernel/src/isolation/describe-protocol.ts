@@ -18,7 +18,7 @@ export type Question =
     }
 
 /** Message from a describer to the host, one JSON text per line. `begun` starts the time limit, since a process may start slowly. */
-export type Answer =
+export type DescriberReply =
   | { readonly type: 'ready' }
   | { readonly type: 'begun'; readonly id: number }
   | { readonly type: 'manifest'; readonly id: number; readonly manifest: unknown }

@@ -8,7 +8,7 @@ import { isSvcError, type Permissions, type PluginManifest, parseStrictJson } fr
 import { SHARED } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { validateManifest } from '../loader/manifest.ts'
-import { ANSWER_DESCRIPTOR, type Answer, type Question } from './describe-protocol.ts'
+import { ANSWER_DESCRIPTOR, type DescriberReply, type Question } from './describe-protocol.ts'
 import { childEntry } from './entry.ts'
 import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
@@ -256,7 +256,7 @@ function packagesIn(text: string): string[] {
   return [...new Set(found)].filter(specifier => !isBuiltin(specifier) && !shared.includes(specifier))
 }
 
-interface Waiting {
+interface PendingDescription {
   readonly request: DescribeRequest
   resolve(manifest: unknown): void
   reject(error: Error): void
@@ -268,7 +268,7 @@ interface Waiting {
 class Child {
   readonly #process: ChildProcess
   readonly #onLine: (line: string) => void
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingDescription>()
   #received: Buffer[] = []
   #receivedBytes = 0
   #outputBytes = 0
@@ -378,9 +378,9 @@ class Child {
   }
 
   #settle(line: string): void {
-    let answer: Answer
+    let answer: DescriberReply
     try {
-      answer = parseStrictJson(line) as Answer
+      answer = parseStrictJson(line) as DescriberReply
       const waiting = 'id' in answer ? this.#waiting.get(answer.id) : undefined
       if (answer.type === 'ready' || waiting === undefined) return
       clearTimeout(waiting.timer)

@@ -19,7 +19,7 @@ export interface FarSideOptions {
 }
 
 /** How a worker or process ended. */
-export interface Ending {
+export interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   /** Error that ended a worker. */
@@ -30,7 +30,7 @@ export interface Ending {
 export interface FarSide extends Port {
   /** For example `worker 3` or `process 4711`. */
   readonly label: string
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<ProcessExit>
   kill(): void
 }
 

@@ -19,7 +19,7 @@ import type { Unit } from '../core/unit.ts'
 import type { UnitHost } from '../core/unit-host.ts'
 import { Channel } from './channel.ts'
 import { childEntry } from './entry.ts'
-import { type Ending, type FarSide, startProcess, startWorker } from './far-side.ts'
+import { type FarSide, type ProcessExit, startProcess, startWorker } from './far-side.ts'
 import { PROTOCOL, type ToChild, type ToHost } from './protocol.ts'
 import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
@@ -215,7 +215,7 @@ class IsolatedUnit {
     })
   }
 
-  #onEnded(ending: Ending, verdict = this.#verdict): void {
+  #onEnded(ending: ProcessExit, verdict = this.#verdict): void {
     if (this.#crash !== undefined) return
     this.#watchdog.stop()
     const { name } = this.#unit
@@ -264,7 +264,11 @@ async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kin
   })
 }
 
-function describeEnding({ code, signal, error }: Ending, lines: readonly string[], memoryMb: number | null): string {
+function describeEnding(
+  { code, signal, error }: ProcessExit,
+  lines: readonly string[],
+  memoryMb: number | null
+): string {
   const outOfMemory = (error as NodeJS.ErrnoException | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
   if (outOfMemory || lines.some(line => line.includes('heap out of memory')))
     return `heap exhausted${memoryMb === null ? '' : ` at ${memoryMb} MiB`}`

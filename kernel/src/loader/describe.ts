@@ -1,11 +1,11 @@
 import { type Disposer, describePlugin, type PluginManifest } from '@svc/plugin-sdk'
 import type { InstanceHooks } from '../core/plugin-source.ts'
-import { type Code, type EvaluateOptions, evaluate } from './evaluate.ts'
+import { type EvaluateOptions, evaluate, type PluginCode } from './evaluate.ts'
 import { validateManifest } from './manifest.ts'
 
 /** Runs a module body synchronously in this process, and returns its manifest. */
 export async function manifestOf(
-  code: Code,
+  code: PluginCode,
   version: string,
   evaluation: EvaluateOptions = {}
 ): Promise<PluginManifest> {

@@ -23,7 +23,7 @@ const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ])
 
 /** One version of a plugin's code, ready to run any number of times. */
-export interface Code {
+export interface PluginCode {
   /** The plugin's name, if known; for messages. */
   readonly name: string
   /** Package folder. */
@@ -58,7 +58,7 @@ export interface Evaluated {
  * Throws `LDR_EVALUATE_FAILED` when the body throws, `LDR_NOT_A_PLUGIN` when it exports none. What the body opened
  * until then is disposed through `hooks.effect` as always.
  */
-export function evaluate(code: Code, options: EvaluateOptions, hooks: InstanceHooks): Evaluated {
+export function evaluate(code: PluginCode, options: EvaluateOptions, hooks: InstanceHooks): Evaluated {
   process.setSourceMapsEnabled(true)
   claim(code.root, code.name)
   const guards = new Guards(code.name, code.root, hooks)
@@ -117,7 +117,7 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
 }
 
 /** Code with the packages loaded that it needs before its body runs. */
-export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
+export async function withPackages(code: Omit<PluginCode, 'preloaded'>): Promise<PluginCode> {
   const { root, text, cached } = code
   if (cached === undefined) return { ...code, preloaded: await preload(root, text) }
   const file = bundlePath(root)
@@ -126,11 +126,11 @@ export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code>
 }
 
 /** By the names under which the code has run. */
-const functions = new WeakMap<Code, Map<string, ReturnType<typeof compile>>>()
+const functions = new WeakMap<PluginCode, Map<string, ReturnType<typeof compile>>>()
 
 /** Code that runs again under a free name, for its manifest or with other settings, is already compiled. */
 function compiled(
-  code: Code,
+  code: PluginCode,
   parameters: readonly string[],
   url: string,
   { compilationCache = false, onCompiled }: EvaluateOptions
@@ -228,7 +228,7 @@ function importFrom(file: string, specifier: string): Promise<unknown> {
   return (script.runInThisContext() as (specifier: string) => Promise<unknown>)(specifier)
 }
 
-function evaluateError(code: Code, cause: unknown): Error {
+function evaluateError(code: PluginCode, cause: unknown): Error {
   const message = errorMessage(cause)
   const [frame] =
     cause instanceof Error ? [...framesOf(cause.stack)].filter(each => each.file.startsWith(code.root)) : []
@@ -242,7 +242,7 @@ function evaluateError(code: Code, cause: unknown): Error {
   return loaderErrors.create('LDR_EVALUATE_FAILED', `${code.name}: ${place}: ${message.split('\n')[0]}`, details)
 }
 
-function pluginOf(code: Code, exported: unknown): Plugin {
+function pluginOf(code: PluginCode, exported: unknown): Plugin {
   const named = exported as { readonly default?: unknown; readonly plugin?: unknown } | null
   for (const candidate of [named?.default, named?.plugin, exported]) {
     const plugin = candidate as Partial<Plugin> | null | undefined

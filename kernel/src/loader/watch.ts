@@ -28,7 +28,7 @@ interface Group {
   folders: boolean
 }
 
-interface Place {
+interface WatchedDirectory {
   /** Watched names in the directory: files of the set, or the folder in which they will be. */
   readonly items: Set<string>
   readonly folders: boolean
@@ -154,9 +154,9 @@ export class Watcher {
   }
 
   /** The directory to watch for each member of the set: its own, or the nearest existing one. */
-  #places(exists: (directory: string) => boolean): Map<string, Place> {
-    const places = new Map<string, Place>()
-    const place = (directory: string): Place => {
+  #places(exists: (directory: string) => boolean): Map<string, WatchedDirectory> {
+    const places = new Map<string, WatchedDirectory>()
+    const place = (directory: string): WatchedDirectory => {
       const found = places.get(directory) ?? {
         items: new Set(),
         folders: this.#groups.get(directory)?.folders === true
@@ -177,7 +177,7 @@ export class Watcher {
     return places
   }
 
-  async #watch(directory: string, { items, folders }: Place): Promise<FSWatcher> {
+  async #watch(directory: string, { items, folders }: WatchedDirectory): Promise<FSWatcher> {
     const { watch } = await import('chokidar')
     const isOurs = (path: string): boolean => items.has(path) || path === directory
     const watcher = watch(directory, { ignoreInitial: true, depth: 0, ignored: path => !isOurs(path) })

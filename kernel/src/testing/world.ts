@@ -30,7 +30,7 @@ export interface TestScope {
 }
 
 /** Configuration of one plugin. */
-export interface Said {
+export interface TestConfiguration {
   readonly enabled?: boolean
   readonly error?: string
   readonly settings?: object
@@ -45,7 +45,7 @@ export class World {
   readonly lines: LogLine[] = []
   readonly fatal: unknown[] = []
   #sources = new Map<string, PluginSource>()
-  #said: Readonly<Record<string, Said>> = {}
+  #said: Readonly<Record<string, TestConfiguration>> = {}
   #revision = 0
 
   constructor(t: TestScope) {
@@ -85,7 +85,7 @@ export class World {
   }
 
   /** Sets the configuration of some plugins. */
-  say(said: Readonly<Record<string, Said>>): this {
+  say(said: Readonly<Record<string, TestConfiguration>>): this {
     this.#said = { ...this.#said, ...said }
     return this
   }
@@ -119,7 +119,7 @@ export class World {
   }
 }
 
-function configurationOf(name: string, said: Said): PluginConfiguration {
+function configurationOf(name: string, said: TestConfiguration): PluginConfiguration {
   const { enabled, error = null, settings = {}, policy, secretBackends = [], fingerprint = name } = said
   return {
     enabled,

@@ -94,7 +94,7 @@ t.test('a setting without default that is not given says how to give it', async 
     {
       severity: 'error',
       code: 'CFG_VALUE_MISSING',
-      message: 'plugins.needy.url is not given; expected a string',
+      message: 'plugins.needy.url is required but not set; expected a string',
       hint: 'set plugins.needy.url in svc.toml, or SVC_NEEDY_URL in the environment'
     }
   ])

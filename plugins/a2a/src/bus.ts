@@ -13,7 +13,7 @@ import {
 } from '@svc/contracts'
 import { defined, type Logger } from '@svc/plugin-sdk'
 import { DEFAULT_TTL_MS, effectivePriority } from './built-in-planes.ts'
-import type { Candidate, DurableInbox } from './durable-inbox.ts'
+import type { DurableInbox, MessageCandidate } from './durable-inbox.ts'
 import { a2aErrors } from './errors.ts'
 import { defaultIdempotencyKey } from './idempotency-key.ts'
 import type { LocalBus } from './local-bus.ts'
@@ -123,7 +123,7 @@ export class PlaneBus implements A2aBus {
       source === 'merged' ? this.#withContributed(agent, found, limit, passes) : found
     if (durable === null) return { messages: await more(local.slice(0, limit)), ...head }
     // Messages that would not be returned are not claimed: another consumer may get them.
-    let order: readonly Place[] = []
+    let order: readonly RankedMessage[] = []
     const claimed = await durable.claim(
       agent,
       { limit: deep ? Number.MAX_SAFE_INTEGER : limit, before },
@@ -231,7 +231,7 @@ function sentMessage(message: PlaneMessage, plane: string, { id, uuid, timestamp
 }
 
 /** Sort key of a message across both planes. */
-interface Place {
+interface RankedMessage {
   readonly plane: 'local' | 'db'
   readonly id: number
   readonly rank: number
@@ -239,15 +239,15 @@ interface Place {
 }
 
 /** Higher ranks first, then older ones. A stable sort keeps the order of each plane for equal messages. */
-function byRank(a: Place, b: Place): number {
+function byRank(a: RankedMessage, b: RankedMessage): number {
   return b.rank - a.rank || a.timestamp_ms - b.timestamp_ms
 }
 
-function ofLocal({ id, priority, timestamp_ms }: A2aMessage): Place {
+function ofLocal({ id, priority, timestamp_ms }: A2aMessage): RankedMessage {
   return { plane: 'local', id, rank: priorityRank(priority), timestamp_ms }
 }
 
-function ofCandidate({ id, rank, timestamp_ms }: Candidate): Place {
+function ofCandidate({ id, rank, timestamp_ms }: MessageCandidate): RankedMessage {
   return { plane: 'db', id, rank, timestamp_ms }
 }
 

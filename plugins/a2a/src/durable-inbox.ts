@@ -26,7 +26,7 @@ export interface DurableMessage {
 }
 
 /** Pending messages, before they are claimed. */
-export interface Candidate {
+export interface MessageCandidate {
   readonly id: number
   readonly msg_type: string
   readonly rank: number
@@ -106,7 +106,8 @@ export class DurableInbox {
   claim(
     agent: number,
     { limit, before }: { readonly limit: number; readonly before?: number | undefined },
-    choose: (candidates: readonly Candidate[]) => readonly number[] = candidates => candidates.map(({ id }) => id)
+    choose: (candidates: readonly MessageCandidate[]) => readonly number[] = candidates =>
+      candidates.map(({ id }) => id)
   ): Promise<readonly A2aMessage[]> {
     const now = this.#now()
     const { consumer, leaseMs } = this.#options

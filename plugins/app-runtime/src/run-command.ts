@@ -11,7 +11,7 @@ import {
 import { type AppInput, appOptions, isApp, placeOf, reportServing, servedProgram } from './app-mode.ts'
 import { runErrors } from './errors.ts'
 import type { Job, RunFailure } from './worker/job.ts'
-import type { Ending, Listener } from './worker/run-in-thread.ts'
+import type { Listener, ThreadResult } from './worker/run-in-thread.ts'
 
 export const runCommand: CommandDescriptor = {
   command: 'run',
@@ -55,7 +55,7 @@ export interface Runner {
     signal: AbortSignal,
     /** `memory`, or the path of a file; without it the primary database. */
     database?: string
-  ): Promise<Ending>
+  ): Promise<ThreadResult>
 }
 
 /**

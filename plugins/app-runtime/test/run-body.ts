@@ -1,6 +1,6 @@
 import type { Capability } from '../src/interpreter/host.ts'
 import type { BridgeAnswers } from '../src/threads/bridge.ts'
-import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
+import { runInThread, type ThreadResult } from '../src/worker/run-in-thread.ts'
 import { LIMITS, programFrom } from './run-program.ts'
 
 export interface BodyOptions {
@@ -11,7 +11,7 @@ export interface BodyOptions {
 }
 
 export interface RanBody {
-  readonly ending: Ending
+  readonly ending: ThreadResult
   readonly lines: readonly string[]
   /** Failures of the host. */
   readonly failures: readonly unknown[]

@@ -3,7 +3,7 @@ import { type BrowserAutomation, browserErrors } from '@svc/contracts'
 import t from 'tap'
 import { CAPABILITIES } from '../src/interpreter/host.ts'
 import { type OpenServices, openServices } from '../src/threads/program-services.ts'
-import type { Ending } from '../src/worker/run-in-thread.ts'
+import type { ThreadResult } from '../src/worker/run-in-thread.ts'
 import { type BodyOptions, runBody } from './run-body.ts'
 
 /** A browser stub that records its calls and has one heading. */
@@ -50,7 +50,7 @@ class FakeBrowser implements BrowserAutomation {
 }
 
 interface Executed {
-  readonly ending: Ending
+  readonly ending: ThreadResult
   readonly lines: readonly string[]
 }
 

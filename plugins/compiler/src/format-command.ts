@@ -25,7 +25,7 @@ export interface Formatter {
   retries(): number
 }
 
-interface Outcome {
+interface FormatOutcome {
   readonly path: string
   readonly changed: boolean
   readonly formatted: FormattedFile
@@ -44,14 +44,14 @@ export function runFormat(formatter: Formatter): CommandHandler {
   }
 }
 
-async function formatAll(formatter: Formatter, files: readonly string[], check: boolean): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+async function formatAll(formatter: Formatter, files: readonly string[], check: boolean): Promise<FormatOutcome[]> {
+  const outcomes: FormatOutcome[] = []
   for (const file of await formatter.read(files)) outcomes.push(await formatOne(formatter, file, check))
   return outcomes
 }
 
 /** A file saved meanwhile is formatted in its new state and never reverted. */
-async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<Outcome> {
+async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<FormatOutcome> {
   const { path } = given
   for (let file = given, left = formatter.retries(); ; left--) {
     const formatted = await formatter.format(file)
@@ -73,12 +73,12 @@ async function formatOne(formatter: Formatter, given: SourceFile, check: boolean
   }
 }
 
-function jsonOf({ path, changed, formatted }: Outcome): object {
+function jsonOf({ path, changed, formatted }: FormatOutcome): object {
   const diagnostics = formatted.text === null ? formatted.diagnostics : []
   return { path, changed, diagnostics: diagnostics.map(each => diagnosticJson(each, formatted.file)) }
 }
 
-function printText(outcomes: readonly Outcome[], check: boolean, io: CommandIo): void {
+function printText(outcomes: readonly FormatOutcome[], check: boolean, io: CommandIo): void {
   for (const { path, changed, formatted } of outcomes) {
     if (changed) io.stdout.write(`${check ? 'would format' : 'formatted'} ${path}\n`)
     if (formatted.text !== null) continue

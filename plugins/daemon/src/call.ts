@@ -1,7 +1,7 @@
 import type { KernelPort, OperationEntry, UnitView } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { abortKey } from './cancel.ts'
-import { type Connection, type Waiting, writeLine } from './connection.ts'
+import { type DaemonConnection, type QueuedRequest, writeLine } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from './frames.ts'
 import { acceptedParams, describeMethods, type MethodTable } from './methods.ts'
@@ -20,7 +20,11 @@ export interface CallHost {
 }
 
 /** Runs one request and answers it exactly once. */
-export async function runCall(connection: Connection, { request, reply }: Waiting, host: CallHost): Promise<void> {
+export async function runCall(
+  connection: DaemonConnection,
+  { request, reply }: QueuedRequest,
+  host: CallHost
+): Promise<void> {
   host.unit.enter()
   const call = new RunningCall(connection, request, host)
   try {
@@ -32,13 +36,13 @@ export async function runCall(connection: Connection, { request, reply }: Waitin
 }
 
 class RunningCall {
-  readonly #connection: Connection
+  readonly #connection: DaemonConnection
   readonly #request: Request
   readonly #host: CallHost
   readonly #controller = new AbortController()
   #slow = false
 
-  constructor(connection: Connection, request: Request, host: CallHost) {
+  constructor(connection: DaemonConnection, request: Request, host: CallHost) {
     this.#connection = connection
     this.#request = request
     this.#host = host

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { DaemonConnection } from './connection.ts'
 import type { FrameId, Request } from './frames.ts'
 
 /** 1 and "1" are different ids. */
@@ -9,7 +9,7 @@ export function abortKey(id: FrameId | undefined): string {
 /**
  * Handles `$/cancel` of `{id}`: aborts the running and the waiting request of that id. Returns true if there was one.
  */
-export function cancel(connection: Connection, { params }: Request, drop: (request: Request) => void): boolean {
+export function cancel(connection: DaemonConnection, { params }: Request, drop: (request: Request) => void): boolean {
   const key = abortKey((params as { id?: FrameId } | null | undefined)?.id)
   const running = [...(connection.calls.get(key) ?? [])]
   const waiting = connection.waiting.filter(({ request }) => request.id !== undefined && abortKey(request.id) === key)

@@ -3,7 +3,7 @@ import type { Dialect, Request } from './frames.ts'
 import { type LineState, newLineState } from './lines.ts'
 
 /** A parsed request that has not started. */
-export interface Waiting {
+export interface QueuedRequest {
   readonly request: Request
   readonly reply: Reply
   /** Its share of the line, for the limit on waiting bytes. */
@@ -17,7 +17,7 @@ export type Reply = (answer: string | undefined) => void
  * One peer. Data only: a connection outlives its unit, and the next unit continues it. Calls of an old unit write their
  * answers here.
  */
-export interface Connection {
+export interface DaemonConnection {
   readonly input: Readable
   readonly output: Writable
   readonly lines: LineState
@@ -27,7 +27,7 @@ export interface Connection {
   begun: boolean
   /** Digest of the peer's token, or null. */
   shown: string | null
-  readonly waiting: Waiting[]
+  readonly waiting: QueuedRequest[]
   waitingBytes: number
   /** Time of its last input or answer, in monotonic milliseconds. */
   activeAt: number
@@ -47,7 +47,7 @@ export interface Connection {
   pump: () => void
 }
 
-export function newConnection(input: Readable, output: Writable): Connection {
+export function newConnection(input: Readable, output: Writable): DaemonConnection {
   return {
     input,
     output,
@@ -70,12 +70,12 @@ export function newConnection(input: Readable, output: Writable): Connection {
 }
 
 /** Writes one line. Writes nothing to a disconnected peer. */
-export function writeLine(connection: Connection, json: string): void {
+export function writeLine(connection: DaemonConnection, json: string): void {
   if (connection.closed || connection.output.writableEnded) return
   if (!connection.output.write(`${json}\n`)) connection.blocked = true
 }
 
 /** Aborts every call of a disconnected peer. */
-export function abortCalls(connection: Connection): void {
+export function abortCalls(connection: DaemonConnection): void {
   for (const controllers of connection.calls.values()) for (const controller of controllers) controller.abort()
 }

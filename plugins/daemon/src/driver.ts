@@ -3,15 +3,15 @@ import { SvcError } from '@svc/plugin-sdk'
 import { digest, isOpen, matchToken, type UnprovenAccess } from './access.ts'
 import { type CallHost, runCall } from './call.ts'
 import { cancel } from './cancel.ts'
-import { abortCalls, type Connection, type Reply, writeLine } from './connection.ts'
+import { abortCalls, type DaemonConnection, type Reply, writeLine } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 import {
   type Element,
   errorFrame,
-  type Frame,
   isMalformed,
   parseFrame,
   type Request,
+  type RpcFrame,
   resultFrame,
   tooLong
 } from './frames.ts'
@@ -31,7 +31,7 @@ export interface DriverHost extends CallHost {
   serving(): boolean
   /** Counts wrong tokens of an address; returns the time to wait in milliseconds after too many, else 0. */
   countWrongToken(address: string): number
-  onClose(connection: Connection): void
+  onClose(connection: DaemonConnection): void
 }
 
 /** Maximum length of a line before authentication. */
@@ -45,12 +45,12 @@ const PROBE_MS = 100
 
 /** Reads one connection for one unit. Attached at a generation switch, detached at the next one. */
 export class Driver {
-  readonly #connection: Connection
+  readonly #connection: DaemonConnection
   readonly #host: () => DriverHost
   #authTimer: NodeJS.Timeout | undefined
   #probeTimer: NodeJS.Timeout | undefined
 
-  constructor(connection: Connection, host: () => DriverHost) {
+  constructor(connection: DaemonConnection, host: () => DriverHost) {
     this.#connection = connection
     this.#host = host
   }
@@ -178,7 +178,7 @@ export class Driver {
     if (frame !== null) this.#onFrame(frame, line?.length ?? 0)
   }
 
-  #onFrame(frame: Frame, bytes: number): void {
+  #onFrame(frame: RpcFrame, bytes: number): void {
     if (!frame.batch) {
       this.#connection.dialect = frame.element.dialect
       this.#onElement(frame.element, this.#write, bytes)

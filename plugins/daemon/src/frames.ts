@@ -24,7 +24,7 @@ export interface Malformed {
 }
 
 export type Element = Request | Malformed
-export type Frame =
+export type RpcFrame =
   | { readonly batch: false; readonly element: Element }
   | { readonly batch: true; readonly elements: readonly Element[] }
 
@@ -42,7 +42,7 @@ const NATIVE_NO_ID = '0'
  * Reads one line. `spoken` is the dialect of the connection so far, for lines without an indication.
  * Null for a blank line.
  */
-export function parseFrame(line: Buffer, spoken: Dialect | null): Frame | null {
+export function parseFrame(line: Buffer, spoken: Dialect | null): RpcFrame | null {
   let text: string
   try {
     text = UTF8.decode(line)
@@ -63,7 +63,7 @@ export function parseFrame(line: Buffer, spoken: Dialect | null): Frame | null {
   return { batch: true, elements: value.map(each => parseElement(each, 'rpc2', true)) }
 }
 
-export function tooLong(limit: number, spoken: Dialect | null): Frame {
+export function tooLong(limit: number, spoken: Dialect | null): RpcFrame {
   const error = daemonErrors.create('DMN_LINE_TOO_LONG', `the line has more than ${limit} bytes and was dropped`, {
     hint: 'raise plugins.daemon.max_line_bytes'
   })
@@ -75,11 +75,11 @@ function unreadable(
   spoken: Dialect | null,
   code: 'DMN_NOT_UTF8' | 'DMN_NOT_JSON',
   message: string
-): Frame {
+): RpcFrame {
   return single(malformed(daemonErrors.create(code, message), guessDialect(text, spoken)))
 }
 
-function single(element: Element): Frame {
+function single(element: Element): RpcFrame {
   return { batch: false, element }
 }
 
@@ -115,19 +115,19 @@ function isId(value: unknown): value is FrameId {
 }
 
 /** Target of an answer. A notification has no id. */
-interface Answered {
+interface FrameTarget {
   readonly dialect: Dialect
   readonly id?: FrameId | undefined
 }
 
 /** The frame of a result. */
-export function resultFrame({ dialect, id = null }: Answered, value: unknown): object {
+export function resultFrame({ dialect, id = null }: FrameTarget, value: unknown): object {
   const result = value === undefined ? null : value
   return dialect === 'rpc2' ? { jsonrpc: '2.0', id, result } : { id, payload: { type: 'result', value: result } }
 }
 
 /** The frame of an error. `data` contains the stable code and all other machine-readable facts. */
-export function errorFrame({ dialect, id = null }: Answered, error: unknown): object {
+export function errorFrame({ dialect, id = null }: FrameTarget, error: unknown): object {
   const message = errorMessage(error)
   const data = isSvcError(error) ? errorData(error) : { code: 'OPR_FAILED', status: 500 }
   return dialect === 'rpc2'
@@ -156,14 +156,14 @@ function errorData({ code, status, hint, data }: SvcError): {
 }
 
 /** The frame of an event of a running call. */
-export function eventFrame({ dialect, id }: Answered, event: unknown): object {
+export function eventFrame({ dialect, id }: FrameTarget, event: unknown): object {
   return dialect === 'rpc2'
     ? { jsonrpc: '2.0', method: '$/event', params: { id, event } }
     : { id, payload: { type: 'chunk', value: event } }
 }
 
 export function progressFrame(
-  { dialect, id }: Answered,
+  { dialect, id }: FrameTarget,
   progress: { readonly done: number; readonly total?: number; readonly message?: string }
 ): object {
   return dialect === 'rpc2'

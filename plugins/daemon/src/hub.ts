@@ -2,7 +2,7 @@ import { chmod, unlink } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { newToken } from './access.ts'
 import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './address.ts'
-import type { Connection } from './connection.ts'
+import type { DaemonConnection } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 
 /** Listening socket and peers, which outlive a reload. Data only; the serving unit attaches itself. */
@@ -13,7 +13,7 @@ export interface DaemonHub {
   readonly token: string
   /** Null on stdio. */
   readonly server: Server | null
-  readonly connections: Set<Connection>
+  readonly connections: Set<DaemonConnection>
   /** Peers that connected before the first unit served. */
   readonly arrived: Socket[]
   owner: HubOwner | null
@@ -55,7 +55,7 @@ export async function closeHub(hub: DaemonHub): Promise<void> {
 /** Time limit for flushing a peer's output, in milliseconds. */
 const LAST_BYTES_MS = 1_000
 
-async function letGo({ input, output, calls }: Connection): Promise<void> {
+async function letGo({ input, output, calls }: DaemonConnection): Promise<void> {
   for (const controllers of calls.values()) for (const controller of controllers) controller.abort()
   input.on('error', () => undefined)
   output.on('error', () => undefined)

@@ -7,7 +7,7 @@ import { implementCommands } from './commands/implement.ts'
 import { closeHeld, type HeldHubOptions, openHeld } from './held-hub.ts'
 import { isOwnLog, logPath, rotate } from './log-file.ts'
 import { buildMethods } from './methods.ts'
-import { Reader } from './reader.ts'
+import { ConnectionReader } from './reader.ts'
 
 const config = t.object({
   socket: t.string({
@@ -100,7 +100,7 @@ export default definePlugin({
       () => openHeld(address, held),
       each => closeHeld(each, held)
     )
-    const reader = new Reader(hub, {
+    const reader = new ConnectionReader(hub, {
       port,
       settings,
       unproven: unprovenAccess(address, settings),

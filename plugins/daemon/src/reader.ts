@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
 import type { UnprovenAccess } from './access.ts'
-import { type Connection, newConnection } from './connection.ts'
+import { type DaemonConnection, newConnection } from './connection.ts'
 import { Driver, type DriverHost, type DriverSettings, tooManyConnections } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
 import type { MethodTable } from './methods.ts'
@@ -21,10 +21,10 @@ export interface ReaderOptions {
 }
 
 /** One unit as the reader of a hub, which gets every peer's lines from the generation switch on. */
-export class Reader implements HubOwner {
+export class ConnectionReader implements HubOwner {
   readonly #hub: DaemonHub
   readonly #options: ReaderOptions
-  readonly #drivers = new Map<Connection, Driver>()
+  readonly #drivers = new Map<DaemonConnection, Driver>()
   readonly #wrongTokens = new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE)
   #host: DriverHost | null = null
   #quiet = false
@@ -102,13 +102,13 @@ export class Reader implements HubOwner {
     return true
   }
 
-  #drive(connection: Connection): void {
+  #drive(connection: DaemonConnection): void {
     const driver = new Driver(connection, () => this.#current())
     this.#drivers.set(connection, driver)
     driver.attach()
   }
 
-  readonly #onClose = (connection: Connection): void => {
+  readonly #onClose = (connection: DaemonConnection): void => {
     this.#drivers.get(connection)?.detach()
     this.#drivers.delete(connection)
     this.#hub.connections.delete(connection)

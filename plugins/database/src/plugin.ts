@@ -12,6 +12,7 @@ import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
 import { dataDirectory } from './data-directory.ts'
 import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
+import { locationOf } from './location.ts'
 import {
   backupHandler,
   databaseBackup,
@@ -20,7 +21,6 @@ import {
   restoreHandler,
   statusHandler
 } from './operations.ts'
-import { placeOf } from './place.ts'
 import { PrimaryStore } from './primary-store.ts'
 import { type Settings, settings } from './settings.ts'
 
@@ -37,7 +37,7 @@ export default definePlugin({
   async activate(ctx, { kernel, admin }) {
     const config: Settings = ctx.config
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
-    const place = placeOf(config, {
+    const place = locationOf(config, {
       project: ctx.projectRoot,
       // The folder is created at the first write: programs without a database run in read-only folders.
       state: kernel.stateRoot,

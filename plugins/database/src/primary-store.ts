@@ -19,13 +19,13 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { applyBaseline, readSchema, schemaProblems } from './baseline/apply.ts'
 import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
 import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
-import { type OpenOptions, openLocal, openPlace } from './open-place.ts'
-import type { Place } from './place.ts'
+import type { DatabaseLocation } from './location.ts'
+import { type OpenOptions, openLocal, openLocation } from './open-location.ts'
 import { memoryAccess, openMemory } from './store/local-store.ts'
 import type { QueuedStore } from './store/queued-store.ts'
 
 export interface PrimaryOptions extends OpenOptions {
-  readonly place: Place
+  readonly place: DatabaseLocation
   readonly projectRoot: string
   /** Called after the schema was changed. */
   readonly migrated?: (migration: DatabaseMigration) => void
@@ -155,7 +155,7 @@ export class PrimaryStore implements PrimaryDatabase {
     const { place, breaker } = this.#options
     let store: QueuedStore | null = null
     try {
-      store = await openPlace(place, this.#options)
+      store = await openLocation(place, this.#options)
       const { location } = store
       if (await applyBaseline(store)) this.#options.migrated?.({ location, kind: 'baseline', program: null })
       this.#unguarded = store

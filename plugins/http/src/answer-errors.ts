@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify'
 import { errorReply, JSON_TYPE } from './error-reply.ts'
 import { exchangeOf } from './exchange.ts'
 
-export type Report = (message: string, fields: Record<string, unknown>) => void
+export type LogError = (message: string, fields: Record<string, unknown>) => void
 
 /** Makes an instance answer thrown errors in its listener's form, and log those without a code. */
-export function answerErrors(app: FastifyInstance, report: Report, form: HttpErrorForm): void {
+export function answerErrors(app: FastifyInstance, report: LogError, form: HttpErrorForm): void {
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request
     const exchange = exchangeOf(raw)

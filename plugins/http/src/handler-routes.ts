@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpCaller, HttpErrorForm, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import type { Report } from './answer-errors.ts'
+import type { LogError } from './answer-errors.ts'
 import type { Exchange } from './exchange.ts'
 import { hasBody, readBody } from './read-body.ts'
 import type { Route } from './route.ts'
@@ -10,7 +10,7 @@ import { writeError } from './write-error.ts'
 
 export interface HandlerOptions {
   readonly bodyLimit: number
-  readonly report: Report
+  readonly report: LogError
   readonly errors: HttpErrorForm
 }
 

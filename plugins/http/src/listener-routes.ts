@@ -1,7 +1,7 @@
 import type { HttpErrorForm, HttpExchange, UnitView } from '@svc/contracts'
 import type { HttpExposure } from '@svc/plugin-sdk'
-import type { Report } from './answer-errors.ts'
-import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
+import type { LogError } from './answer-errors.ts'
+import { type BuiltIn, writeResponse } from './builtin/built-in.ts'
 import type { Exchange } from './exchange.ts'
 import { handlerServer } from './handler-routes.ts'
 import type { ListenerPlan } from './listener-plan.ts'
@@ -17,7 +17,7 @@ export interface RouteParts {
   readonly self: string
   readonly builtIns: readonly BuiltIn[]
   readonly counts: RequestCounts
-  readonly report: Report
+  readonly report: LogError
   readonly bodyLimit: number
   /** Serves every operation. */
   readonly operations: Route['serve']
@@ -132,12 +132,17 @@ function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: 
   }
 }
 
-async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report, form: HttpErrorForm): Promise<void> {
+async function serveBuiltIn(
+  builtIn: BuiltIn,
+  exchange: Exchange,
+  report: LogError,
+  form: HttpErrorForm
+): Promise<void> {
   const { request, response, requestId } = exchange
   try {
     const answer = await builtIn.answer(exchange)
     exchange.label()
-    writeAnswer(response, answer)
+    writeResponse(response, answer)
   } catch (error) {
     report('a request failed', { error, request_id: requestId, url: request.url })
     exchange.errorCode = writeError(response, error, requestId, form)

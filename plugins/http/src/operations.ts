@@ -1,6 +1,6 @@
 import type { Deferred } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import type { Report } from './answer-errors.ts'
+import type { LogError } from './answer-errors.ts'
 import { JSON_TYPE } from './error-reply.ts'
 import { type Heartbeat, streamEvents, wantsEvents } from './event-stream.ts'
 import type { Exchange } from './exchange.ts'
@@ -13,7 +13,7 @@ import { writeError } from './write-error.ts'
 export interface OperationsOptions {
   readonly bodyLimit: number
   readonly heartbeat: Heartbeat
-  readonly report: Report
+  readonly report: LogError
 }
 
 /**
@@ -21,14 +21,14 @@ export interface OperationsOptions {
  * data, so a reload builds nothing here, and requests bypass the web framework.
  */
 export function operationServer(options: OperationsOptions): Route['serve'] {
-  return exchange => new Answer(exchange, options).begin()
+  return exchange => new OperationResponse(exchange, options).begin()
 }
 
 /**
  * The answer to one request. It handles the outcome without a promise: promises were half of the allocations of a small
  * request beyond Node's own.
  */
-class Answer implements Deferred {
+class OperationResponse implements Deferred {
   readonly #exchange: Exchange
   readonly #options: OperationsOptions
 
@@ -121,7 +121,7 @@ function writeResult(exchange: Exchange, result: unknown): void {
   response.end(text, length === text.length ? 'latin1' : 'utf8')
 }
 
-function fail(error: unknown, exchange: Exchange, report: Report): void {
+function fail(error: unknown, exchange: Exchange, report: LogError): void {
   const { request, response, requestId } = exchange
   if (!isSvcError(error)) {
     const { method, url } = request

@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { Contribution, HttpErrorForm, HttpRoutes, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify'
-import { answerErrors, type Report } from './answer-errors.ts'
+import { answerErrors, type LogError } from './answer-errors.ts'
 import { httpErrors } from './errors.ts'
 import { type Exchange, exchangeOf } from './exchange.ts'
 import { acceptJsonBodies } from './json-body.ts'
@@ -16,11 +16,11 @@ import { MAX_URL_LENGTH } from './route-table.ts'
 export class RawRoutes {
   readonly unit: UnitView
   readonly #app: FastifyInstance
-  readonly #report: Report
+  readonly #report: LogError
   #inFlight = 0
   #retired = false
 
-  private constructor(unit: UnitView, app: FastifyInstance, report: Report) {
+  private constructor(unit: UnitView, app: FastifyInstance, report: LogError) {
     this.unit = unit
     this.#app = app
     this.#report = report
@@ -30,7 +30,7 @@ export class RawRoutes {
   static async build(
     unit: UnitView,
     items: readonly Contribution<HttpRoutes>[],
-    options: { readonly bodyLimit: number; readonly report: Report; readonly errors: HttpErrorForm }
+    options: { readonly bodyLimit: number; readonly report: LogError; readonly errors: HttpErrorForm }
   ): Promise<RawRoutes> {
     const app = newInstance(options.bodyLimit)
     acceptJsonBodies(app)

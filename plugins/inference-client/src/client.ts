@@ -11,16 +11,16 @@ import type {
 } from '@svc/contracts'
 import { NO_MODEL_HOOKS } from '@svc/contracts'
 import { defined, errorMessage, isSvcError } from '@svc/plugin-sdk'
-import { type Candidate, candidates } from './address.ts'
-import { type Connection, Connector, unauthorized } from './connection.ts'
+import { candidates, type ServerCandidate } from './address.ts'
+import { Connector, type InferenceConnection, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure, type WireOptions } from './wire.ts'
 
 interface ClientOptions {
-  /** Setting with the URL, if it belongs to another plugin. */
+  /** Path of the setting that holds the URL, if it belongs to another plugin. */
   readonly named?: string
-  /** Returns the address of the project's own server; default: its usual port. */
+  /** Returns the address of svc's own model server; default: port 11435 on this machine. */
   readonly own?: () => string
   readonly hooks?: ModelHooks
   readonly passFor?: WireOptions['passFor']
@@ -36,7 +36,7 @@ export class ModelServerClient implements InferenceClient {
   readonly #own: (() => string) | undefined
   readonly #passFor: WireOptions['passFor']
 
-  /** `settings` is called at every use, since some settings change at run time. */
+  /** `settings` is called on each use, because some settings change at run time. */
   constructor(settings: () => Settings, { named, own, hooks = NO_MODEL_HOOKS, passFor }: ClientOptions = {}) {
     this.#hooks = hooks
     this.#settings = settings
@@ -62,7 +62,7 @@ export class ModelServerClient implements InferenceClient {
     })
   }
 
-  #candidates(): readonly Candidate[] {
+  #candidates(): readonly ServerCandidate[] {
     return candidates(this.#settings(), { own: this.#own })
   }
 
@@ -77,7 +77,7 @@ export class ModelServerClient implements InferenceClient {
   async running(signal?: AbortSignal): Promise<readonly RunningModel[]> {
     const connection = await this.#connector.connect(signal)
     const { endpoint, wire } = connection
-    if (wire.running === undefined) throw runningUnknown(endpoint, `speaks the format of OpenAI`)
+    if (wire.running === undefined) throw runningUnknown(endpoint, `speaks the OpenAI format`)
     const { probe_timeout_ms } = this.#settings()
     const timeout = AbortSignal.timeout(probe_timeout_ms)
     try {
@@ -85,7 +85,7 @@ export class ModelServerClient implements InferenceClient {
     } catch (error) {
       signal?.throwIfAborted()
       const status = error instanceof WireFailure ? error.status : 0
-      if (WITHOUT_ROUTE.has(status)) throw runningUnknown(endpoint, `answers ${status} to GET /api/ps`)
+      if (WITHOUT_ROUTE.has(status)) throw runningUnknown(endpoint, `responds to GET /api/ps with ${status}`)
       throw await this.#explain(error, connection, this.model, false)
     }
   }
@@ -125,7 +125,7 @@ export class ModelServerClient implements InferenceClient {
           yield event
           if (event.type === 'done') return
         }
-        throw new WireFailure(502, 'the answer ended without its last line')
+        throw new WireFailure(502, 'the stream ended without a final event')
       } catch (error) {
         request.signal?.throwIfAborted()
         throw await this.#explain(error, connection, filled.model, began)
@@ -137,7 +137,7 @@ export class ModelServerClient implements InferenceClient {
     }
   }
 
-  /** The model of the request. A cached list may lack it, so only a fresh one refuses. */
+  /** Returns the model to request. Throws only if a fresh model list lacks it: the cached list may be outdated. */
   async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<string> {
     const names = async () => (await this.#connector.models(signal)).map(({ name }) => name)
     const known = await names()
@@ -149,18 +149,20 @@ export class ModelServerClient implements InferenceClient {
     return asked
   }
 
-  async #explain(error: unknown, { endpoint }: Connection, model: string, began: boolean): Promise<unknown> {
+  async #explain(error: unknown, { endpoint }: InferenceConnection, model: string, began: boolean): Promise<unknown> {
     const { url } = endpoint
     if (!(error instanceof WireFailure)) {
       this.#connector.forget()
       if (isSvcError(error)) return error
       const why = errorMessage(error)
       return began
-        ? clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} broke off: ${why}`, { cause: error })
-        : clientErrors.create('ICL_UNREACHABLE', `the model server at ${url} does not answer: ${why}`, { cause: error })
+        ? clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${why}`, { cause: error })
+        : clientErrors.create('ICL_UNREACHABLE', `the model server at ${url} is not reachable: ${why}`, {
+            cause: error
+          })
     }
     const { status, message, retryAfterMs } = error
-    if (began) return clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} broke off: ${message}`)
+    if (began) return clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} ended early: ${message}`)
     if (status === 401 || status === 403) return unauthorized(url, error, this.#settings().api_key !== undefined)
     if (status === 404) {
       this.#connector.forget()
@@ -177,7 +179,7 @@ export class ModelServerClient implements InferenceClient {
     }
     return clientErrors.create(
       'ICL_REFUSED',
-      `the model server at ${url} refused the request (${status}): ${message}`,
+      `the model server at ${url} rejected the request (${status}): ${message}`,
       {
         data: { status }
       }
@@ -192,8 +194,8 @@ export class ModelServerClient implements InferenceClient {
   }
 }
 
-/** A key is sent only to the server that it was configured for. */
-function settingsAt(url: string, settings: Settings, known: readonly Candidate[]): Settings {
+/** Returns the settings for another server. The key is kept only if that server has a configured origin. */
+function settingsAt(url: string, settings: Settings, known: readonly ServerCandidate[]): Settings {
   const { api_key, alternate_url: _, alternate_host: __, ...rest } = settings
   const own = known.some(candidate => URL.canParse(url) && sameOrigin(candidate.url, url))
   return { ...rest, url, ...(own && api_key !== undefined ? { api_key } : {}) }
@@ -203,7 +205,7 @@ function sameOrigin(one: string, other: string): boolean {
   return new URL(one).origin === new URL(other).origin
 }
 
-/** Answers of servers that implement only a part of the format. */
+/** Status codes of servers that do not implement the route. */
 const WITHOUT_ROUTE = new Set([404, 405, 501])
 
 function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error {
@@ -214,23 +216,23 @@ function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error
   })
 }
 
-/** Without a chosen model, the server's only model. */
+/** Returns the model, or the server's only model if none is chosen. */
 export function unlessChosen(model: string, offered: readonly string[]): string {
   return model === NO_MODEL && offered.length === 1 ? (offered[0] as string) : model
 }
 
-/** A name without a tag means the tag `latest`, on both sides. */
+/** True if the server offers the model. A name without a tag means the tag `latest`, in both. */
 export function isOffered(model: string, offered: readonly string[]): boolean {
   const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`)
   return offered.some(name => name === model || tagged(name) === tagged(model))
 }
 
 function mismatch(model: string, offered: readonly string[], { url }: InferenceEndpoint, configured: string): string {
-  const asks = model === configured ? `INFER_MODEL is "${model}"` : `the request has the model "${model}"`
-  const asker = model === NO_MODEL && model === configured ? 'INFER_MODEL is not set' : asks
-  const has = offered.length === 0 ? 'no model at all' : offered.map(name => `"${name}"`).join(', ')
-  const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or give the server that --model-name`
-  return `${asker}, but the model server at ${url} offers ${has}${remedy}`
+  const requested = model === configured ? `INFER_MODEL is "${model}"` : `the request names the model "${model}"`
+  const cause = model === NO_MODEL && model === configured ? 'INFER_MODEL is not set' : requested
+  const models = offered.length === 0 ? 'no models' : offered.map(name => `"${name}"`).join(', ')
+  const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or start the server with --model-name`
+  return `${cause}, but the model server at ${url} offers ${models}${remedy}`
 }
 
 function withoutUndefined(request: InferenceChatRequest): Partial<InferenceChatRequest> {

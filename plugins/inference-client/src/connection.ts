@@ -1,13 +1,13 @@
 import type { InferenceEndpoint, RemoteModel } from '@svc/contracts'
 import { isSvcError, raceAbort } from '@svc/plugin-sdk'
-import { type Candidate, candidates } from './address.ts'
+import { candidates, type ServerCandidate } from './address.ts'
 import { clientErrors } from './errors.ts'
 import { OllamaWire } from './ollama-wire.ts'
 import { OpenAiWire } from './openai-wire.ts'
 import type { Settings } from './settings.ts'
 import { type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-export interface Connection {
+export interface InferenceConnection {
   readonly endpoint: InferenceEndpoint
   readonly wire: Wire
 }
@@ -15,28 +15,28 @@ export interface Connection {
 /** Lifetime of the cached model list, in milliseconds. */
 const FRESH_MS = 30_000
 
-interface Found extends Connection {
+interface CachedConnection extends InferenceConnection {
   readonly models: readonly RemoteModel[]
   /** On the clock of `performance.now()`. */
   readonly at: number
 }
 
 export interface ConnectorOptions {
-  /** Setting with the address, if it belongs to another plugin. */
+  /** Path of the setting that holds the address, if it belongs to another plugin. */
   readonly named?: string
-  /** Returns the address of the project's own server. */
+  /** Returns the address of svc's own model server. */
   readonly own?: () => string
   readonly passFor?: WireOptions['passFor']
 }
 
-/** Finds the server and its format, and caches them until a failure. */
+/** Finds the server, detects its format, and caches both until a request fails. */
 export class Connector {
   readonly #settings: () => Settings
   readonly #named: string | undefined
   readonly #own: (() => string) | undefined
   readonly #passFor: WireOptions['passFor']
-  #found: Found | undefined
-  #looking: Promise<Found> | undefined
+  #found: CachedConnection | undefined
+  #looking: Promise<CachedConnection> | undefined
 
   constructor(settings: () => Settings, { named, own, passFor }: ConnectorOptions = {}) {
     this.#settings = settings
@@ -45,25 +45,25 @@ export class Connector {
     this.#passFor = passFor
   }
 
-  /** Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
-  async connect(signal?: AbortSignal): Promise<Connection> {
+  /** Returns the cached connection, or searches for a server. Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
+  async connect(signal?: AbortSignal): Promise<InferenceConnection> {
     return this.#found ?? this.#look(signal)
   }
 
-  /** Models of the server, at most 30 seconds old. Throws like {@link Connector.connect}. */
+  /** Returns the models of the server; the list is at most 30 seconds old. Throws like {@link Connector.connect}. */
   async models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
     const found = this.#found
     if (found !== undefined && performance.now() - found.at < FRESH_MS) return found.models
     return (await this.#look(signal)).models
   }
 
-  /** Clears the cache before the next request. */
+  /** Clears the cache, so that the next request searches again. */
   forget(): void {
     this.#found = undefined
   }
 
-  /** Concurrent callers share one search, which none of them can abort. */
-  async #look(signal: AbortSignal | undefined): Promise<Found> {
+  /** Searches for a server. Concurrent callers share one search; an abort ends only the caller's wait. */
+  async #look(signal: AbortSignal | undefined): Promise<CachedConnection> {
     this.#looking ??= this.#search().finally(() => {
       this.#looking = undefined
     })
@@ -72,7 +72,7 @@ export class Connector {
     return found
   }
 
-  async #search(): Promise<Found> {
+  async #search(): Promise<CachedConnection> {
     const settings = this.#settings()
     const failures: string[] = []
     for (const candidate of candidates(settings, { named: this.#named, own: this.#own })) {
@@ -81,17 +81,17 @@ export class Connector {
       } catch (error) {
         if (isSvcError(error)) throw error
         failures.push(
-          `${candidate.url} (${this.#named ?? origin(candidate.setting)}): ${reasonOf(error, settings.probe_timeout_ms)}`
+          `${candidate.url} (${this.#named ?? origin(candidate.setting)}): ${connectFailure(error, settings.probe_timeout_ms)}`
         )
       }
     }
-    throw clientErrors.create('ICL_UNREACHABLE', `no model server answers: ${failures.join('; ')}`, {
+    throw clientErrors.create('ICL_UNREACHABLE', `no model server is reachable: ${failures.join('; ')}`, {
       data: { tried: failures },
-      hint: 'start one with `svc serve` or `svc model serve --model DIR`, or set INFER_URL to the address of another'
+      hint: 'start one with `svc serve` or `svc model serve --model DIR`, or set INFER_URL to the address of a running one'
     })
   }
 
-  async #probe({ url, setting }: Candidate, settings: Settings): Promise<Found> {
+  async #probe({ url, setting }: ServerCandidate, settings: Settings): Promise<CachedConnection> {
     const options = { url, apiKey: settings.api_key, passFor: this.#passFor }
     const wires: readonly Wire[] = [new OllamaWire(options), new OpenAiWire(options)].filter(
       ({ api }) => settings.api === 'auto' || settings.api === api
@@ -111,7 +111,7 @@ export class Connector {
           throw unauthorized(url, error, settings.api_key !== undefined)
         }
         failure ??= error
-        // A server without any answer will not answer in another format either.
+        // A server that does not respond at all will not respond in the other format either.
         if (!(error instanceof WireFailure) && !(error instanceof SyntaxError)) break
       }
     }
@@ -120,10 +120,10 @@ export class Connector {
 }
 
 export function unauthorized(url: string, failure: WireFailure, hasKey: boolean): Error {
-  const what = hasKey ? 'does not accept the key of INFER_API_KEY' : 'wants a key'
+  const what = hasKey ? 'does not accept the key of INFER_API_KEY' : 'requires a key'
   return clientErrors.create('ICL_UNAUTHORIZED', `the model server at ${url} ${what}: ${failure.message}`, {
     at: { path: 'plugins.inference-client.api_key' },
-    hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key of the server'
+    hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key that the server accepts'
   })
 }
 
@@ -131,10 +131,10 @@ function origin(setting: string): string {
   return setting === 'default' ? 'default address' : `plugins.inference-client.${setting}`
 }
 
-/** One readable line: `fetch` hides the reason in the cause of its error. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+/** Returns the reason in one line: `fetch` hides it in the cause of its error. */
+function connectFailure(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  if (error.name === 'TimeoutError') return `no response within ${timeoutMs} ms`
   const { cause } = error
   const code = (cause as { code?: unknown } | undefined)?.code
   if (code === 'ECONNREFUSED') return 'nothing listens there'

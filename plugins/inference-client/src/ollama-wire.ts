@@ -19,7 +19,7 @@ import {
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 /**
- * The format of Ollama, through its official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST
+ * Ollama format, through Ollama's official client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST
  * /api/generate`.
  */
 export class OllamaWire implements Wire {
@@ -98,7 +98,7 @@ export class OllamaWire implements Wire {
     }
   }
 
-  /** One for each request, since its abort ends all its running requests. */
+  /** Returns a new client for each request, because aborting a client ends all its requests. */
   #client(signal: AbortSignal): Ollama {
     return new Ollama({
       host: this.#options.url,
@@ -115,7 +115,7 @@ export class OllamaWire implements Wire {
   }
 }
 
-/** An error that the server reports in the middle of an answer. */
+/** Maps an error that the server reports within a stream to a `WireFailure`. */
 async function failing<A>(work: Promise<A>): Promise<A> {
   try {
     return await work
@@ -125,13 +125,13 @@ async function failing<A>(work: Promise<A>): Promise<A> {
   }
 }
 
-/** Other servers may answer anything at this path. */
+/** Checks the list: other servers may respond with anything at this path. */
 function listed(models: readonly ModelResponse[] | undefined, path: string): readonly ModelResponse[] {
   if (Array.isArray(models)) return models
-  throw new WireFailure(502, `the answer of GET ${path} contains no list of models`)
+  throw new WireFailure(502, `the response to GET ${path} contains no list of models`)
 }
 
-/** Date that servers report for a model that they never unload. */
+/** Servers report an expiry beyond this for a model that they never unload. */
 const NEVER_MS = 100 * 365 * 24 * 3_600_000
 
 function runningModel(model: ModelResponse): RunningModel {
@@ -143,7 +143,7 @@ function runningModel(model: ModelResponse): RunningModel {
     sizeBytes: size ?? null,
     gpuBytes: size_vram ?? null,
     contextLength: context_length || null,
-    // The other implementation writes the year 1 for unknown.
+    // Ollama writes the year 1 if the expiry is unknown.
     expiresAt: Math.abs(left) < NEVER_MS ? new Date(until).toISOString() : null
   }
 }

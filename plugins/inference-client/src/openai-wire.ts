@@ -2,9 +2,7 @@ import type { ChatMessage, ChatTool, InferenceChatEvent, InferencePrompt, Remote
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { type FilledRequest, failureOf, headersOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/**
- * The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events.
- */
+/** OpenAI format: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events. */
 export class OpenAiWire implements Wire {
   readonly api = 'openai'
   readonly #options: WireOptions
@@ -16,7 +14,7 @@ export class OpenAiWire implements Wire {
   async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
     const response = await this.#fetch('/v1/models', { signal })
     const { data } = (await response.json()) as { data?: { id: string; created?: number }[] }
-    if (!Array.isArray(data)) throw new WireFailure(502, 'the answer of GET /v1/models contains no list')
+    if (!Array.isArray(data)) throw new WireFailure(502, 'the response to GET /v1/models contains no list')
     return data.map(({ id, created }) => ({
       name: id,
       sizeBytes: null,
@@ -37,7 +35,7 @@ export class OpenAiWire implements Wire {
       body: JSON.stringify(raw ? toCompletionBody(request, prompt.text) : toChatBody(request)),
       signal
     })
-    const answer = new Answer()
+    const answer = new ReplyAssembler()
     const texts = (response.body as ReadableStream).pipeThrough(new TextDecoderStream())
     const events: AsyncIterable<{ data: string }> = texts.pipeThrough(new EventSourceParserStream())
     for await (const { data } of events) {
@@ -59,7 +57,7 @@ interface Chunk {
   readonly model?: string
   readonly error?: { readonly message?: string; readonly code?: unknown }
   readonly choices?: readonly {
-    /** Of a completion. */
+    /** Set in responses of `/v1/completions`. */
     readonly text?: string | null
     readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null } & {
       readonly tool_calls?: readonly {
@@ -73,8 +71,8 @@ interface Chunk {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
 }
 
-/** Joins the chunks of an answer: the arguments of a call arrive in pieces, the counts after the last text. */
-class Answer {
+/** Joins the chunks of an answer: tool call arguments arrive in pieces, token counts after the last text. */
+class ReplyAssembler {
   readonly #calls: { id: string; name: string; arguments: string }[] = []
   #finish: string | null = null
   #model: string | undefined
@@ -124,7 +122,7 @@ function parseArguments(name: string, text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text === '' ? '{}' : text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // Answered below, as any other value that is no object.
+    // Reported below, like any other value that is not an object.
   }
   throw new WireFailure(502, `the model calls ${name} with arguments that are not a JSON object: ${text.slice(0, 200)}`)
 }
@@ -187,7 +185,7 @@ function toTool(tool: ChatTool): Record<string, unknown> {
 
 function toResponseFormat(format: NonNullable<FilledRequest['format']>): Readonly<Record<string, unknown>> {
   if (format === 'json') return { type: 'json_object' }
-  // Additions of this project's model server, whose types no schema has.
+  // Extensions of svc's model server. No JSON Schema has these types.
   if (format.type === 'grammar' || format.type === 'regex') return format
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format, strict: true } }
 }

@@ -17,7 +17,7 @@ const ERRORS = { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_REFUSED, ICL_UNAUTHORIZED, I
 const endpoint = t.object({
   url: t.string({ description: 'Base URL of the server.' }),
   api: t.enum(['ollama', 'openai'], { description: 'Format of the server.' }),
-  setting: t.string({ description: 'Setting with its address, or default.' })
+  setting: t.string({ description: 'Setting that holds the address, or default.' })
 })
 
 const remoteModel = t.object({
@@ -53,8 +53,8 @@ const runningModel = t.object({
   size_bytes: t.nullable(t.integer({ description: 'Memory of the model.' })),
   gpu_bytes: t.nullable(t.integer({ description: 'GPU memory of the model.' })),
   processor: t.nullable(t.enum(['cpu', 'gpu', 'cpu+gpu'], { description: 'Device of the model.' })),
-  context: t.nullable(t.integer({ description: 'Maximum tokens of prompt and answer together.' })),
-  until: t.nullable(t.string({ description: 'When an idle model is unloaded; null for never.' }))
+  context: t.nullable(t.integer({ description: 'Maximum tokens of prompt plus answer.' })),
+  until: t.nullable(t.string({ description: 'When the idle model is unloaded; null for never.' }))
 })
 
 export const listRunning = defineOperation({

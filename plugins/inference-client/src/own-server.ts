@@ -3,10 +3,10 @@ import type { KernelAdmin } from '@svc/contracts'
 const HOST = 'plugins.model-server.host'
 const PORT = 'plugins.model-server.port'
 const USUAL_PORT = 11_435
-/** Wildcard addresses of a server. */
+/** Wildcard bind addresses, and the address of this machine to use instead. */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/** Base URL of this project's model server, from its settings; the default port if it uses a free one. */
+/** Returns the base URL of svc's own model server from its settings. Port 0 (any free port) becomes the default port. */
 export function ownServer(admin: KernelAdmin | undefined): string {
   const value = (key: string): unknown => admin?.settings(key).find(setting => setting.key === key)?.value
   const [host, port] = [value(HOST), value(PORT)]

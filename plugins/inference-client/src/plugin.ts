@@ -28,7 +28,7 @@ import { settings } from './settings.ts'
 
 export default definePlugin({
   name: 'inference-client',
-  summary: 'The model server that this project uses, for other plugins and for people',
+  summary: 'Client for the configured model server, for other plugins and the command line',
   config: settings,
   optional: { admin: kernelAdmin, server: ref(ownModelServer) },
   provides: [inferenceClient],

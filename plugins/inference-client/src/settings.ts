@@ -3,7 +3,7 @@ import { type Infer, t } from '@svc/plugin-sdk'
 const address = (description: string, variable: string) =>
   t.optional(t.string({ minLength: 1, description, 'x-env': variable }))
 
-/** Placeholder for "no model chosen". */
+/** Value of `model` if no model is chosen. */
 export const NO_MODEL = 'default-model'
 
 export const settings = t.object({
@@ -19,7 +19,7 @@ export const settings = t.object({
     minLength: 1,
     'x-env': 'INFER_MODEL',
     'x-reload': 'live',
-    description: 'Model of requests that name none. The server must list it.'
+    description: 'Model of requests that name none. The server must offer it.'
   }),
   api_key: t.optional(
     t.secret({ minLength: 1, 'x-env': 'INFER_API_KEY', description: 'Bearer token that is sent to the server.' })

@@ -5,7 +5,7 @@ import { defined } from '@svc/plugin-sdk'
 export type FilledRequest = InferenceChatRequest &
   Required<Pick<InferenceChatRequest, 'model' | 'temperature' | 'maxTokens'>>
 
-/** One format with one server. Throws {@link WireFailure}, or the errors of `fetch`. */
+/** Client of one server in one format. Methods throw {@link WireFailure}, or the errors of `fetch`. */
 export interface Wire {
   readonly api: 'ollama' | 'openai'
   models(signal: AbortSignal): Promise<readonly RemoteModel[]>
@@ -18,7 +18,7 @@ export interface WireOptions {
   /** Base URL without a trailing slash. */
   readonly url: string
   readonly apiKey: string | undefined
-  /** Returns headers by which the model server of this process recognises the client; see `OwnModelServer`. */
+  /** Returns headers that identify the client to the model server in this process; see `OwnModelServer`. */
   readonly passFor?: ((url: string) => Readonly<Record<string, string>>) | undefined
 }
 
@@ -28,7 +28,7 @@ export function headersOf({ url, apiKey, passFor }: WireOptions): Record<string,
   return { ...passFor?.(url), ...defined({ authorization }) }
 }
 
-/** The server's message for a refused request. */
+/** Error response of the server. */
 export class WireFailure extends Error {
   override readonly name = 'WireFailure'
   readonly status: number
@@ -42,7 +42,7 @@ export class WireFailure extends Error {
   }
 }
 
-/** The message of a refusal in either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the raw body. */
+/** Parses an error response in either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the raw body. */
 export async function failureOf(response: Response): Promise<WireFailure> {
   const text = await response.text()
   return new WireFailure(response.status, reason(text) ?? response.statusText, retryAfter(response.headers))
@@ -54,12 +54,12 @@ function reason(text: string): string | undefined {
     if (typeof error === 'string') return error
     if (typeof error?.message === 'string') return error.message
   } catch {
-    // Not the usual shape.
+    // Not JSON: the raw body is the message.
   }
   return text.trim().slice(0, 500) || undefined
 }
 
-/** Milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3); dates are not supported. */
+/** Returns the milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3). Ignores dates. */
 function retryAfter(headers: Headers): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null

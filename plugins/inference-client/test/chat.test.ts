@@ -74,7 +74,7 @@ async function open(t: Test, options: Options = {}): Promise<Terminal & { stdin:
   }
 }
 
-t.test('streams answers with their speed, and keeps the conversation', async t => {
+t.test('streams answers, shows their speed and sends the conversation so far', async t => {
   const { type, shows, server, exit } = await open(t)
   await shows(/toy at http:\/\/127.*\/help/)
   type('hello there\n')
@@ -103,7 +103,7 @@ t.test('Ctrl-C stops only the answer', async t => {
   t.equal(await exit, 0)
 })
 
-t.test('Ctrl-C at the prompt clears the line first, and leaves the second time', async t => {
+t.test('Ctrl-C at the prompt clears the line; a second one ends the chat', async t => {
   const { type, shows, exit, server } = await open(t)
   await shows(/>>> /)
   type(`half a question${CTRL_C}`)
@@ -113,7 +113,7 @@ t.test('Ctrl-C at the prompt clears the line first, and leaves the second time',
   t.notOk(server.seen.some(({ path }) => path === '/api/chat'))
 })
 
-t.test('lines between fences are one question', async t => {
+t.test('lines between """ fences form one question', async t => {
   const { type, shows, server, exit } = await open(t)
   type('"""first\nsecond"""\n')
   await shows(/\[3 tokens/)
@@ -144,7 +144,7 @@ t.test('runs its commands and lists them', async t => {
   await exit
 })
 
-t.test('a failed question is reported, and is not part of the conversation', async t => {
+t.test('a failed question is reported and not added to the conversation', async t => {
   const { type, shows, server, exit } = await open(t)
   await shows(/>>> /)
   await server.close()
@@ -154,14 +154,14 @@ t.test('a failed question is reported, and is not part of the conversation', asy
   t.equal(await exit, 0)
 })
 
-t.test('without a chosen model the available one is used', async t => {
+t.test("uses the server's model if none is chosen", async t => {
   const { shows, type, exit } = await open(t, { model: 'default-model', models: ['only'] })
   await shows(/only at http/)
   type(CTRL_D)
   await exit
 })
 
-t.test('without a terminal it answers one question from the standard input', async t => {
+t.test('answers one question from standard input if there is no terminal', async t => {
   const { stdin, stdout, exit } = await open(t, { tty: false })
   stdin.end('what is it\n')
   t.equal(await text(stdout), 'what is it\n')
@@ -183,7 +183,7 @@ t.test('--json prints every piece and the counts as lines of JSON', async t => {
   t.equal(await exit, 0)
 })
 
-t.test('Ctrl-C during the only question is exit code 130', async t => {
+t.test('Ctrl-C during a one-off answer exits with 130', async t => {
   const { controller, exit, shows } = await open(t, {
     input: { prompt: 'go' },
     chat: (_, response) =>

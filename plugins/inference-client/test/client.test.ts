@@ -26,36 +26,36 @@ const textOf = (events: readonly InferenceChatEvent[]) =>
   events.map(event => (event.type === 'text' ? event.text : '')).join('')
 
 for (const api of ['ollama', 'openai'] as const) {
-  t.test(`detects the format of ${api}`, async t => {
+  t.test(`detects the ${api} format`, async t => {
     const { client, server } = await connect(t, { api })
     t.same(await client.endpoint(), { url: server.url, api, setting: 'url' })
     t.match(await client.models(), [{ name: 'toy' }])
   })
 
-  t.test(`streams an answer and its counts in the format of ${api}`, async t => {
+  t.test(`streams an answer and its counts in the ${api} format`, async t => {
     const { client, server } = await connect(t, { api })
     const events = await collect(client.chat({ messages: say('one two three'), stop: ['x'], seed: 3, topP: 0.5 }))
     t.equal(textOf(events), 'one two three')
-    t.ok(events.filter(({ type }) => type === 'text').length >= 3, 'it arrives in pieces')
+    t.ok(events.filter(({ type }) => type === 'text').length >= 3, 'the answer arrives in pieces')
     t.match(events.at(-1), { type: 'done', model: 'toy', usage: { promptTokens: Number, completionTokens: Number } })
     const { body } = server.seen.at(-1) as { body: Record<string, unknown> }
     const sent = api === 'ollama' ? body.options : body
     t.match(
       sent,
       { temperature: 0.7, seed: 3, top_p: 0.5, stop: ['x'] },
-      'settings are defaults of missing request fields'
+      'settings are the defaults of absent request fields'
     )
     t.equal((sent as Record<string, unknown>)[api === 'ollama' ? 'num_predict' : 'max_tokens'], 2048)
   })
 
-  t.test(`sends the key, and reports a wrong one, in the format of ${api}`, async t => {
+  t.test(`sends the key, and reports a wrong one, in the ${api} format`, async t => {
     const { client } = await connect(t, { api, key: 'k1' }, { api_key: 'k1' })
     t.equal(textOf(await collect(client.chat({ messages: say('hello') }))), 'hello')
     const { client: wrong } = await connect(t, { api, key: 'k1' }, { api_key: 'k2' })
     await t.rejects(wrong.models(), { code: 'ICL_UNAUTHORIZED', message: /^(?!.*k2).*who are you/ })
   })
 
-  t.test(`the server is stopped when the consumer stops reading, in the format of ${api}`, async t => {
+  t.test(`aborts the server's request when the consumer stops reading, in the ${api} format`, async t => {
     const { client, server } = await connect(t, { api, chat: endless(api) })
     for await (const event of client.chat({ messages: say('go') })) if (event.type === 'text') break
     while (server.left === 0) await new Promise(resolve => setImmediate(resolve))
@@ -63,7 +63,7 @@ for (const api of ['ollama', 'openai'] as const) {
   })
 }
 
-t.test('an abort ends an answer with the reason of the signal', async t => {
+t.test("aborting ends an answer with the signal's reason", async t => {
   const { client } = await connect(t, { chat: endless('ollama') })
   const controller = new AbortController()
   const reason = new Error('enough')
@@ -72,7 +72,7 @@ t.test('an abort ends an answer with the reason of the signal', async t => {
   await t.rejects(reading, { message: 'enough' })
 })
 
-t.test("thinking is separate, and the server's times are reported", async t => {
+t.test('thinking is separate from text, and server timings are reported', async t => {
   const { client } = await connect(t)
   const events = await collect(client.chat({ messages: say('x') }))
   t.match(events[0], { type: 'thinking', text: 'hm' })
@@ -87,7 +87,7 @@ t.test('tool calls are joined from their pieces', async t => {
   t.match(events.at(-1), { finishReason: 'tool-calls' })
 })
 
-t.test('an unknown model is an error with both names, and sends no request', async t => {
+t.test('an unknown model fails before any request, with requested and offered names', async t => {
   const { client, server } = await connect(t, { models: ['other', 'another'] })
   await t.rejects(collect(client.chat({ messages: say('x') })), {
     code: 'ICL_MODEL_UNKNOWN',
@@ -97,7 +97,7 @@ t.test('an unknown model is an error with both names, and sends no request', asy
   t.notOk(server.seen.some(({ path }) => path === '/api/chat'))
 })
 
-t.test('a model that appears on the server is found without a restart', async t => {
+t.test('finds a model that the server added later, without a restart', async t => {
   const options: FakeOptions = { models: ['other'] }
   const { client } = await connect(t, options)
   t.match(await client.check(), { ok: false, problem: /INFER_MODEL is "toy"/ })
@@ -106,7 +106,7 @@ t.test('a model that appears on the server is found without a restart', async t 
   t.match(await client.check(), { ok: true, problem: null })
 })
 
-t.test('without a server, all tried addresses are named with their settings', async t => {
+t.test('the error without a server names each tried address and its setting', async t => {
   const { client, server } = await connect(t)
   await server.close()
   await t.rejects(client.models(), {
@@ -116,17 +116,17 @@ t.test('without a server, all tried addresses are named with their settings', as
   t.match(await client.check(), { ok: false, endpoint: null, problem: /svc serve/ })
 })
 
-t.test('a silent server is abandoned after probe_timeout_ms', async t => {
+t.test('gives up on a silent server after probe_timeout_ms', async t => {
   const silent = createServer(() => undefined)
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.closeAllConnections())
   t.teardown(() => void silent.close())
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
   const client = new ModelServerClient(() => ({ ...DEFAULTS, url, probe_timeout_ms: 20 }))
-  await t.rejects(client.models(), { code: 'ICL_UNREACHABLE', message: /no answer within 20 ms/ })
+  await t.rejects(client.models(), { code: 'ICL_UNREACHABLE', message: /no response within 20 ms/ })
 })
 
-t.test('busy servers, refusals and broken answers have distinct codes', async t => {
+t.test('busy servers, rejected requests and truncated answers have distinct codes', async t => {
   const busy = await connect(t, { chat: (_, to) => refuse(to, 503, 'full', { 'retry-after': '7' }) })
   await t.rejects(collect(busy.client.chat({ messages: say('x') })), { code: 'ICL_BUSY', data: { retryAfterMs: 7000 } })
   const refused = await connect(t, { chat: (_, to) => refuse(to, 400, 'temperature is odd') })
@@ -143,7 +143,7 @@ t.test('busy servers, refusals and broken answers have distinct codes', async t 
   await t.rejects(collect(broken.client.chat({ messages: say('x') })), { code: 'ICL_BROKEN_OFF' })
 })
 
-/** An endless answer. */
+/** Streams an endless answer. */
 function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
   const row = JSON.stringify(
     api === 'ollama'
@@ -156,13 +156,13 @@ function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
   }
 }
 
-t.test('without a chosen model, the only model of the server is used, and none of several', async t => {
-  const nobody = { model: NO_MODEL }
-  const { client } = await connect(t, { models: ['only'] }, nobody)
+t.test("if no model is chosen, uses the server's only model, and throws if it has several", async t => {
+  const noModel = { model: NO_MODEL }
+  const { client } = await connect(t, { models: ['only'] }, noModel)
   t.match(await client.check(), { ok: true, model: 'only', problem: null })
   t.match((await collect(client.chat({ messages: say('hello') }))).at(-1), { type: 'done', model: 'only' })
-  t.equal(client.target().model, null, 'it is still not chosen')
-  const { client: spoilt } = await connect(t, { models: ['one', 'two'] }, nobody)
-  t.match(await spoilt.check(), { ok: false, problem: /INFER_MODEL is not set.*"one", "two"/ })
-  await t.rejects(collect(spoilt.chat({ messages: say('hello') })), { code: 'ICL_MODEL_UNKNOWN' })
+  t.equal(client.target().model, null, 'target() still reports no chosen model')
+  const { client: ambiguous } = await connect(t, { models: ['one', 'two'] }, noModel)
+  t.match(await ambiguous.check(), { ok: false, problem: /INFER_MODEL is not set.*"one", "two"/ })
+  await t.rejects(collect(ambiguous.chat({ messages: say('hello') })), { code: 'ICL_MODEL_UNKNOWN' })
 })

@@ -17,9 +17,9 @@ export interface FakeOptions {
   readonly key?: string
   /** Rows of `/api/ps`; if undefined, the route does not exist. */
   readonly running?: readonly object[]
-  /** Answer of `/api/tags` on a server with OpenAI's format; if undefined, the route does not exist. */
+  /** Response of `/api/tags` on a server with the OpenAI format; if undefined, the route does not exist. */
   readonly tags?: object
-  /** Replaces the default answer to a chat. */
+  /** Replaces the default chat handler. */
   readonly chat?: Answer
 }
 
@@ -31,7 +31,7 @@ export interface FakeServer {
   close(): Promise<void>
 }
 
-/** A model server on a real socket that repeats the words of the question, in its format. */
+/** Starts a model server on a real socket. Answers repeat the words of the question. */
 export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<FakeServer> {
   const { api = 'ollama', key, running, tags } = options
   const seen: Seen[] = []

@@ -19,7 +19,7 @@ async function connect(t: Test, options: FakeOptions = {}, settings: object = {}
 
 const GIB = 2 ** 30
 
-t.test('loaded models are listed with memory, device, context and expiry', async t => {
+t.test('lists loaded models with memory, device, context and expiry', async t => {
   const soon = '2026-03-04T05:06:07.123456789+02:00'
   const row = (name: string, size_vram: number, expires_at = soon) => ({ name, size: 4 * GIB, size_vram, expires_at })
   const running = [
@@ -48,20 +48,20 @@ t.test('loaded models are listed with memory, device, context and expiry', async
   })
 })
 
-t.test('an empty list is not an error, and a server without the list has a separate error', async t => {
+t.test('an empty list is valid; a server without the route throws ICL_RUNNING_UNKNOWN', async t => {
   const idle = await connect(t, { running: [] })
   t.match(await idle.call('running'), { models: [] })
   const code = 'ICL_RUNNING_UNKNOWN'
   const other = await connect(t, { api: 'openai' })
   await t.rejects(other.call('running'), {
     code,
-    message: `the model server at ${other.url} speaks the format of OpenAI, so it does not list its loaded models`
+    message: `the model server at ${other.url} speaks the OpenAI format, so it does not list its loaded models`
   })
   const part = await connect(t)
   await t.rejects(part.call('running'), { code, message: /answers 404 to GET \/api\/ps/ })
 })
 
-t.test('our own server reports the same', async t => {
+t.test("svc's own server reports the same fields", async t => {
   const engine = toyPlugin(new ToyEngine({ device: 'cuda:0' }))
   const { url } = await openServer(t, [engine], { model: t.testdir({ 'config.json': '{}' }), model_name: 'ours' })
   const call = await open(t, url)
@@ -70,7 +70,7 @@ t.test('our own server reports the same', async t => {
   })
 })
 
-t.test('models are listed and shown by name, and an unknown one is reported', async t => {
+t.test('lists models, shows one by name, and reports an unknown one', async t => {
   const { url, call } = await connect(t, { models: ['toy:latest', 'other'] })
   const endpoint = { url, api: 'ollama', setting: 'url' }
   const { models } = (await call('models')) as { models: { name: string }[] }
@@ -92,7 +92,7 @@ t.test('models are listed and shown by name, and an unknown one is reported', as
   })
 })
 
-t.test('a question is answered in one piece, with its pieces as events', async t => {
+t.test('returns an answer in one piece, and emits its pieces as events', async t => {
   const { call } = await connect(t)
   t.same(await call('chat', { prompt: 'one two', system: 'be brief', max_tokens: 9 }), {
     text: 'one two',
@@ -103,12 +103,12 @@ t.test('a question is answered in one piece, with its pieces as events', async t
   })
 })
 
-t.test('a server without a valid list in one format is asked in the other', async t => {
+t.test('tries the other format if the list in the first is invalid', async t => {
   const { call } = await connect(t, { api: 'openai', tags: {} })
   t.match(await call('models'), { endpoint: { api: 'openai' }, models: [{ name: 'toy' }] })
 })
 
-t.test("without a name, the server's only model is shown", async t => {
+t.test("shows the server's only model if no name is passed", async t => {
   const { url } = await fakeServer(t)
   const call = await open(t, url)
   t.match(await call('model'), { endpoint: { url }, model: { name: 'toy' } })

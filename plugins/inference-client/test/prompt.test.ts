@@ -25,7 +25,7 @@ for (const [api, path] of [
   ['ollama', '/api/generate'],
   ['openai', '/v1/completions']
 ] as const) {
-  t.test(`a raw text is completed unchanged, in the format of ${api}`, async t => {
+  t.test(`sends a raw prompt unchanged, in the ${api} format`, async t => {
     const { client, server } = await connect(t, { api })
     const prompt = { text: '<|im_start|>user one two', raw: true, system: 'ignored' }
     const events = await collect(client.chat({ messages: [], prompt, stop: ['<|im_end|>'], seed: 1 }))
@@ -41,7 +41,7 @@ for (const [api, path] of [
   })
 }
 
-t.test('the server puts a text with a system message into the template', async t => {
+t.test('leaves the template to the server for a prompt that is not raw', async t => {
   const prompt = { text: 'three words more', raw: false, system: 'be brief' }
   const format = { type: 'object' }
   const local = await connect(t)
@@ -64,7 +64,7 @@ function fieldsOf({ text, raw, system }: { text: string; raw: boolean; system: s
   return { prompt: text, raw, system }
 }
 
-t.test('a client for another address calls that one, and names its setting', async t => {
+t.test('at() returns a client for another address, whose errors name its setting', async t => {
   const { client, server } = await connect(t, {}, { url: ELSEWHERE })
   const other = client.at(`${server.url}/`, 'orchestrator.inference_base_url')
   const setting = 'orchestrator.inference_base_url'
@@ -80,7 +80,7 @@ t.test('a client for another address calls that one, and names its setting', asy
 t.test('the key is sent only to the configured origin', async t => {
   const { client, server } = await connect(t, { key: 'k1' }, { api_key: 'k1' })
   t.match(await client.at(`${server.url}/v1`, 'x').models(), [{ name: 'toy' }])
-  const apart = new ModelServerClient(() => ({ ...DEFAULTS, url: ELSEWHERE, api_key: 'k1' }))
-  await t.rejects(apart.at(server.url, 'x').models(), { code: 'ICL_UNAUTHORIZED', message: /wants a key/ })
+  const elsewhere = new ModelServerClient(() => ({ ...DEFAULTS, url: ELSEWHERE, api_key: 'k1' }))
+  await t.rejects(elsewhere.at(server.url, 'x').models(), { code: 'ICL_UNAUTHORIZED', message: /requires a key/ })
   t.notOk(server.seen.at(-1)?.authorization)
 })

@@ -1,11 +1,11 @@
 import type { CachePool, CacheViews } from './batching/cache-pool.ts'
-import { Frame, type FrameShape, logitRows, type Result, type Span, type Wanted } from './batching/frame.ts'
+import { type FrameShape, logitRows, type Result, type Span, StepFrame, type Wanted } from './batching/frame.ts'
 import type { ServedConfig } from './model-config.ts'
-import type { Binding, Bindings, HostTensor, Runtime, Session } from './ort/runtime.ts'
+import type { Binding, Bindings, HostTensor, OrtSession, Runtime } from './ort/runtime.ts'
 
 export interface DecoderSessionOptions {
   readonly runtime: Runtime
-  readonly session: Session
+  readonly session: OrtSession
   readonly config: ServedConfig
   readonly cache: CachePool
   /** Tokens of a prompt per run. */
@@ -30,7 +30,7 @@ export interface DecoderRun {
 
 /** Another decoder over the same cache: a session and its additional graph inputs. */
 export interface DecoderVariant {
-  readonly session: Session
+  readonly session: OrtSession
   readonly inputs: Bindings
 }
 
@@ -54,7 +54,7 @@ export class DecoderSession {
   readonly #sharedLogits: HostTensor<'float32'>
   /** Capacity of a cache row in positions; no run exceeds this total length. */
   readonly #capacity: HostTensor<'int32'>
-  readonly #frames = new Map<string, Frame>()
+  readonly #frames = new Map<string, StepFrame>()
   /** By first row and number of rows; the least recently used come first. */
   readonly #windows = new Map<string, Window>()
   /** By the weights' identity in jobs; null is the loaded model. */
@@ -96,7 +96,7 @@ export class DecoderSession {
     return argmax
   }
 
-  async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<Frame, 'logits' | 'argmax'>> {
+  async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<StepFrame, 'logits' | 'argmax'>> {
     const { row, spans, weights = null, signal } = run
     const variant = this.#variants.get(weights)
     if (variant === undefined) throw new Error('a run names unknown weights')
@@ -104,7 +104,7 @@ export class DecoderSession {
     const window = this.#window(row, spans.length)
     const name = `${shape.batch} ${shape.length} ${wanted}`
     if (!this.#recurs(shape)) return this.#runOnce(variant, window, shape, spans, signal)
-    const frame = this.#frames.get(name) ?? new Frame(this.#frameOptions, shape)
+    const frame = this.#frames.get(name) ?? new StepFrame(this.#frameOptions, shape)
     this.#frames.set(name, frame)
     const bindings = window.bindings.get(variant) ?? new Map<string, Binding>()
     window.bindings.set(variant, bindings)
@@ -167,8 +167,8 @@ export class DecoderSession {
     shape: FrameShape,
     spans: readonly Span[],
     signal: AbortSignal | undefined
-  ): Promise<Pick<Frame, 'logits' | 'argmax'>> {
-    const frame = new Frame(this.#frameOptions, shape)
+  ): Promise<Pick<StepFrame, 'logits' | 'argmax'>> {
+    const frame = new StepFrame(this.#frameOptions, shape)
     const binding = this.#bind(variant, window, frame, false)
     try {
       frame.write(spans)
@@ -180,7 +180,7 @@ export class DecoderSession {
     }
   }
 
-  #bind(variant: DecoderVariant, { views }: Window, frame: Frame, recurs: boolean): Binding {
+  #bind(variant: DecoderVariant, { views }: Window, frame: StepFrame, recurs: boolean): Binding {
     const inputs = { ...variant.inputs, ...frame.inputs, ...views.past }
     const outputs = { ...frame.outputs, ...views.present }
     return variant.session.bind(inputs, outputs, recurs ? { bounds: { total_length: this.#capacity } } : undefined)

@@ -1,4 +1,4 @@
-import type { Job, Outcome } from './batching/job.ts'
+import type { Job, JobOutcome } from './batching/job.ts'
 
 /** Computes the logits at every position of a token sequence. */
 export class Evaluation implements Job {
@@ -12,8 +12,8 @@ export class Evaluation implements Job {
   readonly signal: AbortSignal
   readonly #vocabularySize: number
   readonly #rows: Float32Array[] = []
-  readonly #ended: Promise<Outcome>
-  #end: (outcome: Outcome) => void = () => {}
+  readonly #ended: Promise<JobOutcome>
+  #end: (outcome: JobOutcome) => void = () => {}
 
   constructor(tokens: readonly number[], vocabularySize: number, weights: unknown, signal: AbortSignal) {
     this.tokens = tokens
@@ -43,7 +43,7 @@ export class Evaluation implements Job {
     return null
   }
 
-  end(outcome: Outcome): void {
+  end(outcome: JobOutcome): void {
     this.#end(outcome)
   }
 }

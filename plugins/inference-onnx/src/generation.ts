@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import type { GenerateEvent, GenerateRequest, GenerateUsage, TokenLogprob } from '@svc/contracts'
-import type { Job, Outcome } from './batching/job.ts'
+import type { Job, JobOutcome } from './batching/job.ts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { Matcher } from './constraint/matcher.ts'
 import { logprobs } from './logits.ts'
 import { seededRandom } from './random.ts'
 import { Sampler } from './sampling.ts'
-import { type Piece, TextStream } from './text-stream.ts'
+import { type TextPiece, TextStream } from './text-stream.ts'
 import type { Tokenizer } from './tokenizer.ts'
 import { checkLogits } from './weights/finite.ts'
 
@@ -137,7 +137,7 @@ class Sequence implements Job {
     return token
   }
 
-  end(outcome: Outcome): void {
+  end(outcome: JobOutcome): void {
     if (outcome.type === 'failed') this.#failure = outcome
     if (outcome.type === 'cancelled') this.#withdraw()
     const rest = this.#stream.finish()
@@ -197,7 +197,7 @@ class Sequence implements Job {
     return tokenizer.isSpecial(token) ? new Uint8Array() : tokenizer.bytes(token)
   }
 
-  #textEvent({ text, data }: Piece<Reported>): GenerateEvent {
+  #textEvent({ text, data }: TextPiece<Reported>): GenerateEvent {
     const tokens = data.map(({ token }) => token)
     if (this.#options.request.logprobs === undefined) return { type: 'text', text, tokens }
     return { type: 'text', text, tokens, logprobs: data.flatMap(({ logprob }) => logprob ?? []) }

@@ -4,7 +4,7 @@ export interface StreamToken<A> {
   readonly data: A
 }
 
-export interface Piece<A> {
+export interface TextPiece<A> {
   readonly text: string
   /** Data of the tokens whose text ends in this piece. */
   readonly data: readonly A[]
@@ -35,7 +35,7 @@ export class TextStream<A> {
   }
 
   /** Takes one token; returns text to show now, or null. */
-  push({ bytes, data }: StreamToken<A>): Piece<A> | null {
+  push({ bytes, data }: StreamToken<A>): TextPiece<A> | null {
     const from = this.#held.length
     this.#held += this.#decoder.decode(bytes, { stream: true })
     this.#tokens.push({ end: this.#held.length, data })
@@ -43,7 +43,7 @@ export class TextStream<A> {
   }
 
   /** Ends the stream: returns the rest, with incomplete UTF-8 as U+FFFD. */
-  finish(): Piece<A> | null {
+  finish(): TextPiece<A> | null {
     if (this.#stopped) return null
     const from = this.#held.length
     this.#held += this.#decoder.decode()
@@ -52,14 +52,14 @@ export class TextStream<A> {
     return this.#held === '' && this.#tokens.length === 0 ? null : this.#take(this.#held.length)
   }
 
-  #advance(from: number): Piece<A> | null {
+  #advance(from: number): TextPiece<A> | null {
     const stop = this.#findStop(from)
     if (stop !== null) return this.#stopAt(stop)
     const end = this.#held.length - this.#possibleStopLength()
     return end > 0 ? this.#take(end) : null
   }
 
-  #stopAt(index: number): Piece<A> | null {
+  #stopAt(index: number): TextPiece<A> | null {
     this.#stopped = true
     // A token across the stop string is shown in part, so it belongs to this piece.
     const shown = this.#tokens.filter((_, i) => (this.#tokens[i - 1]?.end ?? 0) < index)
@@ -69,7 +69,7 @@ export class TextStream<A> {
     return text === '' ? null : { text, data: shown.map(token => token.data) }
   }
 
-  #take(end: number): Piece<A> {
+  #take(end: number): TextPiece<A> {
     const text = this.#held.slice(0, end)
     const data = this.#tokens.filter(token => token.end <= end).map(token => token.data)
     this.#held = this.#held.slice(end)

@@ -37,7 +37,7 @@ export interface PromptEntry extends Guarded {
 /**
  * Tools, resources and prompts of one generation. Every list is sorted, so that equal generations produce equal lists.
  */
-export interface Catalog {
+export interface McpCatalog {
   readonly tools: ReadonlyMap<string, ToolEntry>
   /** Tools by alias. */
   readonly aliases: ReadonlyMap<string, ToolEntry>
@@ -63,7 +63,7 @@ export async function loadCompilers(generation: GenerationView): Promise<Compile
  * Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. `compilers`: what
  * {@link loadCompilers} returned for the generation.
  */
-export function buildCatalog(generation: GenerationView, compilers?: Compilers): Catalog {
+export function buildCatalog(generation: GenerationView, compilers?: Compilers): McpCatalog {
   const tools = collectTools(generation, compilers)
   return {
     tools,
@@ -88,7 +88,7 @@ export interface CatalogFingerprint {
   readonly prompts: string
 }
 
-export function fingerprint(catalog: Catalog): CatalogFingerprint {
+export function fingerprint(catalog: McpCatalog): CatalogFingerprint {
   return {
     tools: [...catalog.tools.values()].map(tool => `${textOf(tool.listing)} ${tool.available()}`).join('\n'),
     resources: JSON.stringify(
@@ -99,7 +99,7 @@ export function fingerprint(catalog: Catalog): CatalogFingerprint {
 }
 
 /** Finds a tool by name or alias. */
-export function toolOf({ tools, aliases }: Pick<Catalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
+export function toolOf({ tools, aliases }: Pick<McpCatalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
   return tools.get(name) ?? aliases.get(name)
 }
 

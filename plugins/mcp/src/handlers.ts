@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { type Catalog, type PromptEntry, type ResourceEntry, type TemplateEntry, toolOf } from './catalog.ts'
+import { type McpCatalog, type PromptEntry, type ResourceEntry, type TemplateEntry, toolOf } from './catalog.ts'
 import type { MintState } from './input-required.ts'
 import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
@@ -27,7 +27,7 @@ import { unknownTool } from './unknown-tool.ts'
 /** Context of a server's answers. */
 export interface Serving {
   /** The generation's catalog at the time of the request. */
-  catalog(): Catalog
+  catalog(): McpCatalog
   readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
   readonly mint: MintState

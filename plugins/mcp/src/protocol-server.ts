@@ -1,6 +1,6 @@
 import { createRequestStateCodec, type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { McpPrincipal } from '@svc/contracts'
-import type { Catalog } from './catalog.ts'
+import type { McpCatalog } from './catalog.ts'
 import { bindHandlers } from './handlers.ts'
 import type { LiveServer } from './hub.ts'
 import type { SealedState } from './input-required.ts'
@@ -21,7 +21,7 @@ export interface ServerOptions {
   /** Key that signs request states: 32 bytes, the same for every unit. */
   readonly stateKey: Uint8Array
   readonly version: string
-  catalog(): Catalog
+  catalog(): McpCatalog
   /** Instructions for the client. */
   banner(): string
   onError(error: Error): void
@@ -56,7 +56,7 @@ export class ServerFactory {
 
 /** The SDK checks `Mcp-Param-*` headers against its own registry; ours is the catalog. */
 class CatalogServer extends McpServer {
-  readonly #catalog: () => Catalog
+  readonly #catalog: () => McpCatalog
 
   constructor(
     { catalog, version, banner }: ServerOptions,

@@ -1,7 +1,7 @@
 import type { McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { KernelPort, McpChange, McpPrincipal } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import { type Catalog, type CatalogFingerprint, fingerprint } from './catalog.ts'
+import { type CatalogFingerprint, fingerprint, type McpCatalog } from './catalog.ts'
 import type { LiveServer, McpHub } from './hub.ts'
 import { principalOf } from './principal.ts'
 import type { ServerFactory } from './protocol-server.ts'
@@ -19,7 +19,7 @@ export class ServingUnit {
   readonly #hub: McpHub
   readonly #port: KernelPort
   readonly #log: Logger
-  #catalog: Catalog | null = null
+  #catalog: McpCatalog | null = null
   #notifier: Notifier | null = null
   /** Present once a client has connected. */
   #servers: ServerFactory | undefined
@@ -42,7 +42,7 @@ export class ServingUnit {
   }
 
   /** From now on, this unit answers, including on servers created by an old unit. Runs inside the flip. */
-  adopt(catalog: Catalog): void {
+  adopt(catalog: McpCatalog): void {
     this.#catalog = catalog
     if (this.#servers !== undefined) this.#bindAll(this.#servers)
     // A client connected after the preparation.
@@ -134,11 +134,11 @@ export class ServingUnit {
   }
 
   /** The current catalog. */
-  get catalog(): Catalog {
+  get catalog(): McpCatalog {
     return this.#current()
   }
 
-  #current(): Catalog {
+  #current(): McpCatalog {
     if (this.#catalog === null) throw new Error('asked before the first generation')
     return this.#catalog
   }

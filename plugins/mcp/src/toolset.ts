@@ -1,5 +1,5 @@
 import type { McpPrincipal, McpToolListing, McpToolset, McpToolsetCall, McpToolsetResult } from '@svc/contracts'
-import { type Catalog, toolOf } from './catalog.ts'
+import { type McpCatalog, toolOf } from './catalog.ts'
 import { mcpErrors } from './errors.ts'
 import type { McpHub } from './hub.ts'
 import { maySeeTool } from './principal.ts'
@@ -8,10 +8,10 @@ import { DirectCall } from './toolset-call.ts'
 
 /** The tools of the serving generation, for another surface. */
 export class CatalogToolset implements McpToolset {
-  readonly #catalog: () => Catalog
+  readonly #catalog: () => McpCatalog
   readonly #listeners: McpHub['toolListeners']
 
-  constructor(catalog: () => Catalog, { toolListeners }: Pick<McpHub, 'toolListeners'>) {
+  constructor(catalog: () => McpCatalog, { toolListeners }: Pick<McpHub, 'toolListeners'>) {
     this.#catalog = catalog
     this.#listeners = toolListeners
   }

@@ -1,10 +1,10 @@
 import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
-import { Ending, stopped } from './ending.ts'
 import { errors } from './errors.ts'
 import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
+import { RequestAbort, stopped } from './request-abort.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** Completion request, independent of the wire format. */
@@ -59,7 +59,7 @@ export class Completions {
   readonly #served: ServedModel
   readonly #limits: () => Limits
   readonly #metrics: Metrics
-  readonly #running = new Set<Ending>()
+  readonly #running = new Set<RequestAbort>()
 
   /** `limits` is read on every request, so that they can change while the server runs. */
   constructor(served: ServedModel, limits: () => Limits, metrics: Metrics = NO_METRICS) {
@@ -93,7 +93,7 @@ export class Completions {
       const asked = request.maxTokens ?? limits.maxTokens
       if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
       if (asked === 0) return nothing(tokens, record)
-      const ending = new Ending(signal, limits.timeoutMs, request.startedAt ?? performance.now())
+      const ending = new RequestAbort(signal, limits.timeoutMs, request.startedAt ?? performance.now())
       const { constraint, stop, logprobs, adapter, client } = request
       const events = this.#run(model, ending, constraint?.field, record, {
         tokens,
@@ -118,7 +118,7 @@ export class Completions {
 
   async *#run(
     model: LoadedModel,
-    ending: Ending,
+    ending: RequestAbort,
     field: string | undefined,
     record: CompletionRecord,
     request: Parameters<LoadedModel['generate']>[0]

@@ -28,7 +28,7 @@ export interface ControlOptions {
   readonly closing: AbortSignal
 }
 
-interface Waiting {
+interface PendingRequest {
   resolve(payload: unknown): void
   reject(error: unknown): void
 }
@@ -43,7 +43,7 @@ export class ControlConnection {
   readonly url: string
   readonly #socket: WebSocket
   readonly #options: ControlOptions
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, PendingRequest>()
   #lost: ConnectionLost | null = null
   #last = 0
   /** Number of received frames. */

@@ -2,7 +2,7 @@ import { skillsGatewayErrors } from '@svc/contracts'
 import { raceAbort } from '@svc/plugin-sdk'
 import { shownAddress } from './conceal.ts'
 import { ConnectionLost, ControlConnection, PROTOCOL } from './control-connection.ts'
-import type { Discovery, Found } from './discovery.ts'
+import type { DiscoveredGateway, Discovery } from './discovery.ts'
 import { unreachable } from './http-request.ts'
 import type { Settings } from './settings.ts'
 
@@ -80,7 +80,7 @@ export class ControlPlane {
   }
 }
 
-function assertSpoken(url: string, protocol: Found['protocol']): void {
+function assertSpoken(url: string, protocol: DiscoveredGateway['protocol']): void {
   if (protocol === null || (protocol.least <= PROTOCOL && PROTOCOL <= protocol.most)) return
   const { least, most } = protocol
   throw skillsGatewayErrors.create(

@@ -11,7 +11,7 @@ const DEFAULT_WS = 'ws://127.0.0.1:18789'
 /** Seconds for which a document is cached. */
 const TTL = { default: 300, least: 30, most: 86_400 }
 
-export interface Found extends SkillsEndpoints {
+export interface DiscoveredGateway extends SkillsEndpoints {
   /** Declared control plane versions of the gateway; null if undeclared. */
   readonly protocol: { readonly least: number; readonly most: number } | null
 }
@@ -23,9 +23,9 @@ export interface Found extends SkillsEndpoints {
 export class Discovery {
   readonly #settings: Settings
   readonly #now: () => number
-  #found: Found | null = null
+  #found: DiscoveredGateway | null = null
   #lastGood: WellKnown | null = null
-  #looking: Promise<Found> | null = null
+  #looking: Promise<DiscoveredGateway> | null = null
 
   /** `now`: milliseconds since 1970. */
   constructor(settings: Settings, now: () => number = Date.now) {
@@ -34,7 +34,7 @@ export class Discovery {
   }
 
   /** Concurrent calls share one lookup. A caller's abort does not end it. */
-  async endpoints(signal?: AbortSignal): Promise<Found> {
+  async endpoints(signal?: AbortSignal): Promise<DiscoveredGateway> {
     if (this.#found !== null && this.#now() < this.#found.cache_expires_at_ms) return this.#found
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -42,7 +42,7 @@ export class Discovery {
     return raceAbort(signal, this.#looking)
   }
 
-  async #look(): Promise<Found> {
+  async #look(): Promise<DiscoveredGateway> {
     const { url = DEFAULT_HTTP, token, discovery_timeout_ms } = this.#settings
     const wellKnownUrl = this.#settings.well_known_url ?? `${withoutSlash(url)}/.well-known/openclaw.json`
     const shown = shownAddress(wellKnownUrl)
@@ -64,7 +64,7 @@ export class Discovery {
   }
 
   /** Settings override the document. */
-  #overlaid(document: WellKnown, source: string, ttlSeconds: number): Found {
+  #overlaid(document: WellKnown, source: string, ttlSeconds: number): DiscoveredGateway {
     const { url, ws_url, catalog_list_url, catalog_search_url } = this.#settings
     const http = withoutSlash(url ?? document.httpUrl ?? DEFAULT_HTTP)
     const seconds = Math.min(TTL.most, Math.max(TTL.least, ttlSeconds))

@@ -6,7 +6,7 @@ import { complexityOf } from './assess/router.ts'
 import type { Refined } from './draft/refinement.ts'
 import { piecesOf, taskOf } from './draft/splitter.ts'
 import { type Drafting, type DraftRequest, refuseThin } from './drafting.ts'
-import type { Failure } from './execution/plan-execution.ts'
+import type { NodeFailure } from './execution/plan-execution.ts'
 import { nodeOf, taskOfNode } from './store/materialise.ts'
 import type { NewNode, NewVersion, PlanNode, PlanSession, SessionMetadata, SessionStatus } from './store/plan-rows.ts'
 import type { PlanStore } from './store/plan-store.ts'
@@ -102,7 +102,7 @@ export class Planner {
   }
 
   /** A new version because a step failed; it continues immediately. The caller must hold its lock. */
-  async replanAfter(session: PlanSession, { node, reason, trigger }: Failure, signal: AbortSignal): Promise<void> {
+  async replanAfter(session: PlanSession, { node, reason, trigger }: NodeFailure, signal: AbortSignal): Promise<void> {
     const old = await this.#parts.store.nodes(session.id, session.version)
     const goal = `${session.goal.trimEnd()}\n\n# Replan context\nStep ${node.id} failed (${trigger}): ${reason}`
     const nodes = this.#parts.drafting.synthesises

@@ -3,7 +3,7 @@ import { type Answer, select, unanswered } from './answering.ts'
 import { readBelief, withAnswer } from './belief.ts'
 import { sessionNone } from './errors.ts'
 import { POLICY, type PolicyStop, utility } from './policy.ts'
-import { first, type Reader, WAITING } from './question-rows.ts'
+import { first, type QueryRunner, WAITING } from './question-rows.ts'
 
 export interface PendingQuestion {
   readonly question_event_id: number
@@ -35,7 +35,7 @@ export interface OpenSession {
   readonly first: { readonly question_id: string; readonly prompt: string } | null
 }
 
-export interface Answered {
+export interface AnswerReceipt {
   readonly question_session_id: number
   readonly answered_at_ms: number
   readonly still_pending_clarification: boolean
@@ -167,7 +167,7 @@ export class QuestionStore {
    * Answers the question named, else the newest that waits. A text that is an option's id or label selects that option.
    * Throws `QST_SESSION_NONE`, `QST_NOTHING_PENDING`, `QST_QUESTION_UNKNOWN`, `QST_ANSWERED` and `QST_OPTION_UNKNOWN`.
    */
-  answer(answer: Answer): Promise<Answered> {
+  answer(answer: Answer): Promise<AnswerReceipt> {
     return this.#store.transaction(async tx => {
       const open = await this.#open(tx, answer.session_id)
       if (open === null) throw sessionNone(answer.session_id)
@@ -205,7 +205,7 @@ export class QuestionStore {
     )
   }
 
-  async #open(reader: Reader, session: string): Promise<OpenSession | null> {
+  async #open(reader: QueryRunner, session: string): Promise<OpenSession | null> {
     const row = await first(
       reader,
       `SELECT s.id, s.belief_state_json,

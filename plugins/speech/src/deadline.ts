@@ -2,9 +2,9 @@ import { speechErrors } from '@svc/contracts'
 import type { Tunables } from './tunables.ts'
 
 /** Message by the deadline that expired. */
-export type Outcome = 'ok' | 'capture_timeout' | 'inference_timeout' | 'deadline_exceeded'
+export type DeadlineOutcome = 'ok' | 'capture_timeout' | 'inference_timeout' | 'deadline_exceeded'
 
-export function timeout(outcome: Exclude<Outcome, 'ok'>, deadlineMs: number): Error {
+export function timeout(outcome: Exclude<DeadlineOutcome, 'ok'>, deadlineMs: number): Error {
   const what = {
     capture_timeout: 'no data of the recording arrived for',
     inference_timeout: 'the recogniser took longer than',

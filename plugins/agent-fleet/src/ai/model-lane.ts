@@ -33,7 +33,7 @@ export interface Question {
   readonly format?: Readonly<Record<string, unknown>>
 }
 
-export interface Answer {
+export interface ModelReply {
   readonly text: string
   readonly calls: readonly ChatToolCall[]
 }
@@ -70,7 +70,7 @@ export class ModelLane {
   }
 
   /** Throws the client's error after the last retry, the reason of `signal`, and `ORC_BUDGET_EXCEEDED`. */
-  async ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  async ask(question: Question, signal: AbortSignal): Promise<ModelReply> {
     for (let left = TRIES - 1; ; left -= 1) {
       this.#assertBudget()
       try {
@@ -107,7 +107,7 @@ export class ModelLane {
     return 0
   }
 
-  async #try(question: Question, signal: AbortSignal): Promise<Answer> {
+  async #try(question: Question, signal: AbortSignal): Promise<ModelReply> {
     const { client, orchestrator } = this.#parts
     const began = performance.now()
     const calls: ChatToolCall[] = []

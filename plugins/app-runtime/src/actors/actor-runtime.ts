@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type ActorAddress, ActorHandle } from '../interpreter/actor-handle.ts'
 import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
-import { Failure, fail } from '../interpreter/failure.ts'
+import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
 import { isList, isRecord, NONE, type RecordValue, some, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue } from '../wire/lossless.ts'
@@ -128,7 +128,7 @@ export class ActorRuntime {
       if (done instanceof Refusal) actors.transaction(() => actors.remove(first.id))
       return true
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown
+      if (!(thrown instanceof RunError)) throw thrown
       this.#machine.depth = depth
       const now = this.#durable.now()
       const again = nextAttempt(first.attempts + 1, now)

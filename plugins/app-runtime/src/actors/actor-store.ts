@@ -16,7 +16,7 @@ export function nextAttempt(attempts: number, now: number): number | null {
   return attempts >= MAX_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
 }
 
-export interface Message {
+export interface ActorMessage {
   readonly id: number
   readonly event: string
   /** Arguments, as a list. */
@@ -37,7 +37,7 @@ export interface ActorStore {
   save(key: string, text: string): void
   post(to: StoredAddress, event: string, args: string, now: number): void
   /** The oldest message of an instance; null if it is not due or does not exist. */
-  next(actor: string, id: string, now: number): Message | null
+  next(actor: string, id: string, now: number): ActorMessage | null
   remove(message: number): void
   /** `again` is the time of the next attempt; null abandons the message, and the next one follows. */
   failed(message: number, error: string, again: number | null, now: number): void

@@ -1,6 +1,6 @@
-import type { ActorStore, Message, StoredAddress } from './actor-store.ts'
+import type { ActorMessage, ActorStore, StoredAddress } from './actor-store.ts'
 
-interface KeptMessage extends Message {
+interface KeptMessage extends ActorMessage {
   readonly to: StoredAddress
   readonly notBefore: number
 }
@@ -49,7 +49,7 @@ export class MemoryActorStore implements ActorStore {
     this.#change(key, [...(this.#mailboxes.get(key) ?? []), message])
   }
 
-  next(actor: string, id: string, now: number): Message | null {
+  next(actor: string, id: string, now: number): ActorMessage | null {
     const [first] = this.#mailboxes.get(keyOf(actor, id)) ?? []
     return first === undefined || first.notBefore > now ? null : first
   }

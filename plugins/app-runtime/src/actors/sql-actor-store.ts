@@ -1,6 +1,6 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { prepareTables, written } from '../workflows/sql-transaction.ts'
-import type { ActorStore, Message, StoredAddress } from './actor-store.ts'
+import type { ActorMessage, ActorStore, StoredAddress } from './actor-store.ts'
 
 /** The first message of each instance, without abandoned ones. */
 export const FIRST_MESSAGES = `SELECT m.actor, m.instance, m.spawned_json, m.not_before_ms FROM actor_mailbox m
@@ -50,7 +50,7 @@ export class SqlActorStore implements ActorStore {
     )
   }
 
-  next(actor: string, id: string, now: number): Message | null {
+  next(actor: string, id: string, now: number): ActorMessage | null {
     prepareTables(this.#connection)
     const row = this.#connection.row(
       `SELECT id, event, args_json, attempts, not_before_ms FROM actor_mailbox

@@ -1,6 +1,6 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
-import { Failure } from '../interpreter/failure.ts'
+import { RunError } from '../interpreter/failure.ts'
 
 /** By store code; all others are `RUN_DATABASE`. */
 const CODES: Readonly<Record<string, RunErrorCode>> = {
@@ -25,8 +25,8 @@ const TAKEN: ReadonlySet<RunErrorCode> = new Set([
   'RUN_DATABASE_FULL'
 ])
 
-export function isDatabaseFailure(thrown: unknown): thrown is Failure {
-  return thrown instanceof Failure && TAKEN.has(thrown.code)
+export function isDatabaseFailure(thrown: unknown): thrown is RunError {
+  return thrown instanceof RunError && TAKEN.has(thrown.code)
 }
 
 /** Translates an error of the store for programs; other errors stay unchanged. */
@@ -35,7 +35,7 @@ export function databaseFailure(error: unknown, table: string, location: string)
   const { code, message, data } = error
   const text = message.startsWith(`${location}: `) ? message.slice(location.length + 2) : message
   const shown = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text
-  return new Failure(CODES[code] ?? 'RUN_DATABASE', `${table}: ${shown}`)
+  return new RunError(CODES[code] ?? 'RUN_DATABASE', `${table}: ${shown}`)
 }
 
 /** In terms of the program, if SQLite names the columns. */

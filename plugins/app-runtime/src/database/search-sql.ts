@@ -21,7 +21,7 @@ export interface SearchPlan {
 }
 
 /** Indexes of the search values among the operation's values. */
-interface Found {
+interface SearchTerms {
   readonly words: { readonly column: string; readonly index: number }[]
   readonly near: { readonly search: VectorSearch; readonly index: number }[]
 }
@@ -57,7 +57,7 @@ export function searchPlan(
 }
 
 /** Collects the search values. The replacement keeps the number of values unchanged. */
-function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): Found {
+function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): SearchTerms {
   const contained: { column: string; index: number }[] = []
   const equal: { column: string; index: number }[] = []
   const near: { search: VectorSearch; index: number }[] = []
@@ -73,7 +73,7 @@ function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector
   return { words: contained.length > 0 ? contained : equal, near }
 }
 
-function words(shape: TableShape, predicate: HirPredicate, { table }: TextSearch, found: Found): SearchPlan {
+function words(shape: TableShape, predicate: HirPredicate, { table }: TextSearch, found: SearchTerms): SearchPlan {
   const matches = (index: number): Condition | null => {
     const word = found.words.find(each => each.index === index)
     if (word === undefined) return null
@@ -95,7 +95,7 @@ function words(shape: TableShape, predicate: HirPredicate, { table }: TextSearch
 function vector(
   shape: TableShape,
   predicate: HirPredicate,
-  { search, index }: Found['near'][number],
+  { search, index }: SearchTerms['near'][number],
   limitIndex: number | null
 ): SearchPlan {
   const { column, distance } = search
@@ -124,8 +124,8 @@ function both(
   shape: TableShape,
   predicate: HirPredicate,
   { table }: TextSearch,
-  found: Found,
-  { search, index }: Found['near'][number]
+  found: SearchTerms,
+  { search, index }: SearchTerms['near'][number]
 ): SearchPlan {
   const { column, distance } = search
   const [id, place] = [shape.id.quoted, '"~place"']
@@ -152,7 +152,7 @@ function both(
 }
 
 /** For ranking: rows that match in any searched column. */
-function anyMatch({ words: all }: Found): Binder {
+function anyMatch({ words: all }: SearchTerms): Binder {
   return values => all.map(({ column, index }) => `(${matchOf(column, values[index] as Value)})`).join(' OR ')
 }
 

@@ -1,6 +1,6 @@
 import { Opaque, type Value } from './value.ts'
 
-/** Identity of an actor instance. */
+/** Identity and `spawn` arguments of an actor instance. */
 export interface ActorAddress {
   readonly actor: string
   /** Unique among the instances of the actor. */
@@ -9,7 +9,7 @@ export interface ActorAddress {
   readonly args: readonly Value[]
 }
 
-/** Result of `spawn`: its methods are the handlers of the actor, and `send`. */
+/** Result of `spawn`. Its methods are `send` and the handlers of the actor. */
 export class ActorHandle extends Opaque {
   readonly address: ActorAddress
   /** Parameter names by handler name. */

@@ -1,12 +1,12 @@
 import { fail } from './failure.ts'
 
-/** Maximum digits after the point of a quotient. */
+/** Maximum decimal places of a quotient. */
 const QUOTIENT_SCALE = 28
 
-/** Maximum digits of a decimal, so that a product in a loop cannot grow without bound. */
+/** Maximum decimal places of a product, so that it cannot grow without bound in a loop. */
 const MAX_DIGITS = 10_000
 
-/** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but keep their form in print. */
+/** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but are printed as written. */
 export class Decimal {
   readonly digits: bigint
   readonly scale: number
@@ -36,11 +36,12 @@ export class Decimal {
 
   times(other: Decimal): Decimal {
     const scale = this.scale + other.scale
-    if (scale > MAX_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} decimal places`)
+    if (scale > MAX_DIGITS)
+      fail('RUN_OVERFLOW', `a product would have ${scale} decimal places; the limit is ${MAX_DIGITS}`)
     return new Decimal(this.digits * other.digits, scale)
   }
 
-  /** Rounded half to even after 28 digits, without trailing zeros beyond the scale of the operands. */
+  /** Divides, rounded half to even after 28 decimal places. Drops trailing zeros beyond the scale difference. */
   dividedBy(other: Decimal, at: number): Decimal {
     if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} divided by zero`, at)
     const least = Math.max(0, this.scale - other.scale)
@@ -61,7 +62,7 @@ export class Decimal {
     return new Decimal(this.#at(scale) % other.#at(scale), scale)
   }
 
-  /** Half to even. */
+  /** Rounds half to even. */
   rounded(scale: number): Decimal {
     if (scale >= this.scale) return new Decimal(this.#at(scale), scale)
     return new Decimal(roundedQuotient(this.digits, 10n ** BigInt(this.scale - scale)), scale)
@@ -71,7 +72,7 @@ export class Decimal {
     return new Decimal(-this.digits, this.scale)
   }
 
-  /** Negative, zero or positive, as `this` is less, equal or greater. */
+  /** Returns a negative number, zero or a positive number if `this` is less, equal or greater. */
   compare(other: Decimal): number {
     const scale = Math.max(this.scale, other.scale)
     const difference = this.#at(scale) - other.#at(scale)

@@ -2,7 +2,7 @@ import { printJson } from '../wire/json-text.ts'
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** Text of a value, for `str` and `print`. */
+/** Returns a value as text, for `str` and `print`. */
 export function display(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null) return 'null'
@@ -20,7 +20,7 @@ export function display(value: Value): string {
   return `<${value.type}>`
 }
 
-/** For messages. */
+/** Returns the first characters of a value, for messages. */
 export function excerpt(value: Value): string {
   const text = display(value)
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`
@@ -28,7 +28,7 @@ export function excerpt(value: Value): string {
 
 const MAX_SHOWN = 200
 
-/** All digits without an exponent, so that the text is a valid literal. */
+/** Writes a float without an exponent, as a literal of the language. */
 function displayFloat(value: number): string {
   const text = String(value)
   const match = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text)

@@ -11,9 +11,6 @@ export interface Durable {
   sleep(duration: number): void
   /** True if sleeping only advances the clock: in tests of programs. */
   readonly skipsTime: boolean
-  /**
-   * Called when work is due: a message, or a started run. null without a scheduler; the program then does it before it
-   * ends.
-   */
+  /** Called when a message is sent or a run is started. null without a scheduler: the program does the work itself. */
   readonly notify: (() => void) | null
 }

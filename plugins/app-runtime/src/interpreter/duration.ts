@@ -4,13 +4,13 @@ import type { Value } from './value.ts'
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses milliseconds: an int, or a text such as `500ms` or `2s`. */
+/** Parses a duration to milliseconds: an int, or a str such as `500ms` or `2s`. */
 export function durationOf(value: Value): number {
   if (typeof value === 'number' && value >= 0) return value
   const match = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null
   const unit = UNITS[match?.[2] ?? '']
   if (match === null || unit === undefined) {
-    return fail('RUN_TYPE', `a duration must be an int of milliseconds or a text such as "2s", found ${display(value)}`)
+    return fail('RUN_TYPE', `a duration must be an int of milliseconds or a str such as "2s", found ${display(value)}`)
   }
   return Number(match[1]) * unit
 }

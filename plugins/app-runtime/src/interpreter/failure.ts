@@ -6,12 +6,12 @@ export interface Call {
   readonly at: number
 }
 
-/** A failure that ends a program. The innermost node with a position sets it. */
-export class Failure extends Error {
+/** A failure that ends a program. The innermost node that knows its position sets `at`. */
+export class RunError extends Error {
   readonly code: RunErrorCode
   /** Byte offset in the source; -1 while unknown. */
   at: number
-  /** Innermost first; beyond the limit, only counted. */
+  /** The innermost calls; `omittedCalls` counts the others. */
   readonly calls: Call[] = []
   omittedCalls = 0
 
@@ -31,10 +31,10 @@ export class Failure extends Error {
 const MAX_CALLS = 10
 
 export function fail(code: RunErrorCode, message: string, at = -1): never {
-  // The interpreter's own stack does not describe the program, and is the most expensive part.
+  // The JavaScript stack does not describe the program, and is expensive to capture.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
-  const failure = new Failure(code, message, at)
+  const failure = new RunError(code, message, at)
   Error.stackTraceLimit = stackTraceLimit
   throw failure
 }

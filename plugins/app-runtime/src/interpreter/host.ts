@@ -10,7 +10,7 @@ export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net
 
 /** The outside world of a program. All calls are synchronous. */
 export interface Host {
-  /** A line of output, without its line break. */
+  /** Prints a line, passed without a line break. */
   print(line: string): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
   /** Milliseconds since 1970. */
@@ -20,11 +20,11 @@ export interface Host {
   /** Arguments after the file name. */
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<Capability>
-  /** Called before each effect outside the program and its database: a request, a process, a file. */
+  /** Called before each external effect: a request, a process, a file. */
   readonly onEffect?: () => void
   /** Milliseconds. */
   sleep(duration: number): void
-  /** Stores workflows and actors; without it they end with the program. */
+  /** Stores workflows and actors; without a store they end with the program. */
   readonly durable?: Durable | null
   /** Called after a step of a run is committed; absent in tests of programs. */
   readonly stepped?: (step: WorkflowStep) => void
@@ -36,7 +36,7 @@ export interface Host {
   readonly ending: (() => void)[] | null
 }
 
-/** Ends a program that is not served, from any point. */
+/** Thrown by `std.process.exit` to end a program. */
 export class Exit extends Error {
   readonly code: number
 

@@ -9,25 +9,25 @@ import { type TurnEnd, type TurnOptions, WorkflowRuntime } from '../workflows/wo
 import { callableOf, enter, type FunctionUnit, isStackOverflow } from './compile/functions.ts'
 import { ProgramCompiler } from './compile/program-compiler.ts'
 import type { Durable } from './durable.ts'
-import { Failure, fail } from './failure.ts'
+import { fail, RunError } from './failure.ts'
 import type { Host } from './host.ts'
 import { type Limits, Machine } from './machine.ts'
 import { SourcePlaces } from './source-places.ts'
 import { isList, type Value } from './value.ts'
 
-/** Calls of a running program. undefined means the default. */
+/** Calls into a running program. An undefined argument means its default. */
 export interface RunningProgram {
   function(name: string, args: readonly (Value | undefined)[]): Value
-  /** By method and path, `GET /tasks`; takes the parameters of `routeParameters`. */
+  /** Calls a route by method and path, `GET /tasks`, with the parameters of `routeParameters`. */
   route(contract: string, args: readonly (Value | undefined)[]): Value
-  /** Waits for a workflow run, and starts it if missing. */
+  /** Waits for a workflow run, and starts it if it does not exist. */
   workflow(name: string, args: readonly (Value | undefined)[], runId: string): Value
-  /** Value of an expression outside of functions. */
+  /** Evaluates an expression outside functions. */
   evaluate(expression: HirExpression): Value
 }
 
 /**
- * A program compiled into closures. It runs in the thread of its caller, and can access only its host.
+ * A program compiled into closures. It runs in the caller's thread, and can access only its host.
  * Every abnormal end is an error with a code of `runErrors`, the position and the call stack.
  */
 export class Interpreter {
@@ -36,7 +36,7 @@ export class Interpreter {
   readonly #places: SourcePlaces
   readonly #actors: ActorRuntime
   readonly #workflows: WorkflowRuntime
-  /** null if state ends with the program. */
+  /** null if workflows and actors end with the program. */
   readonly #durable: Durable | null
   readonly #running: RunningProgram = {
     function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
@@ -54,7 +54,7 @@ export class Interpreter {
     const durable = host.durable ?? memoryDurable(host.sleep)
     this.#durable = host.durable ?? null
     this.#actors = new ActorRuntime(this.#machine, durable)
-    const describe = ({ message, at, calls }: Failure): string =>
+    const describe = ({ message, at, calls }: RunError): string =>
       `${this.#places.text(at < 0 ? (calls[0]?.at ?? -1) : at)}: ${message}`
     this.#workflows = new WorkflowRuntime(this.#machine, durable, this.#actors.handle, describe)
     this.#machine.actors = this.#actors
@@ -77,8 +77,8 @@ export class Interpreter {
   }
 
   /**
-   * One turn of a workflow run: until it ends or must wait. Throws `RUN_WORKFLOW_UNKNOWN`,
-   * `RUN_WORKFLOW_LOST`, and the errors of the store; other failures of the program are part of the result.
+   * Runs a workflow until it ends or must wait. Throws `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_LOST`, and
+   * the errors of the store; other failures of the program are part of the result.
    */
   turn(runId: string, limits: Limits, options: TurnOptions = {}): TurnEnd {
     return this.#run(limits, () => this.#workflows.turn(runId, options))
@@ -106,7 +106,7 @@ export class Interpreter {
     })
   }
 
-  /** Runs work around program calls within one set of limits: reads arguments, calls, writes results. */
+  /** Runs `work` within one set of limits: it reads arguments, calls the program and writes results. */
   within<A>(limits: Limits, work: (program: RunningProgram) => A): A {
     return this.#run(limits, () => work(this.#running))
   }
@@ -131,17 +131,17 @@ export class Interpreter {
     try {
       return run()
     } catch (thrown) {
-      if (thrown instanceof Failure) throw this.#errorOf(thrown)
+      if (thrown instanceof RunError) throw this.#errorOf(thrown)
       if (thrown instanceof RangeError) {
         throw this.#errorOf(
-          new Failure(isStackOverflow(thrown) ? 'RUN_STACK_LIMIT' : 'RUN_MEMORY_LIMIT', thrown.message)
+          new RunError(isStackOverflow(thrown) ? 'RUN_STACK_LIMIT' : 'RUN_MEMORY_LIMIT', thrown.message)
         )
       }
       throw thrown
     }
   }
 
-  #errorOf({ code, message, at, calls, omittedCalls }: Failure): Error {
+  #errorOf({ code, message, at, calls, omittedCalls }: RunError): Error {
     const place = at < 0 ? (calls[0]?.at ?? -1) : at
     const lines = calls.map(call => `  in ${call.name}, called at ${this.#places.text(call.at)}`)
     if (omittedCalls > 0) lines.push(`  and ${omittedCalls} more`)
@@ -156,7 +156,7 @@ export class Interpreter {
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  RUN_CAPABILITY_DENIED: 'name it in a line "// vox:caps" of the file, and in the setting capabilities',
+  RUN_CAPABILITY_DENIED: 'add it to a line "// vox:caps" of the file, and to the setting capabilities',
   RUN_MEMORY_LIMIT: 'raise the setting heap_mb, or keep fewer values at a time',
   RUN_NO_MAIN: 'write a function main, or run the file with --script',
   RUN_STACK_LIMIT: 'raise the setting call_depth, or write a loop',

@@ -1,7 +1,7 @@
 import { fail } from './failure.ts'
 import { Float, Json, type Value } from './value.ts'
 
-/** A value of the language for JSON; lists and objects stay JSON. */
+/** Converts JSON to a value of the language. Arrays and objects stay JSON. */
 export function jsonValue(data: unknown, isBody = false): Value {
   if (data === null || data === undefined) return null
   if (typeof data === 'string' || typeof data === 'boolean') return data

@@ -8,10 +8,10 @@ import { durationText, timeLimitText } from './time-limit.ts'
 import type { Value } from './value.ts'
 
 export interface Limits {
-  /** Evaluated nodes of the program. */
+  /** Maximum evaluated nodes of the program. */
   readonly steps: number
   readonly milliseconds: number
-  /** Limit of the heap, and of one value. */
+  /** Maximum size of the heap, and of a single value. */
   readonly bytes: number
   /** Maximum call depth. */
   readonly depth: number
@@ -20,24 +20,24 @@ export interface Limits {
 /** Steps between two checks of the clock. */
 const STRETCH = 20_000
 
-/** Fraction of the limit that may be allocated between two heap checks. */
+/** The heap is checked each time 1/8 of the limit has been allocated. */
 const SHARE = 8
 
 /** Result of a statement that jumps instead of returning a value; the kind is in `Machine.jump`. */
 export const JUMP = Object.freeze({ jump: true }) as unknown as Value
 
-/** Locals of a call, by slot. */
-export type Frame = Value[]
+/** Local variables of a call, by slot. */
+export type CallFrame = Value[]
 
-/** A compiled node. Returns {@link JUMP} if a statement jumps, only to callers that expect it. */
-export type Eval = (frame: Frame) => Value
+/** A compiled node. Returns {@link JUMP} on return, break and continue, to callers that expect it. */
+export type Eval = (frame: CallFrame) => Value
 
 /** State of a running program: its limits, and the kind of a pending jump. */
 export class Machine {
   /** Steps until the next check of the limits. */
   fuel = 0
   jump: 'return' | 'break' | 'continue' = 'return'
-  /** Value of the current return. */
+  /** Value of the pending `return`. */
   returned: Value = null
   depth = 0
   maxDepth = 0
@@ -45,13 +45,13 @@ export class Machine {
   workflow: WorkflowExecution | null = null
   actors: ActorRuntime | null = null
   workflows: WorkflowRuntime | null = null
-  /** Options of the next call from `with`. */
+  /** Options that `with` sets for the next call. */
   options: Value = null
   readonly host: Host
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
   #stepsLeft = 0
   #deadline = 0
-  /** True if the program has set the limit itself. */
+  /** True if the current deadline comes from {@link within}. */
   #isOwnDeadline = false
   #allocated = 0
 
@@ -73,18 +73,18 @@ export class Machine {
     this.options = null
   }
 
-  /** Remaining milliseconds. */
+  /** Returns the remaining milliseconds, negative after the deadline. */
   timeLeft(): number {
     return this.#deadline - performance.now()
   }
 
-  /** For messages: the time limit of the program, and its setting. */
+  /** The current time limit and its setting, for messages. */
   get timeLimit(): string {
     const { milliseconds } = this.#limits
     return this.#isOwnDeadline ? durationText(milliseconds) : timeLimitText(milliseconds)
   }
 
-  /** Runs with a shorter time limit, which ends it with `RUN_TIME_LIMIT`. */
+  /** Runs with a shorter time limit. Throws `RUN_TIME_LIMIT` after it. */
   within<A>(milliseconds: number, run: () => A): A {
     const before = [this.#deadline, this.#limits, this.#isOwnDeadline] as const
     const deadline = performance.now() + milliseconds
@@ -92,20 +92,21 @@ export class Machine {
       this.#deadline = deadline
       this.#isOwnDeadline = true
       this.#limits = { ...this.#limits, milliseconds }
-      // The clock is checked early.
+      // Without fuel, the next step checks the clock.
       this.#stepsLeft += this.fuel
       this.fuel = 0
     }
     try {
       const result = run()
-      if (performance.now() > this.#deadline) fail('RUN_TIME_LIMIT', `it ran longer than ${durationText(milliseconds)}`)
+      if (performance.now() > this.#deadline)
+        fail('RUN_TIME_LIMIT', `the call ran longer than ${durationText(milliseconds)}`)
       return result
     } finally {
       ;[this.#deadline, this.#limits, this.#isOwnDeadline] = before
     }
   }
 
-  /** Called when the step budget is used up; returns the next one, or ends the program. */
+  /** Called when the fuel is used up. Adds fuel, or throws if a limit is reached. */
   refuel(at = -1): void {
     const needed = -this.fuel
     if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program exceeded ${this.#limits.steps} steps`, at)
@@ -117,22 +118,22 @@ export class Machine {
     this.fuel += given
   }
 
-  /** Remaining time of the program, at least 1 ms. */
+  /** Returns the remaining milliseconds of the program, at least 1. */
   millisecondsLeft(): number {
     return Math.max(1, this.#deadline - performance.now())
   }
 
-  /** Charges steps of the host, such as the elements of a sorted list. */
+  /** Charges steps for work of the host, such as sorting a list. */
   charge(steps: number): void {
     this.fuel -= steps
     if (this.fuel < 0) this.refuel()
   }
 
-  /** Called before a value of that size is created. */
+  /** Called before a value of this size is created. Throws at the memory limit. */
   allocate(bytes: number, at = -1): void {
     this.#allocated += bytes
     const limit = this.#limits.bytes
-    if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value of ${bytes} bytes is larger than ${limit} bytes`, at)
+    if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value would need ${bytes} bytes; the limit is ${limit}`, at)
     if (this.#allocated * SHARE < limit) return
     this.#allocated = 0
     const used = getHeapStatistics().used_heap_size

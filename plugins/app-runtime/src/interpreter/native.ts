@@ -5,12 +5,12 @@ import type { Machine } from './machine.ts'
 import { typeName } from './type-name.ts'
 import { Callable, Float, isInt, isList, type Value } from './value.ts'
 
-/** A function of the host. It may throw without a position: the caller knows it. */
+/** A function of the host. It throws without a position, which the caller adds. */
 export interface Native {
   readonly least: number
   readonly most: number
   readonly capability?: Capability
-  /** True if it may return another value when called again: the clock, random numbers, a wait. */
+  /** True if a repeated call may return another value: the clock, random numbers, a wait. */
   readonly isUnrepeatable?: true
   readonly run: (args: readonly Value[], machine: Machine) => Value
 }
@@ -19,12 +19,12 @@ export function native(least: number, most: number, run: Native['run'], capabili
   return { least, most, run, ...defined({ capability }) }
 }
 
-/** A non-deterministic function, as is every function that needs a capability. */
+/** Declares a non-deterministic function. Functions that need a capability are always non-deterministic. */
 export function unrepeatable(least: number, most: number, run: Native['run']): Native {
   return { least, most, run, isUnrepeatable: true }
 }
 
-/** Capabilities with effects that no rollback undoes. */
+/** Capabilities whose effects cannot be rolled back. */
 const EFFECTFUL: ReadonlySet<Capability> = new Set(['browser', 'fs', 'net', 'process'])
 
 /** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and the errors of the function. */
@@ -52,13 +52,13 @@ export function textArg(args: readonly Value[], index: number): string {
   return typeof value === 'string' ? value : wrong('a str', value)
 }
 
-/** An int that is exact as a number. */
+/** Returns an int argument that is exact as a number. */
 export function intArg(args: readonly Value[], index: number): number {
   const value = args[index]
   return typeof value === 'number' ? value : wrong('an int', value)
 }
 
-/** An int or a float. */
+/** Returns an int or float argument as a number. */
 export function numberArg(args: readonly Value[], index: number): number {
   const value = args[index]
   if (value instanceof Float) return value.value

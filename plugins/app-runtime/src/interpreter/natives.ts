@@ -24,7 +24,7 @@ import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } fro
 
 const ANY = Number.POSITIVE_INFINITY
 
-/** First names of paths to host functions. */
+/** First names in the paths of host functions. */
 export const HOST_NAMESPACES: ReadonlySet<string> = new Set(
   'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP'.split(
     ' '
@@ -69,7 +69,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     const left = Math.max(0, machine.timeLeft())
     machine.host.sleep(Math.min(duration, left))
     if (duration < left) return null
-    return fail('RUN_TIME_LIMIT', `the program would sleep longer than it may run: ${machine.timeLimit}`)
+    return fail('RUN_TIME_LIMIT', `the sleep would exceed the time limit: ${machine.timeLimit}`)
   }),
   workflow_wait: native(1, 1, (args, { workflow, host }) => {
     const duration = durationOf(args[0] ?? null)
@@ -94,7 +94,7 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   'std.random.float': unrepeatable(0, 0, (_, { host }) => new Float(host.random())),
   'std.random.int': unrepeatable(2, 2, (args, { host }) => {
     const [low, high] = [intArg(args, 0), intArg(args, 1)]
-    if (high <= low) fail('RUN_ARGUMENTS', `there is no int between ${low} and ${high}`)
+    if (high <= low) fail('RUN_ARGUMENTS', `std.random.int needs low < high, got ${low} and ${high}`)
     return low + Math.floor(host.random() * (high - low))
   }),
   'std.random.choice': unrepeatable(1, 1, (args, { host }) => {
@@ -158,12 +158,12 @@ function digest(algorithm: string, text: string): string {
   return createHash(algorithm).update(text).digest('hex')
 }
 
-/** Sorts numbers or texts in ascending order; other values are an error. */
+/** Sorts a list of ints, floats or strs in ascending order. Throws `RUN_TYPE` for other values. */
 function sorted(list: readonly Value[]): Value {
   if (list.every(isInt)) return list.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   if (list.every(each => typeof each === 'string')) return list.toSorted()
   if (list.every(each => each instanceof Float)) return list.toSorted((a, b) => (a as Float).value - (b as Float).value)
-  return fail('RUN_TYPE', 'only lists of ints, of floats or of texts can be sorted')
+  return fail('RUN_TYPE', 'only a list of ints, of floats or of strs can be sorted')
 }
 
 function toInt(value: Value): Value {
@@ -187,7 +187,7 @@ function toFloat(value: Value): Value {
   return new Float(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0)
 }
 
-/** Truthiness: not zero, not empty, not None. */
+/** True for a value that is not zero, empty, null or None. */
 function toBool(value: Value): boolean {
   if (typeof value === 'boolean') return value
   if (isInt(value)) return value !== 0

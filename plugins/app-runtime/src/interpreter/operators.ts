@@ -7,14 +7,14 @@ import { Float, isInt, isList, type Value } from './value.ts'
 const LEAST = -(1n << 63n)
 const MOST = (1n << 63n) - 1n
 
-/** An int in canonical form. Throws `RUN_OVERFLOW` beyond 64 bits. */
+/** Returns an int in its canonical form. Throws `RUN_OVERFLOW` beyond 64 bits. */
 export function intOf(value: bigint, at: number): number | bigint {
-  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} exceeds an int of 64 bits`, at)
+  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} does not fit a 64-bit int`, at)
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** `a + b`: two numbers of one kind, an int and a float, a text and any value, or two lists. */
+/** Adds two numbers of one kind, an int and a float, a str and any value, or two lists. */
 export function add(a: Value, b: Value, at: number): Value {
   if (typeof a === 'string' || typeof b === 'string') return display(a) + display(b)
   if (isList(a) && isList(b)) return [...a, ...b]
@@ -23,7 +23,7 @@ export function add(a: Value, b: Value, at: number): Value {
 
 type Operator = '+' | '-' | '*' | '/' | '%'
 
-/** Slow paths of the interpreter's operators. */
+/** Computes an operator for any operands. `compile/binary.ts` has the fast paths. */
 export function arithmetic(operator: Operator, a: Value, b: Value, at: number): Value {
   if (isInt(a) && isInt(b)) return ofInts(operator, a, b, at)
   if (a instanceof Decimal && b instanceof Decimal) return ofDecimals(operator, a, b, at)
@@ -85,7 +85,7 @@ function floatOf(value: Value): number | undefined {
   return isInt(value) ? Number(value) : undefined
 }
 
-/** Negative, zero or positive; NaN for a NaN operand. Throws `RUN_TYPE` for unordered values. */
+/** Returns a negative number, zero or a positive number; NaN for a NaN operand. Throws `RUN_TYPE` for unordered types. */
 export function compare(a: Value, b: Value, at: number): number {
   if (isInt(a) && isInt(b)) return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
@@ -93,7 +93,7 @@ export function compare(a: Value, b: Value, at: number): number {
   const left = floatOf(a)
   const right = floatOf(b)
   if (left === undefined || right === undefined) {
-    return fail('RUN_TYPE', `${typeName(a)} and ${typeName(b)} have no order`, at)
+    return fail('RUN_TYPE', `${typeName(a)} and ${typeName(b)} cannot be compared`, at)
   }
   return left < right ? -1 : left > right ? 1 : left === right ? 0 : Number.NaN
 }
@@ -102,7 +102,7 @@ export function negate(value: Value, at: number): Value {
   if (isInt(value)) return intOf(-BigInt(value), at)
   if (value instanceof Float) return new Float(-value.value)
   if (value instanceof Decimal) return value.negated()
-  return fail('RUN_TYPE', `- cannot take ${typeName(value)}`, at)
+  return fail('RUN_TYPE', `- does not accept ${typeName(value)}`, at)
 }
 
 export function truth(value: Value, at: number): boolean {

@@ -1,4 +1,4 @@
-/** The time limit of a program and its setting, for messages. */
+/** Returns the time limit of a program and its setting, for messages. */
 export function timeLimitText(milliseconds: number): string {
   return `${durationText(milliseconds)} (app-runtime.time_limit_ms)`
 }

@@ -6,7 +6,7 @@ import type { Value } from './value.ts'
 
 const UNTYPED = untypedCodec(() => undefined)
 
-/** Output of `printJson`: JSON in the wire format of values. Throws `RUN_TYPE` for functions. */
+/** Converts a value to JSON in the wire format, for `printJson`. Throws `RUN_TYPE` for functions. */
 export function toJson(value: Value): unknown {
   try {
     return UNTYPED.encode(value)

@@ -1,7 +1,7 @@
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isInt, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** Result of `type_of`. Program constructors have their own names. */
+/** Returns the result of `type_of`. Constructors of the program are named by their tag. */
 export function typeName(value: Value): string {
   if (value === null) return 'null'
   if (isInt(value)) return 'int'

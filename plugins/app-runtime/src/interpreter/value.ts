@@ -1,7 +1,7 @@
 import type { Decimal } from './decimal.ts'
 
 /**
- * A value of the language. An int is a number if that is exact, |n| < 2^53, else a bigint; each int has one form.
+ * A value of the language. An int is a number if |n| < 2^53, else a bigint, so each int has one form.
  * Floats are boxed, so that `1.0` and `1` differ. Values are immutable, except the cells of variables.
  */
 export type Value =
@@ -36,10 +36,10 @@ export class Tuple {
   }
 }
 
-/** A record or a map: text keys in insertion order. */
+/** A record or a map: string keys in insertion order. */
 export type RecordValue = ReadonlyMap<string, Value>
 
-/** A constructor with its arguments: `Some(1)`, `Error("no")`, and those of the program. */
+/** A constructor with its arguments: `Some(1)`, `Error("no")`, or one of the program. */
 export class Tagged {
   readonly tag: string
   readonly fields: readonly Value[]
@@ -66,7 +66,7 @@ export class Callable {
   }
 }
 
-/** Value of a JSON text. */
+/** A parsed JSON value. */
 export class Json {
   readonly data: unknown
   /** True if it is part of a request body: missing members are then a client error. */
@@ -78,7 +78,7 @@ export class Json {
   }
 }
 
-/** A host object with methods: a regular expression, a match of one. */
+/** A host object with methods, such as a regular expression or its match. */
 export class Opaque {
   readonly type: string
   readonly methods: Readonly<Record<string, (args: Value[]) => Value>>

@@ -58,7 +58,7 @@ export class LiveSockets {
   }
 }
 
-type Message = { readonly subscribe: string; readonly after_id: number | null } | { readonly unsubscribe: string }
+type ClientMessage = { readonly subscribe: string; readonly after_id: number | null } | { readonly unsubscribe: string }
 
 class LiveClient {
   readonly #socket: WebSocket
@@ -181,7 +181,7 @@ class LiveClient {
 }
 
 /** Throws `RUN_ARGUMENTS`. */
-function readMessage(text: string): Message {
+function readMessage(text: string): ClientMessage {
   let read: unknown
   try {
     read = JSON.parse(text)

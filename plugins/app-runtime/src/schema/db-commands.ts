@@ -57,7 +57,7 @@ export interface SchemaCommandOptions {
   readonly copies: () => Promise<string>
 }
 
-interface Given {
+interface DbCommandArguments {
   readonly file: string
   readonly force?: boolean
   readonly rename?: readonly string[]
@@ -69,7 +69,7 @@ interface Given {
 /** Exit codes of diff: 0 no difference, 1 a difference, 2 unknown. */
 export function diffSchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
-    const { sql = false, ...input } = given as unknown as Given
+    const { sql = false, ...input } = given as unknown as DbCommandArguments
     return withProgram(options, input, io, 2, async (store, program, schemaOptions) => {
       const plan = await compareSchema(store, program, schemaOptions)
       const level = levelOf(plan)
@@ -93,7 +93,7 @@ export function diffSchema(options: SchemaCommandOptions): CommandHandler {
 /** Exit codes: 0 if the tables are migrated; 1 if not, or with `--dry-run` if they would not be. */
 export function applySchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
-    const { 'dry-run': isDry = false, ...input } = given as unknown as Given
+    const { 'dry-run': isDry = false, ...input } = given as unknown as DbCommandArguments
     return withProgram(options, input, io, 1, async (store, program, schemaOptions) => {
       if (isDry) {
         const plan = await compareSchema(store, program, schemaOptions)
@@ -115,7 +115,7 @@ export function applySchema(options: SchemaCommandOptions): CommandHandler {
 
 async function withProgram(
   options: SchemaCommandOptions,
-  { file: path, force = false, rename: renames = [], database: place }: Given,
+  { file: path, force = false, rename: renames = [], database: place }: DbCommandArguments,
   io: CommandIo,
   failed: number,
   run: (store: DatabaseStore, program: Program, options: SchemaOptions) => Promise<number>

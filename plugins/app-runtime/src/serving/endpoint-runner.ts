@@ -25,7 +25,7 @@ export interface Turn {
   committed(): void
 }
 
-export interface Answer {
+export interface EndpointResponse {
   readonly status: number
   /** JSON. */
   readonly body: string
@@ -66,7 +66,7 @@ export class EndpointRunner {
     this.#error = types.codec(error ?? null)
   }
 
-  run(text: string, turn: Turn): Answer {
+  run(text: string, turn: Turn): EndpointResponse {
     let isRead = false
     try {
       return this.#interpreter.within(this.#limits, program => {
@@ -88,15 +88,15 @@ export class EndpointRunner {
     }
   }
 
-  #call(program: RunningProgram, args: Arguments, turn: Turn): Answer {
+  #call(program: RunningProgram, args: Arguments, turn: Turn): EndpointResponse {
     const { kind, name } = this.#endpoint
-    const work = (): Answer => {
+    const work = (): EndpointResponse => {
       return this.#answer(kind === 'route' ? program.route(name, args) : program.function(name, args))
     }
     if (kind === 'query') return this.#inTransaction('read', work, () => true, name)
     if (kind !== 'mutation') return work()
     // Serialising the answer is part of the call: if it fails, the call is rolled back.
-    const keeps = ({ status }: Answer): boolean => {
+    const keeps = ({ status }: EndpointResponse): boolean => {
       const isKept = status === OK
       if (isKept) turn.committing()
       return isKept
@@ -110,7 +110,7 @@ export class EndpointRunner {
     return value instanceof Tagged && value.tag === 'Error' && (this.#isResult || this.#endpoint.returns === null)
   }
 
-  #answer(value: Value): Answer {
+  #answer(value: Value): EndpointResponse {
     if (this.#isError(value)) return this.#refusal(value.fields[0] ?? null)
     const isOk = value instanceof Tagged && value.tag === 'Ok' && (this.#isResult || this.#endpoint.returns === null)
     const result = isOk ? (value.fields[0] ?? null) : value
@@ -122,7 +122,7 @@ export class EndpointRunner {
   }
 
   /** An Error is an intended answer of the program, so it is not logged as a failure. */
-  #refusal(reason: Value): Answer {
+  #refusal(reason: Value): EndpointResponse {
     const error = display(reason)
     let details: unknown
     try {
@@ -139,7 +139,7 @@ function isGeneric(type: Endpoint['returns'], name: string): boolean {
 }
 
 /** For arguments that the endpoint does not accept. */
-function refused(thrown: unknown): Answer {
+function refused(thrown: unknown): EndpointResponse {
   if (!isSvcError(thrown, 'RUN_ARGUMENTS')) return failed(thrown)
   const { code, message, hint, data } = thrown
   return { status: 400, body: printJson({ error: message, code, details: data, hint }), failure: null }
@@ -152,7 +152,7 @@ const PUBLIC_STATUSES: ReadonlySet<number> = new Set([409, 503, 504])
 const PLAIN = /^RUN_/
 
 /** For the reason that ended a call. */
-export function failed(thrown: unknown): Answer {
+export function failed(thrown: unknown): EndpointResponse {
   const failure = failureOf(thrown)
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }

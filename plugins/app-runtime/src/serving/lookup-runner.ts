@@ -6,7 +6,7 @@ import type { Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import { WireTypes } from '../wire/wire-types.ts'
-import { type Answer, EndpointRunner, type InTransaction, type Turn } from './endpoint-runner.ts'
+import { type EndpointResponse, EndpointRunner, type InTransaction, type Turn } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LookupConnection } from './lookup-connection.ts'
 import type { PlainLookups } from './plain-lookups.ts'
@@ -27,7 +27,7 @@ export interface LookupsOptions {
 }
 
 /** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
-export type RunLookup = (endpoint: number, input: string) => Answer | null
+export type RunLookup = (endpoint: number, input: string) => EndpointResponse | null
 
 /** Compiles the queries. */
 export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): RunLookup {

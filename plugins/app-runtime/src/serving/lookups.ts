@@ -1,6 +1,6 @@
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
-import type { Answer } from './endpoint-runner.ts'
+import type { EndpointResponse } from './endpoint-runner.ts'
 import { keepLookupConnection } from './lookup-connection.ts'
 import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
@@ -61,7 +61,7 @@ export class Lookups {
   }
 
   /** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
-  answer(endpoint: number, input: string): Answer | null {
+  answer(endpoint: number, input: string): EndpointResponse | null {
     const query = this.#queries.get(endpoint)
     if (query === undefined) return null
     if (this.#run === null) {

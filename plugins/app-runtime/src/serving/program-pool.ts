@@ -49,7 +49,7 @@ export interface PoolOptions {
 }
 
 /** Answers with an HTTP status and JSON. */
-export type Answered = (status: number, body: string) => void
+export type Respond = (status: number, body: string) => void
 
 /**
  * Distributes calls of one program over threads. A call that waits for a long one moves to another thread. Writers
@@ -87,7 +87,7 @@ export class ProgramPool {
   }
 
   /** Calls an endpoint by its index. Answers exactly once, even if the thread is lost. `requestId` is for the log. */
-  call(endpoint: number, input: string, answer: Answered, requestId?: string): void {
+  call(endpoint: number, input: string, answer: Respond, requestId?: string): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
       answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }))

@@ -5,7 +5,7 @@ import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
-import type { Answered } from './program-pool.ts'
+import type { Respond } from './program-pool.ts'
 
 /** Maximum calls sent to a thread: more would only wait there. */
 const MAX_PENDING = 128
@@ -16,7 +16,7 @@ const RESUME_AT = 500
 export interface PendingCall {
   readonly endpoint: number
   readonly input: string
-  readonly answer: Answered
+  readonly answer: Respond
   /** Of the HTTP request; undefined for a schedule, a tool or a stream. */
   readonly requestId: string | undefined
   readonly since: number

@@ -6,7 +6,7 @@ import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
 import type { Value } from '../interpreter/value.ts'
 import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
-import { type Answer, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
+import { type EndpointResponse, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
 import {
   type Answers,
@@ -138,7 +138,7 @@ class LoadedProgram {
    * are answered only after the commit.
    */
   #groupCommit(calls: Calls, from: number, end: number): void {
-    const held: { readonly slot: number; readonly endpoint: number; answer: Answer }[] = []
+    const held: { readonly slot: number; readonly endpoint: number; answer: EndpointResponse }[] = []
     this.#send()
     try {
       this.#database?.groupCommit(() => {
@@ -159,7 +159,7 @@ class LoadedProgram {
     this.#send()
   }
 
-  #run(endpoint: number, input: string, turn: Turn): Answer {
+  #run(endpoint: number, input: string, turn: Turn): EndpointResponse {
     const started = performance.now()
     const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
     const taken = Math.max(1, Math.round((performance.now() - started) * 1000))
@@ -168,7 +168,7 @@ class LoadedProgram {
     return answer
   }
 
-  #end(slot: number, endpoint: number, { status, body, failure }: Answer): void {
+  #end(slot: number, endpoint: number, { status, body, failure }: EndpointResponse): void {
     Atomics.store(this.#progress, slot, STATE.DONE)
     Atomics.add(this.#progress, PROGRESS.TURNS, 1)
     if (failure !== null) {

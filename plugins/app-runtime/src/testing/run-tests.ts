@@ -2,7 +2,7 @@ import type { Program, ProgramTest } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
-import { Failure } from '../interpreter/failure.ts'
+import { RunError } from '../interpreter/failure.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { Value } from '../interpreter/value.ts'
@@ -93,7 +93,7 @@ function attempted(
 
 /** Rethrows errors that are not program failures. */
 function failureOf(error: unknown): TestFailure {
-  if (!isSvcError(error) && !(error instanceof Failure)) throw error
+  if (!isSvcError(error) && !(error instanceof RunError)) throw error
   const { calls = [] } = (isSvcError(error) ? (error.data ?? {}) : {}) as { readonly calls?: readonly string[] }
   return { code: error.code, message: error.message, calls, inputs: [] }
 }

@@ -28,7 +28,7 @@ export interface BridgeEnd {
 
 type Question = { readonly id: number; readonly kind: string; readonly payload: unknown } | { readonly over: number }
 
-type Answer =
+type BridgeReply =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly error: SentError }
 
@@ -51,7 +51,7 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
       port.postMessage({ id, kind, payload } satisfies Question)
       for (;;) {
         const seen = Atomics.load(count, 0)
-        const received = receiveMessageOnPort(port) as { readonly message: Answer } | undefined
+        const received = receiveMessageOnPort(port) as { readonly message: BridgeReply } | undefined
         if (received === undefined) {
           if (Atomics.wait(count, 0, seen, until - performance.now()) !== 'timed-out') continue
           port.postMessage({ over: id } satisfies Question)
@@ -80,7 +80,7 @@ export function answerBridge(
 ): void {
   const count = new Int32Array(answered)
   let running: { readonly id: number; readonly abort: AbortController } | null = null
-  const send = (answer: Answer): void => {
+  const send = (answer: BridgeReply): void => {
     port.postMessage(answer)
     Atomics.add(count, 0, 1)
     Atomics.notify(count, 0)
@@ -88,7 +88,7 @@ export function answerBridge(
   const answer = async (id: number, kind: string, payload: unknown): Promise<void> => {
     const abort = new AbortController()
     running = { id, abort }
-    let sent: Answer
+    let sent: BridgeReply
     try {
       const handler = Object.hasOwn(answers, kind) ? answers[kind] : undefined
       if (handler === undefined) throw runErrors.create('RUN_UNSUPPORTED', `there is no ${kind} here`)

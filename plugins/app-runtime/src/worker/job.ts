@@ -46,7 +46,7 @@ export interface TestWork {
 }
 
 /** Messages of the thread. */
-export type Report =
+export type JobEvent =
   /** The time limit starts here. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'print'; readonly line: string }
@@ -54,10 +54,10 @@ export type Report =
   | { readonly kind: 'test'; readonly result: TestResult }
   /** A step of a run completed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
-  | { readonly kind: 'done'; readonly outcome: Outcome }
+  | { readonly kind: 'done'; readonly outcome: RunOutcome }
   | { readonly kind: 'failed'; readonly failure: RunFailure }
 
-export interface Outcome {
+export interface RunOutcome {
   /** Content of the Error that main returned. */
   readonly refused: string | null
   /** Exit code chosen by the program. */

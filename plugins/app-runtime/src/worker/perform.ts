@@ -9,10 +9,10 @@ import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
-import { type Job, MAX_UNWRITTEN, type Outcome, type Report } from './job.ts'
+import { type Job, type JobEvent, MAX_UNWRITTEN, type RunOutcome } from './job.ts'
 
 /** Performs a job in this thread. Throws the failure of the program. */
-export function perform(job: Job, report: (message: Report) => void): Outcome {
+export function perform(job: Job, report: (message: JobEvent) => void): RunOutcome {
   const { program, limits, work } = job
   const host = hostOf(job, report)
   const interpreter = new Interpreter(program, host)
@@ -38,7 +38,7 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
   }
 }
 
-function hostOf(job: Job, report: (message: Report) => void): Host {
+function hostOf(job: Job, report: (message: JobEvent) => void): Host {
   const unwritten = new Int32Array(job.unwritten)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const bridge = bridgeTo(job.bridge)

@@ -7,7 +7,7 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
-import { type Job, MAX_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
+import { type Job, type JobEvent, MAX_UNWRITTEN, type RunFailure, type RunOutcome } from './job.ts'
 
 /** The script is next to the compiled plugin; threads cannot load TypeScript. */
 const SCRIPT = new URL(
@@ -26,15 +26,15 @@ const STACK_MB = 64
 export interface Listener {
   /** Resolves when the line was written. */
   print(line: string): void | Promise<void>
-  report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
+  report(message: Extract<JobEvent, { readonly kind: 'test' | 'log' }>): void
   /** Called after a step of a run is committed. */
   stepped?(step: WorkflowStep): void
   /** Called with host errors, of which the program gets no details. */
   failed(error: unknown, kind: string): void
 }
 
-export type Ending =
-  | { readonly ok: true; readonly outcome: Outcome }
+export type ThreadResult =
+  | { readonly ok: true; readonly outcome: RunOutcome }
   | { readonly ok: false; readonly failure: RunFailure }
 
 /**
@@ -47,7 +47,7 @@ export async function runInThread(
   signal: AbortSignal,
   store: (() => Promise<DatabaseStore>) | null = null,
   services: BridgeAnswers = {}
-): Promise<Ending> {
+): Promise<ThreadResult> {
   const { path } = job.program
   if (signal.aborted) return failed('RUN_CANCELLED', `${path}: the program was stopped`)
   const unwritten = new SharedArrayBuffer(4)
@@ -64,9 +64,9 @@ export async function runInThread(
     // The program checks its heap itself and reports the position; the thread's limit is a backstop.
     resourceLimits: { maxOldGenerationSizeMb: 2 * megabytes + 64, stackSizeMb: STACK_MB }
   })
-  let ending: Ending | undefined
+  let ending: ThreadResult | undefined
   let written: Promise<void> = Promise.resolve()
-  const stop = (failure: Ending): void => {
+  const stop = (failure: ThreadResult): void => {
     ending ??= failure
     void worker.end()
   }
@@ -83,7 +83,7 @@ export async function runInThread(
   }
   let alarm = setTimeout(late, milliseconds + START_MS)
   signal.addEventListener('abort', cancel, { once: true })
-  worker.on('message', (message: Report) => {
+  worker.on('message', (message: JobEvent) => {
     if (message.kind === 'done') ending ??= { ok: true, outcome: message.outcome }
     else if (message.kind === 'step') listener.stepped?.(message.step)
     else if (message.kind === 'failed') ending ??= { ok: false, failure: message.failure }
@@ -134,6 +134,6 @@ export async function runInThread(
   return ending ?? failed('RUN_CRASHED', `${path}: the thread of the program ended without an answer`)
 }
 
-function failed(code: RunFailure['code'], message: string, hint?: string): Ending {
+function failed(code: RunFailure['code'], message: string, hint?: string): ThreadResult {
   return { ok: false, failure: { code, message, calls: [], ...defined({ hint }) } }
 }

@@ -1,7 +1,7 @@
 import type { StoredAddress } from '../actors/actor-store.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
-import { type Answer, failureOf } from '../serving/endpoint-runner.ts'
+import { type EndpointResponse, failureOf } from '../serving/endpoint-runner.ts'
 
 /** Due work for a thread, as JSON. */
 export type DueWork = { readonly run: string; readonly owner: string } | { readonly mailbox: StoredAddress }
@@ -23,7 +23,7 @@ export class DurableRunner {
     this.#limits = limits
   }
 
-  run(text: string): Answer {
+  run(text: string): EndpointResponse {
     try {
       const work = JSON.parse(text) as DueWork
       if ('mailbox' in work) {
@@ -45,6 +45,6 @@ export class DurableRunner {
   }
 }
 
-function answer(end: DueEnd, failure: Answer['failure']): Answer {
+function answer(end: DueEnd, failure: EndpointResponse['failure']): EndpointResponse {
   return { status: 200, body: JSON.stringify(end), failure }
 }

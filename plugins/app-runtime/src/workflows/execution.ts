@@ -1,7 +1,7 @@
 import { defined } from '@svc/plugin-sdk'
 import { display } from '../interpreter/display.ts'
 import type { Durable } from '../interpreter/durable.ts'
-import { Failure, fail } from '../interpreter/failure.ts'
+import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
 import { error, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
@@ -40,7 +40,7 @@ interface Attempt {
   /** Result of the workflow after the last attempt. */
   readonly value: Value
   readonly message: string
-  readonly thrown: Failure | null
+  readonly thrown: RunError | null
 }
 
 /**
@@ -222,14 +222,14 @@ export class WorkflowExecution {
       const isRefused = retries !== null && value instanceof Tagged && value.tag === 'Error'
       return { ok: !isRefused, value, message: isRefused ? display(value.fields[0] ?? null) : '', thrown: null }
     } catch (thrown) {
-      if (!(thrown instanceof Failure) || this.#isFinal(thrown)) throw thrown
+      if (!(thrown instanceof RunError) || this.#isFinal(thrown)) throw thrown
       machine.depth = depth
       return { ok: false, value: error(thrown.message), message: `${thrown.code}: ${thrown.message}`, thrown }
     }
   }
 
   /** Failures that a retry would not change. */
-  #isFinal({ code }: Failure): boolean {
+  #isFinal({ code }: RunError): boolean {
     return FINAL.has(code) || (code === 'RUN_TIME_LIMIT' && this.#machine.timeLeft() <= 0)
   }
 

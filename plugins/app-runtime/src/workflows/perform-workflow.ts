@@ -7,7 +7,7 @@ import type { Limits } from '../interpreter/machine.ts'
 import { Tagged, type Value } from '../interpreter/value.ts'
 import { parseJson, printJson } from '../wire/json-text.ts'
 import { WireTypes } from '../wire/wire-types.ts'
-import type { Outcome, WorkflowWork } from '../worker/job.ts'
+import type { RunOutcome, WorkflowWork } from '../worker/job.ts'
 
 /**
  * Runs a workflow and waits for its end: a new run, or the existing one of the id, which is resumed. `begin` is
@@ -20,7 +20,7 @@ export function performWorkflow(
   { name, args, runId }: WorkflowWork,
   limits: Limits,
   begin: () => void
-): Outcome {
+): RunOutcome {
   const workflow = module.workflows.find(each => each.name === name)
   if (workflow === undefined) {
     const names = module.workflows.map(each => each.name).join(', ')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Durable } from '../interpreter/durable.ts'
-import { Failure, fail } from '../interpreter/failure.ts'
+import { fail, RunError } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
 import { isList, ok, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
@@ -27,7 +27,7 @@ export interface TurnOptions {
 /** How a turn at a run ended. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly value: Value }
-  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'failed'; readonly failure: RunError }
   | { readonly kind: 'waiting'; readonly wakeAt: number | null; readonly signal: string | null }
   /** Another process owns it, or it had ended. */
   | { readonly kind: 'taken'; readonly run: RunRecord | null }
@@ -49,14 +49,14 @@ export class WorkflowRuntime {
   #durable: Durable
   readonly #handle: MakeHandle
   /** Text of a failure with its position. */
-  readonly #describe: (failure: Failure) => string
+  readonly #describe: (failure: RunError) => string
   readonly #definitions = new Map<string, WorkflowDefinition>()
   /** Runs started here without a waiting caller. */
   readonly #detached = new Set<string>()
   /** True if the current turn has the limits of the workflow's caller. */
   #isCalled = false
 
-  constructor(machine: Machine, durable: Durable, handle: MakeHandle, describe: (failure: Failure) => string) {
+  constructor(machine: Machine, durable: Durable, handle: MakeHandle, describe: (failure: RunError) => string) {
     this.#machine = machine
     this.#durable = durable
     this.#handle = handle
@@ -152,8 +152,8 @@ export class WorkflowRuntime {
         execution.end({ status: 'waiting', wakeAt: thrown.wakeAt, waitingFor: thrown.signal })
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
       }
-      if (thrown instanceof Failure && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
-      if (thrown instanceof Failure && this.#goesOn(thrown, execution)) {
+      if (thrown instanceof RunError && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
+      if (thrown instanceof RunError && this.#goesOn(thrown, execution)) {
         execution.end({ status: 'pending' })
         if (!this.#isCalled) return { kind: 'waiting', wakeAt: this.#durable.now(), signal: null }
         this.#durable.notify?.()
@@ -163,7 +163,7 @@ export class WorkflowRuntime {
         )
       }
       // A failure outside the program, such as an unavailable database, leaves the run to the next process.
-      if (!(thrown instanceof Failure)) throw thrown
+      if (!(thrown instanceof RunError)) throw thrown
       execution.end({ status: 'failed', error: `${thrown.code}: ${this.#describe(thrown)}` })
       return { kind: 'failed', failure: thrown }
     } finally {
@@ -210,7 +210,7 @@ export class WorkflowRuntime {
    * After a turn at its limits, another one follows if it completed a step, so that steps are limited and runs are not.
    * The same holds if the limits were the caller's, since the scheduler has others.
    */
-  #goesOn({ code }: Failure, { hasProgressed }: WorkflowExecution): boolean {
+  #goesOn({ code }: RunError, { hasProgressed }: WorkflowExecution): boolean {
     if (!LIMITS_OF_TURNS.has(code)) return false
     return hasProgressed || (this.#isCalled && this.#durable.notify !== null)
   }

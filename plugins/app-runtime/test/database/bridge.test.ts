@@ -6,7 +6,7 @@ import type { DatabaseAccess } from '../../src/database/access.ts'
 import { migrateSchema } from '../../src/schema/migrate.ts'
 import type { TestResult } from '../../src/testing/run-tests.ts'
 import type { Job } from '../../src/worker/job.ts'
-import { type Ending, runInThread } from '../../src/worker/run-in-thread.ts'
+import { runInThread, type ThreadResult } from '../../src/worker/run-in-thread.ts'
 import { LIMITS, programFrom } from '../run-program.ts'
 
 const ACCESS: DatabaseAccess = { thread: null, location: ':memory:', capabilities: { fts: false, vector: false } }
@@ -22,7 +22,7 @@ fn add(name: str) to int { db.Item.insert({ name: name, size: len(name) }) }
 `
 
 interface Ran {
-  readonly ending: Ending
+  readonly ending: ThreadResult
   readonly lines: readonly string[]
   readonly tests: readonly TestResult[]
   readonly failures: readonly unknown[]

@@ -9,7 +9,7 @@ import { LibsqlEngine } from '../../../database/src/worker/libsql-engine.ts'
 import type { DatabaseAccess } from '../../src/database/access.ts'
 import { ProgramDatabase } from '../../src/database/program-database.ts'
 import { Interpreter } from '../../src/interpreter/interpreter.ts'
-import { type Answer, EndpointRunner } from '../../src/serving/endpoint-runner.ts'
+import { type EndpointResponse, EndpointRunner } from '../../src/serving/endpoint-runner.ts'
 import { endpointsOf } from '../../src/serving/endpoints.ts'
 import { LookupConnection } from '../../src/serving/lookup-connection.ts'
 import { Lookups, openLookups } from '../../src/serving/lookups.ts'
@@ -86,7 +86,7 @@ interface World {
   readonly file: string
   readonly lookups: Lookups
   /** null if it is not answered. */
-  ask(name: string, values: Readonly<Record<string, unknown>> | string): Answer | null
+  ask(name: string, values: Readonly<Record<string, unknown>> | string): EndpointResponse | null
 }
 
 const place = (name: string): number => ENDPOINTS.findIndex(each => each.name === name)
@@ -123,7 +123,7 @@ function world(): World {
 }
 
 /** The answer of a thread in the pool. */
-function askedOfThread(connection: ThreadConnection, name: string, input: string): Answer {
+function askedOfThread(connection: ThreadConnection, name: string, input: string): EndpointResponse {
   const capabilities = { fts: true, vector: true }
   const database = new ProgramDatabase({ connection, location: 'notes.db', capabilities })
   const interpreter = new Interpreter(PROGRAM, { ...hostOf([]), database })

@@ -39,7 +39,7 @@ export const generateCommand: CommandDescriptor = {
   project: true
 }
 
-interface Given {
+interface GenerateArguments {
   readonly prompt: string
   readonly output?: string
   readonly preview?: boolean
@@ -51,7 +51,7 @@ interface Given {
 /** Exit codes: 0; 1 if no program passed the compiler; 130 after Ctrl-C. Progress goes to standard error. */
 export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot: string): CommandHandler {
   return async (input, io) => {
-    const given = input as unknown as Given
+    const given = input as unknown as GenerateArguments
     const { prompt, output, preview = false, retries = 2, unchecked = false, session = 'default' } = given
     if (output !== undefined) await sourceTarget(projectRoot, output)
     const before = output === undefined ? null : await readProjectFile(projectRoot, output, FILE_BYTES)

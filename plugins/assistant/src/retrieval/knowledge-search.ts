@@ -1,11 +1,11 @@
 import type { DatabaseStore, SqlValue } from '@svc/contracts'
-import type { Found } from './found.ts'
+import type { Passage } from './passage.ts'
 import { countTerms } from './terms.ts'
 
 const PIECE_CHARACTERS = 1_600
 
 export interface KnowledgeSearch {
-  readonly found: readonly Found[]
+  readonly found: readonly Passage[]
   /** `fts5` with an index, `scan` if the engine has none, null without search terms. */
   readonly by: 'fts5' | 'scan' | null
 }
@@ -55,7 +55,7 @@ function namedTerms(terms: readonly string[]): Record<string, string> {
   return Object.fromEntries(terms.map((term, index) => [`t${index}`, term]))
 }
 
-function foundIn(rows: readonly (readonly SqlValue[])[], terms: readonly string[]): Found[] {
+function foundIn(rows: readonly (readonly SqlValue[])[], terms: readonly string[]): Passage[] {
   const wanted = new Set(terms)
   return rows.map(([source, ref, body, score]) => {
     const text = String(body).slice(0, PIECE_CHARACTERS)

@@ -1,6 +1,6 @@
 import { listProject } from '../project/listing.ts'
 import { readListedFile } from '../project/project-files.ts'
-import type { Found } from './found.ts'
+import type { Passage } from './passage.ts'
 import { countTerms } from './terms.ts'
 
 const CHUNK_CHARACTERS = 1_600
@@ -16,7 +16,7 @@ const B = 0.75
 const USUAL_WORDS = CHUNK_CHARACTERS / 7
 
 export interface RepositorySearch {
-  readonly found: readonly Found[]
+  readonly found: readonly Passage[]
   readonly filesRead: number
   readonly by: 'git' | 'walk'
   /** True if a limit kept files from being read. */
@@ -111,7 +111,7 @@ function merged(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>):
   return all
 }
 
-function best(chunks: readonly Chunk[], total: number, terms: readonly string[], results: number): Found[] {
+function best(chunks: readonly Chunk[], total: number, terms: readonly string[], results: number): Passage[] {
   const words = chunks.reduce((sum, chunk) => sum + chunk.words, 0) + (total - chunks.length) * USUAL_WORDS
   const average = total === 0 ? 1 : Math.max(1, words / total)
   const weights = new Map(
@@ -124,7 +124,7 @@ function best(chunks: readonly Chunk[], total: number, terms: readonly string[],
     .map(chunk => ({ chunk, score: bm25(chunk, weights, average) }))
     .sort((a, b) => b.score - a.score || (a.chunk.path < b.chunk.path ? -1 : 1))
   const perFile = new Map<string, number>()
-  const found: Found[] = []
+  const found: Passage[] = []
   for (const { chunk, score } of scored) {
     const { path, line, text, counts } = chunk
     const before = perFile.get(path) ?? 0

@@ -1,8 +1,8 @@
 import type { DatabaseStore } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import { errorMessage } from '@svc/plugin-sdk'
-import type { Found } from './found.ts'
 import { searchKnowledge } from './knowledge-search.ts'
+import type { Passage } from './passage.ts'
 import { searchRepository } from './repository-search.ts'
 import { queryTerms } from './terms.ts'
 
@@ -10,7 +10,7 @@ const REPOSITORY_RESULTS = 6
 const KNOWLEDGE_RESULTS = 3
 
 export interface Retrieved {
-  readonly found: readonly Found[]
+  readonly found: readonly Passage[]
   readonly terms: readonly string[]
   /** Share of the terms that were found, [0, 1]; 1 without terms. */
   readonly termCoverage: number

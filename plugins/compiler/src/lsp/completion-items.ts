@@ -6,7 +6,7 @@ import {
   MarkupKind,
   type Range
 } from 'vscode-languageserver'
-import type { Word } from './vocabulary/word.ts'
+import type { VocabularyWord } from './vocabulary/word.ts'
 
 export interface ItemDetails {
   readonly detail?: string
@@ -45,7 +45,7 @@ export class CompletionItems {
     })
   }
 
-  words(known: ReadonlyMap<string, Word>, kind: CompletionItemKind, rank: string): void {
+  words(known: ReadonlyMap<string, VocabularyWord>, kind: CompletionItemKind, rank: string): void {
     for (const { name, signature, text, snippet } of known.values()) {
       this.add(name, kind, defined({ detail: signature, text, rank, snippet }))
     }

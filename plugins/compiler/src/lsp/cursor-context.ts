@@ -22,10 +22,10 @@ const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
 /** Reads only the tokens before the place, since incomplete code rarely parses. */
 export function cursorContext(tokens: TokenList, offset: number): CursorContext {
-  return new Reader(tokens, offset).read()
+  return new ContextReader(tokens, offset).read()
 }
 
-class Reader {
+class ContextReader {
   readonly #tokens: TokenList
   readonly #offset: number
 

@@ -14,7 +14,7 @@ import { FUNCTIONS } from './vocabulary/functions.ts'
 import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
 import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
-import type { Word } from './vocabulary/word.ts'
+import type { VocabularyWord } from './vocabulary/word.ts'
 import { wordAt } from './word-at.ts'
 
 export function hover(analysis: Analysis, position: Position): Hover | null {
@@ -36,7 +36,7 @@ function shown(code: string, text: string, at: Span, analysis: Analysis): Hover 
   return { contents: { kind: MarkupKind.Markdown, value }, range: analysis.range(at) }
 }
 
-function wordOf(path: readonly string[], isDecorator: boolean): Word | null {
+function wordOf(path: readonly string[], isDecorator: boolean): VocabularyWord | null {
   const name = path.at(-1) ?? ''
   if (isDecorator) return DECORATOR_WORDS.get(name) ?? DECORATOR_WORDS.get(canonicalDecorator(name)) ?? null
   if (path[0] === 'std' && path.length > 1) {

@@ -74,7 +74,7 @@ export function serveLanguage(server: LanguageServer): Promise<number> {
     const protocol = (logger: Parameters<Parameters<typeof createConnection>[0]>[0]) =>
       createProtocolConnection(new StreamMessageReader(input), new StreamMessageWriter(output), logger)
     const connection = createConnection(protocol, watch)
-    const session = new Session(connection, server)
+    const session = new EditorSession(connection, server)
     const end = (code: number): void => {
       watch.stop()
       session.close()
@@ -123,7 +123,7 @@ function isRunning(processId: number): boolean {
 
 type Connection = ReturnType<typeof createConnection>
 
-class Session {
+class EditorSession {
   readonly #connection: Connection
   readonly #server: LanguageServer
   readonly #documents = new TextDocuments(TextDocument)

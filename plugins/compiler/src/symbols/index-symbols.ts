@@ -1,4 +1,4 @@
-import type { BodyRule, Meaning, Place } from '../check/names/body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from '../check/names/body-rule.ts'
 import { boundNames, type ModuleName } from '../check/names/module-names.ts'
 import type { LocalName } from '../check/names/scopes.ts'
 import { walkBodies } from '../check/names/walk-bodies.ts'
@@ -78,7 +78,7 @@ class Indexer implements BodyRule {
     })
   }
 
-  bind({ kind, name }: LocalName, { item }: Place): void {
+  bind({ kind, name }: LocalName, { item }: BodyPosition): void {
     if (name.end <= name.start) return
     const first = this.#sameAs.get(name) ?? name
     const symbol = this.#symbols.get(first) ?? {
@@ -93,7 +93,7 @@ class Indexer implements BodyRule {
     this.#occur(name, symbol, { isDefinition: true })
   }
 
-  identifier(node: Identifier, meaning: Meaning, _place: Place): void {
+  identifier(node: Identifier, meaning: Meaning, _place: BodyPosition): void {
     if (meaning === null) {
       if (node.name !== '_' && node.name !== 'db') this.unresolved.push(node)
       return
@@ -101,16 +101,16 @@ class Indexer implements BodyRule {
     this.#mean(node, meaning, this.#shorthands.has(node.start) ? 'shorthand' : 'word')
   }
 
-  constructorPattern({ name }: ConstructorPattern, place: Place): void {
+  constructorPattern({ name }: ConstructorPattern, place: BodyPosition): void {
     this.#mean(name, place.meaning(name.text))
   }
 
-  spawn({ target }: Spawn, place: Place): void {
+  spawn({ target }: Spawn, place: BodyPosition): void {
     const named = target.kind === 'Call' ? target.callee : target
     if (named.kind === 'Identifier') this.#mean(named, place.meaning(named.name))
   }
 
-  call({ callee, args }: Call, _piped: 0 | 1, place: Place): void {
+  call({ callee, args }: Call, _piped: 0 | 1, place: BodyPosition): void {
     if (callee.kind !== 'Identifier') return
     const meaning = place.meaning(callee.name)
     const params = meaning?.kind === 'module' ? (meaning.entry.signature?.params ?? []) : []

@@ -1,12 +1,12 @@
 import type { PluginContext } from '@svc/plugin-sdk'
+import type { DaemonProject } from './daemon-project.ts'
 import { LINES, START_WAIT_MS, STOP_WAIT_MS } from './declare.ts'
 import { daemonLogs } from './logs.ts'
-import type { Place } from './place.ts'
 import { daemonStart } from './start.ts'
 import { daemonStatus } from './status.ts'
 import { daemonStop } from './stop.ts'
 
-export function implementCommands(ctx: Pick<PluginContext<unknown>, 'command'>, place: Place): void {
+export function implementCommands(ctx: Pick<PluginContext<unknown>, 'command'>, place: DaemonProject): void {
   ctx.command('daemon start', ({ wait, foreground, only }, io) => {
     const chosen = typeof only === 'string' ? names(only) : place.only
     const input = { wait: (wait ?? START_WAIT_MS) as number, foreground: foreground === true, only: chosen }

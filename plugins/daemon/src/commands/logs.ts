@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CommandIo } from '@svc/plugin-sdk'
 import { daemonErrors } from '../errors.ts'
 import { logPath } from '../log-file.ts'
+import type { DaemonProject } from './daemon-project.ts'
 import { logLine } from './log-line.ts'
-import type { Place } from './place.ts'
 
 export interface LogsInput {
   readonly lines: number
@@ -16,7 +16,11 @@ const STEP_MS = 100
 const CHUNK = 65_536
 
 /** Prints the last lines of the log; with `follow`, continues until interrupted. Throws `DMN_NO_LOG`. */
-export async function daemonLogs({ root }: Place, { lines, follow }: LogsInput, io: CommandIo): Promise<number> {
+export async function daemonLogs(
+  { root }: DaemonProject,
+  { lines, follow }: LogsInput,
+  io: CommandIo
+): Promise<number> {
   const path = logPath(root)
   const show = (line: string): void => void io.stdout.write(`${io.json ? line : logLine(line)}\n`)
   const last = await lastLines(path, lines)

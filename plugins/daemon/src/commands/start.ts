@@ -9,8 +9,8 @@ import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { logPath, rotate } from '../log-file.ts'
 import { complaintsOf } from './complaints.ts'
+import type { DaemonProject } from './daemon-project.ts'
 import { look } from './look.ts'
-import type { Place } from './place.ts'
 import { describe, report } from './report.ts'
 
 export interface StartInput {
@@ -30,7 +30,11 @@ const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
 /**
  * Starts the daemon unless it runs, and waits until it answers. Of concurrent starters, one starts it and all wait.
  */
-export async function daemonStart(place: Place, input: StartInput, io: CommandIo): Promise<number | ServeInstead> {
+export async function daemonStart(
+  place: DaemonProject,
+  input: StartInput,
+  io: CommandIo
+): Promise<number | ServeInstead> {
   if (parseAddress(place.socket).kind === 'stdio') throw withoutPeer()
   const { root } = place
   if (input.foreground) {
@@ -101,7 +105,7 @@ interface Launched {
   readonly before: number
 }
 
-function launch({ root, logMaxBytes, logFiles }: Place, input: StartInput, { detach }: CommandIo): Launched {
+function launch({ root, logMaxBytes, logFiles }: DaemonProject, input: StartInput, { detach }: CommandIo): Launched {
   if (detach === undefined) throw daemonErrors.create('DMN_START_FAILED', 'only the program svc can start a daemon')
   const path = logPath(root)
   makeFolder(join(root, '.vox'))
@@ -162,7 +166,7 @@ function late(io: CommandIo, { wait }: StartInput, launched: Launched | null, si
   return 0
 }
 
-function failed({ root }: Place, { process, before }: Launched): Error {
+function failed({ root }: DaemonProject, { process, before }: Launched): Error {
   const path = logPath(root)
   const words = readFileSync(path).subarray(before).subarray(-LAST_WORDS).toString('utf8').trimEnd()
   return daemonErrors.create(

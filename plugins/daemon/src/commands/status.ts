@@ -1,13 +1,13 @@
 import type { CommandIo } from '@svc/plugin-sdk'
 import { logPath } from '../log-file.ts'
+import type { DaemonProject } from './daemon-project.ts'
 import { type DaemonLook, look } from './look.ts'
-import type { Place } from './place.ts'
 import { describe, duration, report } from './report.ts'
 
 /** Exit codes of the Linux Standard Base for `status`: 1 dead with a stale file, 3 not running, 4 unknown. */
 const EXIT: Readonly<Record<DaemonLook['kind'], number>> = { running: 0, stale: 1, stopped: 3, silent: 4 }
 
-export async function daemonStatus({ root, version }: Place, io: CommandIo): Promise<number> {
+export async function daemonStatus({ root, version }: DaemonProject, io: CommandIo): Promise<number> {
   const found = await look(root)
   const exit = EXIT[found.kind]
   if (found.kind === 'stopped') {

@@ -13,8 +13,8 @@ import type { CommandIo } from '@svc/plugin-sdk'
 import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { isThere } from '../state-file.ts'
+import type { DaemonProject } from './daemon-project.ts'
 import { look } from './look.ts'
-import type { Place } from './place.ts'
 import { describe, report } from './report.ts'
 
 export interface StopInput {
@@ -30,7 +30,7 @@ const KILLED_MS = 10_000
 /**
  * Signals the daemon to stop and waits for its end. Succeeds if none runs. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`.
  */
-export async function daemonStop({ root }: Place, input: StopInput, io: CommandIo): Promise<number> {
+export async function daemonStop({ root }: DaemonProject, input: StopInput, io: CommandIo): Promise<number> {
   const found = await look(root)
   if (found.kind === 'stopped') {
     report(io, { status: 'stopped', stopped: false }, 'the daemon does not run')

@@ -3,10 +3,10 @@ import { databaseErrors, type SqlResult } from '@svc/contracts'
 import { defined, isSvcError } from '@svc/plugin-sdk'
 import { readValue } from '../sql/engine-values.ts'
 import { rewriteParameters } from '../sql/parameters.ts'
-import type { Connection } from '../store/connection.ts'
+import type { DatabaseConnection } from '../store/connection.ts'
 import { storeError } from '../store/failures.ts'
 import { CHANGING, INSERTING } from '../worker/engine.ts'
-import type { BoundStatement, Facts, Failure, Outcome } from '../worker/protocol.ts'
+import type { BoundStatement, Facts, SqlFailure, SqlOutcome } from '../worker/protocol.ts'
 import { remoteFailure } from './remote-failure.ts'
 
 export interface RemoteOptions {
@@ -17,7 +17,7 @@ export interface RemoteOptions {
 }
 
 /** A database with a URL, through Hrana over HTTP. */
-export class RemoteConnection implements Connection {
+export class RemoteConnection implements DatabaseConnection {
   readonly #options: RemoteOptions
   #client: Promise<Client> | null = null
   #facts: Promise<Facts> | null = null
@@ -47,8 +47,8 @@ export class RemoteConnection implements Connection {
   }
 
   /** Serializes requests: concurrent ones may arrive in any order. */
-  async group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
-    const outcomes: Outcome[] = []
+  async group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
+    const outcomes: SqlOutcome[] = []
     for (const statement of statements) {
       try {
         const client = await this.#ready()
@@ -158,11 +158,11 @@ export class RemoteConnection implements Connection {
     return this.#client
   }
 
-  #failure(error: unknown, writes: boolean): Failure {
+  #failure(error: unknown, writes: boolean): SqlFailure {
     return remoteFailure(error, writes, this.#options.timeoutMs)
   }
 
-  #error(failure: Failure, statement?: BoundStatement): Error {
+  #error(failure: SqlFailure, statement?: BoundStatement): Error {
     return storeError(failure, this.#options.url, statement)
   }
 }

@@ -1,10 +1,15 @@
-import type { Failure } from '../worker/protocol.ts'
+import type { SqlFailure } from '../worker/protocol.ts'
 
 /** Maps a client's error to a failure. `writes`: the request may have changed something although no response came. */
-export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number): Failure {
+export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number): SqlFailure {
   const { message, code, extendedCode, status, timedOut } = factsOf(error)
   const named = extendedCode ?? code ?? ''
-  const failure = (as: string, text: string): Failure => ({ code: as, message: text, compiling: false, offset: null })
+  const failure = (as: string, text: string): SqlFailure => ({
+    code: as,
+    message: text,
+    compiling: false,
+    offset: null
+  })
   if (/^SQL/.test(named))
     return failure(named, message.replace(/^SQL(?:ITE)?_[A-Z_]+: (?:SQLite (?:input )?error: )?/, ''))
   if (status === 401 || status === 403) return failure('REMOTE_UNAUTHORIZED', `it answers ${status}: ${message}`)

@@ -1,6 +1,6 @@
 import type { SqlResult } from '@svc/contracts'
 import { WorkerConnection } from '../store/worker-connection.ts'
-import type { BoundStatement, Facts, Outcome } from '../worker/protocol.ts'
+import type { BoundStatement, Facts, SqlOutcome } from '../worker/protocol.ts'
 import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 
 const SELECT_ONE: BoundStatement = { sql: 'SELECT 1', values: [], verb: 'SELECT' }
@@ -24,7 +24,7 @@ export class ReplicaConnection extends WorkerConnection {
     return super.open()
   }
 
-  override async group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+  override async group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
     await this.#answers()
     return super.group(statements)
   }

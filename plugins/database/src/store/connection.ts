@@ -1,15 +1,15 @@
 import type { SqlResult } from '@svc/contracts'
-import type { BoundStatement, Facts, Outcome } from '../worker/protocol.ts'
+import type { BoundStatement, Facts, SqlOutcome } from '../worker/protocol.ts'
 
 /**
  * One connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is
- * called. Failures are errors with codes of the contract, except inside an {@link Outcome}.
+ * called. Failures are errors with codes of the contract, except inside an {@link SqlOutcome}.
  */
-export interface Connection {
+export interface DatabaseConnection {
   open(): Promise<Facts>
   query(statement: BoundStatement): Promise<SqlResult>
   /** Writes in one commit; each fails or succeeds separately. */
-  group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]>
+  group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]>
   /** Writes in one transaction: all or none. */
   batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]>
   /** Runs a statement that cannot be in a transaction. */

@@ -1,7 +1,7 @@
 import { databaseErrors } from '@svc/contracts'
 import { defined, type SvcError } from '@svc/plugin-sdk'
 import { placeIn } from '../sql/scan.ts'
-import type { BoundStatement, Failure } from '../worker/protocol.ts'
+import type { BoundStatement, SqlFailure } from '../worker/protocol.ts'
 
 type Code = keyof typeof databaseErrors.specs
 
@@ -50,7 +50,7 @@ const HINTS: Partial<Record<Code, string>> = {
 }
 
 /** The error of a failure at a place, which is a path or a URL. */
-export function storeError(failure: Failure, location: string, statement?: BoundStatement): SvcError {
+export function storeError(failure: SqlFailure, location: string, statement?: BoundStatement): SvcError {
   const code = codeOf(failure)
   const { offset, message } = failure
   const place = statement === undefined || offset === null ? undefined : placeIn(statement.sql, offset)
@@ -69,7 +69,7 @@ export function storeError(failure: Failure, location: string, statement?: Bound
   })
 }
 
-function codeOf({ code, compiling, message }: Failure): Code {
+function codeOf({ code, compiling, message }: SqlFailure): Code {
   const known = CODES.find(([prefix]) => code.startsWith(prefix))?.[1]
   if (known !== undefined) return known
   // Remote databases do not report where they failed.
@@ -80,7 +80,7 @@ function codeOf({ code, compiling, message }: Failure): Code {
  * The kind of the violated constraint, and its columns if SQLite names them: `UNIQUE constraint failed: users.name,
  * users.place`.
  */
-function constraint({ code, message }: Failure): object {
+function constraint({ code, message }: SqlFailure): object {
   const kind = CONSTRAINTS[code.replace('SQLITE_CONSTRAINT_', '')] ?? kindIn(message)
   const list = /(?:UNIQUE|NOT NULL|PRIMARY KEY) constraint failed: (.+)$/.exec(message)?.[1]
   return { constraint: kind, columns: list === undefined ? [] : list.split(', ') }

@@ -17,7 +17,7 @@ import { defined, errorMessage, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { type AdmittedStatement, admit, assertTransactional, splitScript } from '../sql/admit.ts'
 import { placeIn } from '../sql/scan.ts'
 import type { Facts } from '../worker/protocol.ts'
-import type { Connection } from './connection.ts'
+import type { DatabaseConnection } from './connection.ts'
 import { storeError } from './failures.ts'
 import { WriterQueue } from './writer-queue.ts'
 
@@ -27,11 +27,11 @@ export interface QueuedStoreOptions {
   readonly mode: DatabaseMode
   /** Path or URL for messages. */
   readonly location: string
-  readonly writer: Connection
+  readonly writer: DatabaseConnection
   /** A second connection that sees committed rows; without it queries wait in the writers' queue. */
-  readonly reader: Connection | null
+  readonly reader: DatabaseConnection | null
   /** A connection for one copy; null uses the writer's, undefined if copies are not possible. */
-  readonly copier?: (() => Connection) | null
+  readonly copier?: (() => DatabaseConnection) | null
   /** Access for connections of threads, if supported. */
   readonly threads?: ThreadAccess
 }
@@ -40,9 +40,9 @@ export interface QueuedStoreOptions {
 export class QueuedStore implements DatabaseStore {
   readonly mode: DatabaseMode
   readonly location: string
-  readonly #writer: Connection
-  readonly #reader: Connection | null
-  readonly #copier: (() => Connection) | null | undefined
+  readonly #writer: DatabaseConnection
+  readonly #reader: DatabaseConnection | null
+  readonly #copier: (() => DatabaseConnection) | null | undefined
   readonly #threads: ThreadAccess | null
   readonly #queue: WriterQueue
   /** The transaction of the running code. */
@@ -214,7 +214,7 @@ export class QueuedStore implements DatabaseStore {
     const partial = `${file}.partial-${process.pid}`
     try {
       if (this.#copier === null) await this.#queue.turn(() => this.#writer.backup(partial), undefined)
-      else await using(this.#copier?.() as Connection, connection => connection.backup(partial))
+      else await using(this.#copier?.() as DatabaseConnection, connection => connection.backup(partial))
       const handle = await open(partial, 'r+')
       await handle.sync().finally(() => handle.close())
       await rename(partial, file)
@@ -238,7 +238,10 @@ export class QueuedStore implements DatabaseStore {
   }
 }
 
-async function using(connection: Connection, run: (connection: Connection) => Promise<void>): Promise<void> {
+async function using(
+  connection: DatabaseConnection,
+  run: (connection: DatabaseConnection) => Promise<void>
+): Promise<void> {
   try {
     await run(connection)
   } finally {

@@ -5,13 +5,13 @@ import type {
   BoundStatement,
   Facts,
   OperationName,
-  Outcome,
+  SqlOutcome,
   WorkerOperations,
   WorkerPlace,
   WorkerReply,
   WorkerRequest
 } from '../worker/protocol.ts'
-import type { Connection } from './connection.ts'
+import type { DatabaseConnection } from './connection.ts'
 import { storeError } from './failures.ts'
 
 /** In the folder of the compiled plugin: threads cannot load sources. */
@@ -40,7 +40,7 @@ interface Thread {
  * A connection in a separate thread, which keeps the event loop free. If the thread dies, its calls fail; the next call
  * starts a new one, unless the database was in memory.
  */
-export class WorkerConnection implements Connection {
+export class WorkerConnection implements DatabaseConnection {
   readonly #place: WorkerPlace
   readonly #location: string
   #thread: Thread | null = null
@@ -64,7 +64,7 @@ export class WorkerConnection implements Connection {
     return this.#ask('query', statement, statement)
   }
 
-  group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+  group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
     return this.#ask('group', statements)
   }
 

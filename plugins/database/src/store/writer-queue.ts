@@ -1,12 +1,12 @@
 import type { SqlResult } from '@svc/contracts'
-import type { BoundStatement, Outcome } from '../worker/protocol.ts'
+import type { BoundStatement, SqlOutcome } from '../worker/protocol.ts'
 
-interface Waiting {
+interface QueuedWrite {
   /** A single write, which may share a commit; null for exclusive work in `turn`. */
   readonly statement: BoundStatement | null
   readonly signal: AbortSignal | undefined
   turn(): Promise<void>
-  settle(outcome: Outcome): void
+  settle(outcome: SqlOutcome): void
   reject(error: unknown): void
 }
 
@@ -15,14 +15,14 @@ const MAX_GROUP = 256
 
 /** FIFO of writers. Adjacent single writes are committed as a group. */
 export class WriterQueue {
-  readonly #group: (statements: readonly BoundStatement[]) => Promise<readonly Outcome[]>
-  readonly #fail: (failure: Extract<Outcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
-  #waiting: Waiting[] = []
+  readonly #group: (statements: readonly BoundStatement[]) => Promise<readonly SqlOutcome[]>
+  readonly #fail: (failure: Extract<SqlOutcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
+  #waiting: QueuedWrite[] = []
   #pumping: Promise<void> | null = null
 
   constructor(
-    group: (statements: readonly BoundStatement[]) => Promise<readonly Outcome[]>,
-    fail: (failure: Extract<Outcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
+    group: (statements: readonly BoundStatement[]) => Promise<readonly SqlOutcome[]>,
+    fail: (failure: Extract<SqlOutcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
   ) {
     this.#group = group
     this.#fail = fail
@@ -52,7 +52,7 @@ export class WriterQueue {
     await this.#pumping
   }
 
-  #add(waiting: Waiting): void {
+  #add(waiting: QueuedWrite): void {
     if (waiting.signal?.aborted === true) {
       waiting.reject(waiting.signal.reason)
       return
@@ -64,7 +64,7 @@ export class WriterQueue {
 
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const first = this.#waiting[0] as Waiting
+      const first = this.#waiting[0] as QueuedWrite
       if (first.statement === null) {
         this.#waiting.shift()
         if (first.signal?.aborted === true) first.reject(first.signal.reason)
@@ -85,7 +85,7 @@ export class WriterQueue {
     if (group.length === 0) return
     try {
       const outcomes = await this.#group(group.map(({ statement }) => statement as BoundStatement))
-      for (const [index, each] of group.entries()) each.settle(outcomes[index] as Outcome)
+      for (const [index, each] of group.entries()) each.settle(outcomes[index] as SqlOutcome)
     } catch (error) {
       for (const { reject } of group) reject(error)
     }

@@ -1,6 +1,6 @@
 import type { SqlResult } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
-import type { BoundStatement, Facts, Failure } from './protocol.ts'
+import type { BoundStatement, Facts, SqlFailure } from './protocol.ts'
 
 /** One connection, used by one thread, without overlapping calls. */
 export interface Engine {
@@ -16,7 +16,7 @@ export interface Engine {
   close(): void
 }
 
-export class EngineFailure extends Error implements Failure {
+export class EngineFailure extends Error implements SqlFailure {
   override readonly name = 'EngineFailure'
   readonly code: string
   readonly compiling: boolean
@@ -30,7 +30,7 @@ export class EngineFailure extends Error implements Failure {
   }
 }
 
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): SqlFailure {
   if (error instanceof EngineFailure) {
     const { message, code, compiling, offset } = error
     return { message, code, compiling, offset }

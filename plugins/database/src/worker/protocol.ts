@@ -11,7 +11,7 @@ export interface BoundStatement {
 }
 
 /** Failure of an engine, with SQLite's name of the code. */
-export interface Failure {
+export interface SqlFailure {
   readonly code: string
   readonly message: string
   /** True if the statement could not be compiled. */
@@ -23,9 +23,9 @@ export interface Failure {
 }
 
 /** Statements of a group fail or succeed separately. */
-export type Outcome =
+export type SqlOutcome =
   | { readonly ok: true; readonly result: SqlResult }
-  | { readonly ok: false; readonly failure: Failure }
+  | { readonly ok: false; readonly failure: SqlFailure }
 
 export interface Facts {
   readonly fts: boolean
@@ -54,7 +54,7 @@ export interface WorkerPlace {
 export interface WorkerOperations {
   open: { given: null; answer: Facts }
   query: { given: BoundStatement; answer: SqlResult }
-  group: { given: readonly BoundStatement[]; answer: readonly Outcome[] }
+  group: { given: readonly BoundStatement[]; answer: readonly SqlOutcome[] }
   batch: { given: readonly BoundStatement[]; answer: readonly SqlResult[] }
   standalone: { given: BoundStatement; answer: SqlResult }
   begin: { given: null; answer: null }
@@ -77,4 +77,4 @@ export interface WorkerRequest<O extends OperationName = OperationName> {
 
 export type WorkerReply =
   | { readonly id: number; readonly ok: true; readonly answer: unknown }
-  | { readonly id: number; readonly ok: false; readonly failure: Failure }
+  | { readonly id: number; readonly ok: false; readonly failure: SqlFailure }

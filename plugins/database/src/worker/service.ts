@@ -6,9 +6,9 @@ import { agreesWithFile, LibsqlEngine } from './libsql-engine.ts'
 import type {
   BoundStatement,
   Facts,
-  Failure,
   OperationName,
-  Outcome,
+  SqlFailure,
+  SqlOutcome,
   WorkerOperations,
   WorkerPlace
 } from './protocol.ts'
@@ -47,7 +47,7 @@ export class ConnectionService {
   }
 
   /** Reports a lost file instead of other failures, which it explains. */
-  failureOf(error: unknown): Failure {
+  failureOf(error: unknown): SqlFailure {
     try {
       this.#identity?.verify()
       return failureOf(error)
@@ -153,24 +153,24 @@ export class ConnectionService {
   }
 
   /** One commit for all; if that fails, separate commits. */
-  async #group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+  async #group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
     const grouped =
       statements.length > 1 && this.#place.replicaOf === undefined ? await this.#groupCommit(statements) : null
     if (grouped !== null) return grouped
-    const outcomes: Outcome[] = []
+    const outcomes: SqlOutcome[] = []
     for (const statement of statements) outcomes.push(await this.#single(statement))
     return outcomes
   }
 
   /** Null if everything was rolled back. A failed statement rolls back only itself, unless it has OR ROLLBACK. */
-  async #groupCommit(statements: readonly BoundStatement[]): Promise<readonly Outcome[] | null> {
+  async #groupCommit(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[] | null> {
     const engine = this.#engine
     try {
       await this.#begin()
     } catch (error) {
       return statements.map(() => ({ ok: false, failure: this.failureOf(error) }))
     }
-    const outcomes: Outcome[] = []
+    const outcomes: SqlOutcome[] = []
     for (const statement of statements) {
       try {
         outcomes.push({ ok: true, result: engine.run(statement) })
@@ -187,7 +187,7 @@ export class ConnectionService {
     }
   }
 
-  async #single(statement: BoundStatement): Promise<Outcome> {
+  async #single(statement: BoundStatement): Promise<SqlOutcome> {
     try {
       const [result] = await this.#batch([statement])
       return { ok: true, result: result as SqlResult }

@@ -8,17 +8,20 @@ export interface BuiltIn {
   readonly open: boolean
   /** True if only the main listener serves it. */
   readonly mainOnly: boolean
-  answer(exchange: Exchange): Answer | Promise<Answer>
+  answer(exchange: Exchange): BuiltInResponse | Promise<BuiltInResponse>
 }
 
-export interface Answer {
+export interface BuiltInResponse {
   readonly status?: number
   readonly type: string
   readonly body: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function writeAnswer(response: ServerResponse, { status = 200, type, body, headers = {} }: Answer): void {
+export function writeResponse(
+  response: ServerResponse,
+  { status = 200, type, body, headers = {} }: BuiltInResponse
+): void {
   response.statusCode = status
   for (const name in headers) response.setHeader(name, headers[name] as string)
   if (status !== 304) {

@@ -1,6 +1,6 @@
 import { type GenerationView, type KernelAdmin, metricsText } from '@svc/contracts'
 import type { Registry } from 'prom-client'
-import type { Report } from '../answer-errors.ts'
+import type { LogError } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { joinExpositions } from '../exposition.ts'
 import type { BuiltIn } from './built-in.ts'
@@ -11,7 +11,7 @@ const RENDER_TIMEOUT_MS = 2_000
 
 export interface MetricsParts {
   registry(): Promise<Registry>
-  readonly report: Report
+  readonly report: LogError
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { GenerationView } from '@svc/contracts'
 import { describeApi } from '../openapi.ts'
-import type { Answer, BuiltIn } from './built-in.ts'
+import type { BuiltIn, BuiltInResponse } from './built-in.ts'
 
 /** The API of one generation, built on the first request. */
 export function openApiRoute(generation: GenerationView, options: Parameters<typeof describeApi>[1]): BuiltIn {
@@ -10,7 +10,7 @@ export function openApiRoute(generation: GenerationView, options: Parameters<typ
     path: '/openapi.json',
     open: false,
     mainOnly: true,
-    answer({ request }): Answer {
+    answer({ request }): BuiltInResponse {
       if (known === undefined) {
         const body = JSON.stringify(describeApi(generation, options))
         known = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }

@@ -6,7 +6,7 @@ import {
   type ReadinessResult,
   readiness
 } from '@svc/contracts'
-import type { Report } from '../answer-errors.ts'
+import type { LogError } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
@@ -15,7 +15,7 @@ import { invalidPlugins } from './invalid-plugins.ts'
 const CHECK_TIMEOUT_MS = 5_000
 
 export interface ReadyParts {
-  readonly report: Report
+  readonly report: LogError
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   /** True if an invalid plugin makes the answer 503. */
   readonly requiresPlugins: boolean
@@ -53,7 +53,7 @@ export function readyRoute(generation: GenerationView, { report, admin, requires
   }
 }
 
-async function run({ item, unit }: Contribution<ReadinessCheck>, report: Report): Promise<ReadinessResult> {
+async function run({ item, unit }: Contribution<ReadinessCheck>, report: LogError): Promise<ReadinessResult> {
   try {
     const result = await before(CHECK_TIMEOUT_MS, item.check())
     return result ?? { ok: false, detail: `did not answer within ${CHECK_TIMEOUT_MS} ms` }

@@ -9,11 +9,17 @@ export const chatCommand: CommandDescriptor = {
   command: 'model chat',
   summary: 'Chat with a model, or answer one question from standard input',
   input: t.object({
-    prompt: t.optional(t.string({ minLength: 1, description: 'A question; without it, starts a conversation.' })),
+    prompt: t.optional(
+      t.string({ minLength: 1, description: 'A question to answer once; without one, starts a conversation.' })
+    ),
     model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: INFER_MODEL.' })),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
     temperature: t.optional(
-      t.number({ minimum: 0, maximum: 2, description: '0 always selects the most probable token.' })
+      t.number({
+        minimum: 0,
+        maximum: 2,
+        description: 'Sampling temperature; 0 always selects the most probable token.'
+      })
     ),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum tokens of an answer.' }))
   }),
@@ -37,7 +43,7 @@ const HELP = `/system TEXT   sets the system prompt
 Ctrl-C stops an answer. """ begins and ends a question of several lines.
 `
 
-/** Exit codes: 0, 1 for a question that failed, 130 if Ctrl-C ended the only question. */
+/** Returns the handler of `svc model chat`. Exit codes: 0, 1 if a question fails, 130 if Ctrl-C stops a one-off answer. */
 export function runChat(client: InferenceClient): CommandHandler {
   return async (given, io) => {
     const input = given as ChatInput
@@ -53,7 +59,7 @@ export function runChat(client: InferenceClient): CommandHandler {
     if (interactive) return talk(client, conversation, io)
     const question = input.prompt ?? (await text(io.stdin)).trim()
     if (question === '') {
-      io.stderr.write('svc model chat: no question; pass one as an argument or on the standard input\n')
+      io.stderr.write('svc model chat: no question; pass one as an argument or on standard input\n')
       return 2
     }
     const turn = await conversation.ask(question, io.signal, part => {
@@ -78,7 +84,7 @@ function finishOne(turn: Turn, model: string, io: CommandIo): void {
   )
 }
 
-/** Without a chosen model, the server's only model is used. */
+/** Returns the requested or configured model; without either, the first model of the server. */
 async function modelFor(client: InferenceClient, asked: string | undefined, io: CommandIo): Promise<string> {
   const chosen = asked ?? client.target().model
   if (chosen !== null) return chosen
@@ -96,7 +102,7 @@ async function talk(client: InferenceClient, conversation: Conversation, io: Com
       if (typed === '/exit' || typed === '/quit' || typed === '/bye') break
       if (typed === '') continue
       try {
-        if (typed.startsWith('/')) await obey(typed, client, conversation, io)
+        if (typed.startsWith('/')) await runSlashCommand(typed, client, conversation, io)
         else await answer(typed, conversation, lines, io)
       } catch (error) {
         if (!isSvcError(error)) throw error
@@ -127,27 +133,32 @@ async function answer(question: string, conversation: Conversation, lines: Lines
   }
 }
 
-async function obey(typed: string, client: InferenceClient, conversation: Conversation, io: CommandIo): Promise<void> {
+async function runSlashCommand(
+  typed: string,
+  client: InferenceClient,
+  conversation: Conversation,
+  io: CommandIo
+): Promise<void> {
   const [command = '', ...words] = typed.split(/\s+/)
   const rest = words.join(' ')
   const { system: _, ...others } = conversation.options
   if (command === '/help' || command === '/?') io.stdout.write(HELP)
   else if (command === '/reset' || command === '/clear') {
     conversation.reset()
-    io.stdout.write('forgotten\n')
+    io.stdout.write('conversation cleared\n')
   } else if (command === '/models') {
     for (const { name } of await client.models(io.signal)) io.stdout.write(`${name}\n`)
   } else if (command === '/model' && rest !== '') {
     const { problem } = await client.check({ model: rest, signal: io.signal })
     if (problem === null) conversation.options = { ...conversation.options, model: rest }
-    io.stdout.write(`${problem ?? `continues with ${rest}`}\n`)
+    io.stdout.write(`${problem ?? `model: ${rest}`}\n`)
   } else if (command === '/system') {
     conversation.options = rest === '' ? others : { ...others, system: rest }
-    io.stdout.write(rest === '' ? 'without instructions\n' : 'understood\n')
+    io.stdout.write(rest === '' ? 'system prompt removed\n' : 'system prompt set\n')
   } else io.stdout.write(`${command} is not a command. Commands:\n${HELP}`)
 }
 
-/** Dimmed, if the terminal supports it. */
+/** Returns the string dimmed, if the output is a terminal and NO_COLOR is not set. */
 function dim(io: CommandIo, shown: string): string {
   return io.stdout.isTTY === true && process.env.NO_COLOR === undefined ? `\u001b[2m${shown}\u001b[22m` : shown
 }

@@ -13,7 +13,7 @@ export interface Turn {
   readonly stopped: boolean
   /** Null for a stopped answer, which has no counts. */
   readonly usage: InferenceChatUsage | null
-  /** Milliseconds to the first piece, and from there to the end; null without any. */
+  /** Milliseconds to the first piece of the answer; null if there is none. `restMs`: from there to the end. */
   readonly firstMs: number | null
   readonly restMs: number | null
   readonly finishReason: 'stop' | 'length' | 'tool-calls' | null
@@ -21,7 +21,7 @@ export interface Turn {
 
 type Part = Extract<InferenceChatEvent, { text: string }>
 
-/** A conversation: its messages, and the next question. */
+/** Conversation with a model: sends each question with the messages so far. */
 export class Conversation {
   readonly #client: Pick<InferenceClient, 'chat'>
   readonly #messages: ChatMessage[] = []
@@ -36,7 +36,7 @@ export class Conversation {
     this.#messages.length = 0
   }
 
-  /** Sends a question, and emits the answer in pieces. A failed question is not part of the conversation. */
+  /** Sends a question and emits the answer in pieces. A failed question is not added to the conversation. */
   async ask(question: string, signal: AbortSignal, onPart: (part: Part) => void): Promise<Turn> {
     const { model, system, temperature, maxTokens } = this.options
     const asked: ChatMessage = { role: 'user', content: question }
@@ -73,7 +73,7 @@ export class Conversation {
   }
 }
 
-/** `32 tokens in 0.41 s, 78 tokens/s, first after 0.05 s`. Uses the server's own timing where reported. */
+/** Returns "32 tokens in 0.41 s, 78 tokens/s, first after 0.05 s". Prefers the timing that the server reports. */
 export function describeSpeed({ usage, firstMs, restMs }: Turn): string {
   if (usage === null || firstMs === null || restMs === null) return ''
   const { completionTokens, completionMs } = usage

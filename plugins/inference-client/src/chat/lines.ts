@@ -9,9 +9,9 @@ export class Lines {
   readonly #arrived: string[] = []
   #waiting: ((line: string | null) => void) | undefined
   #closed = false
-  /** True if the last key was Ctrl-C on an empty line: the next one leaves. */
+  /** True after Ctrl-C at the prompt: a second one on an empty line ends the chat. */
   #leaving = false
-  /** Set during an answer: Ctrl-C aborts it. */
+  /** Aborts the current answer on Ctrl-C; null while none is streamed. */
   interrupt: (() => void) | null = null
 
   constructor({ stdin, stdout, signal }: CommandIo) {
@@ -22,7 +22,7 @@ export class Lines {
     signal.addEventListener('abort', () => this.close(), { once: true })
   }
 
-  /** The next question; lines between two {@link FENCE} are one question. null at the end of the input. */
+  /** Returns the next question, or null at the end of the input. Lines between two {@link FENCE} form one question. */
   async next(): Promise<string | null> {
     const line = await this.#line('>>> ')
     if (line === null || !line.startsWith(FENCE)) return line
@@ -76,7 +76,7 @@ export class Lines {
     }
     this.#leaving = true
     stdout.write('\n(Ctrl-C again, Ctrl-D or /exit to leave)\n')
-    // The interface can clear the line only with its key.
+    // readline has no method that clears the line; Ctrl-U does.
     this.#readline.write(null, { ctrl: true, name: 'u' })
     this.#readline.prompt()
   }

@@ -3,7 +3,7 @@ import type { LowRankFactors } from '../adapter.ts'
 import type { DecoderSession } from '../decoder-session.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
-import type { Runtime, Session } from '../ort/runtime.ts'
+import type { OrtSession, Runtime } from '../ort/runtime.ts'
 import type { TensorNames } from '../weights/tensor-names.ts'
 import { assignUpdates } from '../weights/updates.ts'
 import { readAdapterDirectory } from './adapter-directory.ts'
@@ -14,7 +14,7 @@ type AddOptions = Parameters<ModelAdapters['add']>[0]
 
 /** A decoder of the base model whose projections take factors as inputs. */
 export interface OpenBase {
-  readonly session: Session
+  readonly session: OrtSession
   readonly sites: readonly LowRankSite[]
   readonly weightBytes: number
 }

@@ -21,7 +21,7 @@ export interface Donor {
   readonly length: number
 }
 
-type Reader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
+type PromptReader = Pick<Job, 'tokens' | 'weights' | 'reusePrefix'>
 
 /**
  * The prefix cache: contents of each row.
@@ -62,7 +62,7 @@ export class CacheRows {
    * Prefers the free row with the longest common prefix if at least half of it is shared: it probably holds an earlier
    * turn of the conversation. Otherwise, evicts the least recently used row, since that prefix may serve others.
    */
-  take(job: Reader): CacheRow {
+  take(job: PromptReader): CacheRow {
     const free = this.all.filter(({ taken }) => !taken)
     const shared = new Map(free.map(row => [row, commonPrefix(row, job)]))
     const common = (row: CacheRow) => shared.get(row) ?? 0
@@ -82,7 +82,7 @@ export class CacheRows {
   }
 
   /** The row, active or not, from which more of the job's tokens can be copied than its own row holds. */
-  donor(own: CacheRow, job: Reader): Donor | null {
+  donor(own: CacheRow, job: PromptReader): Donor | null {
     let best: Donor | null = null
     for (const row of this.all) {
       if (row === own || row.length <= own.length) continue
@@ -99,7 +99,7 @@ function worth({ length, releasedAt }: CacheRow): number {
 }
 
 /** Positions of a row that a job can reuse. The last token is always computed, since its logits are not kept. */
-function commonPrefix(row: CacheRow, { tokens, weights, reusePrefix }: Reader): number {
+function commonPrefix(row: CacheRow, { tokens, weights, reusePrefix }: PromptReader): number {
   if (!reusePrefix || row.weights !== weights) return 0
   const limit = Math.min(row.length, tokens.length - 1)
   let length = 0

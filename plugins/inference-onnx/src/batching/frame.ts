@@ -33,7 +33,7 @@ export interface FrameOptions {
 }
 
 /** Host memory for the inputs and logits of runs of one shape. */
-export class Frame {
+export class StepFrame {
   readonly inputs: Bindings
   readonly outputs: Bindings
   readonly #tokens: HostTensor<'int64'>

@@ -1,7 +1,9 @@
 import type { Wanted } from './frame.ts'
 
 /** Reports that the scheduler has finished a job. */
-export type Outcome = { readonly type: 'finished' | 'cancelled' } | { readonly type: 'failed'; readonly error: unknown }
+export type JobOutcome =
+  | { readonly type: 'finished' | 'cancelled' }
+  | { readonly type: 'failed'; readonly error: unknown }
 
 /**
  * One sequence, as the scheduler sees it.
@@ -40,5 +42,5 @@ export interface Job {
    * for other jobs.
    */
   readonly takeArgmax: ((token: number) => number | null) | null
-  end(outcome: Outcome): void
+  end(outcome: JobOutcome): void
 }

@@ -3,7 +3,7 @@ import type { DecoderSession } from '../decoder-session.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { CachePool } from './cache-pool.ts'
 import { CacheRows } from './cache-rows.ts'
-import type { Job, Outcome } from './job.ts'
+import type { Job, JobOutcome } from './job.ts'
 import { type Computed, type Placed, type Running, Steps } from './steps.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -107,7 +107,7 @@ export class Scheduler {
     else this.wake()
   }
 
-  #finish(running: Running, outcome: Outcome): void {
+  #finish(running: Running, outcome: JobOutcome): void {
     if (!this.#running.delete(running)) return
     if (running.row !== null) this.#rows.release(running.row)
     const next = this.#room.next()
@@ -207,7 +207,7 @@ export class Scheduler {
 }
 
 /** A signal may outlive its job, so the listener is removed. */
-function end({ job, cancel }: Running, outcome: Outcome): void {
+function end({ job, cancel }: Running, outcome: JobOutcome): void {
   job.signal.removeEventListener('abort', cancel)
   job.end(outcome)
 }

@@ -25,7 +25,7 @@ import { unsupported } from './unsupported.ts'
 const MAX_COUNTED_ITEMS = 10_000
 
 /** Schemas that apply together at one place. */
-type Place = readonly { readonly schema: unknown; readonly path: string }[]
+type SchemaLocation = readonly { readonly schema: unknown; readonly path: string }[]
 
 /**
  * The JSON texts that are valid against a schema, in one canonical form: properties in schema order, single spaces, and
@@ -74,7 +74,7 @@ class SchemaCompiler {
   }
 
   /** The rule for values that are valid against all of the schemas. */
-  #rule(place: Place): number {
+  #rule(place: SchemaLocation): number {
     const { network } = this.#json
     const sources = this.#sources.gather(place)
     if (sources?.length === 0) return this.#json.anyValue()
@@ -232,18 +232,18 @@ function stringsOfFormat(name: string, path: string): Dfa | null {
 }
 
 /** Constraint of one source on a property, by name or as an additional one. */
-function propertySchema(source: Source, name: string): Place {
+function propertySchema(source: Source, name: string): SchemaLocation {
   const named = properties(source)
   if (!Object.hasOwn(named, name)) return otherSchema(source)
   return [{ schema: named[name], path: pointer(source.path, 'properties', name) }]
 }
 
-function otherSchema({ schema, path }: Source): Place {
+function otherSchema({ schema, path }: Source): SchemaLocation {
   const { additionalProperties = true } = schema
   return [{ schema: additionalProperties, path: pointer(path, 'additionalProperties') }]
 }
 
-function itemSchema(source: Source, index: number): Place {
+function itemSchema(source: Source, index: number): SchemaLocation {
   const prefix = prefixItems(source)
   const { items = true } = source.schema
   return index < prefix.length

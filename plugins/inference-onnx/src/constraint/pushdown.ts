@@ -7,16 +7,16 @@ const MAX_FRAMES = 10_000
 /** An active rule: the place to continue at when it ends. Frames with equal places are the same object. */
 interface Frame {
   readonly id: number
-  readonly returns: readonly Place[]
+  readonly returns: readonly GrammarPosition[]
 }
 
-interface Place {
+interface GrammarPosition {
   readonly node: number
   readonly frame: Frame
 }
 
 /** One way to read the next bytes: an active terminal, and the place after it. */
-export interface Thread extends Place {
+export interface Thread extends GrammarPosition {
   readonly terminal: Terminal
   /** State of the terminal's automaton. */
   readonly state: number
@@ -53,11 +53,11 @@ export class Pushdown implements TextGrammar {
   }
 
   /** The state at places between two terminals. */
-  at(places: readonly Place[]): PushdownState {
+  at(places: readonly GrammarPosition[]): PushdownState {
     return new Step(this).enter(places).finish()
   }
 
-  frame(returns: readonly Place[]): Frame {
+  frame(returns: readonly GrammarPosition[]): Frame {
     const key = returns.map(({ node, frame }) => `${node}.${frame.id}`).join()
     let frame = this.#frames.get(key)
     if (frame === undefined) {
@@ -84,7 +84,7 @@ export class PushdownState implements TextGrammarState {
 
   advance(byte: number): PushdownState | null {
     const step = new Step(this.#pushdown)
-    const ended: Place[] = []
+    const ended: GrammarPosition[] = []
     for (const thread of this.threads) {
       const { terminal, state } = thread
       const { dfa } = terminal
@@ -130,14 +130,16 @@ class Step {
   }
 
   /** Adds all terminals that can be read next from these places, through the rules that start and end there. */
-  enter(places: readonly Place[]): this {
+  enter(places: readonly GrammarPosition[]): this {
     const { network, rank } = this.#pushdown
-    const calls = new Map<number, Map<string, Place>>()
+    const calls = new Map<number, Map<string, GrammarPosition>>()
     this.#visit(places, calls)
     while (calls.size > 0) {
       // Later rules never call earlier ones at their start, so all callers of this one are known.
       const rule = [...calls.keys()].reduce((a, b) => ((rank[a] as number) < (rank[b] as number) ? a : b))
-      const callers = [...(calls.get(rule) as Map<string, Place>).entries()].sort(([a], [b]) => (a < b ? -1 : 1))
+      const callers = [...(calls.get(rule) as Map<string, GrammarPosition>).entries()].sort(([a], [b]) =>
+        a < b ? -1 : 1
+      )
       calls.delete(rule)
       const frame = this.#pushdown.frame(callers.map(([, place]) => place))
       this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls)
@@ -145,7 +147,7 @@ class Step {
     return this
   }
 
-  #visit(places: readonly Place[], calls: Map<number, Map<string, Place>>): void {
+  #visit(places: readonly GrammarPosition[], calls: Map<number, Map<string, GrammarPosition>>): void {
     const { network, ends } = this.#pushdown
     const seen = new Set<string>()
     const open = [...places]
@@ -158,7 +160,7 @@ class Step {
       for (const to of jumps) open.push({ node: to, frame })
       for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
       for (const { rule, to } of called) {
-        const callers = calls.get(rule) ?? new Map<string, Place>()
+        const callers = calls.get(rule) ?? new Map<string, GrammarPosition>()
         callers.set(`${to}.${frame.id}`, { node: to, frame })
         calls.set(rule, callers)
       }

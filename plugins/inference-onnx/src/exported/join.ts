@@ -4,7 +4,7 @@ import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 import { protoFields } from './proto-fields.ts'
 
 /** Operators in graph order: new ones, or exported ones with renamed values. */
-export type Piece =
+export type GraphPiece =
   | { readonly graph: OnnxGraph }
   | { readonly nodes: readonly GraphNode[]; readonly renamed: ReadonlyMap<string, string> }
 
@@ -12,7 +12,7 @@ const GRAPH = 7
 const field = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const
 
 /** Builds one model from exported weights, graph pieces, and its own inputs and outputs. */
-export function joinGraphs(parts: OnnxParts, pieces: readonly Piece[]): Uint8Array {
+export function joinGraphs(parts: OnnxParts, pieces: readonly GraphPiece[]): Uint8Array {
   const [nodes, others] = [[] as Uint8Array[], [] as Uint8Array[]]
   for (const piece of pieces) {
     if ('nodes' in piece) {

@@ -14,8 +14,8 @@ import {
   elementBytes,
   elementCount,
   type HostTensor,
+  type OrtSession,
   type Runtime,
-  type Session,
   type SessionOptions,
   type Tensor
 } from './runtime.ts'
@@ -143,7 +143,7 @@ export class DeviceRuntime implements Runtime {
     })
   }
 
-  createSession(options: SessionOptions): Promise<Session> {
+  createSession(options: SessionOptions): Promise<OrtSession> {
     return DeviceSession.create(this.#parts, options)
   }
 

@@ -5,7 +5,7 @@ import { DirectRun } from './direct-run.ts'
 import { GraphCaptures } from './graph-captures.ts'
 import type { NativeRuntime, NativeSession } from './native-runtime.ts'
 import type { RunQueue } from './run-queue.ts'
-import type { Binding, Bindings, Recurring, Session, SessionOptions } from './runtime.ts'
+import type { Binding, Bindings, OrtSession, Recurring, SessionOptions } from './runtime.ts'
 import { type CopyRows, Staging } from './staged-view.ts'
 import type { Transfer } from './transfer.ts'
 
@@ -27,7 +27,7 @@ export interface DeviceSessionParts {
  * A provider may refuse captures when the session is created, or at an operator that cannot be captured. The session is
  * then created again without capture, which only costs time.
  */
-export class DeviceSession implements Session {
+export class DeviceSession implements OrtSession {
   readonly #parts: DeviceSessionParts
   readonly #options: SessionOptions
   readonly #bindings = new Set<DeviceBinding>()

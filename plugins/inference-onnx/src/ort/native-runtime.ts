@@ -11,8 +11,8 @@ import {
   elementCount,
   type HostArrays,
   type HostTensor,
+  type OrtSession,
   type Runtime,
-  type Session,
   type SessionOptions,
   type Tensor
 } from './runtime.ts'
@@ -170,7 +170,7 @@ export class NativeTensor<T extends ElementType> implements HostTensor<T> {
   }
 }
 
-export class NativeSession implements Session {
+export class NativeSession implements OrtSession {
   readonly handle: Pointer
   readonly #api: OrtApi
   /** Memory that the library reads during the session's life. */

@@ -78,11 +78,11 @@ export interface Runtime {
    * positions may differ. It is ordered after earlier runs and before later ones.
    */
   copy(from: CacheRange, to: CacheRow): Promise<void>
-  createSession(options: SessionOptions): Promise<Session>
+  createSession(options: SessionOptions): Promise<OrtSession>
   close(): Promise<void>
 }
 
-export interface Session {
+export interface OrtSession {
   /**
    * Inputs and outputs may name the same tensor, which is then updated in place.
    *

@@ -9,8 +9,8 @@ import {
   elementCount,
   type HostArrays,
   type HostTensor,
+  type OrtSession,
   type Runtime,
-  type Session,
   type SessionOptions,
   type Tensor
 } from './runtime.ts'
@@ -87,7 +87,7 @@ export class WorkerRuntime implements Runtime {
     this.#post({ op: 'copy', from: id(from), to: id(to), fromRow: from.row, toRow: to.row, start, end })
   }
 
-  async createSession({ model, weights, threads }: SessionOptions): Promise<Session> {
+  async createSession({ model, weights, threads }: SessionOptions): Promise<OrtSession> {
     const session = this.#id()
     const inMemory = [...(weights?.inMemory ?? [])]
     await this.#call({ op: 'createSession', session, model, folder: weights?.folder ?? null, inMemory, threads })

@@ -1,13 +1,13 @@
 import type { LowRankFactors } from '../adapter.ts'
 import { buildLowRankUpdate } from '../onnx/low-rank.ts'
-import { type Binding, elementCount, type HostTensor, type Runtime, type Session } from '../ort/runtime.ts'
+import { type Binding, elementCount, type HostTensor, type OrtSession, type Runtime } from '../ort/runtime.ts'
 import type { TensorReader } from './tensor-reader.ts'
 
 /** Merges low-rank updates into weight rows, on the runtime's threads. */
 export class LowRankMerger {
   readonly #runtime: Runtime
   readonly #threads: number
-  #session: Promise<Session> | undefined
+  #session: Promise<OrtSession> | undefined
 
   constructor(runtime: Runtime, threads: number) {
     this.#runtime = runtime
@@ -46,12 +46,12 @@ export class LowRankMerger {
 /** One update, `W + b * a`, applied tile by tile. */
 export class LowRankUpdate {
   readonly #runtime: Runtime
-  readonly #session: Session
+  readonly #session: OrtSession
   readonly #a: HostTensor<'float32'>
   readonly #b: Float32Array
   #tile: Tile | undefined
 
-  constructor(runtime: Runtime, session: Session, a: HostTensor<'float32'>, b: Float32Array) {
+  constructor(runtime: Runtime, session: OrtSession, a: HostTensor<'float32'>, b: Float32Array) {
     this.#runtime = runtime
     this.#session = session
     this.#a = a
@@ -87,7 +87,7 @@ class Tile {
   readonly merged: HostTensor<'float32'>
   readonly binding: Binding
 
-  constructor(runtime: Runtime, session: Session, a: HostTensor<'float32'>, rows: number) {
+  constructor(runtime: Runtime, session: OrtSession, a: HostTensor<'float32'>, rows: number) {
     const [rank, columns] = a.shape as [number, number]
     this.rows = rows
     this.weight = runtime.host('float32', [rows, columns])

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { LoadedModel } from '@svc/contracts'
 import t from 'tap'
 import { OnnxGraph } from '../../src/onnx/graph.ts'
-import type { Runtime, Session, Tensor } from '../../src/ort/runtime.ts'
+import type { OrtSession, Runtime, Tensor } from '../../src/ort/runtime.ts'
 import { collect, fixtures, greedy, models, openEngine } from '../support/models.ts'
 import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
 
@@ -23,9 +23,9 @@ function increment(): Uint8Array {
 /** Moves numbers between the host and a device, and adds one each time. */
 class Shuttle {
   readonly #runtime: Runtime
-  readonly #session: Session
+  readonly #session: OrtSession
 
-  constructor(runtime: Runtime, session: Session) {
+  constructor(runtime: Runtime, session: OrtSession) {
     this.#runtime = runtime
     this.#session = session
   }

@@ -20,13 +20,13 @@ export interface ReplyHead {
 }
 
 /** Content of a row. */
-interface Said {
+interface ReplyContent {
   readonly text: string
   readonly thinking?: string
   readonly calls?: readonly object[]
 }
 
-const NOTHING: Said = { text: '' }
+const NOTHING: ReplyContent = { text: '' }
 
 /** Returns the reply to a request that only loads or unloads the model. */
 export function emptyReply(head: Pick<ReplyHead, 'kind' | 'model'>, reason: 'load' | 'unload'): object {
@@ -77,7 +77,7 @@ export function line(value: object): string {
 }
 
 /** Converts an event. A call is emitted when it is complete, since its arguments are an object; a broken call is text. */
-function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): Said {
+function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): ReplyContent {
   if (event.type === 'text') return { text: event.text }
   if (event.type === 'thinking') return { text: '', thinking: event.text }
   if (event.type !== 'called') return NOTHING
@@ -93,7 +93,7 @@ function wholeCall({ index, id, name, arguments: text }: ToolCall): object | und
   }
 }
 
-function row({ kind, model }: Pick<ReplyHead, 'kind' | 'model'>, { text, thinking, calls }: Said): object {
+function row({ kind, model }: Pick<ReplyHead, 'kind' | 'model'>, { text, thinking, calls }: ReplyContent): object {
   const created_at = new Date().toISOString()
   const thought = thinking === undefined ? {} : { thinking }
   const called = calls === undefined ? {} : { tool_calls: calls }

@@ -1,5 +1,5 @@
 import type { OrchestratorStatus } from '@svc/contracts'
-import type { Changes } from '../state/changes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import type { CommitPort } from '../state/ports.ts'
 
 /**
@@ -17,12 +17,12 @@ export interface Committer extends CommitPort {
    * then wait again for the same change, which is applied once. Events of a change without data are published
    * immediately.
    */
-  commit(changes: Changes, options?: CommitOptions): Promise<void>
+  commit(changes: StateChanges, options?: CommitOptions): Promise<void>
   /**
    * Accepts a change that a restart undoes anyway. It joins the next transaction, or gets its own within 20 ms; its
    * events are emitted afterwards. Resolves when all earlier changes of the same records are durable, mostly immediately.
    */
-  commitAhead(changes: Changes): Promise<void>
+  commitAhead(changes: StateChanges): Promise<void>
   /** Throws `ORC_QUEUE_FULL` while too many changes wait. */
   assertRoom(): void
   status(): OrchestratorStatus['outbox']

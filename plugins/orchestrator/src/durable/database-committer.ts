@@ -4,7 +4,7 @@ import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { type LineageSettings, lineageRow } from '../events/lineage.ts'
 import type { Settings } from '../settings.ts'
-import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
+import type { RecordSource, StateChanges, TableRow } from '../state/changes.ts'
 import { Answers } from './answers.ts'
 import type { CommitOptions, Committer } from './committer.ts'
 import { because, describeFailure, notDurable, seatLost, statementToBlame } from './failures.ts'
@@ -36,8 +36,8 @@ export interface CommitterOptions {
   readonly onLost: (error: SvcError) => void
 }
 
-interface Waiting {
-  readonly changes: Changes
+interface PendingCommit {
+  readonly changes: StateChanges
   readonly rows: readonly TableRow[]
   /** Done before the records, in the same transaction. */
   readonly first: readonly SqlStatement[]
@@ -76,14 +76,14 @@ const TURN = 2
 export class DatabaseCommitter implements Committer {
   readonly #options: CommitterOptions
   readonly #pause = new Pause()
-  readonly #waiting: Waiting[] = []
-  readonly #answers = new Answers<Waiting>(each => this.#answer(each))
+  readonly #waiting: PendingCommit[] = []
+  readonly #answers = new Answers<PendingCommit>(each => this.#answer(each))
   /** Records touched by waiting changes, except for those being written, and these. */
   #dirty = new Set<string>()
   #writing = NOTHING
   readonly #unfit: UnfitRows
   /** Waiting changes whose callers have timed out. */
-  readonly #late = new Map<Changes, Waiting>()
+  readonly #late = new Map<StateChanges, PendingCommit>()
   #open: Attempt[] = []
   #committed: number
   #attempts: number
@@ -109,13 +109,16 @@ export class DatabaseCommitter implements Committer {
     this.#attempts = options.seat.committed
   }
 
-  commit(changes: Changes, { waitMs = this.#options.settings().commit_timeout_ms }: CommitOptions = {}): Promise<void> {
+  commit(
+    changes: StateChanges,
+    { waitMs = this.#options.settings().commit_timeout_ms }: CommitOptions = {}
+  ): Promise<void> {
     if (changes.isKept) return this.#take(changes, [], waitMs)
     this.#options.bus.publish(changes.events)
     return DONE
   }
 
-  commitAhead(changes: Changes): Promise<void> {
+  commitAhead(changes: StateChanges): Promise<void> {
     if (!changes.isKept || this.#lost !== null || this.#closed || this.#touchesPending(changes))
       return this.commit(changes)
     this.#add(changes, [], Number.POSITIVE_INFINITY, nobody, nobody)
@@ -124,7 +127,7 @@ export class DatabaseCommitter implements Committer {
   }
 
   /** A change with extra statements, which run before its records are written. */
-  commitWith(changes: Changes, first: readonly SqlStatement[]): Promise<void> {
+  commitWith(changes: StateChanges, first: readonly SqlStatement[]): Promise<void> {
     return this.#take(changes, first, this.#options.settings().commit_timeout_ms)
   }
 
@@ -169,7 +172,7 @@ export class DatabaseCommitter implements Committer {
     return left.length
   }
 
-  #take(changes: Changes, first: readonly SqlStatement[], waitMs: number): Promise<void> {
+  #take(changes: StateChanges, first: readonly SqlStatement[], waitMs: number): Promise<void> {
     if (this.#lost !== null) return Promise.reject(this.#lost)
     const late = this.#late.get(changes)
     if (late !== undefined) return this.#rejoin(late, waitMs)
@@ -182,7 +185,7 @@ export class DatabaseCommitter implements Committer {
   }
 
   #add(
-    changes: Changes,
+    changes: StateChanges,
     first: readonly SqlStatement[],
     waitMs: number,
     resolve: () => void,
@@ -203,7 +206,7 @@ export class DatabaseCommitter implements Committer {
   }
 
   /** Whether a caller waits for a change of the same records. */
-  #touchesPending({ records }: Changes): boolean {
+  #touchesPending({ records }: StateChanges): boolean {
     for (const name of records) if (this.#dirty.has(name) || this.#writing.has(name)) return true
     return false
   }
@@ -222,7 +225,7 @@ export class DatabaseCommitter implements Committer {
   }
 
   /** Callers that timed out, and wait again. */
-  #rejoin(late: Waiting, waitMs: number): Promise<void> {
+  #rejoin(late: PendingCommit, waitMs: number): Promise<void> {
     this.#late.delete(late.changes)
     late.until = performance.now() + waitMs
     this.#armSweep(waitMs)
@@ -232,7 +235,7 @@ export class DatabaseCommitter implements Committer {
     })
   }
 
-  #rowsOf({ lineage, rows }: Changes): readonly TableRow[] {
+  #rowsOf({ lineage, rows }: StateChanges): readonly TableRow[] {
     if (lineage.length === 0) return rows
     const { repositoryId, now } = this.#options
     const settings = this.#options.settings()
@@ -325,7 +328,7 @@ export class DatabaseCommitter implements Committer {
     this.#isBetterLater = this.#answers.add(done, this.#waiting.length)
   }
 
-  #answer({ changes, rows, resolve }: Waiting): void {
+  #answer({ changes, rows, resolve }: PendingCommit): void {
     resolve()
     if (this.#late.size > 0) this.#late.delete(changes)
     this.#unfit.forget(rows)
@@ -398,7 +401,7 @@ export class DatabaseCommitter implements Committer {
   }
 
   /** Rejects those callers; their changes stay. Returns the time of the next timeout. */
-  #rejectLate(isLate: (each: Waiting) => boolean): number {
+  #rejectLate(isLate: (each: PendingCommit) => boolean): number {
     const now = performance.now()
     let next = Number.POSITIVE_INFINITY
     for (const each of this.#waiting) {

@@ -1,6 +1,6 @@
 import type { OrchestratorStatus } from '@svc/contracts'
 import type { EventBus } from '../events/bus.ts'
-import type { Changes } from '../state/changes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import type { Committer } from './committer.ts'
 
 const DONE = Promise.resolve()
@@ -14,12 +14,12 @@ export class MemoryCommitter implements Committer {
     this.#bus = bus
   }
 
-  commit(changes: Changes): Promise<void> {
+  commit(changes: StateChanges): Promise<void> {
     if (changes.events.length > 0) this.#bus.publish(changes.events)
     return DONE
   }
 
-  commitAhead(changes: Changes): Promise<void> {
+  commitAhead(changes: StateChanges): Promise<void> {
     return this.commit(changes)
   }
 

@@ -1,5 +1,5 @@
 import { errorMessage } from '@svc/plugin-sdk'
-import type { Changes } from '../state/changes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import type { Restorable } from '../state/ports.ts'
 import type { Recovery } from './persistence.ts'
 import { readRecords, type StoredRecord } from './records.ts'
@@ -18,7 +18,7 @@ export async function recoverSeat(
   { seat }: SeatRow,
   state: Restorable,
   takeOver: boolean
-): Promise<{ readonly recovery: Recovery; readonly changes: Changes }> {
+): Promise<{ readonly recovery: Recovery; readonly changes: StateChanges }> {
   const records: StoredRecord[] = []
   for await (const record of readRecords(store, repositoryId, seat)) records.push(record)
   const unreadable: { kind: string; key: string; reason: string }[] = []

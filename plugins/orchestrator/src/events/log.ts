@@ -62,10 +62,10 @@ export class EventLog {
   }
 
   async #run(): Promise<void> {
-    let piece: Piece | null = null
+    let piece: BufferedLines | null = null
     while (piece !== null || this.#lines.length > 0) {
       const closing = this.#closed
-      piece ??= new Piece(this.#nextLines())
+      piece ??= new BufferedLines(this.#nextLines())
       try {
         await this.#append(piece)
         piece = null
@@ -85,7 +85,7 @@ export class EventLog {
     return Buffer.from(this.#lines.splice(0, count).join(''))
   }
 
-  async #append(piece: Piece): Promise<void> {
+  async #append(piece: BufferedLines): Promise<void> {
     const handle = await this.#current(piece)
     while (!piece.isWritten) {
       const { bytesWritten } = await handle.write(piece.bytes, piece.written)
@@ -94,7 +94,7 @@ export class EventLog {
   }
 
   /** The file that has the name now. */
-  async #current(piece: Piece): Promise<FileHandle> {
+  async #current(piece: BufferedLines): Promise<FileHandle> {
     const { file } = this.#options
     if (this.#handle !== null) {
       const [ours, named] = await Promise.all([this.#handle.stat(), stat(file).catch(() => null)])
@@ -140,7 +140,7 @@ export class EventLog {
 }
 
 /** Lines on their way into a file. */
-class Piece {
+class BufferedLines {
   readonly bytes: Buffer
   written = 0
 

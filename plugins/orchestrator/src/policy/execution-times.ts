@@ -17,10 +17,10 @@ export type ExecutionTimeSettings = Pick<
   | 'exec_time_history_window_days'
 >
 
-type Outcome = 'success' | 'timeout' | 'error'
+type ExecutionOutcome = 'success' | 'timeout' | 'error'
 
 interface Sample {
-  readonly outcome: Outcome
+  readonly outcome: ExecutionOutcome
   readonly duration_ms: number
   readonly recorded_at_ms: number
 }

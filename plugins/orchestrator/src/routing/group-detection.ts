@@ -15,7 +15,7 @@ interface Member {
 }
 
 /** One kind of workspace: the source of its members, and their names. */
-type Reader = (root: string) => Promise<Member[]>
+type FileReader = (root: string) => Promise<Member[]>
 
 /**
  * Groups of a repository from its workspaces: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
@@ -34,7 +34,7 @@ export async function detectGroups(root: string): Promise<readonly AffinityGroup
   return [...groups].map(([name, patterns]) => ({ name, patterns }))
 }
 
-const crates: Reader = async root => {
+const crates: FileReader = async root => {
   const manifest = toml(await text(root, 'Cargo.toml'))
   const workspace = tableIn(manifest, 'workspace')
   const globs = [
@@ -51,7 +51,7 @@ const crates: Reader = async root => {
   )
 }
 
-const nodePackages: Reader = async root => {
+const nodePackages: FileReader = async root => {
   const { workspaces } = json(await text(root, 'package.json'))
   const named = Array.isArray(workspaces) ? strings(workspaces) : stringsIn(record(workspaces), 'packages')
   const globs = [...named, ...stringsIn(await yaml(await text(root, 'pnpm-workspace.yaml')), 'packages')]
@@ -64,7 +64,7 @@ const nodePackages: Reader = async root => {
   )
 }
 
-const pythonProjects: Reader = async root => {
+const pythonProjects: FileReader = async root => {
   const source = await text(root, 'pyproject.toml')
   if (source === null) return []
   const manifest = toml(source)
@@ -78,7 +78,7 @@ const pythonProjects: Reader = async root => {
   return [...(await Promise.all(members)), { name: pythonName(manifest, 'root'), folder: '', files: '**/*.py' }]
 }
 
-const goModules: Reader = async root => {
+const goModules: FileReader = async root => {
   const used = goUses((await text(root, 'go.work')) ?? '')
   const folders = await memberFolders(root, used, 'go.mod')
   if (folders.length === 0 && (await text(root, 'go.mod')) !== null) folders.push('')

@@ -25,7 +25,7 @@ const POINTS = {
 const LARGE_TRAINING_MB = 12_288
 
 /** An agent, and its relation to the files of the task. */
-export interface Candidate {
+export interface AgentCandidate {
   readonly id: number
   readonly capabilities: CapabilityHints
   readonly load: number
@@ -45,7 +45,7 @@ export interface ScoreWorld {
  * Fitness of an agent for a task, in points: the sum of the terms of section "Routing score" of the protocol, in the order of
  * its table. Where `terms` is given, each that counts is added to it.
  */
-export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: Candidate, terms?: Term[]): number {
+export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: AgentCandidate, terms?: Term[]): number {
   let score = filesScore(agent, terms) + POINTS.load * agent.load
   // Without work it is 0, not -0.
   terms?.push({ term: 'load', value: POINTS.load * agent.load + 0, because: `its load is ${round(agent.load)}` })
@@ -59,7 +59,7 @@ export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: Candidat
   return score
 }
 
-function filesScore(agent: Candidate, terms: Term[] | undefined): number {
+function filesScore(agent: AgentCandidate, terms: Term[] | undefined): number {
   const { ownedFiles, isGroupAgent, isNamedAsGroup } = agent
   let score = 0
   if (ownedFiles > 0) {
@@ -78,7 +78,7 @@ function filesScore(agent: Candidate, terms: Term[] | undefined): number {
   return score
 }
 
-function capabilityScore(requirements: CapabilityHints, agent: Candidate, terms: Term[] | undefined): number {
+function capabilityScore(requirements: CapabilityHints, agent: AgentCandidate, terms: Term[] | undefined): number {
   if (terms === undefined) return penaltyOf(requirements, agent.capabilities)
   const lacks: Lack[] = []
   const penalty = penaltyOf(requirements, agent.capabilities, lacks)
@@ -86,7 +86,7 @@ function capabilityScore(requirements: CapabilityHints, agent: Candidate, terms:
   return penalty
 }
 
-function remoteScore({ labels }: TaskTraits, agent: Candidate, terms: Term[] | undefined): number {
+function remoteScore({ labels }: TaskTraits, agent: AgentCandidate, terms: Term[] | undefined): number {
   if (!covers(agent, labels)) return 0
   const because = 'nodes of the mesh can take work, and it has every label that the task asks for'
   terms?.push({ term: 'remote_nodes', value: POINTS.remote, because })
@@ -95,7 +95,7 @@ function remoteScore({ labels }: TaskTraits, agent: Candidate, terms: Term[] | u
 
 function trainingScore(
   { labels, requirements }: TaskTraits,
-  agent: Candidate,
+  agent: AgentCandidate,
   mesh: MeshRoutingSettings,
   terms: Term[] | undefined
 ): number {
@@ -128,7 +128,7 @@ function trainingScore(
 
 function shardScore(
   phase: NonNullable<TaskTraits['phase']>,
-  { id }: Candidate,
+  { id }: AgentCandidate,
   { settings, skills, world }: ScoreWorld,
   terms: Term[] | undefined
 ): number {
@@ -151,7 +151,7 @@ function shardScore(
 
 function reputationScore(
   { hasWorkflow }: TaskTraits,
-  { id }: Candidate,
+  { id }: AgentCandidate,
   { settings, skills, world }: ScoreWorld,
   terms: Term[] | undefined
 ): number {
@@ -181,7 +181,7 @@ function reputationScore(
  * An upper confidence bound: agents with few outcomes are tried more often. With an exponentially weighted score
  * the variance is taken as that of a fair coin over the outcomes seen, 0.25 / (n + 1).
  */
-function attentionScore({ id }: Candidate, { settings, world }: ScoreWorld, terms: Term[] | undefined): number {
+function attentionScore({ id }: AgentCandidate, { settings, world }: ScoreWorld, terms: Term[] | undefined): number {
   const { score, outcomes } = world.trust(id)
   const deviation = Math.sqrt(0.25 / (outcomes + 1))
   const bound = Math.min(Math.max(score + settings.attention_trust_routing_weight * deviation, 0), 2)
@@ -190,7 +190,7 @@ function attentionScore({ id }: Candidate, { settings, world }: ScoreWorld, term
   return bound
 }
 
-function covers({ capabilities }: Candidate, labels: readonly string[]): boolean {
+function covers({ capabilities }: AgentCandidate, labels: readonly string[]): boolean {
   for (const label of labels) if (capabilities.labels?.includes(label) !== true) return false
   return true
 }

@@ -1,11 +1,11 @@
 import { orchestrationErrors, type TaskEnd } from '@svc/contracts'
 import type { Committer } from '../durable/committer.ts'
-import { Changes } from '../state/changes.ts'
+import { StateChanges } from '../state/changes.ts'
 import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 
 /** Checks, changes the state, and records the changes. */
-export type Command<A> = (world: World, changes: Changes) => A
+export type Command<A> = (world: World, changes: StateChanges) => A
 
 export interface RunnerDependencies {
   readonly world: World
@@ -55,7 +55,7 @@ export class CommandRunner {
   }
 
   #run<A>(command: Command<A>, isAhead: boolean): Promise<A> {
-    const changes = new Changes()
+    const changes = new StateChanges()
     let result: A
     try {
       this.#assertOpen()
@@ -83,13 +83,13 @@ export class CommandRunner {
       this.#successor.note(what, command)
       return
     }
-    const changes = new Changes()
+    const changes = new StateChanges()
     command(this.#deps.world, changes)
     if (!this.#closed) this.apply(changes, what)
   }
 
   /** Persists a change that was made already; without a caller. */
-  apply(changes: Changes, what: string): void {
+  apply(changes: StateChanges, what: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
     this.#commit(changes).catch(error => this.#deps.report(what, error))
   }
@@ -119,7 +119,7 @@ export class CommandRunner {
     if (this.#closed) throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: it accepts no commands')
   }
 
-  #commit(changes: Changes): Promise<void> {
+  #commit(changes: StateChanges): Promise<void> {
     const committer = this.#deps.committer()
     const done = committer.commit(changes)
     if (changes.ended.length > 0) {

@@ -20,7 +20,7 @@ import { rebalancer } from '../routing/rebalance.ts'
 import { Router } from '../routing/router.ts'
 import { Scaler } from '../routing/scaling.ts'
 import type { Settings } from '../settings.ts'
-import type { Changes } from '../state/changes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import type { Random, Transferable } from '../state/ports.ts'
 import { Records } from '../state/records.ts'
 import { importVolatileState } from '../state/volatile-state.ts'
@@ -54,7 +54,7 @@ export interface Core {
   reconfigured(): void
   exportState(): StateSnapshot
   /** Imports another core's state. Returns the changes to persist. Throws on state it cannot import. */
-  importState(snapshot: StateSnapshot): Changes
+  importState(snapshot: StateSnapshot): StateChanges
 }
 
 /** Makes a core without tasks. */
@@ -99,7 +99,7 @@ interface Ledgers {
   readonly pendingEvents: PendingEvents
 }
 
-type Report = (what: string, error: unknown) => void
+type ReportError = (what: string, error: unknown) => void
 
 function makeLedgers({ now, repositoryId, store }: HubContext, settings: () => Settings): Ledgers {
   const pendingEvents = new PendingEvents()
@@ -135,7 +135,11 @@ interface State {
 async function makeState(
   hub: HubContext,
   { settings: current, root, gpu, random = Math.random }: CoreOptions,
-  { ledgers, gates, report }: { readonly ledgers: Ledgers; readonly gates: CompletionGates; readonly report: Report }
+  {
+    ledgers,
+    gates,
+    report
+  }: { readonly ledgers: Ledgers; readonly gates: CompletionGates; readonly report: ReportError }
 ): Promise<State> {
   const { now, readySignals, signals } = hub
   const { trust, budgets, attention } = ledgers
@@ -176,7 +180,7 @@ async function makeState(
 interface ServiceParts {
   readonly ledgers: Ledgers
   readonly gates: CompletionGates
-  readonly report: Report
+  readonly report: ReportError
   readonly world: World
   readonly runner: CommandRunner
   readonly policy: () => OrchestratorPolicy

@@ -35,7 +35,7 @@ import {
 } from '@svc/contracts'
 import type { EventBus } from '../events/bus.ts'
 import { bindSession, drain, heartbeat, retire, setPaused, spawn } from '../state/agents.ts'
-import type { Changes } from '../state/changes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import { doubt, resolveDoubt } from '../state/doubts.ts'
 import { assertWorkable, cancel, complete, fail, next, release } from '../state/endings.ts'
 import { explain } from '../state/explain.ts'
@@ -79,7 +79,7 @@ export interface ServiceDependencies {
   /** The mode of work in a session's envelope. */
   readonly setMode: (session: string, mode: object | null) => Promise<void>
   /** A person reviewed a task of that weight. */
-  readonly interrupted: (weight: number, changes: Changes) => void
+  readonly interrupted: (weight: number, changes: StateChanges) => void
   readonly outbox: () => OrchestratorStatus['outbox']
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
   /** A task has an agent. */

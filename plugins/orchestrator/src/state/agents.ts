@@ -7,7 +7,7 @@ import {
   type TaskView
 } from '@svc/contracts'
 import { Agent } from './agent.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { endTask } from './endings.ts'
 import { renewLocks } from './files.ts'
 import { CANCELLED, hasEnded } from './status.ts'
@@ -35,7 +35,7 @@ export function assertAgentsLeft(world: World): void {
 }
 
 /** Throws `ORC_PARENT_NOT_FOUND` and `ORC_MAX_AGENTS`. */
-export function spawn(world: World, changes: Changes, request: SpawnRequest): Agent {
+export function spawn(world: World, changes: StateChanges, request: SpawnRequest): Agent {
   const { name, dynamic = false, parent_agent_id: parent, source_task_id, reason, capabilities } = request
   if (parent !== undefined && !world.agents.has(parent))
     throw orchestrationErrors.create(
@@ -50,7 +50,7 @@ export function spawn(world: World, changes: Changes, request: SpawnRequest): Ag
 }
 
 /** {@link spawn}, after everything was asked. */
-export function spawnAs(world: World, changes: Changes, made: NewAgent): Agent {
+export function spawnAs(world: World, changes: StateChanges, made: NewAgent): Agent {
   const { id, name, dynamic, reason, parent, source_task_id, capabilities } = made
   const now = world.deps.now()
   const agent = new Agent({
@@ -95,7 +95,7 @@ export function admit(world: World, agent: Agent): void {
  * Removes an agent with all its state. Its tasks end here, cancelled, and are returned as they were, queued:
  * the caller submits them again. The one in progress is the first.
  */
-export function retire(world: World, changes: Changes, id: number): readonly TaskView[] {
+export function retire(world: World, changes: StateChanges, id: number): readonly TaskView[] {
   const agent = world.agent(id)
   const tasks = agent.tasks()
   const left = tasks.map((task): TaskView => {
@@ -131,7 +131,7 @@ export function retire(world: World, changes: Changes, id: number): readonly Tas
   return left
 }
 
-export function setPaused(world: World, changes: Changes, id: number, paused: boolean): void {
+export function setPaused(world: World, changes: StateChanges, id: number, paused: boolean): void {
   const agent = world.agent(id)
   if (agent.paused === paused) return
   agent.paused = paused
@@ -142,14 +142,14 @@ export function setPaused(world: World, changes: Changes, id: number, paused: bo
 }
 
 /** Cancels queued tasks, and returns how many there were. */
-export function drain(world: World, changes: Changes, id: number): number {
+export function drain(world: World, changes: StateChanges, id: number): number {
   const agent = world.agent(id)
   const queued = agent.tasks().filter(task => task.status.kind === 'Queued')
   for (const task of queued) endTask(world, changes, task, CANCELLED, `${agentLabel(id)} was drained`)
   return queued.length
 }
 
-export function bindSession(world: World, changes: Changes, id: number, session: string): void {
+export function bindSession(world: World, changes: StateChanges, id: number, session: string): void {
   const agent = world.agent(id)
   if (agent.session === session) return
   agent.session = session
@@ -158,7 +158,7 @@ export function bindSession(world: World, changes: Changes, id: number, session:
 }
 
 /** The agent has a worker. This is lost when the process ends. */
-export function heartbeat(world: World, changes: Changes, id: number, activity: AgentActivity): void {
+export function heartbeat(world: World, changes: StateChanges, id: number, activity: AgentActivity): void {
   const agent = world.agent(id)
   agent.heardAt = world.deps.now()
   agent.isAttended = true

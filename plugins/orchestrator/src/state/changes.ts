@@ -24,7 +24,7 @@ export interface TableRow {
  * Changes of one command, collected while it runs. Records are marked, not copied: the committer reads them from
  * the state at a moment when no command runs, together with those of every other command that waits.
  */
-export class Changes {
+export class StateChanges {
   /** `kind/key` of records that were set or removed. */
   readonly records = new Set<string>()
   readonly events: AgentEventKind[] = []

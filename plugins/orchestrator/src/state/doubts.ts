@@ -1,11 +1,11 @@
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { endTask } from './endings.ts'
 import { COMPLETED, QUEUED, refuseTransition } from './status.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** Sets a distrusted task aside, until {@link resolveDoubt}. Its files stay locked. */
-export function doubt(world: World, changes: Changes, id: number, reason: string | null): void {
+export function doubt(world: World, changes: StateChanges, id: number, reason: string | null): void {
   const task = world.task(id)
   if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')
   world.move(changes, task, { kind: 'Doubted', reason }, 'it is doubted')
@@ -18,7 +18,7 @@ export function doubt(world: World, changes: Changes, id: number, reason: string
 /** `validated`: the task continues. `overruled`: the task is complete. */
 export function resolveDoubt(
   world: World,
-  changes: Changes,
+  changes: StateChanges,
   id: number,
   outcome: 'validated' | 'overruled',
   report: string

@@ -1,7 +1,7 @@
 import { type Attestation, agentLabel, type Completion, type TaskEnd, type TaskStatus, taskLabel } from '@svc/contracts'
 import { shardPhaseOf } from '../routing/skill-ledger.ts'
 import type { Agent } from './agent.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { lockToWork, releaseFiles } from './files.ts'
 import { KEPT_CANDIDATES, MAX_DESCRIPTION_BYTES } from './limits.ts'
 import type { GateEvidence } from './ports.ts'
@@ -15,7 +15,7 @@ import type { World } from './world.ts'
 const MAX_EXPLAINED = 64
 
 /** The next task of an agent, in progress from now on; null if it has none that could run now, or has one already. */
-export function next(world: World, changes: Changes, id: number): Task | null {
+export function next(world: World, changes: StateChanges, id: number): Task | null {
   const agent = world.agent(id)
   if (agent.paused || agent.current !== null || world.stopped !== null) return null
   for (let task = agent.queue.first; task !== undefined; task = agent.queue.first) {
@@ -36,7 +36,7 @@ function reasonsOf(task: Task): Reasons {
   return task.reasons
 }
 
-function start(world: World, changes: Changes, task: Task): void {
+function start(world: World, changes: StateChanges, task: Task): void {
   const now = world.deps.now()
   // With many agents, this costs too much to do before it is requested.
   if (world.agents.size <= MAX_EXPLAINED)
@@ -64,7 +64,7 @@ export function assertWorkable(world: World, id: number, wanted: string): Task {
   return task
 }
 
-function startIfQueued(world: World, changes: Changes, task: Task): void {
+function startIfQueued(world: World, changes: StateChanges, task: Task): void {
   if (task.status.kind !== 'Queued') return
   const agent = world.agents.get(task.agent) as Agent
   // Locks that others took in the meantime are reported, not refused: the work is done.
@@ -78,7 +78,7 @@ function startIfQueued(world: World, changes: Changes, task: Task): void {
  */
 export function complete(
   world: World,
-  changes: Changes,
+  changes: StateChanges,
   id: number,
   attestation: Attestation | undefined,
   evidence: GateEvidence | null
@@ -131,7 +131,7 @@ function noteSkills(world: World, task: Task, failure: string | null): void {
 }
 
 /** Back to its queue, from work. */
-export function requeue(world: World, changes: Changes, task: Task, because: string): void {
+export function requeue(world: World, changes: StateChanges, task: Task, because: string): void {
   world.move(changes, task, QUEUED, because)
   task.startedAt = 0
   const extra = extraFields(task)
@@ -140,7 +140,7 @@ export function requeue(world: World, changes: Changes, task: Task, because: str
 }
 
 /** {@link requeue}, for the worker of the task. */
-export function release(world: World, changes: Changes, id: number, reason: string): void {
+export function release(world: World, changes: StateChanges, id: number, reason: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'released')
   requeue(world, changes, task, reason)
@@ -153,7 +153,7 @@ function annotate(task: Task, note: string): void {
   if (Buffer.byteLength(next) <= MAX_DESCRIPTION_BYTES) task.description = next
 }
 
-export function fail(world: World, changes: Changes, id: number, reason: string): void {
+export function fail(world: World, changes: StateChanges, id: number, reason: string): void {
   const task = assertWorkable(world, id, 'failed')
   startIfQueued(world, changes, task)
   world.deps.trust.observe(task.agent, false)
@@ -164,7 +164,7 @@ export function fail(world: World, changes: Changes, id: number, reason: string)
 }
 
 /** Takes a task back. Those that wait for it are taken back too, since it never completes. */
-export function cancel(world: World, changes: Changes, id: number): void {
+export function cancel(world: World, changes: StateChanges, id: number): void {
   const task = world.task(id)
   if (task.status.kind === 'Completed' || task.status.kind === 'Cancelled')
     refuseTransition(id, task.status, 'cancelled')
@@ -177,7 +177,7 @@ export function cancel(world: World, changes: Changes, id: number): void {
  */
 export function endTask(
   world: World,
-  changes: Changes,
+  changes: StateChanges,
   task: Task,
   status: TaskStatus,
   reason: string | null,
@@ -198,7 +198,7 @@ export function endTask(
 
 function endOne(
   world: World,
-  changes: Changes,
+  changes: StateChanges,
   task: Task,
   status: TaskStatus,
   reason: string | null,
@@ -222,7 +222,7 @@ const OUTCOMES = { Completed: 'completed', Failed: 'failed', Cancelled: 'cancell
 const TOTALS = { completed: 'completed', failed: 'failed', cancelled: 'cancelled', expired: 'cancelled' } as const
 
 function reportEnd(
-  changes: Changes,
+  changes: StateChanges,
   task: Task,
   outcome: TaskEnd['outcome'],
   reason: string | null,
@@ -263,7 +263,7 @@ function reportEnd(
 }
 
 /** Tasks that waited for one that is complete wait for the next, or no longer. */
-function unblock(world: World, changes: Changes, completed: number): void {
+function unblock(world: World, changes: StateChanges, completed: number): void {
   for (const id of world.taskDependencies.take(completed)) {
     const task = world.tasks.get(id)
     if (task === undefined || hasEnded(task.status.kind)) continue

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { agentLabel, type FileAffinity, orchestrationErrors } from '@svc/contracts'
 import { isTrustRelaxed } from '../gates/settings.ts'
 import type { Agent } from './agent.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import type { LockConflict } from './locks.ts'
 import type { Task } from './task.ts'
 import type { World } from './world.ts'
@@ -68,7 +68,7 @@ function lockConflict({ path, kind, holder }: LockConflict): Error {
  * Whether an agent may write these files, by its scope. Throws `ORC_SCOPE_DENIED` where that is strict and the agent not reliable
  * enough to be spared; reports it otherwise.
  */
-export function checkScope(world: World, changes: Changes, files: readonly FileAffinity[], agent: number): void {
+export function checkScope(world: World, changes: StateChanges, files: readonly FileAffinity[], agent: number): void {
   const settings = world.deps.settings()
   const { scope_enforcement } = settings
   if (scope_enforcement === 'disabled') return
@@ -85,7 +85,7 @@ export function checkScope(world: World, changes: Changes, files: readonly FileA
 }
 
 /** The agent now locks and owns these files. */
-export function takeFiles(world: World, changes: Changes, task: Task, agent: number): void {
+export function takeFiles(world: World, changes: StateChanges, task: Task, agent: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write') continue
     lockToWrite(world, changes, path, agent, task.id)
@@ -93,11 +93,11 @@ export function takeFiles(world: World, changes: Changes, task: Task, agent: num
   }
 }
 
-export function own(world: World, changes: Changes, path: string, agent: number): void {
+export function own(world: World, changes: StateChanges, path: string, agent: number): void {
   if (world.files.assign(path, agent)) changes.touch('file_owner', path)
 }
 
-function lockToWrite(world: World, changes: Changes, path: string, agent: number, task: number): void {
+function lockToWrite(world: World, changes: StateChanges, path: string, agent: number, task: number): void {
   if (!world.locks.write(path, agent, task, world.deps.now())) return
   changes.touch('lock', path)
   changes.event({ type: 'lock_acquired', agent_id: agent, path, exclusive: true })
@@ -107,7 +107,7 @@ function lockToWrite(world: World, changes: Changes, path: string, agent: number
  * The locks that a task works under: those that were released by force while it waited are taken again. A path that another
  * agent has is returned, and nothing is taken then.
  */
-export function lockToWork(world: World, changes: Changes, task: Task, agent: Agent): string | null {
+export function lockToWork(world: World, changes: StateChanges, task: Task, agent: Agent): string | null {
   if (task.files.length === 0) return null
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, agent.id) === null) continue
@@ -126,7 +126,7 @@ export function lockToWork(world: World, changes: Changes, task: Task, agent: Ag
 }
 
 /** The write locks and the files of a task that moved to another agent, except for those held by others. */
-export function moveFiles(world: World, changes: Changes, task: Task, to: number): void {
+export function moveFiles(world: World, changes: StateChanges, task: Task, to: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, to) !== null) continue
     lockToWrite(world, changes, path, to, task.id)
@@ -135,7 +135,7 @@ export function moveFiles(world: World, changes: Changes, task: Task, to: number
 }
 
 /** Releases the locks of a task, except for those that other tasks of its agent need. */
-export function releaseFiles(world: World, changes: Changes, task: Task): void {
+export function releaseFiles(world: World, changes: StateChanges, task: Task): void {
   for (const { path } of task.files) {
     if (!world.locks.release(path, task.agent, task.id, other => world.tasks.get(other)?.agent ?? null)) continue
     reportReleased(world, changes, path, task.agent)
@@ -143,11 +143,11 @@ export function releaseFiles(world: World, changes: Changes, task: Task): void {
 }
 
 /** Whatever an agent holds on a file. */
-export function dropLock(world: World, changes: Changes, path: string, agent: number): void {
+export function dropLock(world: World, changes: StateChanges, path: string, agent: number): void {
   if (world.locks.drop(path, agent)) reportReleased(world, changes, path, agent)
 }
 
-function reportReleased(world: World, changes: Changes, path: string, agent: number): void {
+function reportReleased(world: World, changes: StateChanges, path: string, agent: number): void {
   changes.touch('lock', path)
   changes.event({ type: 'lock_released', agent_id: agent, path })
   world.freed(path)
@@ -160,7 +160,7 @@ export function renewLocks(world: World, agent: Agent): void {
 }
 
 /** Throws `ORC_LOCK_CONFLICT` where another agent writes it. */
-export function claimFile(world: World, changes: Changes, agent: number, path: string): void {
+export function claimFile(world: World, changes: StateChanges, agent: number, path: string): void {
   world.agent(agent)
   const clean = repositoryPath(path)
   assertUnlocked(world, [{ path: clean, access: 'write' }], agent)
@@ -168,7 +168,7 @@ export function claimFile(world: World, changes: Changes, agent: number, path: s
 }
 
 /** Throws `ORC_SCOPE_DENIED` where the first does not own it. A lock on it stays with the tasks that it is held for. */
-export function transferFile(world: World, changes: Changes, from: number, to: number, path: string): void {
+export function transferFile(world: World, changes: StateChanges, from: number, to: number, path: string): void {
   world.agent(from)
   world.agent(to)
   const clean = repositoryPath(path)

@@ -2,7 +2,7 @@ import { agentLabel, type Handoff, type HandoffOutcome, orchestrationErrors, tas
 import { errorMessage } from '@svc/plugin-sdk'
 import type { Agent } from './agent.ts'
 import { admit, assertAgentsLeft, spawn, spawnAs } from './agents.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { endTask, requeue } from './endings.ts'
 import { dropLock, moveFiles, own, releaseFiles, repositoryPath } from './files.ts'
 import { assertHandoff } from './handoff-rules.ts'
@@ -14,14 +14,14 @@ import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
 /** A task goes to another agent, with its files. */
-function give(world: World, changes: Changes, task: Task, to: Agent, because: string): void {
+function give(world: World, changes: StateChanges, task: Task, to: Agent, because: string): void {
   releaseFiles(world, changes, task)
   world.reassign(changes, task, to, because)
   moveFiles(world, changes, task, to.id)
 }
 
 /** Current agent of a task whose agent has left; one is created where the router says so. */
-export function rehome(world: World, changes: Changes, task: Task): Agent {
+export function rehome(world: World, changes: StateChanges, task: Task): Agent {
   // The agent requested by name has left.
   const decision = world.router.route({ ...routeAgain(task), agent_name: undefined })
   let agent: Agent
@@ -39,7 +39,7 @@ export function rehome(world: World, changes: Changes, task: Task): Agent {
  * Moves all tasks of a leaving agent to fit agents. Returns false without any change where there is
  * no other agent.
  */
-export function evacuate(world: World, changes: Changes, agent: Agent): boolean {
+export function evacuate(world: World, changes: StateChanges, agent: Agent): boolean {
   const tasks = agent.tasks()
   if (tasks.length > 0 && world.agents.size < 2) return false
   world.router.agentRemoved(agent.id)
@@ -56,7 +56,7 @@ export function evacuate(world: World, changes: Changes, agent: Agent): boolean 
 }
 
 /** Balances the loads. Returns the number of moved tasks. */
-export function rebalance(world: World, changes: Changes): number {
+export function rebalance(world: World, changes: StateChanges): number {
   const moves = world.deps.planRebalance({
     agents: agentLoads(world),
     queuedOf: agent => movable(world, agent),
@@ -108,7 +108,7 @@ export function agentLoads(world: World): readonly AgentLoad[] {
  * One agent gives its work to another, which is made where none is named. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`;
  * a task that was handed over too often fails.
  */
-export function handoff(world: World, changes: Changes, payload: Handoff): HandoffOutcome {
+export function handoff(world: World, changes: StateChanges, payload: Handoff): HandoffOutcome {
   const from = world.agent(payload.from_agent)
   const pending = (payload.pending_tasks ?? []).map(id => pendingTask(world, id, from))
   const files = (payload.owned_files ?? []).map(repositoryPath)
@@ -155,7 +155,7 @@ function pendingTask(world: World, id: number, from: Agent): Task {
 }
 
 /** False if it has been handed over too often. */
-function handOver(world: World, changes: Changes, task: Task, to: Agent): boolean {
+function handOver(world: World, changes: StateChanges, task: Task, to: Agent): boolean {
   const count = countUp(task, 'handoff_count')
   if (count > MAX_HANDOFFS) {
     if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') return false
@@ -170,7 +170,7 @@ function handOver(world: World, changes: Changes, task: Task, to: Agent): boolea
   return true
 }
 
-function announce(world: World, changes: Changes, payload: Handoff, to: Agent, moved: readonly number[]): void {
+function announce(world: World, changes: StateChanges, payload: Handoff, to: Agent, moved: readonly number[]): void {
   const metadata = new Map(payload.metadata ?? [])
   const session = world.agents.get(payload.from_agent)?.session ?? null
   const facts = {

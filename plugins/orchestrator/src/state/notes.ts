@@ -1,11 +1,11 @@
 import type { TaskPhase } from '@svc/contracts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { MAX_OBSERVATIONS, MAX_TURNS } from './limits.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** Which part of the work on a task has begun. */
-export function enterPhase(world: World, changes: Changes, id: number, phase: TaskPhase): void {
+export function enterPhase(world: World, changes: StateChanges, id: number, phase: TaskPhase): void {
   const task = world.task(id)
   extraFields(task).phase = phase
   changes.touch('task', id)
@@ -13,7 +13,7 @@ export function enterPhase(world: World, changes: Changes, id: number, phase: Ta
 }
 
 /** Something that was said while a task was worked on; the last are kept. */
-export function addTurn(world: World, changes: Changes, id: number, message: string): void {
+export function addTurn(world: World, changes: StateChanges, id: number, message: string): void {
   const task = world.task(id)
   const agent = world.agents.get(task.agent)
   const extra = extraFields(task)
@@ -28,7 +28,7 @@ export function addTurn(world: World, changes: Changes, id: number, message: str
 }
 
 /** Something that was seen while a task was worked on; the last are kept. */
-export function addObservation(world: World, changes: Changes, id: number, note: string): void {
+export function addObservation(world: World, changes: StateChanges, id: number, note: string): void {
   const task = world.task(id)
   const extra = extraFields(task)
   extra.observations = [...(extra.observations ?? []), note].slice(-MAX_OBSERVATIONS)

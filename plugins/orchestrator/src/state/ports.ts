@@ -15,7 +15,7 @@ import type {
   TrustTier,
   TrustView
 } from '@svc/contracts'
-import type { Changes, RecordKind, RecordSource } from './changes.ts'
+import type { RecordKind, RecordSource, StateChanges } from './changes.ts'
 
 /**
  * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. Tests pass small
@@ -274,7 +274,7 @@ export interface IdSource {
 
 export interface CommitPort {
   /** Resolves when the change is durable, and its events are out. */
-  commit(changes: Changes): Promise<void>
+  commit(changes: StateChanges): Promise<void>
 }
 
 /** The aggregate, for the writer of its records. */
@@ -287,5 +287,5 @@ export interface Restorable extends RecordSource {
    * After the last record of a seat: tasks that were in progress are queued again, once each; locks of missing tasks are
    * released. The result contains the changes to commit.
    */
-  recovered(): Changes
+  recovered(): StateChanges
 }

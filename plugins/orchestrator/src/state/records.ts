@@ -1,7 +1,7 @@
 import type { TaskStatus } from '@svc/contracts'
 import { Agent } from './agent.ts'
 import { admit } from './agents.ts'
-import { Changes, type RecordKind } from './changes.ts'
+import { type RecordKind, StateChanges } from './changes.ts'
 import { blockedOn } from './endings.ts'
 import { dropLock } from './files.ts'
 import type { Restorable } from './ports.ts'
@@ -80,18 +80,18 @@ export class Records implements Restorable {
     }
   }
 
-  recovered(): Changes {
+  recovered(): StateChanges {
     return this.#place(true)
   }
 
   /** Instead of {@link Records.recovered} where the process continues: its workers continue too. */
-  takenOver(): Changes {
+  takenOver(): StateChanges {
     return this.#place(false)
   }
 
-  #place(isAfterEnd: boolean): Changes {
+  #place(isAfterEnd: boolean): StateChanges {
     const world = this.#world
-    const changes = new Changes()
+    const changes = new StateChanges()
     this.#admitAgents(changes, isAfterEnd ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY)
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
     this.#tasks = []
@@ -127,7 +127,7 @@ export class Records implements Restorable {
   }
 
   /** Dependencies and locks of a task. */
-  #reconnect(changes: Changes, task: Task): void {
+  #reconnect(changes: StateChanges, task: Task): void {
     const world = this.#world
     if (hasEnded(task.status.kind)) return
     for (const { path } of task.files) world.locks.needs(path, task.agent, task.id)
@@ -145,7 +145,7 @@ export class Records implements Restorable {
   }
 
   /** Agents beyond the limit are retired; their tasks go to the agents that are left. */
-  #admitAgents(changes: Changes, limit: number): void {
+  #admitAgents(changes: StateChanges, limit: number): void {
     const world = this.#world
     const restored = this.#agents.sort((one, other) => one.id - other.id)
     this.#agents = []
@@ -155,7 +155,7 @@ export class Records implements Restorable {
     }
   }
 
-  #leaveOut(changes: Changes, id: number): void {
+  #leaveOut(changes: StateChanges, id: number): void {
     const world = this.#world
     for (const path of world.files.filesOf(id)) {
       world.files.release(path)
@@ -176,7 +176,7 @@ export class Records implements Restorable {
   }
 
   /** The agent for a task whose agent does not exist: the least loaded one, or a new one. */
-  #heir(changes: Changes, task: Task): number {
+  #heir(changes: StateChanges, task: Task): number {
     const world = this.#world
     changes.touch('task', task.id)
     let best: Agent | undefined

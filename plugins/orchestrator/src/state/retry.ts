@@ -1,5 +1,5 @@
 import { orchestrationErrors, taskLabel } from '@svc/contracts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { requeue } from './endings.ts'
 import { rehome } from './moves.ts'
 import { refuseTransition } from './status.ts'
@@ -7,7 +7,7 @@ import { countOf, countUp } from './task.ts'
 import type { World } from './world.ts'
 
 /** Queues a failed task again, for its former agent, or for a fit one where that has left. */
-export function retry(world: World, changes: Changes, id: number): void {
+export function retry(world: World, changes: StateChanges, id: number): void {
   const task = world.task(id)
   if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')
   const { max_task_retries } = world.deps.settings()

@@ -8,7 +8,7 @@ import {
 } from '@svc/contracts'
 import type { Agent } from './agent.ts'
 import { assertAgentsLeft, type NewAgent, spawnAs } from './agents.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
 import { PRIORITY_OF } from './limits.ts'
 import type { Judgement, RoutingRule } from './ports.ts'
@@ -47,7 +47,7 @@ export function assertOpen(world: World): void {
  */
 export function submit(
   world: World,
-  changes: Changes,
+  changes: StateChanges,
   request: SubmitRequest,
   admission: Admission | null = null
 ): Submitted {
@@ -159,7 +159,7 @@ function assertAllowed({ tier, because }: Judgement, isEnforced: boolean, isPark
   })
 }
 
-function announce(world: World, changes: Changes, task: Task, { because }: Judgement): void {
+function announce(world: World, changes: StateChanges, task: Task, { because }: Judgement): void {
   const session_id = task.extra?.session_id
   const placement_reason = task.placement
   changes.event({

@@ -1,6 +1,6 @@
 import type { Staleness } from './agent.ts'
 import { retire, spawnAs } from './agents.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { endTask } from './endings.ts'
 import { dropLock } from './files.ts'
 import { agentLoads, evacuate, rebalance } from './moves.ts'
@@ -18,7 +18,7 @@ const STALE: readonly (readonly [missed: number, level: Staleness])[] = [
 const ORDER: readonly Staleness[] = ['fresh', 'warn', 'alert', 'critical', 'dead']
 
 /** Runs the periodic work once a second, each part separately: errors of one go to `report`, and the others continue. */
-export function tick(world: World, changes: Changes, report: (duty: string, error: unknown) => void): void {
+export function tick(world: World, changes: StateChanges, report: (duty: string, error: unknown) => void): void {
   const duties: Readonly<Record<string, () => void>> = {
     'locks held too long': () => releaseStaleLocks(world, changes),
     'tasks that waited too long': () => expire(world, changes),
@@ -37,13 +37,13 @@ export function tick(world: World, changes: Changes, report: (duty: string, erro
   }
 }
 
-function releaseStaleLocks(world: World, changes: Changes): void {
+function releaseStaleLocks(world: World, changes: StateChanges): void {
   const before = world.deps.now() - world.deps.settings().lock_timeout_ms
   for (const { path, holders } of [...world.locks.heldSince(before)])
     for (const agent of holders) dropLock(world, changes, path, agent)
 }
 
-function expire(world: World, changes: Changes): void {
+function expire(world: World, changes: StateChanges): void {
   const before = world.deps.now() - world.deps.settings().task_timeout_ms
   for (const agent of world.agents.values()) {
     for (const task of agent.queue.waitingSince(before)) {
@@ -53,7 +53,7 @@ function expire(world: World, changes: Changes): void {
   }
 }
 
-function lookForLife(world: World, changes: Changes): void {
+function lookForLife(world: World, changes: StateChanges): void {
   const now = world.deps.now()
   const { heartbeat_interval_ms, stale_threshold_ms } = world.deps.settings()
   if (now - world.lastHeartbeatLook < heartbeat_interval_ms) return
@@ -69,7 +69,7 @@ function lookForLife(world: World, changes: Changes): void {
   }
 }
 
-function scale(world: World, changes: Changes): void {
+function scale(world: World, changes: StateChanges): void {
   const { deps } = world
   const isCritical = Array.from(world.agents.keys()).some(agent => {
     const signal = deps.budgets.signal(agent)
@@ -91,7 +91,7 @@ function scale(world: World, changes: Changes): void {
 }
 
 /** An idle agent with a worker gets a task to look for remaining work. */
-function continueWork(world: World, changes: Changes): void {
+function continueWork(world: World, changes: StateChanges): void {
   const { deps } = world
   const settings = deps.settings()
   if (!settings.auto_continue_enabled || !settings.enabled || world.stopped !== null) return
@@ -118,7 +118,7 @@ function continueWork(world: World, changes: Changes): void {
 }
 
 /** Reliability of agents for readers of the database. The process itself keeps it in the records of trust. */
-function rate(world: World, changes: Changes): void {
+function rate(world: World, changes: StateChanges): void {
   for (const agent of world.rated) {
     const { reliability, outcomes } = world.deps.trust.of(agent)
     const success_count = Math.round(reliability * (outcomes + 2)) - 1
@@ -137,7 +137,7 @@ function rate(world: World, changes: Changes): void {
   world.rated.clear()
 }
 
-function reportIdle(world: World, changes: Changes): void {
+function reportIdle(world: World, changes: StateChanges): void {
   const idle = Math.max(0, world.deps.now() - world.activeAt)
   const isBusy = world.counts.InProgress > 0 || world.counts.Queued > 0
   if (world.saidIdle || isBusy || idle < world.deps.settings().idle_timeout_ms) return

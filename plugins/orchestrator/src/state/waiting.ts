@@ -1,12 +1,12 @@
 import type { Priority } from '@svc/contracts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { blockedOn } from './endings.ts'
 import { QUEUED, refuseTransition } from './status.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
 /** A person approves a waiting task. One that was blocked by its tier is reviewed afterwards. */
-export function approve(world: World, changes: Changes, id: number, by: string): void {
+export function approve(world: World, changes: StateChanges, id: number, by: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'BlockedOnApproval') refuseTransition(id, task.status, 'approved')
   if (task.tier === 'Blocked') task.tier = 'Review'
@@ -19,7 +19,7 @@ export function approve(world: World, changes: Changes, id: number, by: string):
 }
 
 /** Changes the priority of a waiting task. */
-export function reorder(world: World, changes: Changes, id: number, priority: Priority): void {
+export function reorder(world: World, changes: StateChanges, id: number, priority: Priority): void {
   const task = world.task(id)
   const { kind } = task.status
   if (kind !== 'Queued' && kind !== 'Blocked' && kind !== 'BlockedOnApproval')

@@ -7,7 +7,7 @@ import {
   taskLabel
 } from '@svc/contracts'
 import type { Agent } from './agent.ts'
-import type { Changes } from './changes.ts'
+import type { StateChanges } from './changes.ts'
 import { MAX_ENDED, type StateSettings } from './limits.ts'
 import { LockTable } from './locks.ts'
 import { OwnedFiles } from './owned-files.ts'
@@ -65,7 +65,7 @@ export interface Totals {
 
 /**
  * All tasks, agents, locks and files, and the few moves from which every command is made: each keeps queues, counts, loads and
- * indexes in step. No I/O, no waiting; what changes is noted in a {@link Changes}.
+ * indexes in step. No I/O, no waiting; what changes is noted in a {@link StateChanges}.
  */
 export class World {
   readonly deps: WorldDependencies
@@ -146,7 +146,7 @@ export class World {
   }
 
   /** Puts a new task where it belongs by its status. */
-  add(changes: Changes, task: Task): void {
+  add(changes: StateChanges, task: Task): void {
     this.insert(task)
     changes.touch('task', task.id)
   }
@@ -161,7 +161,7 @@ export class World {
   }
 
   /** Every change of a status of a task that is there. Throws `ORC_TRANSITION`. */
-  move(changes: Changes, task: Task, to: TaskStatus, because = ''): void {
+  move(changes: StateChanges, task: Task, to: TaskStatus, because = ''): void {
     if (!allows(task.status.kind, to.kind)) refuseTransition(task.id, task.status, to.kind)
     const agent = this.agents.get(task.agent)
     const before = agent?.load
@@ -176,7 +176,7 @@ export class World {
   }
 
   /** Gives a task that has not ended to another agent; what is in progress is queued again. */
-  reassign(changes: Changes, task: Task, to: Agent, because: string): void {
+  reassign(changes: StateChanges, task: Task, to: Agent, because: string): void {
     const from = this.agents.get(task.agent)
     this.#leave(task, because)
     if (task.status.kind === 'InProgress') {
@@ -191,7 +191,7 @@ export class World {
   }
 
   /** Changes something that the place of a queued task depends on. */
-  replace(changes: Changes, task: Task, change: () => void): void {
+  replace(changes: StateChanges, task: Task, change: () => void): void {
     this.#leave(task, '')
     change()
     this.#enter(task)
@@ -231,7 +231,7 @@ export class World {
   }
 
   /** Drops the oldest ended tasks above the limit, except for those that others wait for. */
-  #evict(changes: Changes): void {
+  #evict(changes: StateChanges): void {
     for (let looks = this.#ended.size; looks > 0 && this.#ended.size > MAX_ENDED; looks--) {
       const [oldest] = this.#ended
       if (oldest === undefined) return

@@ -1,7 +1,7 @@
 import { setTimeout as sleep, setImmediate as turnEnds } from 'node:timers/promises'
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
-import { Changes } from '../../src/state/changes.ts'
+import { StateChanges } from '../../src/state/changes.ts'
 import { opened, openStore, recordsIn } from './opened.ts'
 import type { SmallState } from './small-state.ts'
 
@@ -200,7 +200,7 @@ t.test('a row that its table refuses is kept among the records, and blocks nothi
 t.test('events of a change without data are published immediately', async t => {
   const store = await openStore()
   const { persistence, events } = await opened(store)
-  const changes = new Changes()
+  const changes = new StateChanges()
   changes.event({ type: 'orchestrator_idle', idle_ms: 5 })
   const done = persistence.committer.commit(changes)
   t.match(events, [{ id: 1, kind: { type: 'orchestrator_idle' } }])
@@ -285,7 +285,7 @@ function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly
 }
 
 /** A task's begin, without what all commands of this state change. */
-function beginOnly(state: SmallState, id: number): Changes {
+function beginOnly(state: SmallState, id: number): StateChanges {
   const changes = state.begin(id)
   changes.records.delete('meta/commands')
   return changes

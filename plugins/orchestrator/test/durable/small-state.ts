@@ -1,4 +1,4 @@
-import { Changes, type RecordKind } from '../../src/state/changes.ts'
+import { type RecordKind, StateChanges } from '../../src/state/changes.ts'
 import type { Restorable } from '../../src/state/ports.ts'
 
 export interface SmallTask {
@@ -16,12 +16,12 @@ export class SmallState implements Restorable {
   commands = 0
   #restored: number[] = []
 
-  submit(id: number): Changes {
+  submit(id: number): StateChanges {
     this.tasks.set(id, { id, status: 'Queued', step: 1, recoveries: 0 })
     return this.#changed(id)
   }
 
-  begin(id: number, path = `src/${id}.ts`): Changes {
+  begin(id: number, path = `src/${id}.ts`): StateChanges {
     this.#step(id, 'InProgress')
     this.locks.set(path, id)
     const changes = this.#changed(id)
@@ -29,7 +29,7 @@ export class SmallState implements Restorable {
     return changes
   }
 
-  complete(id: number): Changes {
+  complete(id: number): StateChanges {
     this.#step(id, 'Completed')
     const changes = this.#changed(id)
     for (const [path, holder] of this.locks)
@@ -40,7 +40,7 @@ export class SmallState implements Restorable {
     return changes
   }
 
-  forget(id: number): Changes {
+  forget(id: number): StateChanges {
     this.tasks.delete(id)
     return this.#changed(id)
   }
@@ -61,8 +61,8 @@ export class SmallState implements Restorable {
     } else throw new TypeError(`${kind}/${key} is none of its records`)
   }
 
-  recovered(): Changes {
-    const changes = new Changes()
+  recovered(): StateChanges {
+    const changes = new StateChanges()
     for (const id of this.#restored) {
       const task = this.tasks.get(id)
       if (task?.status !== 'InProgress') continue
@@ -86,9 +86,9 @@ export class SmallState implements Restorable {
     task.step += 1
   }
 
-  #changed(id: number): Changes {
+  #changed(id: number): StateChanges {
     this.commands += 1
-    const changes = new Changes()
+    const changes = new StateChanges()
     changes.touch('task', id)
     changes.touch('meta', 'commands')
     changes.event({ type: 'task_started', task_id: id, agent_id: this.commands })

@@ -3,7 +3,7 @@
 import { openFile } from '../../../database/src/store/local-store.ts'
 import { openDatabasePersistence } from '../../src/durable/database-persistence.ts'
 import { EventBus } from '../../src/events/bus.ts'
-import type { Changes } from '../../src/state/changes.ts'
+import type { StateChanges } from '../../src/state/changes.ts'
 import { deadly, kill, say } from './deadly-store.ts'
 import { SmallState } from './small-state.ts'
 
@@ -22,7 +22,7 @@ const persistence = await openDatabasePersistence({
 await persistence.start(state)
 say('seat')
 
-const command = async (id: number, step: number, changes: Changes): Promise<void> => {
+const command = async (id: number, step: number, changes: StateChanges): Promise<void> => {
   say(`? ${id} ${step}`)
   await persistence.committer.commit(changes)
   say(`! ${id} ${step}`)

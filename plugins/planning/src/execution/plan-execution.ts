@@ -25,7 +25,7 @@ const PASSING = new Set([
 /** Seconds after which a claimed step without a task counts as abandoned. */
 const CLAIM_SECONDS = 60
 
-export interface Failure {
+export interface NodeFailure {
   readonly node: PlanNode
   readonly reason: string
   readonly trigger: string
@@ -37,7 +37,7 @@ export interface ExecutionParts {
   readonly announcements: Announcements
   readonly log: Logger
   /** Makes the next version of a plan after a failure. */
-  readonly replan: (session: PlanSession, failure: Failure) => Promise<void>
+  readonly replan: (session: PlanSession, failure: NodeFailure) => Promise<void>
 }
 
 /**

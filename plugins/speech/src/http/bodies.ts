@@ -27,13 +27,13 @@ export function texts({ raw, refined, confidence, alternatives }: Transcript) {
   }
 }
 
-export interface Failure {
+export interface BodyFailure {
   readonly status: number
   readonly body: { readonly error: string; readonly [field: string]: unknown }
 }
 
 /** Response for a recording's failure; null for an internal one. `path` is the path from the request. */
-export function failureOf(error: unknown, path: string): Failure | null {
+export function failureOf(error: unknown, path: string): BodyFailure | null {
   if (!isSvcError(error)) return null
   const { message } = error
   switch (error.code) {

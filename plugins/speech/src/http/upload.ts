@@ -69,7 +69,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
   const { folder } = options
   if (Number(request.headers['content-length'] ?? 0) > UPLOAD_LIMIT) throw tooLarge()
   await prepare(folder)
-  const parts = new Parts(folder)
+  const parts = new UploadParts(folder)
   const wrong = new AbortController()
   try {
     await receive(request, parts, options, wrong)
@@ -86,7 +86,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 /** Feeds a body to the parser until it ends, is too large, stops or is no longer needed. */
 async function receive(
   request: IncomingMessage,
-  parts: Parts,
+  parts: UploadParts,
   { idleMs, signal }: UploadOptions,
   wrong: AbortController
 ): Promise<void> {
@@ -120,7 +120,7 @@ async function receive(
 }
 
 /** The first upload loads the parser. */
-async function parserOf(request: IncomingMessage, parts: Parts): Promise<InstanceType<typeof Busboy>> {
+async function parserOf(request: IncomingMessage, parts: UploadParts): Promise<InstanceType<typeof Busboy>> {
   const { Busboy } = await import('@fastify/busboy')
   let parser: InstanceType<typeof Busboy>
   try {
@@ -149,7 +149,7 @@ function isRecording(name: string | undefined): boolean {
 }
 
 /** The recordings of one body, each in a file. */
-class Parts {
+class UploadParts {
   language: string | null = null
   readonly #folder: string
   readonly #files: { readonly name: string; readonly stream: Readable; readonly written: Promise<number> }[] = []

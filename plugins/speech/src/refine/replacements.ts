@@ -1,4 +1,4 @@
-import { isProtected, type Word } from './words.ts'
+import { isProtected, type TranscriptWord } from './words.ts'
 
 export interface Correction {
   readonly from: string
@@ -26,11 +26,11 @@ export class Replacements {
   }
 
   /** Replaces from left to right and records the changes. Protected words are unchanged, and no phrase spans them. */
-  apply(words: readonly Word[], corrections: Correction[]): readonly Word[] {
-    const out: Word[] = []
+  apply(words: readonly TranscriptWord[], corrections: Correction[]): readonly TranscriptWord[] {
+    const out: TranscriptWord[] = []
     for (let at = 0; at < words.length; ) {
       const found = this.#at(words, at)
-      const first = words[at] as Word
+      const first = words[at] as TranscriptWord
       if (found === null) {
         out.push(first)
         at += 1
@@ -39,14 +39,14 @@ export class Replacements {
       const replaced = words.slice(at, at + found.count)
       const from = replaced.map(({ core }) => core).join(' ')
       if (from !== found.to) corrections.push({ from, to: found.to })
-      out.push({ before: first.before, core: found.to, after: (replaced.at(-1) as Word).after })
+      out.push({ before: first.before, core: found.to, after: (replaced.at(-1) as TranscriptWord).after })
       at += found.count
     }
     return out
   }
 
-  #at(words: readonly Word[], at: number): { readonly count: number; readonly to: string } | null {
-    const candidates = this.#byFirst.get((words[at] as Word).core.toLowerCase()) ?? []
+  #at(words: readonly TranscriptWord[], at: number): { readonly count: number; readonly to: string } | null {
+    const candidates = this.#byFirst.get((words[at] as TranscriptWord).core.toLowerCase()) ?? []
     for (const { words: wanted, to } of candidates) {
       const given = words.slice(at, at + wanted.length)
       const matches = given.length === wanted.length && given.every((word, n) => word.core.toLowerCase() === wanted[n])

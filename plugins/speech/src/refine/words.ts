@@ -1,11 +1,11 @@
 /** One word of a text with the punctuation around it: `("mens,` is `("`, `mens` and `,`. */
-export interface Word {
+export interface TranscriptWord {
   readonly before: string
   readonly core: string
   readonly after: string
 }
 
-export function wordsOf(text: string): readonly Word[] {
+export function wordsOf(text: string): readonly TranscriptWord[] {
   return text.split(/\s+/).flatMap(part => {
     if (part === '') return []
     const before = /^[^\p{L}\p{N}\\/-]*/u.exec(part)?.[0] ?? ''
@@ -15,11 +15,11 @@ export function wordsOf(text: string): readonly Word[] {
   })
 }
 
-export function textOf(words: readonly Word[]): string {
+export function textOf(words: readonly TranscriptWord[]): string {
   return words.map(({ before, core, after }) => before + core + after).join(' ')
 }
 
 /** True for code, paths, flags and numbers, which no rule may change. */
-export function isProtected({ core }: Word): boolean {
+export function isProtected({ core }: TranscriptWord): boolean {
   return /--|[/\\.]|::|\p{N}/u.test(core)
 }

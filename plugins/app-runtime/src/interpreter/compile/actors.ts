@@ -2,7 +2,7 @@ import type { HirActor, HirAgent, HirBlock, HirParam, HirStateField, HirType } f
 import type { ActorDefinition } from '../../actors/actor-runtime.ts'
 import { Decimal } from '../decimal.ts'
 import { fail } from '../failure.ts'
-import type { Eval, Frame, Machine } from '../machine.ts'
+import type { CallFrame, Eval, Machine } from '../machine.ts'
 import { Float, NONE, Tuple, type Value } from '../value.ts'
 import { BodyCompiler, bindLocal, readLocal } from './body-compiler.ts'
 import { sequence } from './control.ts'
@@ -66,14 +66,14 @@ function unitOf(name: string, params: readonly HirParam[], at: number): Function
   return { name, params: params.map(param => param.name), at, defaults: [], size: 0, run: () => null }
 }
 
-/** Captured variables are known only at the end, and used from the start of a second pass. */
+/** Compiles a second time if a closure captures a variable: captures are known only after the first pass. */
 function compileTwice(machine: Machine, names: ProgramNames, compile: (body: BodyCompiler) => void): void {
   const cells = new Set<object>()
   compile(new BodyCompiler(machine, names, FORMS, cells))
   if (cells.size > 0) compile(new BodyCompiler(machine, names, FORMS, cells))
 }
 
-/** Initial fields of an instance; each may refer to earlier ones and to the arguments of `spawn`. */
+/** Compiles the initial values of the fields. Each may use earlier fields and the arguments of `spawn`. */
 function beginner(
   machine: Machine,
   names: ProgramNames,
@@ -104,7 +104,7 @@ function beginner(
   }
 }
 
-/** A parameter of the handler shadows a field of its name. */
+/** Declares the fields and `spawn` parameters as variables, except those shadowed by a handler parameter. */
 function withFields(
   body: BodyCompiler,
   { params, fields }: Stateful,
@@ -122,8 +122,8 @@ function withFields(
     return [{ name: field.name, bind: bindLocal(local), read: readLocal(local) }]
   })
   const run = body.caught(compile)
-  return (frame: Frame) => {
-    const turn = machine.actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler is only run by its actor')
+  return (frame: CallFrame) => {
+    const turn = machine.actors?.turn ?? fail('RUN_UNSUPPORTED', 'a handler runs only inside its actor')
     for (const { index, bind } of spawned) bind(frame, turn.args[index] ?? null)
     for (const { name, bind } of variables) bind(frame, turn.fields.get(name) ?? null)
     const value = run(frame)
@@ -132,7 +132,7 @@ function withFields(
   }
 }
 
-/** Zero value of a field. */
+/** Returns the value of a field without a default. */
 function emptyOf(type: HirType | null): Value {
   if (type === 'Decimal') return new Decimal(0n, 0)
   if (type === null || type === 'Unit') return null

@@ -1,6 +1,6 @@
 import type { HirExpression, HirSpan } from '@svc/contracts'
 import { fail } from '../failure.ts'
-import { type Eval, type Frame, JUMP } from '../machine.ts'
+import { type CallFrame, type Eval, JUMP } from '../machine.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, type Value } from '../value.ts'
 import { type BodyCompiler, writeLocal } from './body-compiler.ts'
@@ -12,7 +12,7 @@ interface Assignment {
   readonly span: HirSpan
 }
 
-/** Values are immutable: `xs[0] = 1` assigns a new list to `xs`; other references keep the old one. */
+/** Compiles an assignment. Values are immutable: `xs[0] = 1` assigns a new list to `xs`. */
 export function compileAssign(body: BodyCompiler, { target, value, span }: Assignment): Eval {
   const [run, jumps] = body.observed(() => body.statement(value))
   const write = writer(body, target, span.start)
@@ -24,7 +24,7 @@ export function compileAssign(body: BodyCompiler, { target, value, span }: Assig
   }
 }
 
-function writer(body: BodyCompiler, target: HirExpression, at: number): (frame: Frame, value: Value) => void {
+function writer(body: BodyCompiler, target: HirExpression, at: number): (frame: CallFrame, value: Value) => void {
   if ('Ident' in target) {
     const [name] = target.Ident
     const local = body.scope.lookup(name)

@@ -7,7 +7,7 @@ import type { BodyCompiler } from './body-compiler.ts'
 
 const MOST = Number.MAX_SAFE_INTEGER
 
-/** Fast path for ints that are exact as numbers; `operators.ts` handles the rest. */
+/** Compiles a binary operator with fast paths for numbers; `operators.ts` handles the rest. */
 export function compileBinary(
   body: BodyCompiler,
   [operator, first, second, { start: at }]: readonly [HirBinaryOperator, HirExpression, HirExpression, HirSpan]
@@ -46,7 +46,7 @@ export function compileBinary(
         const b = right(frame)
         if (typeof a === 'number' && typeof b === 'number') {
           const product = a * b
-          // Adding zero avoids a negative zero.
+          // Adding 0 turns -0 into 0.
           if (product <= MOST && product >= -MOST) return product + 0
         }
         if (a instanceof Float && b instanceof Float) return new Float(a.value * b.value)
@@ -101,7 +101,7 @@ export function compileBinary(
   }
 }
 
-/** Truncated quotient of two exact ints; a float near 2^53 could have been rounded up to the next int. */
+/** Returns the truncated quotient. `Math.trunc(a / b)` would be wrong near 2^53, where `a / b` may round up. */
 function exactQuotient(a: number, b: number): number {
   return (a - (a % b)) / b + 0
 }

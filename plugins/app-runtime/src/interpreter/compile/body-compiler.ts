@@ -5,11 +5,11 @@ import type { Value } from '../value.ts'
 import type { ProgramNames } from './program-names.ts'
 import { Cell, FunctionScope, type Local } from './scope.ts'
 
-/** Compilers of the language forms. */
+/** Compilers of expressions and statements, passed in to avoid an import cycle. */
 export interface Forms {
-  /** A statement's value may be {@link JUMP}; `isDiscarded` means that the value is unused. */
+  /** The compiled code may return {@link JUMP}. `isDiscarded` means that its value is unused. */
   expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
-  /** A sequence of statements with the value of the last one, if it is an expression. */
+  /** The value is that of the last statement if it is an expression, else null. */
   sequence(body: BodyCompiler, statements: HirBlock): Eval
 }
 
@@ -18,7 +18,7 @@ export class BodyCompiler {
   readonly machine: Machine
   readonly names: ProgramNames
   readonly scope: FunctionScope
-  /** Nodes of the current basic block: they are charged on entry. */
+  /** Nodes in the current basic block. Their steps are charged when the block is entered. */
   weight = 0
   /** True if the compiled code may return {@link JUMP}. */
   jumps = false
@@ -41,15 +41,12 @@ export class BodyCompiler {
     this.#cells = cells
   }
 
-  /** For a closure in this body. */
+  /** Returns a compiler for a closure in this body. */
   inner(): BodyCompiler {
     return new BodyCompiler(this.machine, this.names, this.forms, this.#cells, this.scope)
   }
 
-  /**
-   * Compiles conditional code: its steps are charged when it runs. `at` is the position for a
-   * step-limit error.
-   */
+  /** Compiles a basic block, whose steps are charged when it runs. `at` is the position of a step-limit error. */
   stretch(compile: () => Eval, at = -1): Eval {
     const before = this.weight
     this.weight = 1
@@ -63,7 +60,7 @@ export class BodyCompiler {
     }
   }
 
-  /** Compiles; returns true if this part may return {@link JUMP}. */
+  /** Compiles, and reports if the compiled part may return {@link JUMP}. */
   observed(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
     const before = this.jumps
     this.jumps = false
@@ -73,7 +70,7 @@ export class BodyCompiler {
     return [run, jumps]
   }
 
-  /** Converts a thrown {@link JUMP} to a returned one: for bodies of loops and functions. */
+  /** Compiles the body of a loop or a function: a thrown {@link JUMP} is returned instead. */
   caught(compile: () => Eval): Eval {
     const before = this.throwsJump
     this.throwsJump = false
@@ -92,7 +89,7 @@ export class BodyCompiler {
     }
   }
 
-  /** For operands: throws {@link JUMP}, never returns it. */
+  /** Compiles an operand: a returned {@link JUMP} is thrown instead. */
   value(expression: HirExpression): Eval {
     const before = this.jumps
     this.jumps = false
@@ -108,13 +105,13 @@ export class BodyCompiler {
     }
   }
 
-  /** For statement positions: may return {@link JUMP}. */
+  /** Compiles an expression in the position of a statement. It may return {@link JUMP}. */
   statement(expression: HirExpression, isDiscarded = false): Eval {
     this.weight++
     return this.forms.expression(this, expression, isDiscarded)
   }
 
-  /** A block with its own scope. */
+  /** Compiles a block with its own scope. */
   block(statements: HirBlock): Eval {
     this.scope.enter()
     const run = this.stretch(() => this.forms.sequence(this, statements))
@@ -143,7 +140,7 @@ export function writeLocal({ slot, isCell }: Local): (frame: Value[], value: Val
   }
 }
 
-/** Initial value of a variable; a captured one gets a new cell each time. */
+/** Returns the initialization of a variable. A captured one gets a new cell each time. */
 export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
   if (!isCell) {
     return (frame, value) => {
@@ -155,7 +152,7 @@ export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Valu
   }
 }
 
-/** Throws only when executed; the surrounding code runs. */
+/** Returns code that throws when executed, so that the rest of the program can run. */
 export function unsupported(what: string, at: number): Eval {
   return () => fail('RUN_UNSUPPORTED', `${what} cannot be run here`, at)
 }

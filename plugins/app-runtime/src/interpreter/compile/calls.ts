@@ -1,7 +1,7 @@
 import type { HirArgument, HirExpression, HirSpan } from '@svc/contracts'
 import { ActorHandle } from '../actor-handle.ts'
-import { Failure, fail } from '../failure.ts'
-import type { Eval, Frame } from '../machine.ts'
+import { fail, RunError } from '../failure.ts'
+import type { CallFrame, Eval } from '../machine.ts'
 import { callMethod } from '../methods/call-method.ts'
 import { callNative, type Native } from '../native.ts'
 import { typeName } from '../type-name.ts'
@@ -49,7 +49,7 @@ export function compileCall(
 
 type Called = Pick<Callable, 'name' | 'params'>
 
-/** Named arguments, in the parameter order of a called value. */
+/** Returns named arguments in the order of the parameters. Throws if one before the last is missing. */
 function inOrder(called: Called, args: readonly HirArgument[], values: readonly Value[], at: number): Value[] {
   const ordered = placedByName(called, args, values, at)
   for (let index = 0; index < ordered.length; index++) {
@@ -59,7 +59,7 @@ function inOrder(called: Called, args: readonly HirArgument[], values: readonly 
   return ordered as Value[]
 }
 
-/** The same, with undefined for omitted ones before the last. */
+/** Returns named arguments in the order of the parameters; a missing one is undefined. */
 function placedByName(
   { name, params }: Called,
   args: readonly HirArgument[],
@@ -76,7 +76,7 @@ function placedByName(
   return ordered
 }
 
-/** `options` come from `with`: they are evaluated first, and set when the function starts. */
+/** Compiles a call of a program function. `options` are those of `with`, evaluated before the arguments. */
 export function callOfUnit(
   body: BodyCompiler,
   unit: FunctionUnit,
@@ -103,21 +103,21 @@ export function callOfUnit(
   const [first, second] = values
   if (values.length === 1 && first !== undefined) {
     return frame => {
-      const own: Frame = new Array(unit.size)
+      const own: CallFrame = new Array(unit.size)
       own[0] = first(frame)
       return invoke(machine, unit, own, at)
     }
   }
   if (values.length === 2 && first !== undefined && second !== undefined) {
     return frame => {
-      const own: Frame = new Array(unit.size)
+      const own: CallFrame = new Array(unit.size)
       own[0] = first(frame)
       own[1] = second(frame)
       return invoke(machine, unit, own, at)
     }
   }
   return frame => {
-    const own: Frame = new Array(unit.size)
+    const own: CallFrame = new Array(unit.size)
     for (let index = 0; index < values.length; index++) own[index] = (values[index] as Eval)(frame)
     return invoke(machine, unit, own, at)
   }
@@ -134,7 +134,7 @@ function callWithDefaults(
   const left = unit.params.map((_, slot) => slot).filter(slot => !slots.includes(slot))
   return frame => {
     const given = options === null ? null : options(frame)
-    const own: Frame = new Array(unit.size)
+    const own: CallFrame = new Array(unit.size)
     for (let index = 0; index < values.length; index++) own[slots[index] as number] = (values[index] as Eval)(frame)
     for (const slot of left) {
       const value = unit.defaults[slot]
@@ -159,12 +159,12 @@ function callOfNative(body: BodyCompiler, name: string, host: Native, args: read
   }
 }
 
-/** Adds the position if the host did not know it. */
+/** Adds the position to a failure without one. */
 export function placed<A>(at: number, run: () => A): A {
   try {
     return run()
   } catch (thrown) {
-    if (thrown instanceof Failure && thrown.at < 0) thrown.at = at
+    if (thrown instanceof RunError && thrown.at < 0) thrown.at = at
     throw thrown
   }
 }
@@ -192,10 +192,7 @@ export function compileMethodCall(
   }
 }
 
-/**
- * Named arguments, in the parameter order of the handler. The first argument of `send` is the name of the
- * handler.
- */
+/** Returns named arguments in the order of the handler's parameters. The first argument of `send` is the handler. */
 function ofHandler(
   { type, params }: ActorHandle,
   method: string,
@@ -208,12 +205,12 @@ function ofHandler(
     name: `${type}.${event}`,
     params: params.get(typeof event === 'string' ? event : '') ?? []
   })
-  // A stored message needs all arguments up to the last one; a direct call fills in omitted ones.
+  // A sent message is stored, and must have all arguments; a direct call fills in defaults.
   if (method === 'send') return [first, ...inOrder(takes(first), args.slice(1), rest, at)]
   return placedByName(takes(method), args, given, at) as Value[]
 }
 
-/** `a |> f(b)` is `f(a, b)`. */
+/** Compiles a pipe: `a |> f(b)` is `f(a, b)`. */
 export function compilePipe(
   body: BodyCompiler,
   [left, right, span]: readonly [HirExpression, HirExpression, HirSpan]

@@ -10,7 +10,7 @@ import type { BodyCompiler } from './body-compiler.ts'
 import { compileLoop, compileWhile } from './loops.ts'
 import { compilePattern } from './patterns.ts'
 
-/** A sequence of statements with the value of the last one, if it is an expression. */
+/** Compiles statements. Their value is that of the last one if it is an expression, else null. */
 export function sequence(body: BodyCompiler, statements: HirBlock): Eval {
   const last = statements.at(-1)
   const parts = statements.map(statement => {
@@ -75,7 +75,7 @@ function compileStatement(body: BodyCompiler, statement: HirStatement, isDiscard
 }
 
 function compileLet(body: BodyCompiler, { pattern, value, mutable, span }: LetStatement): Eval {
-  // A `?` on the whole value need not throw.
+  // A `?` around the whole value can return JUMP, which is cheaper than to throw it.
   const [run, jumps] = body.observed(() => body.statement(value))
   const bind = compilePattern(body, pattern, mutable)
   return frame => {
@@ -132,7 +132,7 @@ export function compileMatch(
   }
 }
 
-/** `?`: unwraps Ok or Some, or returns the Error or None. */
+/** Compiles `?`: unwraps Ok or Some, and returns Error or None from the function. */
 export function compileTry(body: BodyCompiler, target: HirExpression, at: number): Eval {
   const run = body.value(target)
   const { machine } = body

@@ -16,9 +16,9 @@ import {
 import type { TableColumn, TableShape } from '../../database/table-shape.ts'
 import { Mismatch } from '../../wire/mismatch.ts'
 import { display } from '../display.ts'
-import { Failure, fail } from '../failure.ts'
+import { fail, RunError } from '../failure.ts'
 import { isObject } from '../json.ts'
-import type { Eval, Frame, Machine } from '../machine.ts'
+import type { CallFrame, Eval, Machine } from '../machine.ts'
 import { typeName } from '../type-name.ts'
 import { error, isList, isRecord, Json, ok, type RecordValue, Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
@@ -33,7 +33,7 @@ export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTab
   return asTaken(body, operation, withPosition(shape, span.start, compileForm(body, shape, operation)))
 }
 
-/** As Ok and Error, if the program uses it as a Result. */
+/** Wraps the outcome in Ok or Error if the program uses it as a Result. */
 function asTaken(body: BodyCompiler, operation: object, run: Eval): Eval {
   if (!body.names.tables.results.results.has(operation)) return run
   return frame => {
@@ -84,7 +84,7 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
   return asTaken(body, call, withPosition(null, at, run))
 }
 
-/** The value of a variable that holds an operation's Result. */
+/** Unwraps a variable that holds the Result of an operation; an Error fails the program. */
 export function unwrapped(read: Eval, at: number): Eval {
   return frame => {
     const value = read(frame)
@@ -113,7 +113,7 @@ function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operati
 
 type Entry = readonly [name: string, value: HirExpression]
 
-/** Columns of a row literal: an object, a struct or named arguments; null for other expressions. */
+/** Returns the entries of a row literal: an object, a struct or named arguments. null for other expressions. */
 function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
   const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
   if (named.length > 0) return named
@@ -146,7 +146,7 @@ function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
   }
 }
 
-/** Without an intermediate record: the fast path for inserts in loops. */
+/** Compiles an insert of a row literal without creating a record: the fast path of loops. */
 function compileInsertOf(
   body: BodyCompiler,
   shape: TableShape,
@@ -156,7 +156,7 @@ function compileInsertOf(
   const withId = entries.some(([name]) => name === '_id')
   const columns = withId ? [shape.id, ...shape.columns] : shape.columns
   const left = withId ? [null, ...fallbacks] : fallbacks
-  // Evaluated in source order, each into the position of its column.
+  // Values are evaluated in source order, then stored at the position of their column.
   const given = entries.map(([name, value]) => ({
     place: columns.findIndex(column => column.name === name),
     value: body.value(value)
@@ -197,7 +197,7 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
     machine.charge(STATEMENT_STEPS)
     const row = shape.encode(shape.id, id(frame))
     const values = recordOf(shape, change(frame))
-    // The row id never changes, and may be in a record read before.
+    // A record that was read before contains its id, which is not updated.
     const columns = columnsOf(shape, values).filter(column => column !== shape.id)
     if (columns.length === 0) return null
     const key = columns.map(({ name }) => name).join()
@@ -211,7 +211,7 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
 
 function compileNamed(body: BodyCompiler, args: readonly HirArgument[]): Eval {
   const values = args.map(({ name, value }) => [name ?? '', body.value(value)] as const)
-  return (frame: Frame) => new Map(values.map(([name, value]) => [name, value(frame)]))
+  return (frame: CallFrame) => new Map(values.map(([name, value]) => [name, value(frame)]))
 }
 
 function recordOf(shape: TableShape, value: Value): RecordValue {
@@ -223,14 +223,14 @@ function databaseOf(machine: Machine, at = -1): ProgramDatabase {
   return machine.host.database ?? fail('RUN_UNSUPPORTED', 'the program has no database here, so db is unavailable', at)
 }
 
-/** Adds the position and the expected type of a value. */
+/** Adds the position to failures, and the table to type mismatches. */
 function withPosition(shape: TableShape | null, at: number, run: Eval): Eval {
   return frame => {
     try {
       return run(frame)
     } catch (thrown) {
       if (thrown instanceof Mismatch) fail('RUN_TYPE', `${shape === null ? '' : `${shape.name}: `}${thrown.reason}`, at)
-      if (thrown instanceof Failure && thrown.at < 0) thrown.at = at
+      if (thrown instanceof RunError && thrown.at < 0) thrown.at = at
       throw thrown
     }
   }

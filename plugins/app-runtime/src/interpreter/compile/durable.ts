@@ -1,13 +1,13 @@
 import type { HirActivity, HirBlock, HirExpression, HirProcess, HirSpan, HirType } from '@svc/contracts'
 import { callOptions } from '../../workflows/call-options.ts'
 import { fail } from '../failure.ts'
-import { type Eval, type Frame, JUMP, type Machine } from '../machine.ts'
+import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import { Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 import { callOfUnit } from './calls.ts'
 import { type FunctionUnit, returnedBy } from './functions.ts'
 
-/** An activity is a function; if a workflow calls it, directly or indirectly, it is a step of its run. */
+/** Makes a function an activity: a call inside a workflow run is a step of that run. */
 export function makeActivity(
   machine: Machine,
   unit: FunctionUnit,
@@ -28,7 +28,7 @@ export function makeActivity(
   }
 }
 
-/** A called workflow is a run that its caller waits for. */
+/** Makes a function a workflow: a call starts a run and waits for its end. */
 export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body }: HirProcess, steps: StepNames): void {
   const { run, params } = unit
   machine.workflows?.define({
@@ -45,7 +45,7 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
   }
 }
 
-/** For non-deterministic code: refused in a workflow body. */
+/** Compiles non-deterministic code, which fails inside a workflow body. */
 export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: number, run: Eval): Eval {
   return frame => {
     machine.workflow?.refuse(what, at)
@@ -53,7 +53,7 @@ export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: 
   }
 }
 
-/** `f(a) with { … }`: of several, the inner one wins. */
+/** Compiles `f(a) with { … }`. Of nested `with` records, the inner one wins. */
 export function compileWith(
   body: BodyCompiler,
   [operand, options, { start: at }]: readonly [HirExpression, HirExpression, HirSpan]
@@ -66,7 +66,7 @@ export function compileWith(
   }
   const unit = calledUnit(body, inner)
   if (unit === null || !('Call' in inner))
-    return unsupported('with after an expression that calls no activity and no workflow', at)
+    return unsupported('`with` after an expression that is not a call of an activity or a workflow', at)
   const [first] = records
   const merged: Eval =
     records.length === 1 && first !== undefined
@@ -89,10 +89,10 @@ function calledUnit(body: BodyCompiler, expression: HirExpression): FunctionUnit
   return unit?.takesOptions === true ? unit : null
 }
 
-/** Marks how a recorded block was left, with a tag that no program can create. */
+/** Prefix of a tag that records how a block ended: by return, break or continue. No program can create it. */
 const LEFT = 'left by '
 
-/** `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
+/** Compiles `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
 export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: number): Eval {
   const { machine } = body
   const assigned = assignedOutside(statements)
@@ -120,7 +120,7 @@ export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: 
   }
 }
 
-/** A variable that statements assign but do not declare; null if there is none. */
+/** Returns a variable that the statements assign but do not declare; null if there is none. */
 function assignedOutside(statements: HirBlock): string | null {
   const declared = new Set<string>()
   const targets: string[] = []
@@ -143,7 +143,7 @@ function rootName(target: HirExpression): string {
 
 export type StepNames = ReadonlySet<string>
 
-/** Steps in a program text. */
+/** Counts the steps in the source of a workflow. */
 function countSteps(body: HirBlock, names: StepNames): number {
   let count = 0
   walk(body, (key, value) => {
@@ -166,7 +166,7 @@ function walk(node: unknown, visit: (key: string, value: unknown) => void): void
 }
 
 function runAgain(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
-  const frame: Frame = new Array(unit.size)
+  const frame: CallFrame = new Array(unit.size)
   for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
   const value = run(frame)
   return value === JUMP ? returnedBy(machine, unit, unit.at) : value

@@ -28,7 +28,7 @@ function compileExpression(body: BodyCompiler, expression: HirExpression, isDisc
   if ('ForEach' in expression) return compileForEach(body, expression.ForEach, isDiscarded)
   if ('Try' in expression) {
     const { target, span } = expression.Try
-    // An unhandled database failure propagates.
+    // The operation throws its failure, so `?` has nothing to unwrap.
     if (body.names.tables.results.transparent.has(expression.Try)) return body.value(target)
     return compileTry(body, target, span.start)
   }
@@ -117,6 +117,6 @@ function unknownForm(expression: HirExpression): [what: string, at: number] {
   if ('JsxSelfClosing' in expression) {
     return [`the element <${expression.JsxSelfClosing.tag}>`, expression.JsxSelfClosing.span.start]
   }
-  if ('JsxFragment' in expression) return ['a fragment of elements', expression.JsxFragment.span.start]
+  if ('JsxFragment' in expression) return ['a JSX fragment', expression.JsxFragment.span.start]
   return [`the form ${Object.keys(expression).join()}`, -1]
 }

@@ -1,6 +1,6 @@
 import type { HirExpression, HirParam, ProgramCondition } from '@svc/contracts'
-import { Failure, fail } from '../failure.ts'
-import { type Eval, type Frame, JUMP, type Machine } from '../machine.ts'
+import { fail, RunError } from '../failure.ts'
+import { type CallFrame, type Eval, JUMP, type Machine } from '../machine.ts'
 import { truth } from '../operators.ts'
 import { Callable, type Value } from '../value.ts'
 import { type BodyCompiler, bindLocal } from './body-compiler.ts'
@@ -20,7 +20,7 @@ export interface FunctionUnit {
   run: Eval
 }
 
-/** Compiles parameters and a body into a unit. `conditions` are checked before and after it. */
+/** Compiles parameters and a body into a unit. `conditions` are checked before and after the body. */
 export function compileFunction(
   body: BodyCompiler,
   unit: FunctionUnit,
@@ -77,7 +77,7 @@ function startOf(expression: HirExpression): number {
 }
 
 /** Runs a function whose arguments are in its frame. */
-export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: number): Value {
+export function invoke(machine: Machine, unit: FunctionUnit, frame: CallFrame, at: number): Value {
   if (++machine.depth > machine.maxDepth) {
     fail('RUN_STACK_LIMIT', `calls are nested deeper than ${machine.maxDepth}`, at)
   }
@@ -90,39 +90,39 @@ export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: n
   }
 }
 
-/** Value of a `return`. */
+/** Returns the value of a `return`. Throws for `break` and `continue` outside a loop. */
 export function returnedBy(machine: Machine, { name }: FunctionUnit, at: number): Value {
   if (machine.jump === 'return') return machine.returned
-  return fail('RUN_UNSUPPORTED', `${machine.jump} leaves ${name}, which is not the loop around it`, at)
+  return fail('RUN_UNSUPPORTED', `${machine.jump} in ${name} is outside a loop`, at)
 }
 
-/** Compares with as few calls as possible: the stack may be full. */
+/** True for a stack overflow. Makes as few calls as possible, because the stack may still be full. */
 export function isStackOverflow(thrown: unknown): boolean {
   return thrown instanceof RangeError && thrown.message === 'Maximum call stack size exceeded'
 }
 
 function traced(thrown: unknown, name: string, at: number): unknown {
-  if (thrown instanceof Failure) {
+  if (thrown instanceof RunError) {
     thrown.addCall(name, at)
     return thrown
   }
-  // Overflow of the interpreter's own stack, by deeply nested expressions in each call.
+  // Deeply nested expressions overflow the JavaScript stack before the call depth limit.
   if (isStackOverflow(thrown)) {
-    return new Failure('RUN_STACK_LIMIT', 'calls and expressions are nested too deep', at)
+    return new RunError('RUN_STACK_LIMIT', 'calls and expressions are nested too deep', at)
   }
   if (thrown instanceof RangeError)
-    return new Failure('RUN_MEMORY_LIMIT', `a value is too large: ${thrown.message}`, at)
+    return new RunError('RUN_MEMORY_LIMIT', `a value is too large: ${thrown.message}`, at)
   return thrown
 }
 
-/** A function as a value. */
-export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (frame: Frame) => void): Callable {
+/** Returns a function as a value. `prepare` fills the frame before the defaults. */
+export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (frame: CallFrame) => void): Callable {
   return new Callable(unit.name, unit.params, (args, at) => {
     if (args.length > unit.params.length) {
       const [takes, got] = [unit.params.length, args.length]
       fail('RUN_ARGUMENTS', `${unit.name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`, at)
     }
-    const frame: Frame = new Array(unit.size)
+    const frame: CallFrame = new Array(unit.size)
     for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
     prepare?.(frame)
     fillDefaults(unit, frame, args.length, at)
@@ -130,11 +130,11 @@ export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (fram
   })
 }
 
-function fillDefaults(unit: FunctionUnit, frame: Frame, given: number, at: number): void {
+function fillDefaults(unit: FunctionUnit, frame: CallFrame, given: number, at: number): void {
   for (let index = given; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
 }
 
-function fillDefault(unit: FunctionUnit, frame: Frame, index: number, at: number): void {
+function fillDefault(unit: FunctionUnit, frame: CallFrame, index: number, at: number): void {
   const value = unit.defaults[index]
   if (value === null || value === undefined) {
     fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[index]}`, at)
@@ -144,7 +144,7 @@ function fillDefault(unit: FunctionUnit, frame: Frame, index: number, at: number
 
 /** Calls a function from outside the program; undefined means the default. */
 export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Value | undefined)[]): Value {
-  const frame: Frame = new Array(unit.size)
+  const frame: CallFrame = new Array(unit.size)
   for (const index of unit.params.keys()) {
     const given = args[index]
     if (given === undefined) fillDefault(unit, frame, index, unit.at)
@@ -160,7 +160,7 @@ type LambdaParts = readonly [
   span: { readonly start: number }
 ]
 
-/** A closure: captured values are copied when it is created; captured mutable variables are shared cells. */
+/** Compiles a closure. Captured values are copied when it is created; captured mutable variables are shared cells. */
 export function compileLambda(body: BodyCompiler, [params, , expression, span]: LambdaParts): Eval {
   const inner = body.inner()
   const unit: FunctionUnit = {

@@ -2,7 +2,7 @@ import type { HirBlock, HirExpression, HirPattern, HirSpan } from '@svc/contract
 import { excerpt } from '../display.ts'
 import { fail } from '../failure.ts'
 import { jsonValue } from '../json.ts'
-import { type Eval, type Frame, JUMP } from '../machine.ts'
+import { type CallFrame, type Eval, JUMP } from '../machine.ts'
 import { truth } from '../operators.ts'
 import { typeName } from '../type-name.ts'
 import { isList, isRecord, Json, Tuple, type Value } from '../value.ts'
@@ -24,10 +24,10 @@ export function compileLoop(body: BodyCompiler, { body: statements, span }: Omit
   return repeated(body, () => true, statements, span.start)
 }
 
-function repeated(body: BodyCompiler, test: (frame: Frame) => boolean, statements: HirBlock, at: number): Eval {
+function repeated(body: BodyCompiler, test: (frame: CallFrame) => boolean, statements: HirBlock, at: number): Eval {
   const { machine } = body
   const before = body.weight
-  // The condition is charged per iteration, and once more for the last check.
+  // Each iteration charges 2 steps for loop and condition. The enclosing block charges the last check.
   body.weight = 2
   body.scope.enter()
   const [run, jumps] = body.observed(() => body.caught(() => body.forms.sequence(body, statements)))
@@ -47,7 +47,7 @@ function repeated(body: BodyCompiler, test: (frame: Frame) => boolean, statement
   }
 }
 
-/** `for`: the list of its body's values; iterations left by `continue` or `break` add none. */
+/** Compiles `for`. Its value is the list of body values, without iterations ended by `continue` or `break`. */
 export function compileFor(
   body: BodyCompiler,
   [binding, iterable, repeats, span]: readonly [string, HirExpression, HirExpression, HirSpan],
@@ -69,7 +69,7 @@ interface ForEachExpression {
   readonly span: HirSpan
 }
 
-/** Only browsers use the key of an element. */
+/** Compiles `for each`. The key of an element is ignored: only browsers use it. */
 export function compileForEach(body: BodyCompiler, each: ForEachExpression, isDiscarded: boolean): Eval {
   const values = body.value(each.iterable)
   const { start } = each.span
@@ -94,9 +94,9 @@ function turn(
   body: BodyCompiler,
   repeats: HirExpression,
   at: number,
-  bind: (frame: Frame, value: Value, index: number) => void,
+  bind: (frame: CallFrame, value: Value, index: number) => void,
   isDiscarded: boolean
-): (frame: Frame, over: Value) => Value {
+): (frame: CallFrame, over: Value) => Value {
   const { machine } = body
   const run = body.caught(() => body.stretch(() => body.statement(repeats, isDiscarded), at))
   return (frame, over) => {
@@ -116,10 +116,10 @@ function turn(
   }
 }
 
-/** Iterates over elements of a list, characters of a text, or pairs of a record. */
+/** Returns the elements of a list or JSON array, the characters of a str, or the pairs of a record. */
 export function elements(value: Value, at: number): Iterable<Value> {
   if (isList(value) || typeof value === 'string') return value
   if (isRecord(value)) return Array.from(value, ([key, each]) => new Tuple([key, each]))
   if (value instanceof Json && Array.isArray(value.data)) return value.data.map(each => jsonValue(each, value.isBody))
-  return fail('RUN_TYPE', `for needs a list, a text or a record, found ${typeName(value)}`, at)
+  return fail('RUN_TYPE', `for needs a List, a str, an Object or a JSON array, found ${typeName(value)}`, at)
 }

@@ -43,9 +43,9 @@ function fieldsOf(record: ReadonlyMap<string, Value>): string {
   return names.length === 0 ? ': it is empty' : `: it has ${names.slice(0, 10).join(', ')}`
 }
 
-/** Index into a list of `length`; negative ones count from the end. Throws `RUN_INDEX`. */
+/** Resolves an index into a list of `length`; a negative one counts from the end. Throws `RUN_INDEX`. */
 export function positionOf(length: number, index: Value, at: number): number {
-  if (typeof index !== 'number') return fail('RUN_TYPE', `a position must be an int, found ${typeName(index)}`, at)
+  if (typeof index !== 'number') return fail('RUN_TYPE', `an index must be an int, found ${typeName(index)}`, at)
   const position = index < 0 ? length + index : index
   if (position >= 0 && position < length) return position
   return fail('RUN_INDEX', `there is no element ${index}: the length is ${length}`, at)
@@ -91,7 +91,7 @@ export function compileRecord(body: BodyCompiler, entries: readonly Entry[], at:
   }
 }
 
-/** A constructor with named fields, or a record with the defaults of its type. */
+/** Compiles a constructor with named fields, or a record with the defaults of its type. */
 export function compileStruct(
   body: BodyCompiler,
   { name, fields, span }: { readonly name: string; readonly fields: readonly Entry[]; readonly span: HirSpan }

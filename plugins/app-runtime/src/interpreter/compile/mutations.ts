@@ -3,8 +3,8 @@ import { type Eval, JUMP, type Machine } from '../machine.ts'
 import { Tagged, type Value } from '../value.ts'
 
 /**
- * Makes each call of a mutation one transaction, for every caller, including tools and scripts.
- * Inside another transaction, it is a part of that one.
+ * Runs each call of a mutation in a transaction, for every caller, including tools and scripts.
+ * A call inside another transaction joins it.
  */
 export function asTransaction(machine: Machine, name: string, returns: HirType | null, run: Eval): Eval {
   const mayRefuse =

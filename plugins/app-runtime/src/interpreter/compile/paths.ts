@@ -1,6 +1,6 @@
 import type { HirExpression } from '@svc/contracts'
 
-/** `std.fs` for names joined by dots; null for other expressions. */
+/** Returns names joined by dots, such as `std.fs`; null for other expressions. */
 export function pathOf(expression: HirExpression): string | null {
   if ('Ident' in expression) return expression.Ident[0]
   if (!('FieldAccess' in expression)) return null
@@ -9,7 +9,7 @@ export function pathOf(expression: HirExpression): string | null {
   return path === null ? null : `${path}.${field}`
 }
 
-/** The first name of a path. */
+/** Returns the first name of a path. */
 export function rootOf(path: string): string {
   const point = path.indexOf('.')
   return point < 0 ? path : path.slice(0, point)

@@ -2,15 +2,15 @@ import type { HirExpression, HirPattern } from '@svc/contracts'
 import { Decimal } from '../decimal.ts'
 import { isEqual } from '../equality.ts'
 import { fail } from '../failure.ts'
-import type { Frame } from '../machine.ts'
+import type { CallFrame } from '../machine.ts'
 import { Float, Tagged, Tuple, type Value } from '../value.ts'
 import { type BodyCompiler, bindLocal } from './body-compiler.ts'
 import type { Local } from './scope.ts'
 
-/** Binds the names of a pattern; false if it does not match. */
-export type Bind = (frame: Frame, value: Value) => boolean
+/** Binds the names of a pattern; returns false if the value does not match. */
+export type Bind = (frame: CallFrame, value: Value) => boolean
 
-/** `shared` holds the variables of the first alternative: the others bind the same ones. */
+/** Compiles a pattern. `shared` holds the variables of the first alternative; the other alternatives bind them too. */
 export function compilePattern(
   body: BodyCompiler,
   pattern: HirPattern,
@@ -52,7 +52,7 @@ export function compilePattern(
   )
 }
 
-/** A constructor pattern without arguments matches any arguments. */
+/** Compiles a constructor pattern. Without arguments, it matches any. */
 function constructorPattern(tag: string, args: readonly Bind[]): Bind {
   const [only] = args
   if (only === undefined) {

@@ -12,7 +12,7 @@ import {
 import { ProgramTables } from '../../database/program-tables.ts'
 import { BUILTINS } from '../builtins.ts'
 import { fail } from '../failure.ts'
-import type { Eval, Frame, Machine } from '../machine.ts'
+import type { CallFrame, Eval, Machine } from '../machine.ts'
 import { callNative, type Native } from '../native.ts'
 import { HOST_NAMESPACES, NATIVES } from '../natives.ts'
 import { Callable, NONE, Tagged, type Value } from '../value.ts'
@@ -34,7 +34,7 @@ interface Declared {
   readonly body: HirBlock
 }
 
-/** Compiles all functions of a program; `begin` evaluates its constants in order. */
+/** Compiles all functions of a program. `begin` evaluates its constants in order. */
 export class ProgramCompiler implements ProgramNames {
   readonly #program: Program
   readonly #machine: Machine
@@ -63,12 +63,12 @@ export class ProgramCompiler implements ProgramNames {
     return this.#tests.get(name)?.unit
   }
 
-  /** By method and path: `GET /tasks`. Its parameters are those of {@link routeParameters}. */
+  /** Returns a route by method and path: `GET /tasks`. Its parameters are those of {@link routeParameters}. */
   route(contract: string): FunctionUnit | undefined {
     return this.#routes.get(contract)?.unit
   }
 
-  /** An expression outside functions. */
+  /** Compiles an expression outside functions. */
   expression(expression: HirExpression): () => Value {
     const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
     const run = body.stretch(() => body.value(expression))
@@ -143,7 +143,7 @@ export class ProgramCompiler implements ProgramNames {
     const elsewhere = this.#elsewhere.get(name)
     if (elsewhere !== undefined) return unsupported(elsewhere, at)
     if (HOST_NAMESPACES.has(name)) return unsupported(`${name} as a value`, at)
-    return () => fail('RUN_UNDEFINED', `nothing is called ${name}`, at)
+    return () => fail('RUN_UNDEFINED', `${name} is not defined`, at)
   }
 
   #early(value: Value | undefined, name: string, at: number): Value {
@@ -188,18 +188,18 @@ export class ProgramCompiler implements ProgramNames {
     const declared = [...body.scope.locals()]
     const locals = declared.map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
     const name = declared[0]?.name ?? '_'
-    // Compiled after all names are declared.
+    // Compiled on first use, when all names are declared.
     let run: Eval | null = null
     this.#begin.push(() => {
       const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
       run ??= own.stretch(() => own.value(value))
-      const frame: Frame = []
+      const frame: CallFrame = []
       bind(frame, this.#named(name, run, own.scope.size))
       for (const { read, cell } of locals) cell.value = read(frame)
     })
   }
 
-  /** A constant with `spawn` always refers to the same instance. */
+  /** Evaluates a constant. A `spawn` in it gets an id from the constant's name, so it is the same instance each time. */
   #named(constant: string, run: Eval, size: number): Value {
     const { actors } = this.#machine
     if (actors !== null) actors.naming = { constant, count: 0 }
@@ -210,7 +210,7 @@ export class ProgramCompiler implements ProgramNames {
     }
   }
 
-  /** Options of an activity may name its parameters. */
+  /** Compiles a body, and the options of an activity, which may use its parameters. */
   #statements(body: BodyCompiler, unit: FunctionUnit, statements: HirBlock): Eval {
     const activity = unit.takesOptions && this.#program.module.activities.find(({ name }) => name === unit.name)
     if (activity && activity.options !== undefined) this.#options.set(unit, body.value(activity.options))
@@ -223,7 +223,7 @@ export class ProgramCompiler implements ProgramNames {
     return cell
   }
 
-  /** Declarations beyond functions: activities, workflows, actors and agents. */
+  /** Compiles activities, workflows, actors and agents. */
   #compileDurable(): void {
     const { activities, workflows, actors, agents } = this.#program.module
     const machine = this.#machine
@@ -248,7 +248,7 @@ export class ProgramCompiler implements ProgramNames {
       compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
     }
     once()
-    // Captured variables are known only at the end, and used from the start of a second pass.
+    // Captured variables are known only after the first pass.
     if (cells.size > 0) once()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
     if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)

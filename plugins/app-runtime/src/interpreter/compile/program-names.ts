@@ -6,13 +6,13 @@ import type { Value } from '../value.ts'
 import type { BodyCompiler } from './body-compiler.ts'
 import type { FunctionUnit } from './functions.ts'
 
-/** Meanings of names that are not variables of a function. */
+/** Names of a program that are not variables of a function. */
 export interface ProgramNames {
   readonly tables: ProgramTables
   function(name: string): FunctionUnit | undefined
-  /** Actor for `spawn`; null if there is none of that name. */
+  /** Parameters of an actor; null if there is no actor of that name. */
   actorParams(name: string): readonly HirParam[] | null
-  /** Field names of a constructor; null if there is none of that name. */
+  /** Field names of a constructor; null if there is no constructor of that name. */
   constructorNames(name: string): readonly string[] | null
   /** Defaults of struct members. */
   defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
@@ -20,14 +20,14 @@ export interface ProgramNames {
   optionsOf(type: string): readonly string[]
   /** A builtin or host function, by name or path. */
   native(path: string): Native | undefined
-  /** Declared but not runnable here: `the actor Counter`. */
+  /** Describes a name that is declared but has no value here: `Counter without spawn`, `the import x`. */
   elsewhere(name: string): string | undefined
-  /** The value of a name. */
+  /** Code that reads the value of a name. */
   read(name: string, at: number): Eval
   /** A host function or namespace as a value; null for an unknown path. */
   hostValue(body: BodyCompiler, path: string, at: number): Eval | null
-  /** An expression outside functions. */
+  /** Compiles an expression outside functions. */
   expression(expression: HirExpression): () => Value
-  /** True if paths with this first name lead to the host. */
+  /** True if paths with this first name are host functions. */
   isHost(body: BodyCompiler, root: string): boolean
 }

@@ -2,23 +2,23 @@
 export interface Local {
   readonly name: string
   readonly slot: number
-  /** True if the slot holds a cell, since a closure captures a mutable variable. */
+  /** True if the slot holds a cell, because a closure captures the mutable variable. */
   readonly isCell: boolean
   readonly isMutable: boolean
-  /** Its declaration, to identify it in the second pass. */
+  /** Identifies the variable in the second pass. */
   readonly declaration: object
 }
 
 /** Scopes of a function or a closure, and the slots of its frame. */
 export class FunctionScope {
   readonly parent: FunctionScope | null
-  /** Captured variables, with their slots here. */
+  /** Captured variables: `from` in the enclosing function, `to` in this one. */
   readonly captures: { readonly from: Local; readonly to: Local }[] = []
   size = 0
   readonly #cells: Set<object>
   readonly #blocks: Map<string, Local>[] = [new Map()]
 
-  /** `cells` holds the declarations of captured mutable variables; missing ones are added. */
+  /** `lookup` adds the declarations of captured mutable variables to `cells`. */
   constructor(parent: FunctionScope | null, cells: Set<object>) {
     this.parent = parent
     this.#cells = cells
@@ -38,7 +38,7 @@ export class FunctionScope {
     return local
   }
 
-  /** A slot without a name. */
+  /** Allocates a slot without a name. */
   temporary(): number {
     return this.size++
   }
@@ -57,13 +57,13 @@ export class FunctionScope {
     return to
   }
 
-  /** Names of the innermost block. */
+  /** Returns the variables of the innermost block. */
   locals(): Iterable<Local> {
     return this.#blocks.at(-1)?.values() ?? []
   }
 }
 
-/** The content of a captured variable. */
+/** Holder of a captured mutable variable. */
 export class Cell {
   value: unknown
 

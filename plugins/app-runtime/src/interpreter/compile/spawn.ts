@@ -4,12 +4,13 @@ import type { Eval } from '../machine.ts'
 import type { Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 
-/** `spawn(A)` and `spawn(A(1, 2))`. */
+/** Compiles `spawn(A)` and `spawn(A(1, 2))`. */
 export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readonly [HirExpression, HirSpan]): Eval {
   const [callee, args] = 'Call' in target ? [target.Call[0], target.Call[1]] : [target, []]
   const name = 'Ident' in callee ? callee.Ident[0] : null
   const params = name === null ? null : body.names.actorParams(name)
-  if (name === null || params === null) return unsupported(`spawn of ${name ?? 'what is not an actor'}`, at)
+  if (name === null || params === null)
+    return unsupported(`spawn of ${name ?? 'an expression'}, which is not an actor,`, at)
   const slots = args.map((argument, index) => slotOf(argument, index, params))
   const wrong = slots.findIndex((slot, index) => slot < 0 || slot >= params.length || slots.indexOf(slot) < index)
   const missing = params.find((param, slot) => param.default === null && !slots.includes(slot))
@@ -18,9 +19,9 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
     return () => fail('RUN_ARGUMENTS', `${name} ${why}`, at)
   }
   const values = args.map(({ value }) => body.value(value))
-  // An omitted argument in the middle gets its default when the instance is created.
+  // Only arguments at the end may be omitted; they get their defaults when the instance is created.
   const length = Math.max(-1, ...slots) + 1
-  if (length > slots.length) return () => fail('RUN_ARGUMENTS', `${name} needs its first arguments in order`, at)
+  if (length > slots.length) return () => fail('RUN_ARGUMENTS', `spawn of ${name} may omit only its last arguments`, at)
   const { machine } = body
   return frame => {
     const given: Value[] = new Array(length)

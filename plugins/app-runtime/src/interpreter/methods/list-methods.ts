@@ -8,7 +8,7 @@ import { type Method, type Methods, method } from './method.ts'
 
 type List = readonly Value[]
 
-/** Every method returns a new list; none changes its receiver. */
+/** Methods of lists. None changes the list: `push` returns a new one. */
 export const LIST_METHODS: Methods<List> = {
   len: method(0, 0, list => list.length),
   length: method(0, 0, list => list.length),
@@ -57,7 +57,7 @@ function appended(list: List, args: readonly Value[], machine: Machine): Value {
   return [...copied(machine, list), args[0] as Value]
 }
 
-/** Charges the memory and the steps of a copy. */
+/** Charges the memory and the steps of a copy, which the caller makes. */
 function copied(machine: Machine, list: List): List {
   machine.allocate(16 + 8 * list.length)
   machine.charge(list.length >> 6)

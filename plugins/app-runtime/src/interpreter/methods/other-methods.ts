@@ -18,7 +18,7 @@ export const FLOAT_METHODS: Methods<Float> = {
   abs: method(0, 0, ({ value }) => new Float(Math.abs(value))),
   floor: method(0, 0, ({ value }) => new Float(Math.floor(value))),
   ceil: method(0, 0, ({ value }) => new Float(Math.ceil(value))),
-  // Rounds half away from zero; the host rounds half up.
+  // Rounds half away from zero; `Math.round` rounds half up.
   round: method(0, 0, ({ value }) => new Float(Math.sign(value) * Math.round(Math.abs(value)))),
   sqrt: method(0, 0, ({ value }) => new Float(Math.sqrt(value))),
   min: method(1, 1, ({ value }, args) => new Float(Math.min(value, numberArg(args, 0)))),
@@ -52,7 +52,7 @@ export const CHOICE_METHODS: Methods<Tagged> = {
   unwrap_or: method(1, 1, (choice, args) => (holds(choice) ? content(choice) : (args[0] as Value)))
 }
 
-/** A Result has no `map`: a database answer is a Result, and its value may have one. */
+/** Methods of Option. A Result has no `map`: on a database result, `map` applies to the list in it. */
 export const OPTION_METHODS: Methods<Tagged> = {
   ...CHOICE_METHODS,
   map: method(1, 1, (choice, args, _, at) => {

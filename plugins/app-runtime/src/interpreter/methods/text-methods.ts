@@ -3,7 +3,7 @@ import { intArg, textArg } from '../native.ts'
 import { NONE, some } from '../value.ts'
 import { type Methods, method } from './method.ts'
 
-/** Positions and lengths count characters: a surrogate pair is one. */
+/** Methods of str. Positions and lengths count characters: a surrogate pair is one. */
 export const TEXT_METHODS: Methods<string> = {
   len: method(0, 0, text => characterCount(text)),
   chars_count: method(0, 0, text => characterCount(text)),
@@ -30,7 +30,7 @@ export const TEXT_METHODS: Methods<string> = {
   }),
   repeat: method(1, 1, (text, args, machine) => {
     const times = intArg(args, 0)
-    if (times < 0) fail('RUN_ARGUMENTS', `a text cannot be repeated ${times} times`)
+    if (times < 0) fail('RUN_ARGUMENTS', `a str cannot be repeated ${times} times`)
     machine.allocate(2 * text.length * times)
     return text.repeat(times)
   }),

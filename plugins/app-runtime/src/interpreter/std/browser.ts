@@ -6,7 +6,7 @@ import { intArg, type Native, native, textArg } from '../native.ts'
 import { typeName } from '../type-name.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** Web pages, for programs with the capability. A page is identified by the text that `open` returns. */
+/** Functions of web pages, for programs with the capability browser. `open` returns the id of a page. */
 export const BROWSER: Readonly<Record<string, Native>> = {
   'Browser.open': asking(1, 2, (args, ask) =>
     ok(ask('open', { url: textArg(args, 0), headless: isHeadless(args) }) as string)
@@ -37,7 +37,7 @@ export const BROWSER: Readonly<Record<string, Native>> = {
 
 type Ask = (kind: string, question: object) => unknown
 
-/** A function that requests the browser from the main thread; returns an Error if the browser fails. */
+/** Declares a function that uses the browser through the main thread; returns an Error if the browser fails. */
 function asking(
   least: number,
   most: number,
@@ -48,7 +48,7 @@ function asking(
     most,
     (args, machine) => {
       const { bridge } = machine.host
-      if (bridge === null) return error('there is no browser here')
+      if (bridge === null) return error('no browser is available here')
       try {
         return run(
           args,
@@ -66,7 +66,7 @@ function asking(
   )
 }
 
-/** Selects a page and, optionally, an element. */
+/** Reads the page and the optional element. */
 function targetOf(args: readonly Value[]): { readonly page: string; readonly target: string } {
   return { page: textArg(args, 0), target: args.length < 2 ? '' : textArg(args, 1) }
 }

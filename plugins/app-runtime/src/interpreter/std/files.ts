@@ -38,7 +38,7 @@ const done =
     return ok(null)
   }
 
-/** Files, for programs with the capability. Relative paths start at the current folder. */
+/** Functions of files, for programs with the capability fs. Relative paths start at the current folder. */
 export const FILES: Readonly<Record<string, Native>> = {
   'std.fs.read': file(1, path => ok(readFileSync(path, 'utf8'))),
   'std.fs.write': file(2, done(writeFileSync)),
@@ -87,7 +87,7 @@ export const FILES: Readonly<Record<string, Native>> = {
   )
 }
 
-/** A link is reported as its target, and as a link. */
+/** Describes a file. A symbolic link has the size, time and type of its target, and `is_symlink`. */
 function entryOf(path: string): Value {
   const isSymlink = lstatSync(path).isSymbolicLink()
   const { size, mtimeMs, isDir, isFile } = targetOf(path)

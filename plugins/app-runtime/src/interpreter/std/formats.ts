@@ -9,7 +9,7 @@ import { listArg, type Native, native, textArg } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, isList, Json, ok, type Value } from '../value.ts'
 
-/** A text format for data. Both functions throw an error with the problem as its message. */
+/** A text format for data. Both functions throw an error that describes the problem. */
 export interface Format {
   readonly name: string
   parse(text: string): unknown
@@ -22,29 +22,29 @@ const TOML: Format = {
   name: 'TOML',
   parse: text => plain(parseToml(text, { integersAsBigInt: 'asNeeded' })),
   render: data => {
-    if (!isObject(data)) throw new Error('a TOML text must be a record')
+    if (!isObject(data)) throw new Error('the value is not a record')
     return renderToml(data)
   }
 }
 
 const YAML: Format = {
   name: 'YAML',
-  // Repeated aliases could expand a short text to a huge value; the library refuses those.
+  // The library rejects more aliases, which could expand a short document to a huge value.
   parse: text => plain(parseYaml(text, { schema: 'core', maxAliasCount: 100 })),
   render: data => renderYaml(data)
 }
 
-/** The first line names the fields. */
+/** CSV whose first line names the fields. */
 const CSV: Format = {
   name: 'CSV',
   parse: text => parseCsv(text, { columns: true, skip_empty_lines: true, bom: true, relax_column_count: true }),
   render: data => {
-    if (!Array.isArray(data)) throw new Error('a CSV text must be a list')
+    if (!Array.isArray(data)) throw new Error('the value is not a list')
     return renderCsv(data, { header: data.length > 0 && isObject(data[0]) })
   }
 }
 
-/** By the extension of a file. */
+/** Formats by file extension. */
 export const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['.json', JSON_FORMAT],
   ['.toml', TOML],
@@ -53,7 +53,7 @@ export const FORMATS: ReadonlyMap<string, Format> = new Map([
   ['.csv', CSV]
 ])
 
-/** Common text formats for data. */
+/** Functions of CSV, TOML and YAML. */
 export const FORMAT_FUNCTIONS: Readonly<Record<string, Native>> = {
   'std.csv.parse': native(1, 1, (args, machine) => {
     const text = textArg(args, 0)
@@ -83,12 +83,12 @@ function rendering({ name, render }: Format): Native {
   return native(1, 1, ([value = null], machine) => written(name, machine, () => render(toJson(value))))
 }
 
-/** `Ok` with the parsed value, or the parse error. */
+/** Returns `Ok` with the parsed value, or `Error` with the parse error. */
 export function read(name: string, parse: () => unknown): Value {
   try {
     return ok(new Json(parse()))
   } catch (cause) {
-    return error(`no ${name}: ${(cause as Error).message}`)
+    return error(`invalid ${name}: ${(cause as Error).message}`)
   }
 }
 
@@ -103,7 +103,7 @@ function written(name: string, machine: { allocate(bytes: number): void }, rende
   return ok(text)
 }
 
-/** Dates become texts again, and maps with other keys than texts become records. */
+/** Converts dates to ISO strings, and objects to ones without a prototype. */
 function plain(data: unknown): unknown {
   if (data instanceof TomlDate) return data.toISOString()
   if (data instanceof Date) return data.toISOString()

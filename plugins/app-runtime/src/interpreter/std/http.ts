@@ -6,7 +6,7 @@ import { type Native, native, textArg } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** Characters of an answer in an error message. */
+/** Maximum characters of a response body in an error message. */
 const MAX_REASON_LENGTH = 200
 
 const getText = native(1, 1, (args, machine) => ask(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
@@ -16,14 +16,14 @@ const postJson = native(
   2,
   (args, machine) => {
     const [, body = null] = args
-    // A text that is already JSON is sent unchanged.
+    // A str that is already JSON is sent unchanged.
     const text = typeof body === 'string' && isJson(body) ? body : printJson(toJson(body))
     return ask(machine, { method: 'POST', url: textArg(args, 0), body: text, type: 'application/json' })
   },
   'net'
 )
 
-/** Requests to other servers, for programs with the capability: the answer's text, or an Error. */
+/** HTTP requests, for programs with the capability net. They return the response body, or an Error. */
 export const REQUESTS: Readonly<Record<string, Native>> = {
   'std.http.get_text': getText,
   'std.http.post_json': postJson,
@@ -33,7 +33,7 @@ export const REQUESTS: Readonly<Record<string, Native>> = {
 
 function ask(machine: Machine, request: HttpRequest): Value {
   const { bridge } = machine.host
-  if (bridge === null) return error('requests cannot be made from here')
+  if (bridge === null) return error('HTTP requests are not available here')
   let answer: HttpAnswer
   try {
     answer = bridge.ask('http.request', request, machine.millisecondsLeft()) as HttpAnswer

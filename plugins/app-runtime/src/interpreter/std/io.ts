@@ -5,7 +5,7 @@ import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 import { FORMATS, type Format, read } from './formats.ts'
 
-/** Files whose extension determines the format. */
+/** Functions of data files, whose extension determines the format. */
 export const DATA_FILES: Readonly<Record<string, Native>> = {
   'std.io.open': native(
     1,
@@ -34,7 +34,7 @@ export const DATA_FILES: Readonly<Record<string, Native>> = {
 
 function withFormat(path: string, use: (path: string, format: Format) => Value): Value {
   const format = FORMATS.get(extname(path).toLowerCase())
-  if (format === undefined) return error(`${path} has none of the extensions ${[...FORMATS.keys()].join(' ')}`)
+  if (format === undefined) return error(`${path}: unknown extension; use one of ${[...FORMATS.keys()].join(' ')}`)
   try {
     return use(path, format)
   } catch (cause) {

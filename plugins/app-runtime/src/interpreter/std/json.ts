@@ -33,12 +33,12 @@ function parsed(text: string, use: (data: unknown) => Value): Value {
   try {
     data = parseJson(text)
   } catch (cause) {
-    return error(`no JSON: ${(cause as Error).message}`)
+    return error(`invalid JSON: ${(cause as Error).message}`)
   }
   return use(data)
 }
 
-/** Value at a path of keys and indexes, joined by dots. */
+/** Reads the value at a path of keys and indexes, joined by dots. */
 function at(args: readonly Value[], use: (found: unknown) => Value): Value {
   const path = textArg(args, 1)
   return parsed(textArg(args, 0), data => {

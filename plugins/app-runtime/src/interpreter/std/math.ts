@@ -8,7 +8,7 @@ const MORE = { ln: Math.log, log2: Math.log2, log10: Math.log10, floor: Math.flo
 const real = (calculate: (x: number) => number): Native =>
   native(1, 1, args => new Float(calculate(numberArg(args, 0))))
 
-/** Functions of floats; an int is converted. */
+/** Functions of floats. An int argument is converted to a float. */
 export const MATHEMATICS: Readonly<Record<string, Native>> = {
   ...Object.fromEntries(FUNCTIONS.map(name => [`std.math.${name}`, real(Math[name])])),
   ...Object.fromEntries(Object.entries(MORE).map(([name, calculate]) => [`std.math.${name}`, real(calculate)])),

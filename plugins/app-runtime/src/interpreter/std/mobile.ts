@@ -1,7 +1,7 @@
 import { type Native, native } from '../native.ts'
 import { error } from '../value.ts'
 
-/** Mobile device functions, by their parameters. In a mobile browser, the emitted bridge implements them. */
+/** Parameter counts of the mobile device functions. In a mobile browser, the emitted bridge implements them. */
 const DEVICE_FUNCTIONS: Readonly<Record<string, number>> = {
   notify: 2,
   vibrate: 0,

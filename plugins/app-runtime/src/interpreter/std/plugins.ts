@@ -6,7 +6,7 @@ import { type Native, native, textArg, unrepeatable } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** Functions of other plugins for programs with the capability. */
+/** Functions of other plugins, for programs with the capability. */
 export const PLUGINS: Readonly<Record<string, Native>> = {
   'Speech.transcribe': native(1, 1, (args, machine) => ask(machine, 'speech.transcribe', textArg(args, 0)), 'fs'),
   'OpenClaw.list_skills': native(0, 0, (_, machine) => ask(machine, 'skills.list', null), 'net'),
@@ -28,25 +28,25 @@ export const PLUGINS: Readonly<Record<string, Native>> = {
     (args, machine) => ask(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
     'net'
   ),
-  // The provider may change between requests.
+  // Non-deterministic: the plugin that provides the tools may change between calls.
   'std.agentos.mutation_kind_for_tool': unrepeatable(1, 1, (args, machine) => {
     const tool = textArg(args, 0)
     try {
       return (machine.host.bridge?.ask('tools.mutation_kind', tool, machine.millisecondsLeft()) ?? 'unknown') as string
     } catch (cause) {
-      // Programs receive no details about this process.
+      // Without a provider, the kind is unknown. A program does not see which plugins exist.
       if (isSvcError(cause, 'RUN_UNSUPPORTED')) return 'unknown'
       throw cause
     }
   })
 }
 
-/** Failures that end the program instead of becoming an Error that it can handle. */
+/** Failures that end the program. All others become an Error value that the program can handle. */
 const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
 
 function ask(machine: Machine, question: string, payload: unknown): Value {
   const { bridge } = machine.host
-  if (bridge === null) return error('other plugins cannot be called from here')
+  if (bridge === null) return error('other plugins are not available here')
   try {
     const text = bridge.ask(question, payload, machine.millisecondsLeft()) as string
     machine.allocate(2 * text.length)

@@ -10,7 +10,7 @@ import { read } from './formats.ts'
 /** Maximum captured output of a command. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
-/** Processes and the environment, for programs with the capability. */
+/** Functions of processes and the environment, for programs with the capability. */
 export const PROCESSES: Readonly<Record<string, Native>> = {
   'std.process.run': native(2, 2, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
   'std.process.run_capture': native(2, 2, args => ran(args, 'pipe', captured), 'process'),
@@ -58,7 +58,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     args => {
       const child = spawn(textArg(args, 0), textsOf(args, 1), { stdio: 'ignore', detached: true })
-      // A failed start is reported by an event, which cannot be awaited here.
+      // A failed start leaves `pid` undefined; without a listener, its event would crash the process.
       child.on('error', () => undefined)
       child.unref()
       return child.pid === undefined ? error(`${textArg(args, 0)} cannot be started`) : ok(child.pid)
@@ -70,7 +70,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     (args, { host }) => {
       const [command, given] = [textArg(args, 0), textsOf(args, 1)]
-      if (host.ending === null) return error('a served program does not end')
+      if (host.ending === null) return error('a served program does not end, so the command would never run')
       host.ending.push(() => void spawnSync(command, given, { stdio: 'inherit' }))
       return ok(null)
     },
@@ -110,7 +110,7 @@ interface Ended {
 const captured = ({ exit, stdout, stderr }: Ended): Value =>
   ok(new Map<string, Value>(Object.entries({ exit, stdout, stderr })))
 
-/** Arguments: a command, its arguments, and optionally the folder and `NAME=value` pairs. */
+/** Runs a command. `args`: the command, its arguments, and optionally the folder and `NAME=value` pairs. */
 function ran(args: readonly Value[], output: 'inherit' | 'pipe', use: (ended: Ended) => Value): Value {
   const command = textArg(args, 0)
   const ended = spawnSync(command, textsOf(args, 1), {
@@ -132,7 +132,7 @@ function variables(texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     texts.map(text => {
       const end = text.indexOf('=')
-      if (end < 1) return fail('RUN_ARGUMENTS', `the environment must be NAME=value, found ${text}`)
+      if (end < 1) return fail('RUN_ARGUMENTS', `an environment variable must be NAME=value, found ${text}`)
       return [text.slice(0, end), text.slice(end + 1)]
     })
   )

@@ -2,8 +2,8 @@ import { intArg, type Native, native, textArg } from '../native.ts'
 import { error, NONE, Opaque, ok, some, type Value } from '../value.ts'
 
 /**
- * Regular expressions of the host. Catastrophic backtracking is not interrupted by the clock check; in a separate
- * thread, the time limit terminates the thread.
+ * Regular expressions of JavaScript. A step check cannot interrupt catastrophic backtracking;
+ * in a separate thread, the time limit terminates the thread.
  */
 export const REGULAR_EXPRESSIONS: Readonly<Record<string, Native>> = {
   'std.regex.compile': native(1, 1, args => {

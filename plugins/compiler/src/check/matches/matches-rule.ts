@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Match, MatchArm } from '../../syntax/ast-expressions.ts'
 import type { Pattern } from '../../syntax/ast-statements.ts'
-import type { BodyRule, Place } from '../names/body-rule.ts'
+import type { BodyPosition, BodyRule } from '../names/body-rule.ts'
 import type { ModuleNames } from '../names/module-names.ts'
 import { type Constructor, PatternMatrix } from './pattern-matrix.ts'
 
@@ -18,7 +18,7 @@ const RESULT: readonly Constructor[] = [
 export class MatchesRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  match({ arms, start, end }: Match, { names }: Place): void {
+  match({ arms, start, end }: Match, { names }: BodyPosition): void {
     const last = arms.at(-1)
     if (last === undefined) return
     const matrix = new PatternMatrix(name => siblings(name, names))

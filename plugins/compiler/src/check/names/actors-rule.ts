@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diagnostic.ts'
 import type { Spawn } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 /** Findings that get a "did you mean" suggestion. */
 const COMPARED = 100
@@ -10,7 +10,7 @@ const COMPARED = 100
 export class ActorsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  spawn({ target }: Spawn, place: Place): void {
+  spawn({ target }: Spawn, place: BodyPosition): void {
     if (target.kind === 'Missing') return
     const named = target.kind === 'Call' ? target.callee : target
     const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
@@ -26,7 +26,7 @@ export class ActorsRule implements BodyRule {
   }
 }
 
-function nearActor(name: string, { names }: Place): string | undefined {
+function nearActor(name: string, { names }: BodyPosition): string | undefined {
   return nearName(
     name,
     [...names].flatMap(([known, { kind }]) => (kind === 'actor' ? [known] : []))

@@ -12,7 +12,7 @@ export type Meaning =
   | null
 
 /** The position of a walk. */
-export interface Place {
+export interface BodyPosition {
   readonly item: Declaration
   readonly names: ModuleNames
   meaning(name: string): Meaning
@@ -24,16 +24,16 @@ export interface Place {
 
 /** A check of bodies. Each method is called for every node of its kind, outer nodes before inner ones. */
 export interface BodyRule {
-  bind?(local: LocalName, place: Place): void
+  bind?(local: LocalName, place: BodyPosition): void
   /** A name as a value. Also called for the name of a callee; called for `db` only if no table follows. */
-  identifier?(node: Identifier, meaning: Meaning, place: Place): void
-  constructorPattern?(node: ConstructorPattern, place: Place): void
-  assign?(node: Assign, place: Place): void
+  identifier?(node: Identifier, meaning: Meaning, place: BodyPosition): void
+  constructorPattern?(node: ConstructorPattern, place: BodyPosition): void
+  assign?(node: Assign, place: BodyPosition): void
   /** `piped` arguments come from the left side of `|>`. */
-  call?(node: Call, piped: 0 | 1, place: Place): void
-  member?(node: Member, place: Place): void
-  match?(node: Match, place: Place): void
+  call?(node: Call, piped: 0 | 1, place: BodyPosition): void
+  member?(node: Member, place: BodyPosition): void
+  match?(node: Match, place: BodyPosition): void
   /** `operand` is null for the options of an activity. */
-  options?(node: Expression, operand: With['operand'] | null, place: Place): void
-  spawn?(node: Spawn, place: Place): void
+  options?(node: Expression, operand: With['operand'] | null, place: BodyPosition): void
+  spawn?(node: Spawn, place: BodyPosition): void
 }

@@ -2,7 +2,7 @@ import { type Diagnostic, diagnostic, spellingFix } from '../../diagnostics/diag
 import type { Call } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name } from '../../syntax/node.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 import { BUILTIN_FUNCTIONS } from './builtins.ts'
 import type { Signature } from './module-names.ts'
 
@@ -10,7 +10,7 @@ import type { Signature } from './module-names.ts'
 export class CallsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  call(call: Call, piped: 0 | 1, place: Place): void {
+  call(call: Call, piped: 0 | 1, place: BodyPosition): void {
     const { callee } = call
     if (callee.kind !== 'Identifier') return
     const meaning = place.meaning(callee.name)

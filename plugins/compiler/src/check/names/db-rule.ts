@@ -4,7 +4,7 @@ import type { DbTables } from '../../hir/db/db-tables.ts'
 import { bare } from '../../hir/db/predicate.ts'
 import type { Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** Modifiers whose arguments may be bare names of columns. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
@@ -23,7 +23,7 @@ export class DbRule implements BodyRule {
     this.#tables = tables
   }
 
-  identifier(node: Identifier, _meaning: Meaning, _place: Place): void {
+  identifier(node: Identifier, _meaning: Meaning, _place: BodyPosition): void {
     if (node.name !== 'db') return
     this.found.push(
       diagnostic('typecheck.db.modifier', '`db` is not a value', node, {
@@ -32,7 +32,7 @@ export class DbRule implements BodyRule {
     )
   }
 
-  call(call: Call, _piped: 0 | 1, place: Place): void {
+  call(call: Call, _piped: 0 | 1, place: BodyPosition): void {
     if (this.#read.has(call) || call.callee.kind !== 'Member') return
     const { object, property } = call.callee
     if (object.kind === 'Identifier' && object.name === 'db' && property.text === 'query') {
@@ -55,7 +55,7 @@ export class DbRule implements BodyRule {
     if (chain.operation.op === 'UnsafeQueryRawClause') this.#unsafe(call, 'error')
   }
 
-  member(node: Member, _place: Place): void {
+  member(node: Member, _place: BodyPosition): void {
     if (!isDbMember(node) || this.#read.has(node)) return
     if (!this.#table(node)) return
     this.found.push(
@@ -96,7 +96,7 @@ export class DbRule implements BodyRule {
     )
   }
 
-  #rawQuery(call: Call, place: Place): void {
+  #rawQuery(call: Call, place: BodyPosition): void {
     const [first] = call.args
     const given = first === undefined ? undefined : bare(first.value)
     if (given?.kind !== 'Identifier' || !this.#tables.has(given.name)) {
@@ -125,7 +125,7 @@ export class DbRule implements BodyRule {
   }
 }
 
-function ignoreColumns(call: Call, place: Place): void {
+function ignoreColumns(call: Call, place: BodyPosition): void {
   for (const { value } of call.args) {
     const given = bare(value)
     if (given.kind === 'Identifier') place.ignore(given)

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Call } from '../../syntax/ast-expressions.ts'
 import { durationProblems } from '../durations.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
 
@@ -9,7 +9,7 @@ const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
 export class DurationsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  call({ callee, args }: Call, piped: 0 | 1, place: Place): void {
+  call({ callee, args }: Call, piped: 0 | 1, place: BodyPosition): void {
     const [first] = args
     if (piped === 1 || first === undefined || callee.kind !== 'Identifier' || !WAITS.has(callee.name)) return
     if (place.meaning(callee.name)?.kind !== 'builtin') return

@@ -6,7 +6,7 @@ import type { Identifier, Member, Spawn } from '../../syntax/ast-expressions.ts'
 import { ANSWERED_BY_MODEL } from '../../syntax/decorators.ts'
 import type { Name, Span } from '../../syntax/node.ts'
 import { memberPath } from '../member-path.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** Effects of host functions, by path prefix. */
 const OF_HOST: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ export class EffectsRule implements BodyRule {
   /** By callee: its callers, each with the first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
 
-  member(node: Member, place: Place): void {
+  member(node: Member, place: BodyPosition): void {
     if (isDbMember(node)) {
       this.#add(place.item, 'db', { what: `uses \`db.${node.property.text}\``, span: node })
       return
@@ -70,11 +70,11 @@ export class EffectsRule implements BodyRule {
     }
   }
 
-  spawn(node: Spawn, { item }: Place): void {
+  spawn(node: Spawn, { item }: BodyPosition): void {
     this.#add(item, 'spawn', { what: 'spawns an actor', span: node })
   }
 
-  identifier(node: Identifier, meaning: Meaning, { item }: Place): void {
+  identifier(node: Identifier, meaning: Meaning, { item }: BodyPosition): void {
     if (meaning?.kind !== 'module') return
     const { declaration, kind } = meaning.entry
     if (kind !== 'function' || declaration === item) return

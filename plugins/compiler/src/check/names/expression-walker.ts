@@ -4,13 +4,13 @@ import type { Call, Expression, MatchArm } from '../../syntax/ast-expressions.ts
 import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import type { Name } from '../../syntax/node.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 import { BUILTINS } from './builtins.ts'
 import { boundNames, type ModuleNames } from './module-names.ts'
 import { type LocalName, Scopes } from './scopes.ts'
 
 /** Walks statements and expressions with the names in scope, and calls the rules for each node. */
-export abstract class ExpressionWalker implements Place {
+export abstract class ExpressionWalker implements BodyPosition {
   readonly names: ModuleNames
   readonly item: Declaration
   readonly #rules: readonly BodyRule[]

@@ -6,7 +6,7 @@ import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 import { isViewTag } from '../../syntax/view-tags.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 import type { ModuleName } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
@@ -24,35 +24,35 @@ export class NamesRule implements BodyRule {
     this.#strict = strict
   }
 
-  bind({ name }: LocalName, _place: Place): void {
+  bind({ name }: LocalName, _place: BodyPosition): void {
     if (name.text !== 'db') return
     this.found.push(diagnostic('typecheck.reserved_name', '`db` is the database; no other name can be `db`', name))
   }
 
-  identifier(node: Identifier, meaning: Meaning, place: Place): void {
+  identifier(node: Identifier, meaning: Meaning, place: BodyPosition): void {
     if (meaning === null) this.#undefined(node.name, node, place)
     else if (meaning.kind === 'module') this.#deprecated(meaning.entry, node, place)
   }
 
-  member(node: Member, place: Place): void {
+  member(node: Member, place: BodyPosition): void {
     const table = tableOf(node)
     const entry = table === null ? undefined : place.names.get(table.text)
     if (table !== null && entry !== undefined) this.#deprecated(entry, table, place)
   }
 
-  spawn({ target }: Spawn, place: Place): void {
+  spawn({ target }: Spawn, place: BodyPosition): void {
     const named = target.kind === 'Call' ? target.callee : target
     const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
     if (meaning?.kind === 'module') this.#deprecated(meaning.entry, named, place)
   }
 
-  #deprecated({ isDeprecated, declaration, name }: ModuleName, at: Span, { item }: Place): void {
+  #deprecated({ isDeprecated, declaration, name }: ModuleName, at: Span, { item }: BodyPosition): void {
     if (!isDeprecated || declaration === item) return
     const related = [{ span: name, message: 'declared here' }]
     this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, at, { related }))
   }
 
-  constructorPattern({ name, args }: ConstructorPattern, place: Place): void {
+  constructorPattern({ name, args }: ConstructorPattern, place: BodyPosition): void {
     const meaning = place.meaning(name.text)
     if (meaning === null) this.#undefined(name.text, name, place)
     if (meaning?.kind !== 'module' || meaning.entry.kind !== 'constructor' || args === null) return
@@ -63,7 +63,7 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.arity', message, name, { related }))
   }
 
-  assign({ target }: Assign, place: Place): void {
+  assign({ target }: Assign, place: BodyPosition): void {
     if (target.kind !== 'Identifier') return
     const meaning = place.meaning(target.name)
     if (meaning === null || (meaning.kind === 'local' && meaning.local.isMutable)) return
@@ -79,7 +79,7 @@ export class NamesRule implements BodyRule {
     this.found.push(diagnostic('typecheck.immutable_assign', message, target, { fixes, suggestions }))
   }
 
-  #undefined(name: string, span: Span, place: Place): void {
+  #undefined(name: string, span: Span, place: BodyPosition): void {
     if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, place)) || isTag(name, place)) return
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
@@ -98,13 +98,13 @@ export class NamesRule implements BodyRule {
 }
 
 /** Names from the host in places of one kind: remote steps and React hooks. */
-function isSupplied(name: string, { item }: Place): boolean {
+function isSupplied(name: string, { item }: BodyPosition): boolean {
   if (name.startsWith('mesh_')) return true
   return item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')
 }
 
 /** An element with positional arguments looks like any other call. */
-function isTag(name: string, { item }: Place): boolean {
+function isTag(name: string, { item }: BodyPosition): boolean {
   return showsView(item) && /^[a-z]/.test(name) && isViewTag(name)
 }
 

@@ -3,7 +3,7 @@ import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import { durationProblems } from '../durations.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 /** An option, and the calls where it has an effect. */
 interface Option {
@@ -59,7 +59,7 @@ const LITERALS: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'Strin
 export class OptionsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  options(given: Expression, operand: Expression | null, place: Place): void {
+  options(given: Expression, operand: Expression | null, place: BodyPosition): void {
     const options = bare(given)
     const called = operand === null ? declaredBy(place) : calledBy(bare(operand), place)
     if (options.kind === 'Object') for (const entry of options.entries) this.#option(entry, called)
@@ -131,7 +131,7 @@ export class OptionsRule implements BodyRule {
   }
 
   /** Only a call that may fail can be retried; reported if the callee declares its result. */
-  #operand(operand: Expression, place: Place): void {
+  #operand(operand: Expression, place: BodyPosition): void {
     if (operand.kind === 'Missing') return
     const callee = operand.kind === 'Call' && operand.callee.kind === 'Identifier' ? operand.callee : null
     const meaning = callee === null ? null : place.meaning(callee.name)
@@ -147,12 +147,12 @@ export class OptionsRule implements BodyRule {
   }
 }
 
-function declaredBy({ item }: Place): Called | null {
+function declaredBy({ item }: BodyPosition): Called | null {
   return item.kind === 'Activity' ? activity(item.name.text) : null
 }
 
 /** null if the callee is unknown. */
-function calledBy(operand: Expression, place: Place): Called | null {
+function calledBy(operand: Expression, place: BodyPosition): Called | null {
   if (operand.kind === 'With') return calledBy(bare(operand.operand), place)
   if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return null
   const { name } = operand.callee

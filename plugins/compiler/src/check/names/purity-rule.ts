@@ -4,7 +4,7 @@ import type { DbTables } from '../../hir/db/db-tables.ts'
 import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { Call, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
 /** Why a function may change the database. */
 interface Write {
@@ -34,7 +34,7 @@ export class PurityRule implements BodyRule {
     this.#tables = tables
   }
 
-  call(call: Call, _piped: 0 | 1, { item }: Place): void {
+  call(call: Call, _piped: 0 | 1, { item }: BodyPosition): void {
     if (call.callee.kind !== 'Member' || this.#writes.has(item)) return
     const { callee } = call
     if (isDbMember(callee)) {
@@ -49,7 +49,7 @@ export class PurityRule implements BodyRule {
   }
 
   /** The named function may be called. */
-  identifier(node: Identifier, meaning: Meaning, { item }: Place): void {
+  identifier(node: Identifier, meaning: Meaning, { item }: BodyPosition): void {
     if (meaning?.kind !== 'module') return
     const { declaration, kind } = meaning.entry
     if (kind !== 'function' || declaration === item) return

@@ -3,13 +3,13 @@ import type { RustImport } from '../../syntax/ast.ts'
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import { CURATED_CRATES } from '../rust-crates.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 /** Checks that names used from a crate exist, for crates with a known list. */
 export class RustRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  member({ object, property }: Member, place: Place): void {
+  member({ object, property }: Member, place: BodyPosition): void {
     if (object.kind !== 'Identifier' || property.text === '') return
     const meaning = place.meaning(object.name)
     if (meaning?.kind !== 'module' || meaning.entry.declaration.kind !== 'Import') return

@@ -3,13 +3,13 @@ import type { Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import { memberPath } from '../member-path.ts'
 import { NAMESPACE_MEMBERS, STD_MEMBERS } from '../std-members.ts'
-import type { BodyRule, Place } from './body-rule.ts'
+import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 /** Unknown functions of the standard library and its related namespaces: `std.fs.raed`, `Speech.transcrbe`. */
 export class StdRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
-  member({ object, property }: Member, place: Place): void {
+  member({ object, property }: Member, place: BodyPosition): void {
     const path = memberPath(object)
     if (path === null || property.text === '' || place.meaning(path[0] ?? '')?.kind !== 'builtin') return
     const members = membersOf(path)

@@ -11,7 +11,7 @@ import { show, type ValueType } from './type.ts'
 import { unwrapFix } from './unwrap-fix.ts'
 
 /** A function whose body is being read. */
-export interface Frame {
+export interface BodyFrame {
   /** Declared result type; null without one. */
   readonly declared: ValueType | null
   /** Types of the early returns. */
@@ -22,7 +22,7 @@ export interface Frame {
 export abstract class BodyContext {
   protected readonly signatures: Signatures
   protected readonly locals = new LocalTypes()
-  protected frame: Frame = { declared: null, returns: [] }
+  protected frame: BodyFrame = { declared: null, returns: [] }
 
   constructor(signatures: Signatures) {
     this.signatures = signatures

@@ -7,14 +7,14 @@ import type { Signatures } from './signatures.ts'
 import { ANY, BOOL, FLOAT, fits, generic, INT, NEVER, STR, show, UNIT, type ValueType } from './type.ts'
 import { unwrapFix } from './unwrap-fix.ts'
 
-type Given = readonly (ValueType | undefined)[]
+type ArgumentTypes = readonly (ValueType | undefined)[]
 
-const arg = (given: Given): ValueType => {
+const arg = (given: ArgumentTypes): ValueType => {
   const [first = ANY] = given
   return first
 }
 
-const BUILTIN: Readonly<Record<string, (given: Given) => ValueType>> = {
+const BUILTIN: Readonly<Record<string, (given: ArgumentTypes) => ValueType>> = {
   Ok: given => generic('Result', given.length === 0 ? UNIT : arg(given), ANY),
   Error: () => generic('Result', ANY, ANY),
   Err: () => generic('Result', ANY, ANY),
@@ -33,7 +33,7 @@ const BUILTIN: Readonly<Record<string, (given: Given) => ValueType>> = {
 }
 
 /** Result type of a builtin function. */
-export function builtinResult(name: string, given: Given): ValueType {
+export function builtinResult(name: string, given: ArgumentTypes): ValueType {
   return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
 }
 

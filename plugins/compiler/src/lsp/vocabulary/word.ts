@@ -1,6 +1,6 @@
 import { defined } from '@svc/plugin-sdk'
 /** A word of the language as editors show it. */
-export interface Word {
+export interface VocabularyWord {
   readonly name: string
   /** Its syntax: `len(x) to int`, `@table type Name { … }`. */
   readonly signature: string
@@ -14,7 +14,7 @@ export interface Word {
  * Parses words from lines `name | signature | text | snippet`; the snippet is optional. A literal bar is written `\\|`,
  * and a line break in a snippet `\\n`.
  */
-export function words(lines: string): ReadonlyMap<string, Word> {
+export function words(lines: string): ReadonlyMap<string, VocabularyWord> {
   return new Map(
     lines
       .trim()

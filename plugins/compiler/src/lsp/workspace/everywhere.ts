@@ -110,7 +110,7 @@ function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol 
   return owner !== undefined && isParameterOf(symbol, owner) ? owner : null
 }
 
-interface Word {
+interface ReferencedWord {
   readonly word: Span
   /** Its symbol in the link's target. */
   readonly symbol: LanguageSymbol
@@ -119,10 +119,10 @@ interface Word {
 /**
  * Words of a file that refer to a link's target: members of a file, and argument or attribute names of a call.
  */
-function wordsBehind(link: Link, file: Analysis): Word[] {
+function wordsBehind(link: Link, file: Analysis): ReferencedWord[] {
   const isLocal = ({ start }: Span): boolean => file.symbols.at(start)?.symbol.definition === link.local
   const all = [...link.target.symbols.symbols()]
-  const found: Word[] = []
+  const found: ReferencedWord[] = []
   const add = (word: Name, symbol: LanguageSymbol | undefined): void => {
     if (symbol !== undefined) found.push({ word, symbol })
   }

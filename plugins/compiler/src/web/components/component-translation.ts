@@ -4,7 +4,7 @@ import type { Component, ComponentMember, Derived, Effect, Lifecycle, Param, Sta
 import type { Call, Expression, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Assign } from '../../syntax/ast-statements.ts'
 import { walk } from '../../syntax/walk.ts'
-import { arrow, block, type Code, call, Level, operand } from '../typescript/code.ts'
+import { arrow, block, call, Level, operand, type TypeScriptCode } from '../typescript/code.ts'
 import type { EmittedModule } from '../typescript/emitted-module.ts'
 import { emptyValue } from '../typescript/empty-value.ts'
 import { contains } from '../typescript/needs-statements.ts'
@@ -220,7 +220,7 @@ class ComponentTranslator {
   }
 
   /** A value that is fetched from the server while the component renders. */
-  #answer(node: Call, translated: Code, type: ValueType): string {
+  #answer(node: Call, translated: TypeScriptCode, type: ValueType): string {
     const text = codeText(translated.doc)
     const known = this.#answers.get(text)
     if (known !== undefined) return known

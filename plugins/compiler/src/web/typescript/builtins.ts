@@ -1,16 +1,16 @@
 import type { ValueType } from '../../check/types/type.ts'
-import { type Code, call, code, Level, operand, stable } from './code.ts'
+import { call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
-interface Given {
-  readonly args: readonly Code[]
+interface BuiltinCall {
+  readonly args: readonly TypeScriptCode[]
   readonly types: readonly ValueType[]
   helper(name: string): string
 }
 
-type Translation = (given: Given) => Code
+type Translation = (given: BuiltinCall) => TypeScriptCode
 
-const arg = ({ args }: Given, index = 0): Code => args[index] ?? stable('null')
+const arg = ({ args }: BuiltinCall, index = 0): TypeScriptCode => args[index] ?? stable('null')
 const helped =
   (name: string): Translation =>
   given =>
@@ -47,7 +47,7 @@ const BUILTINS: Readonly<Record<string, Translation>> = {
 }
 
 /** A builtin function; null if browsers cannot provide it. */
-export function translateBuiltin(name: string, given: Given): Code | null {
+export function translateBuiltin(name: string, given: BuiltinCall): TypeScriptCode | null {
   return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(given) : null
 }
 
@@ -57,7 +57,7 @@ const MATH = new Set(
   )
 )
 
-const STD: Readonly<Record<string, (args: readonly Code[]) => Code>> = {
+const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScriptCode>> = {
   'time.now_ms': () => code('Date.now()'),
   now_ms: () => code('Date.now()'),
   'crypto.uuid': () => code('crypto.randomUUID()'),
@@ -72,8 +72,8 @@ const STD: Readonly<Record<string, (args: readonly Code[]) => Code>> = {
 }
 
 /** A standard library function by its path below `std`; null if browsers cannot provide it. */
-export function translateStandard(path: string, args: readonly Code[]): Code | null {
-  if (Object.hasOwn(STD, path)) return (STD[path] as (args: readonly Code[]) => Code)(args)
+export function translateStandard(path: string, args: readonly TypeScriptCode[]): TypeScriptCode | null {
+  if (Object.hasOwn(STD, path)) return (STD[path] as (args: readonly TypeScriptCode[]) => TypeScriptCode)(args)
   const [space, name = ''] = path.split('.')
   if (space !== 'math') return null
   if (MATH.has(name)) return call(`Math.${name}`, ...args.map(each => each.doc))

@@ -8,7 +8,7 @@ import { walk } from '../../syntax/walk.ts'
 import { valueName } from '../typescript-names.ts'
 import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
-import { argumentList, type Code, call, code, Level, operand, stable } from './code.ts'
+import { argumentList, call, code, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
 import { MatchTranslator } from './match-translator.ts'
 import { translateMethod } from './methods.ts'
@@ -20,7 +20,7 @@ const MOBILE_MODULE = './mobile-bridge'
 
 /** Calls of the server, of translated functions, of methods and of builtins. */
 export abstract class CallTranslator extends MatchTranslator {
-  protected call(node: Call): Code {
+  protected call(node: Call): TypeScriptCode {
     const chain = readDbChain(node, this.program.tables)
     if (chain !== null) return this.unavailable(`db.${chain.operation.table}.${chain.head.text}`, node)
     const callee = bare(node.callee)
@@ -30,7 +30,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return code([operand(made, Level.postfix), argumentList(this.#given(node.args, []).map(each => each.doc))])
   }
 
-  #namedCall(node: Call, { name }: Identifier): Code {
+  #namedCall(node: Call, { name }: Identifier): TypeScriptCode {
     const local = this.scope.lookup(name)
     if (local !== undefined) {
       const types = local.type.kind === 'function' ? (local.type.params ?? []) : []
@@ -63,7 +63,7 @@ export abstract class CallTranslator extends MatchTranslator {
     }
   }
 
-  #builtin(node: Call, name: string): Code {
+  #builtin(node: Call, name: string): TypeScriptCode {
     if (name === 'Ok' || name === 'Error' || name === 'Err') {
       const [value = stable('null')] = this.#given(node.args, [])
       return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
@@ -80,7 +80,7 @@ export abstract class CallTranslator extends MatchTranslator {
     )
   }
 
-  #methodCall(node: Call, { object, property }: Member): Code {
+  #methodCall(node: Call, { object, property }: Member): TypeScriptCode {
     const path = this.#path(object)
     if (path !== null) {
       const full = [...path, property.text]
@@ -129,24 +129,28 @@ export abstract class CallTranslator extends MatchTranslator {
     return node.name === 'db' || BUILTINS.has(node.name) ? [node.name] : null
   }
 
-  #mobile(node: Call, name: string): Code {
+  #mobile(node: Call, name: string): TypeScriptCode {
     const args = this.#given(node.args, [])
     const made = call(`${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${name}`, ...args.map(each => each.doc))
     return this.frame.mayAwait && !AT_ONCE.has(name) ? this.awaited(made) : made
   }
 
-  #given(args: readonly Argument[], types: readonly ValueType[], ofLambda: readonly ValueType[] = []): Code[] {
+  #given(
+    args: readonly Argument[],
+    types: readonly ValueType[],
+    ofLambda: readonly ValueType[] = []
+  ): TypeScriptCode[] {
     const before = types.length > 0 ? types : []
     return args.map(({ value }, index) => {
       const inner = bare(value)
       const type = before[index]
       const params = type?.kind === 'function' ? (type.params ?? []) : ofLambda
-      return inner.kind === 'Lambda' ? this.lambda(inner, params) : (this.operands([value])[0] as Code)
+      return inner.kind === 'Lambda' ? this.lambda(inner, params) : (this.operands([value])[0] as TypeScriptCode)
     })
   }
 
   /** Arguments in parameter order. An omitted one in the middle is passed its default. */
-  #ordered(args: readonly Argument[], signature: Signature | null): Code[] {
+  #ordered(args: readonly Argument[], signature: Signature | null): TypeScriptCode[] {
     const params = signature?.params ?? []
     const values: (Expression | null)[] = []
     let place = 0
@@ -162,7 +166,7 @@ export abstract class CallTranslator extends MatchTranslator {
       const inner = bare(value)
       const type = this.program.reader.read(params[index]?.type ?? null)
       if (inner.kind === 'Lambda' && type.kind === 'function') return this.lambda(inner, type.params ?? [])
-      return codes[given.indexOf(value)] as Code
+      return codes[given.indexOf(value)] as TypeScriptCode
     })
   }
 
@@ -176,12 +180,12 @@ export abstract class CallTranslator extends MatchTranslator {
     return kind === 'read' || kind === 'write'
   }
 
-  protected answer(expression: Expression): Code {
+  protected answer(expression: Expression): TypeScriptCode {
     return this.#remote(bare(expression) as Call, false)
   }
 
   /** A server call. `settles` turns a failure into a `Result` if the function declares one. */
-  #remote(node: Call, settles: boolean): Code {
+  #remote(node: Call, settles: boolean): TypeScriptCode {
     const { name } = node.callee as Identifier
     const entry = this.program.names.get(name)
     const made = call(
@@ -193,7 +197,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return this.#waiting(node, call(this.helper('settle'), made.doc), type)
   }
 
-  #waiting(node: Call, made: Code, type: ValueType): Code {
+  #waiting(node: Call, made: TypeScriptCode, type: ValueType): TypeScriptCode {
     if (this.frame.mayAwait) return this.awaited(made)
     const names: string[] = []
     walk(node, each => {

@@ -17,18 +17,18 @@ export const Level = {
 export type Level = (typeof Level)[keyof typeof Level]
 
 /** A TypeScript expression. */
-export interface Code {
+export interface TypeScriptCode {
   readonly doc: Doc
   readonly level: Level
   /** True if every evaluation returns the same value: a literal, or a name that is never assigned. */
   readonly isStable?: boolean
 }
 
-export const code = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level })
-export const stable = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level, isStable: true })
+export const code = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level })
+export const stable = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level, isStable: true })
 
 /** An expression as an operand, in parentheses if it binds looser than `level`. */
-export function operand({ doc, level }: Code, least: Level): Doc {
+export function operand({ doc, level }: TypeScriptCode, least: Level): Doc {
   return level < least ? ['(', doc, ')'] : doc
 }
 
@@ -44,11 +44,11 @@ export function enclosed(open: string, items: readonly Doc[], close: string, spa
   return group([open, indent([edge, join([',', line], items)]), edge, close])
 }
 
-export function call(callee: Doc, ...args: readonly Doc[]): Code {
+export function call(callee: Doc, ...args: readonly Doc[]): TypeScriptCode {
   return code([callee, argumentList(args)])
 }
 
-export function method(object: Code, name: string, ...args: readonly Doc[]): Code {
+export function method(object: TypeScriptCode, name: string, ...args: readonly Doc[]): TypeScriptCode {
   return code([operand(object, Level.postfix), '.', name, argumentList(args)])
 }
 
@@ -58,7 +58,7 @@ export function block(statements: readonly Doc[]): Doc {
 }
 
 /** A lambda. A body of one expression follows the arrow directly. */
-export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
+export function arrow(head: Doc, body: TypeScriptCode | readonly Doc[]): TypeScriptCode {
   if ('doc' in body) {
     const isObject = firstText(body.doc).startsWith('{')
     return code([head, ' => ', isObject ? ['(', body.doc, ')'] : body.doc], Level.arrow)

@@ -12,7 +12,7 @@ import type {
   Try
 } from '../../syntax/ast-expressions.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
-import { block, type Code, code, enclosed, Level, operand, stable } from './code.ts'
+import { block, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { FunctionTranslator } from './function-translator.ts'
 import { needsStatements } from './needs-statements.ts'
 import { translateBinary } from './operators.ts'
@@ -21,10 +21,10 @@ import { isGeneric, isPlain } from './value-types.ts'
 
 /** Expressions except calls and elements. */
 export abstract class ExpressionTranslator extends FunctionTranslator {
-  protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): Code
-  protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Code
+  protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): TypeScriptCode
+  protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): TypeScriptCode
 
-  override closed(expression: Expression): Code {
+  override closed(expression: Expression): TypeScriptCode {
     const node = bare(expression)
     const isControl = node.kind === 'Match' || node.kind === 'Block' || node.kind === 'If'
     if (!isControl || !needsStatements(node)) return super.closed(node)
@@ -32,7 +32,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return this.calledAtOnce(this.inFrame(frame, () => this.within(() => this.into(node, { kind: 'return' }))))
   }
 
-  expression(expression: Expression): Code {
+  expression(expression: Expression): TypeScriptCode {
     switch (expression.kind) {
       case 'Paren':
         return this.expression(expression.inner)
@@ -102,11 +102,11 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     }
   }
 
-  #onlyExpression({ statements: [only] }: Extract<Expression, { kind: 'Block' }>): Code {
+  #onlyExpression({ statements: [only] }: Extract<Expression, { kind: 'Block' }>): TypeScriptCode {
     return only?.kind === 'ExpressionStatement' ? this.expression(only.expression) : stable('null')
   }
 
-  #name(node: Extract<Expression, { kind: 'Identifier' }>): Code {
+  #name(node: Extract<Expression, { kind: 'Identifier' }>): TypeScriptCode {
     const { name } = node
     const local = this.scope.lookup(name)
     if (local !== undefined) return this.#local(name, local)
@@ -130,21 +130,21 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     }
   }
 
-  #local(name: string, local: Binding): Code {
+  #local(name: string, local: Binding): TypeScriptCode {
     const newest = local.setter === null ? undefined : this.frame.newest.get(name)
     if (newest !== undefined) return code(newest)
     return local.isVariable ? code(local.name) : stable(local.name)
   }
 
-  #record(record: ObjectLiteral): Code {
+  #record(record: ObjectLiteral): TypeScriptCode {
     const { entries } = record
     const type = this.program.recordType(record)
     if (type !== undefined) return this.#struct(type, entries)
     const values = this.operands(entries.map(entryValue))
-    return this.object(entries.map((entry, index) => [entryKey(entry), (values[index] as Code).doc]))
+    return this.object(entries.map((entry, index) => [entryKey(entry), (values[index] as TypeScriptCode).doc]))
   }
 
-  protected object(entries: readonly (readonly [key: string, value: Doc])[]): Code {
+  protected object(entries: readonly (readonly [key: string, value: Doc])[]): TypeScriptCode {
     const parts = entries.map(([key, value]): Doc => {
       const name = propertyKey(key)
       return value === name ? name : [name, ': ', value]
@@ -153,7 +153,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   }
 
   /** Omitted members get their defaults. */
-  #struct(name: string, entries: readonly ObjectEntry[]): Code {
+  #struct(name: string, entries: readonly ObjectEntry[]): TypeScriptCode {
     const declaration = this.program.names.get(name)?.declaration
     const given = new Set(entries.map(entryKey))
     const variant =
@@ -163,7 +163,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     const fields =
       declaration?.kind === 'Type' && declaration.definition.form === 'struct' ? declaration.definition.fields : []
     const values = this.operands(entries.map(entryValue))
-    const own = entries.map((entry, index) => [entryKey(entry), (values[index] as Code).doc] as const)
+    const own = entries.map((entry, index) => [entryKey(entry), (values[index] as TypeScriptCode).doc] as const)
     const left = fields.flatMap(field =>
       given.has(field.name.text) || field.value === null
         ? []
@@ -172,7 +172,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return this.object([...(variant === undefined ? [] : [['_tag', literal(name)] as const]), ...own, ...left])
   }
 
-  #if(node: If): Code {
+  #if(node: If): TypeScriptCode {
     if (needsStatements(node)) return this.#hoisted(node)
     const condition = this.expression(node.condition)
     const then = this.closed(node.then)
@@ -184,7 +184,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   }
 
   /** The value of an expression that needs statements, as the name of a variable that receives it. */
-  #hoisted(node: Expression): Code {
+  #hoisted(node: Expression): TypeScriptCode {
     const type = this.typeOf(node)
     if (isPlain(type, 'Unit') || type.kind === 'never') {
       this.into(node, { kind: 'drop' })
@@ -197,11 +197,11 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return stable(name)
   }
 
-  protected string({ value }: StringLiteral): Code {
+  protected string({ value }: StringLiteral): TypeScriptCode {
     return stable(literal(value))
   }
 
-  #unary(operator: 'not' | '-', inner: Expression): Code {
+  #unary(operator: 'not' | '-', inner: Expression): TypeScriptCode {
     const value = this.expression(inner)
     if (operator === 'not') return code(['!', operand(value, Level.prefix)], Level.prefix)
     if (isPlain(this.typeOf(inner), 'dec')) return code([this.helper('decimal_difference'), "('0', ", value.doc, ')'])
@@ -209,11 +209,11 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
   }
 
-  #binary(node: Binary): Code {
+  #binary(node: Binary): TypeScriptCode {
     const { operator, left, right } = node
     if (operator === '|>') return this.#pipe(node)
     if ((operator === 'and' || operator === 'or') && needsStatements(right)) return this.#shortCircuit(node)
-    const [a, b] = this.operands([left, right]) as [Code, Code]
+    const [a, b] = this.operands([left, right]) as [TypeScriptCode, TypeScriptCode]
     const types = [this.typeOf(left), this.typeOf(right)] as const
     const isNone = (each: Expression): boolean => {
       const inner = bare(each)
@@ -222,7 +222,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return translateBinary(operator, a, b, types, [isNone(left), isNone(right)], name => this.helper(name))
   }
 
-  #shortCircuit({ operator, left, right }: Binary): Code {
+  #shortCircuit({ operator, left, right }: Binary): TypeScriptCode {
     const name = this.scope.fresh('holds')
     this.out.push([`let ${name} = `, this.expression(left).doc])
     const body = this.blockOf(() => this.into(right, { kind: 'assign', to: name }))
@@ -230,29 +230,29 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return stable(name)
   }
 
-  #pipe({ left, right, start, end }: Binary): Code {
+  #pipe({ left, right, start, end }: Binary): TypeScriptCode {
     const inner = bare(right)
     const piped = { kind: 'Argument', name: null, value: left, start: left.start, end: left.end } as const
     const [callee, args] = inner.kind === 'Call' ? [inner.callee, inner.args] : [inner, []]
     return this.call({ kind: 'Call', callee, args: [piped, ...args], start, end })
   }
 
-  #member({ object, property }: Member): Code {
+  #member({ object, property }: Member): TypeScriptCode {
     const of = this.expression(object)
     const name = property.text
     if (!/^[A-Za-z_$][\w$]*$/.test(name)) return code([operand(of, Level.postfix), '[', literal(name), ']'])
     return code([operand(of, Level.postfix), '.', name])
   }
 
-  #index({ object, index }: IndexAccess): Code {
-    const [of, at] = this.operands([object, index]) as [Code, Code]
+  #index({ object, index }: IndexAccess): TypeScriptCode {
+    const [of, at] = this.operands([object, index]) as [TypeScriptCode, TypeScriptCode]
     const type = this.typeOf(object)
     if (isPlain(type, 'str')) return code([this.helper('item_at'), '([...', of.doc, '], ', at.doc, ')'])
     const isKey = isGeneric(type, 'Map') || isPlain(this.typeOf(index), 'str')
     return code([this.helper(isKey ? 'entry_of' : 'item_at'), '(', of.doc, ', ', at.doc, ')'])
   }
 
-  #try({ operand: inner }: Try): Code {
+  #try({ operand: inner }: Try): TypeScriptCode {
     const isRemote = this.isRemote(inner)
     if (isRemote && this.frame.onFailure === 'throw') return this.answer(inner)
     const value = this.expression(inner)
@@ -274,5 +274,5 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   /** True if an expression is a server call. */
   protected abstract isRemote(expression: Expression): boolean
   /** The server's answer; a failure is thrown. */
-  protected abstract answer(expression: Expression): Code
+  protected abstract answer(expression: Expression): TypeScriptCode
 }

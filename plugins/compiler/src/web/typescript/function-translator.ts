@@ -3,9 +3,9 @@ import type { Doc } from '../../format/doc.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Expression, For, Lambda } from '../../syntax/ast-expressions.ts'
 import type { Pattern } from '../../syntax/ast-statements.ts'
-import { arrow, type Code, code, enclosed, Level, operand, stable } from './code.ts'
+import { arrow, code, enclosed, Level, operand, stable, type TypeScriptCode } from './code.ts'
 import { leaves, needsStatements } from './needs-statements.ts'
-import { type Frame, Translator } from './translator.ts'
+import { type FunctionFrame, Translator } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
 /** Use of an expression's value. */
@@ -19,12 +19,12 @@ export abstract class FunctionTranslator extends Translator {
   /** Writes an expression as statements. */
   abstract into(expression: Expression, sink: Sink): void
   /** The statements of a function with this body. */
-  abstract functionBody(body: Expression, frame: Frame, sink: Sink): Doc[]
+  abstract functionBody(body: Expression, frame: FunctionFrame, sink: Sink): Doc[]
   /** Declares the names of a pattern; returns it as an assignment target. */
   protected abstract target(pattern: Pattern, type: ValueType): Doc
 
   /** `for` as an expression: the list of its body's values. */
-  protected loop(node: For): Code {
+  protected loop(node: For): TypeScriptCode {
     if (leaves(node.body) || this.hasToWait(node.body)) {
       const name = this.scope.fresh('items')
       const item = this.file.valueType(this.typeOf(node.body)) ?? 'any'
@@ -36,7 +36,7 @@ export abstract class FunctionTranslator extends Translator {
   }
 
   /** Value of a loop's body; `position` names the index of the item. */
-  protected item({ body }: For, _position: () => string): Code {
+  protected item({ body }: For, _position: () => string): TypeScriptCode {
     return this.expression(body)
   }
 
@@ -44,7 +44,10 @@ export abstract class FunctionTranslator extends Translator {
   protected abstract eachStatement(node: For, collect: string | null): void
 
   /** `for` as a call of `map`. `item` returns the value for each item. */
-  protected mapped({ binding, index, iterable }: For, item: (position: () => string) => Code): Code {
+  protected mapped(
+    { binding, index, iterable }: For,
+    item: (position: () => string) => TypeScriptCode
+  ): TypeScriptCode {
     const over = this.expression(iterable)
     const type = this.typeOf(iterable)
     const { scope } = this
@@ -74,7 +77,7 @@ export abstract class FunctionTranslator extends Translator {
   }
 
   /** `given` holds the types of parameters without an annotation. */
-  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): Code {
+  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): TypeScriptCode {
     const isAsync = this.hasToWait(body)
     const { scope } = this
     this.scope = scope.inner()
@@ -82,7 +85,7 @@ export abstract class FunctionTranslator extends Translator {
     const declared = result === null ? null : this.program.reader.read(result)
     const type = declared ?? this.typeOf(body)
     const sink: Sink = isPlain(type, 'Unit') ? { kind: 'drop' } : { kind: 'return' }
-    const frame: Frame = {
+    const frame: FunctionFrame = {
       ...this.frame,
       mayAwait: isAsync,
       isLater: this.frame.isLater || isAsync,
@@ -97,7 +100,7 @@ export abstract class FunctionTranslator extends Translator {
     return made
   }
 
-  #body(body: Expression): Code | readonly Doc[] {
+  #body(body: Expression): TypeScriptCode | readonly Doc[] {
     const statements = this.within(() => this.into(body, { kind: 'return' }))
     const [only] = statements
     if (statements.length === 1 && Array.isArray(only) && only[0] === 'return ')
@@ -125,7 +128,7 @@ export abstract class FunctionTranslator extends Translator {
 }
 
 /** Iterable types. */
-export function iterated(over: Code, type: ValueType): Code {
+export function iterated(over: TypeScriptCode, type: ValueType): TypeScriptCode {
   if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
   if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')
     return code(['Object.entries(', over.doc, ')'])

@@ -1,16 +1,21 @@
 import type { ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../format/doc.ts'
-import { argumentList, type Code, call, code, enclosed, Level, method, operand } from './code.ts'
+import { argumentList, call, code, enclosed, Level, method, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 
 /** Helpers for the translation of a method. */
 export interface MethodUses {
   helper(name: string): string
   /** The value as a name, so that it can be used more than once. */
-  named(value: Code): string
+  named(value: TypeScriptCode): string
 }
 
-type Translation = (object: Code, args: readonly Code[], uses: MethodUses, type: ValueType) => Code
+type Translation = (
+  object: TypeScriptCode,
+  args: readonly TypeScriptCode[],
+  uses: MethodUses,
+  type: ValueType
+) => TypeScriptCode
 
 const own =
   (name: string): Translation =>
@@ -32,11 +37,11 @@ const compared =
   (operator: string, other: string): Translation =>
   object =>
     code([operand(object, Level.relation), ` ${operator} `, other], Level.equality)
-const orElse = (value: Doc, other: Doc): Code => code([value, ' ?? ', other], Level.or)
+const orElse = (value: Doc, other: Doc): TypeScriptCode => code([value, ' ?? ', other], Level.or)
 const asText: Translation = object => call('String', object.doc)
 const itself: Translation = object => object
 
-const first = (args: readonly Code[]): Code => args[0] ?? code('undefined')
+const first = (args: readonly TypeScriptCode[]): TypeScriptCode => args[0] ?? code('undefined')
 
 const TEXT: Readonly<Record<string, Translation>> = {
   len: object => code(['[...', object.doc, '].length']),
@@ -173,11 +178,11 @@ const SAME_AS: Readonly<Record<string, string>> = {
 /** A program method as TypeScript; an unknown one keeps its name. */
 export function translateMethod(
   name: string,
-  object: Code,
+  object: TypeScriptCode,
   type: ValueType,
-  args: readonly Code[],
+  args: readonly TypeScriptCode[],
   uses: MethodUses
-): Code {
+): TypeScriptCode {
   const common = SAME_AS[name] ?? name
   for (const table of tablesFor(type)) {
     const found = entry(table, name) ?? entry(table, common)

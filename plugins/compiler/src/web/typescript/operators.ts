@@ -1,7 +1,7 @@
 import type { ValueType } from '../../check/types/type.ts'
 import { type Doc, group, indent, line } from '../../format/doc.ts'
 import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
-import { type Code, call, code, Level, operand } from './code.ts'
+import { call, code, Level, operand, type TypeScriptCode } from './code.ts'
 import { isGeneric, isPlain, isScalar } from './value-types.ts'
 
 type Operator = Exclude<BinaryOperator, '|>'>
@@ -31,13 +31,13 @@ const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
 /** `isNone` marks `None` operands. */
 export function translateBinary(
   operator: Operator,
-  left: Code,
-  right: Code,
+  left: TypeScriptCode,
+  right: TypeScriptCode,
   [a, b]: readonly [ValueType, ValueType],
   [noneLeft, noneRight]: readonly [boolean, boolean],
   helper: (name: string) => string
-): Code {
-  const plain = (sign?: string): Code => {
+): TypeScriptCode {
+  const plain = (sign?: string): TypeScriptCode => {
     const [own, level] = SIGNS[operator]
     // Operators of one level are left-associative.
     return code(infix(operand(left, level), sign ?? own, operand(right, (level + 1) as Level)), level)
@@ -72,8 +72,14 @@ export function translateBinary(
 }
 
 /** A text and another value. */
-function joined(left: Code, right: Code, a: ValueType, b: ValueType, helper: (name: string) => string): Code {
-  const shown = (value: Code, type: ValueType, level: Level) =>
+function joined(
+  left: TypeScriptCode,
+  right: TypeScriptCode,
+  a: ValueType,
+  b: ValueType,
+  helper: (name: string) => string
+): TypeScriptCode {
+  const shown = (value: TypeScriptCode, type: ValueType, level: Level) =>
     isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec')
       ? operand(value, level)
       : call(helper('text'), value.doc).doc

@@ -4,12 +4,12 @@ import { bare } from '../../hir/db/predicate.ts'
 import type { Expression, For, Identifier, If } from '../../syntax/ast-expressions.ts'
 import type { Assign, Block, Let, Pattern, Statement, While } from '../../syntax/ast-statements.ts'
 import { propertyKey } from '../typescript-names.ts'
-import { arrow, block, type Code, code, expressionStatement, Level, operand } from './code.ts'
+import { arrow, block, code, expressionStatement, Level, operand, type TypeScriptCode } from './code.ts'
 import { ExpressionTranslator } from './expression-translator.ts'
 import { iterated, type Sink } from './function-translator.ts'
 import { contains, needsStatements } from './needs-statements.ts'
 import { newestStates } from './newest-states.ts'
-import type { Frame } from './translator.ts'
+import type { FunctionFrame } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
 /** Unused values. */
@@ -22,7 +22,7 @@ const CONTROL: ReadonlySet<string> = new Set(['If', 'Match', 'Block', 'SideEffec
 export abstract class StatementTranslator extends ExpressionTranslator {
   protected abstract matchInto(node: Extract<Expression, { kind: 'Match' }>, sink: Sink): void
 
-  functionBody(body: Expression, frame: Frame, sink: Sink): Doc[] {
+  functionBody(body: Expression, frame: FunctionFrame, sink: Sink): Doc[] {
     const names = newestStates(body, name => (this.scope.lookup(name)?.setter ?? null) !== null)
     return this.within(() => {
       const newest = new Map(frame.newest)
@@ -213,7 +213,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
   }
 
   /** Assigns a variable; a part of a record or a list is changed in a copy. */
-  store(target: Expression, value: Code): void {
+  store(target: Expression, value: TypeScriptCode): void {
     const inner = bare(target)
     switch (inner.kind) {
       case 'Identifier': {
@@ -235,7 +235,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
         return
       }
       case 'IndexAccess': {
-        const [of, at] = this.operands([inner.object, inner.index]) as [Code, Code]
+        const [of, at] = this.operands([inner.object, inner.index]) as [TypeScriptCode, TypeScriptCode]
         const isKey = isGeneric(this.typeOf(inner.object), 'Map') || isPlain(this.typeOf(inner.index), 'str')
         const copy: Doc = isKey
           ? ['{ ...', of.doc, ', [', at.doc, ']: ', value.doc, ' }']

@@ -8,14 +8,14 @@ import type { Argument, Call, Expression } from '../../syntax/ast-expressions.ts
 import type { Span } from '../../syntax/node.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
 import { isMobileImport } from '../app-hooks/used-hooks.ts'
-import { arrow, block, type Code, code, Level, operand } from './code.ts'
+import { arrow, block, code, Level, operand, type TypeScriptCode } from './code.ts'
 import type { EmittedModule } from './emitted-module.ts'
 import { contains } from './needs-statements.ts'
 import type { Scope } from './scope.ts'
 import { fieldAt, itemOf } from './value-types.ts'
 
 /** The TypeScript function that is being written. */
-export interface Frame {
+export interface FunctionFrame {
   /** True if it is async, so that it may contain server calls. */
   readonly mayAwait: boolean
   /** True if it may run after the component was rendered again. */
@@ -32,7 +32,7 @@ export interface Frame {
 export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
 /** Requests a value from the server during a render; returns the name of the value. */
-export type RemoteValues = (call: Call, translated: Code, type: ValueType) => string | null
+export type RemoteValues = (call: Call, translated: TypeScriptCode, type: ValueType) => string | null
 
 /**
  * Translates code to TypeScript. Statements that an expression needs are added to the enclosing function;
@@ -41,7 +41,13 @@ export type RemoteValues = (call: Call, translated: Code, type: ValueType) => st
 export abstract class Translator {
   readonly file: EmittedModule
   protected scope: Scope
-  protected frame: Frame = { mayAwait: false, isLater: false, isInLoop: false, onFailure: 'throw', newest: new Map() }
+  protected frame: FunctionFrame = {
+    mayAwait: false,
+    isLater: false,
+    isInLoop: false,
+    onFailure: 'throw',
+    newest: new Map()
+  }
   /** Statements before the current expression. */
   protected out: Doc[] = []
   /** null where server calls are not possible. */
@@ -56,7 +62,7 @@ export abstract class Translator {
     return this.file.program
   }
 
-  abstract expression(expression: Expression): Code
+  abstract expression(expression: Expression): TypeScriptCode
 
   /** The type of an expression, also if its names exist only in this translation. */
   typeOf(expression: Expression): ValueType {
@@ -104,12 +110,12 @@ export abstract class Translator {
   }
 
   /** An expression with its own statements. */
-  closed(expression: Expression): Code {
+  closed(expression: Expression): TypeScriptCode {
     return this.enclose(() => this.expression(expression))
   }
 
   /** The result of `make`; if it needs statements, a function that is called immediately. */
-  protected enclose(make: () => Code): Code {
+  protected enclose(make: () => TypeScriptCode): TypeScriptCode {
     const outer = this.out
     const { scope } = this
     this.out = []
@@ -122,7 +128,7 @@ export abstract class Translator {
     return this.calledAtOnce([...statements, ['return ', made.doc]])
   }
 
-  protected calledAtOnce(statements: readonly Doc[]): Code {
+  protected calledAtOnce(statements: readonly Doc[]): TypeScriptCode {
     const isAsync = this.frame.mayAwait && mentionsAwait(statements)
     const made = code(['(', arrow(isAsync ? 'async ()' : '()', statements).doc, ')()'])
     return isAsync ? code(['await ', made.doc], Level.prefix) : made
@@ -142,7 +148,7 @@ export abstract class Translator {
   }
 
   /** Writes another function; returns the result of `write`. */
-  protected inFrame<A>(frame: Frame, write: () => A): A {
+  protected inFrame<A>(frame: FunctionFrame, write: () => A): A {
     const outer = this.frame
     this.frame = frame
     const made = write()
@@ -158,8 +164,8 @@ export abstract class Translator {
    * Operands in order. If a later one needs statements before it, the earlier values are stored, so that the
    * evaluation order is kept.
    */
-  protected operands(expressions: readonly Expression[]): Code[] {
-    const codes: Code[] = []
+  protected operands(expressions: readonly Expression[]): TypeScriptCode[] {
+    const codes: TypeScriptCode[] = []
     for (const expression of expressions) {
       const before = this.out.length
       const made = this.expression(expression)
@@ -169,7 +175,7 @@ export abstract class Translator {
     return codes
   }
 
-  #keep(codes: Code[], place: number): void {
+  #keep(codes: TypeScriptCode[], place: number): void {
     let at = place
     for (const [index, each] of codes.entries()) {
       if (each.isStable === true) continue
@@ -180,7 +186,7 @@ export abstract class Translator {
   }
 
   /** The value as a name, so that it can be used more than once. */
-  protected named(made: Code, wanted: string): string {
+  protected named(made: TypeScriptCode, wanted: string): string {
     if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
     const name = this.scope.fresh(wanted)
     this.out.push([`const ${name} = `, made.doc])
@@ -191,7 +197,7 @@ export abstract class Translator {
     return this.file.helper(name)
   }
 
-  protected unavailable(what: string, at: Span): Code {
+  protected unavailable(what: string, at: Span): TypeScriptCode {
     this.program.report('web.not_in_browser', `${what} is not available in a browser`, at)
     return code([
       this.helper('unavailable'),
@@ -229,7 +235,7 @@ export abstract class Translator {
     return declaration.items.some(item => isMobileImport(item) && (item.alias?.text ?? 'mobile') === object.name)
   }
 
-  protected awaited({ doc, level }: Code): Code {
+  protected awaited({ doc, level }: TypeScriptCode): TypeScriptCode {
     return code(['await ', operand({ doc, level }, Level.prefix)], Level.prefix)
   }
 }

@@ -4,10 +4,10 @@ import { bare } from '../../hir/db/predicate.ts'
 import type { Element, ElementFragment, Expression, For, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { attributesOf } from './attributes.ts'
 import { CallTranslator } from './call-translator.ts'
-import { arrow, type Code, call, code, firstText, Level } from './code.ts'
+import { arrow, call, code, firstText, Level, type TypeScriptCode } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
 import { type Primitive, primitiveOf, tagName } from './primitives.ts'
-import type { Frame } from './translator.ts'
+import type { FunctionFrame } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 import { type ViewNode, viewDoc } from './view-node.ts'
 import { type Resolve, textParts, textValue } from './view-text.ts'
@@ -54,12 +54,12 @@ export class ViewTranslator extends CallTranslator {
     }
   }
 
-  protected markup(expression: Element | ElementFragment): Code {
+  protected markup(expression: Element | ElementFragment): TypeScriptCode {
     const node = this.node(expression)
     return elementCode(node, viewDoc(node, this.resolve))
   }
 
-  protected override string(node: StringLiteral): Code {
+  protected override string(node: StringLiteral): TypeScriptCode {
     if (!this.#shownTexts.has(node)) return super.string(node)
     return code(textValue(textParts(node.value, this.resolve)))
   }
@@ -122,13 +122,13 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** A value as a child or in a text. React shows neither booleans nor records. */
-  #shown(value: Code, type: ValueType): Doc {
+  #shown(value: TypeScriptCode, type: ValueType): Doc {
     if (isPlain(type, 'bool')) return call('String', value.doc).doc
     return isShowable(type) ? value.doc : call(this.helper('text'), value.doc).doc
   }
 
   /** Elements in a loop have a key: the one from the program, the row id, or the position. */
-  protected override item(node: For, position: () => string): Code {
+  protected override item(node: For, position: () => string): TypeScriptCode {
     const only = onlyExpression(node.body)
     if (!isPlain(this.typeOf(node.body), 'Element') && only.kind !== 'Element') return super.item(node, position)
     const hasKey = only.kind === 'Element' && only.attributes.some(each => each.name.text === 'key')
@@ -154,9 +154,9 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** Action of an event. `given` are the known types of the handler's arguments. */
-  handler(value: Expression, given: readonly ValueType[] = [ANY]): Code {
+  handler(value: Expression, given: readonly ValueType[] = [ANY]): TypeScriptCode {
     const node = bare(value)
-    const frame = (body: Expression): Frame => {
+    const frame = (body: Expression): FunctionFrame => {
       const mayAwait = this.hasToWait(body)
       return { ...this.frame, mayAwait, isLater: mayAwait, isInLoop: false, onFailure: 'throw' }
     }
@@ -175,7 +175,7 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** A handler that assigns `read` of the event to a variable. */
-  stored(target: Expression, read: (event: string) => Code): Code {
+  stored(target: Expression, read: (event: string) => TypeScriptCode): TypeScriptCode {
     const { scope } = this
     this.scope = scope.inner()
     const event = this.scope.fresh('event')
@@ -187,13 +187,25 @@ export class ViewTranslator extends CallTranslator {
   /** Statements of an effect. */
   effectBody(body: Expression): { readonly statements: readonly Doc[]; readonly isAsync: boolean } {
     const isAsync = this.hasToWait(body)
-    const frame: Frame = { mayAwait: isAsync, isLater: true, isInLoop: false, onFailure: 'throw', newest: new Map() }
+    const frame: FunctionFrame = {
+      mayAwait: isAsync,
+      isLater: true,
+      isInLoop: false,
+      onFailure: 'throw',
+      newest: new Map()
+    }
     return { statements: this.functionBody(body, frame, { kind: 'drop' }), isAsync }
   }
 
   /** Statements of an async function. */
   awaiting(write: () => readonly Doc[]): Doc[] {
-    const frame: Frame = { mayAwait: true, isLater: true, isInLoop: false, onFailure: 'throw', newest: new Map() }
+    const frame: FunctionFrame = {
+      mayAwait: true,
+      isLater: true,
+      isInLoop: false,
+      onFailure: 'throw',
+      newest: new Map()
+    }
     return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
   }
 
@@ -207,7 +219,7 @@ export class ViewTranslator extends CallTranslator {
     return statements
   }
 
-  #handlerOf(params: Doc, isAsync: boolean, statements: readonly Doc[]): Code {
+  #handlerOf(params: Doc, isAsync: boolean, statements: readonly Doc[]): TypeScriptCode {
     const [only] = statements
     const head: Doc = [isAsync ? 'async ' : '', params]
     if (statements.length !== 1 || only === undefined) return arrow(head, statements)
@@ -217,7 +229,7 @@ export class ViewTranslator extends CallTranslator {
   }
 
   /** A function name: called without the event if it has no parameters. */
-  #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): Code {
+  #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): TypeScriptCode {
     const local = this.scope.lookup(node.name)
     const entry = local === undefined ? this.program.names.get(node.name) : undefined
     const isFunction = entry?.kind === 'function' && entry.signature !== null
@@ -247,7 +259,7 @@ export class ViewTranslator extends CallTranslator {
 }
 
 /** An element inside an expression; in parentheses if it has children. */
-export function elementCode(node: ViewNode, doc: Doc): Code {
+export function elementCode(node: ViewNode, doc: Doc): TypeScriptCode {
   return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
 }
 

@@ -1,5 +1,5 @@
 /** A search result. */
-export interface Found {
+export interface Passage {
   readonly source: 'repository' | 'documents' | 'knowledge'
   /** Path in the project, URL of a document, or id of a node. */
   readonly ref: string

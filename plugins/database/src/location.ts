@@ -4,7 +4,7 @@ import { pluginErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
 
 /** Location of the primary database. Paths are absolute. */
-export type Place =
+export type DatabaseLocation =
   | { readonly mode: 'file'; readonly file: string; readonly fallback: string | null }
   | { readonly mode: 'remote'; readonly url: string; readonly token: string }
   | { readonly mode: 'replica'; readonly file: string; readonly url: string; readonly token: string }
@@ -37,7 +37,7 @@ const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
  * a file. The deprecated names apply if the current ones are not a pair. Throws `DBP_REMOTE_INCOMPLETE` and
  * `DBP_URL_INVALID`.
  */
-export function placeOf(settings: Named, { project, state, data }: Folders): Place {
+export function locationOf(settings: Named, { project, state, data }: Folders): DatabaseLocation {
   const { url, path } = settings
   if (url?.startsWith('file:') === true) return { mode: 'file', file: localFile(url, project), fallback: null }
   const file = path === undefined ? null : resolve(project, path)

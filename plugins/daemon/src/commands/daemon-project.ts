@@ -1,5 +1,5 @@
 /** The project of a daemon command, as this process sees it. */
-export interface Place {
+export interface DaemonProject {
   readonly root: string
   readonly repositoryId: string
   /** Of this process. */

@@ -2,13 +2,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { dataDirectory } from '../src/data-directory.ts'
-import { type Place, placeOf } from '../src/place.ts'
+import { type DatabaseLocation, locationOf } from '../src/location.ts'
 
 const FOLDERS = { project: '/project', state: '/project/.vox', data: '/data' }
 const DEFAULTS = { journey_store: 'project', journey_fallback_canonical: true } as const
-type Named = Parameters<typeof placeOf>[0]
+type Named = Parameters<typeof locationOf>[0]
 
-const place = (settings: Partial<Named> = {}): Place => placeOf({ ...DEFAULTS, ...settings }, FOLDERS)
+const place = (settings: Partial<Named> = {}): DatabaseLocation => locationOf({ ...DEFAULTS, ...settings }, FOLDERS)
 const REMOTE = { url: 'libsql://db.example', token: 'a' }
 
 t.test('the default is the store of the project, with that of the user as fallback', t => {

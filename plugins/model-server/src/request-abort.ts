@@ -4,7 +4,7 @@ import { errors } from './errors.ts'
 type End = 'gone' | 'finish' | 'timeout'
 
 /** Ends one completion early: on disconnect, server stop, timeout or a complete answer. */
-export class Ending {
+export class RequestAbort {
   readonly #controller = new AbortController()
   readonly #signal: AbortSignal
   readonly #milliseconds: number

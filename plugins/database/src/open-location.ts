@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseErrors } from '@svc/contracts'
 import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
-import type { Place } from './place.ts'
+import type { DatabaseLocation } from './location.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
 import { type LocalOptions, openFile } from './store/local-store.ts'
 import type { QueuedStore } from './store/queued-store.ts'
@@ -22,7 +22,7 @@ const WAIT_MS = 500
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
 /** Opens the configured database. Retries transient errors, up to three attempts. */
-export async function openPlace(place: Place, options: OpenOptions): Promise<QueuedStore> {
+export async function openLocation(place: DatabaseLocation, options: OpenOptions): Promise<QueuedStore> {
   if (place.mode === 'remote')
     return withRetries(() => openRemote({ ...place, timeoutMs: options.remoteTimeoutMs }), options)
   if (place.mode === 'replica') {
