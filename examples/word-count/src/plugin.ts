@@ -2,8 +2,8 @@ import { defineOperation, definePlugin, hook, t } from '@svc/plugin-sdk'
 
 export const countWords = defineOperation({
   id: 'words.count',
-  summary: 'Count the words of a text',
-  input: t.object({ text: t.string({ maxLength: 1_000_000, description: 'The text' }) }),
+  summary: 'Count the words in a text',
+  input: t.object({ text: t.string({ maxLength: 1_000_000, description: 'Text whose words are counted' }) }),
   output: t.object({ words: t.integer(), longest: t.string(), generation: t.integer() }),
   errors: { WORDS_NONE: { status: 422, message: 'The text has no words of min_length or more characters.' } },
   effect: 'read',
@@ -15,7 +15,7 @@ export const countWords = defineOperation({
   }
 })
 
-/** A hook of the kernel, by its id: a plugin needs no other package to tap it. */
+/** A kernel hook, declared by its id, so that the plugin needs no package for it. */
 const flipped = hook<[{ generation: number }]>('kernel.flipped', 'parallel', { onError: 'skip' })
 
 export default definePlugin({

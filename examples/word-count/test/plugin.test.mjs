@@ -11,7 +11,7 @@ test('counts only words of min_length or more characters', async () => {
   await kernel.close()
 })
 
-test('rejects a text without words', async () => {
+test('throws WORDS_NONE for a text without words', async () => {
   const kernel = await testPlugin(plugin)
   await assert.rejects(kernel.callById('words.count', { text: ' \n ' }), { code: 'WORDS_NONE', status: 422 })
   await kernel.close()
