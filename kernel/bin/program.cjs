@@ -1,11 +1,11 @@
-/** The bundled program `svc`, compiled from V8's code cache: parsing and compiling it would take most of a start. */
+/** Loads the bundled program `svc` with V8's code cache: parsing and compiling it would take most of the start time. */
 const { readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { dirname, join } = require('node:path')
 const { Script } = require('node:vm')
 
 const FILE = join(__dirname, '..', 'dist', 'bundle', 'main.cjs')
-/** V8 accepts a cache only from its own version. The build removes caches of an earlier bundle. */
+/** Cache file. V8 rejects a cache from another V8 version. The build removes caches of earlier bundles. */
 const CACHE = `${FILE}.${process.versions.v8}-${process.arch}.v8`
 
 const cachedData = readIfPresent(CACHE)
@@ -17,8 +17,8 @@ script.runInThisContext()(bundle.exports, createRequire(FILE), bundle, FILE, dir
 const { EXIT, main: run } = bundle.exports
 
 /**
- * Runs the command line `argv`; resolves to the exit code. The first run on a version of V8 writes the cache, with the
- * functions that it has compiled. `--version` compiles too few of them.
+ * Runs the command line `argv`; resolves to the exit code. The first run with a V8 version writes the cache. It contains
+ * the functions compiled so far, so a run of `--version`, which compiles few, writes none.
  */
 async function main(argv) {
   const code = await run(argv)
@@ -41,7 +41,7 @@ function writeCache() {
     writeFileSync(temporary, script.createCachedData())
     renameSync(temporary, CACHE)
   } catch {
-    // The package may lie in a folder that this user cannot write: svc then starts without the cache.
+    // The package's folder may be read-only for this user: svc then runs without the cache.
     rmSync(temporary, { force: true })
   }
 }

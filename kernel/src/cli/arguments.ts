@@ -7,7 +7,7 @@ import type { PlainText } from './plain-text.ts'
 
 type Shape = Pick<CliCommand, 'command' | 'input' | 'args' | 'aliases' | 'plain'>
 
-/** yargs' command string: `list [prefix]`, `enable <names..>`. */
+/** Returns a command in yargs' syntax: `list [prefix]`, `enable <names..>`. */
 export function commandString(shape: Shape): string {
   const required = requiredOf(shape.input)
   const words = shape.args.map(name => {
@@ -45,7 +45,7 @@ export function describeField(field: JsonSchema, plain: PlainText = text => text
     describe: texts.length > 0 ? plain(texts.join(' ')) : undefined,
     hidden: field['x-hidden'] === true || undefined,
     choices: choicesOf(field) as readonly string[] | undefined,
-    // The default stays in the schema: as a default of yargs it would hide that the flag is absent.
+    // Only shown: with a default in yargs, an absent flag would look like a given one. The schema applies the default.
     defaultDescription: fallback === undefined ? undefined : JSON.stringify(fallback)
   })
 }
@@ -63,14 +63,14 @@ export function collectInput(shape: Shape, parsed: Readonly<Record<string, unkno
   return input
 }
 
-/** Names of a command's flags, without the global flags. */
+/** Returns the names of a command's flags, without the global flags. */
 export function ownFlags(shape: Shape): string[] {
   return fieldNames(shape.input)
     .filter(name => !shape.args.includes(name))
     .map(flagName)
 }
 
-/** Names of the flags of a command, with their dashes, for suggestions and completion. */
+/** Returns all flags of a command with their dashes, including global ones. For suggestions and completion. */
 export function flagsOf(shape: Shape | undefined): { readonly flag: string; readonly field: JsonSchema }[] {
   const own = shape === undefined ? [] : fieldNames(shape.input).filter(name => !shape.args.includes(name))
   return [
@@ -88,7 +88,7 @@ export function choicesOf(field: JsonSchema): readonly unknown[] | undefined {
   return Array.isArray(field.enum) ? field.enum : undefined
 }
 
-/** The type of a field, also of one that may be null; undefined where there is no single one. */
+/** Returns the type of a field, ignoring `null`. Undefined for a union of several types. */
 export function typeOf(field: JsonSchema): string | undefined {
   if (typeof field.type === 'string') return field.type
   const branches = (Array.isArray(field.anyOf) ? (field.anyOf as JsonSchema[]) : []).filter(
@@ -105,7 +105,7 @@ export function requiredOf(input: JsonSchema): ReadonlySet<string> {
   return new Set((input.required as readonly string[] | undefined) ?? [])
 }
 
-/** Flag name of a field. A field with the name of a global flag gets the prefix `input-`. */
+/** Returns the flag name of a field. A field with the name of a global flag gets the prefix `input-`. */
 export function flagName(name: string): string {
   const kebab = name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
   return kebab in GLOBAL_FLAGS || kebab === 'help' || kebab === 'version' ? `input-${kebab}` : kebab
@@ -125,11 +125,11 @@ function yargsType(field: JsonSchema): Options {
   }
 }
 
-/** Strings where the schema has no plain type are JSON when they can be read as such: objects, unions, items of arrays. */
+/** Converts an argument to the type of its field. A string for an object, union or array item is parsed as JSON if valid. */
 function convert(name: string, value: unknown, field: JsonSchema): unknown {
   const type = typeOf(field)
   if (typeof value === 'number' && Number.isNaN(value)) {
-    const message = `--${flagName(name)} takes a number`
+    const message = `--${flagName(name)} must be a number`
     throw cliErrors.create('CLI_ARGUMENT_INVALID', message, { at: { path: name } })
   }
   if (Array.isArray(value)) {
@@ -142,7 +142,7 @@ function convert(name: string, value: unknown, field: JsonSchema): unknown {
   return parseJson(value)
 }
 
-/** An item of a list of objects: `key=value,key=value`, or JSON, which may be the whole list. */
+/** Parses an argument for a list of objects: `key=value,key=value` or JSON, of one object or of the whole list. */
 function recordsOf(text: string, items: JsonSchema): unknown[] {
   const value = parseJson(text)
   if (typeof value !== 'string') return Array.isArray(value) ? value : [value]
@@ -155,7 +155,7 @@ function recordsOf(text: string, items: JsonSchema): unknown[] {
   ]
 }
 
-/** Form of an item in a list of objects, such as `path=…,access=read|write`; undefined for other fields. */
+/** Returns the form of an object in a list, such as `path=…,access=read|write`. Undefined for other fields. */
 function recordForm(field: JsonSchema): string | undefined {
   const items = (field.items ?? {}) as JsonSchema
   if (typeOf(field) !== 'array' || typeOf(items) !== 'object') return undefined

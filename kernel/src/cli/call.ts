@@ -24,7 +24,7 @@ import { Output } from './output.ts'
 
 const LOCAL: Invocation['principal'] = { id: 'local', role: 'admin', scopes: ['*'] }
 
-/** Runs an operation through the daemon if one runs, else in this process with only its plugin. */
+/** Runs an operation through the daemon if one runs, else in this process with only its plugin and requirements. */
 export async function runOperation(
   session: CommandSession,
   plugin: string,
@@ -37,10 +37,10 @@ export async function runOperation(
   const daemon = method === undefined ? null : await findDaemon(session)
   if (method !== undefined && daemon !== null) {
     return interruptible(async signal => {
-      const answer = await daemon.call(method, input, signal, output).catch(error => {
-        throw isSvcError(error, 'DMN_METHOD_UNKNOWN') ? notThere(error, method, plugin) : error
+      const result = await daemon.call(method, input, signal, output).catch(error => {
+        throw isSvcError(error, 'DMN_METHOD_UNKNOWN') ? notOffered(error, method, plugin) : error
       })
-      return output.finish(answer)
+      return output.finish(result)
     })
   }
   return interruptible(signal =>
@@ -53,7 +53,7 @@ export async function runOperation(
   )
 }
 
-/** Runs a command that is not an operation, always in this process. */
+/** Runs a plugin's command that is not an operation. Always in this process. */
 export async function runPluginCommand(
   session: CommandSession,
   plugin: string,
@@ -95,7 +95,7 @@ async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInste
   return serve({ ...flags, set: [...flags.set, ...overrides] }, input)
 }
 
-/** `svc call ID JSON`. */
+/** Runs `svc call ID JSON`. Throws `OPR_UNKNOWN`. */
 export async function callById(session: CommandSession, id: string, json: string | undefined): Promise<number> {
   const manifests = [...session.catalog.manifests, ...session.catalog.lapsed]
   const owner = manifests.find(manifest => manifest.operations.some(each => each.id === id))
@@ -110,9 +110,9 @@ export async function callById(session: CommandSession, id: string, json: string
   return runOperation(session, owner.name, descriptor, await readJson(json), descriptor.expose.cli?.view)
 }
 
-/** The method is known here, so the daemon lacks its plugin. */
-function notThere({ code, status }: SvcError, method: string, plugin: string): Error {
-  const message = `the daemon does not offer ${method}: the plugin ${plugin} does not run there`
+/** Returns the error for a method that a manifest declares and the daemon does not offer: its plugin is not active. */
+function notOffered({ code, status }: SvcError, method: string, plugin: string): Error {
+  const message = `the daemon does not offer ${method}: its plugin ${plugin} is not active in the daemon`
   return new SvcError(code, message, { status, plugin, hint: `svc plugins why ${plugin}` })
 }
 

@@ -4,7 +4,7 @@ import type { GlobalFlags } from './flags.ts'
 import { GROUPS } from './groups.ts'
 import { type PlainText, plainTextOf } from './plain-text.ts'
 
-/** Arguments that every command gets. */
+/** Catalog and global flags that every command receives. */
 export interface CommandSession {
   readonly catalog: PluginCatalog
   readonly flags: GlobalFlags
@@ -18,12 +18,12 @@ export interface CliCommand {
   readonly description?: string
   /** JSON Schema of positionals and flags together. */
   readonly input: JsonSchema
-  /** Input fields given by position. */
+  /** Input fields that are positional arguments. */
   readonly args: readonly string[]
   readonly aliases: Readonly<Record<string, string>>
   /** Plugin that contributes it; undefined for the kernel's own. */
   readonly plugin?: string
-  /** Makes its texts readable on a terminal; default: unchanged. */
+  /** Converts Markdown in descriptions to plain text; default: no conversion. */
   readonly plain?: PlainText
   /** Resolves to the exit code. */
   run(session: CommandSession, input: Readonly<Record<string, unknown>>): Promise<number>
@@ -31,14 +31,14 @@ export interface CliCommand {
 
 export interface CommandNode {
   readonly children: Map<string, CommandNode>
-  /** Description, for a group. */
+  /** Description of a command group. */
   about?: string | undefined
   command?: CliCommand
 }
 
 /**
- * Commands as a tree of words. Of two commands with the same words the first counts; those of the kernel come first.
- * Commands of broken plugins keep their last declaration, marked as broken, since a daemon may still run them.
+ * Builds the tree of commands, one node per word. If two commands have the same words, the first wins; commands of the
+ * kernel come first. Commands of broken plugins stay, marked as broken, since a daemon may still run them.
  */
 export function commandTree(manifests: readonly PluginManifest[], broken: readonly PluginManifest[] = []): CommandNode {
   const root: CommandNode = { children: new Map() }

@@ -13,8 +13,8 @@ interface Candidate {
 }
 
 /**
- * Answers a completion script: `INDEX WORD…`, where the word at the index is the one under the cursor. One candidate
- * per line, then a tab and its explanation; nothing if the shell should offer files.
+ * Prints completions for a shell script. Arguments: `INDEX WORD…`; the word at INDEX is under the cursor. Prints one
+ * candidate, a tab and its explanation per line; nothing if the shell should complete file names.
  */
 export function complete(args: readonly string[], root: CommandNode, catalog: PluginCatalog): number {
   const [index = '0', ...words] = args
@@ -25,7 +25,7 @@ export function complete(args: readonly string[], root: CommandNode, catalog: Pl
   return EXIT.ok
 }
 
-/** Candidates for the word after `before` that begin like `current`. */
+/** Returns the candidates for the word after `before` that start with `current`. */
 export function candidates(
   before: readonly string[],
   current: string,
@@ -67,7 +67,7 @@ function valuesOf(field: JsonSchema, catalog: PluginCatalog): Candidate[] {
   return KNOWN[String(item['x-complete'])]?.(catalog) ?? []
 }
 
-/** Candidate lists that `x-complete` may name. */
+/** Candidate lists by their name in `x-complete`. */
 const KNOWN: Readonly<Record<string, (catalog: PluginCatalog) => Candidate[]>> = {
   plugins: ({ found }) => found.sources.map(({ name, manifest }) => ({ value: name, about: manifest?.summary ?? '' })),
   operations: ({ manifests }) =>

@@ -2,7 +2,7 @@ import { EXIT } from './exit-codes.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'powershell'
 
-/** `svc completion [SHELL]`; default: the shell of `$SHELL`, else bash. */
+/** Prints the completion script of a shell. Default: the shell of `$SHELL`, else bash. */
 export function printScript(shell: string | undefined): number {
   process.stdout.write(SCRIPTS[(shell as Shell | undefined) ?? ownShell()])
   return EXIT.ok
@@ -50,7 +50,7 @@ end
 complete --command svc --no-files --condition 'test -n "$(__svc_complete)"' --arguments '(__svc_complete)'
 `
 
-// Windows PowerShell 5.1 drops an empty argument. An index after the last word stands for an empty one.
+// Windows PowerShell 5.1 drops an empty argument, so an index after the last word means an empty word.
 const POWERSHELL = `# PowerShell: svc completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName svc -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)

@@ -5,12 +5,12 @@ import { MaskedSecrets } from '../host/masked-secrets.ts'
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
 const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }
 
-/** Log lines of a single command: sentences for a person, or JSON lines; a server's log has times and more. */
+/** Creates the log of a single command: readable lines, or JSON lines without the timestamps of a server's log. */
 export function consoleLog(level: string, json: boolean, write: (line: string) => void): KernelLogger {
   const secrets = new MaskedSecrets()
-  let least = RANK[level] ?? 0
+  let minRank = RANK[level] ?? 0
   const line = (plugin: string | undefined, name: string, message: string, fields: Record<string, unknown>): void => {
-    if ((RANK[name] ?? 0) < least) return
+    if ((RANK[name] ?? 0) < minRank) return
     if (json) write(secrets.mask(`${JSON.stringify({ level: name, plugin, message })}\n`))
     else
       write(
@@ -29,14 +29,14 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
     ...logger(),
     forPlugin: logger,
     setLevel: next => {
-      least = RANK[next] ?? 0
+      minRank = RANK[next] ?? 0
     },
     flush: () => {},
     secrets
   }
 }
 
-/** Unless the message contains it already. */
+/** Returns the hint on a new line, or nothing if the message already contains it. */
 function hintOf(fields: Record<string, unknown>, shown: string): string {
   const hint = fields.hint ?? (isSvcError(fields.error) ? fields.error.hint : undefined)
   return typeof hint === 'string' && !shown.includes(hint) ? `\n  hint: ${hint}` : ''

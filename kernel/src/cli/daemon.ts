@@ -9,8 +9,8 @@ export interface Daemon {
 }
 
 /**
- * The daemon that answers for the session's project, or null. Settings of one command (`--set`, `--profile`) do not reach
- * another process, so they keep the command in this one.
+ * Returns the running daemon of the session's project, or null. With `--set`, `--profile` or `--in-process` it is always
+ * null: the daemon runs with other settings, so the command must run in this process.
  */
 export async function findDaemon(session: CommandSession): Promise<Daemon | null> {
   const { flags, catalog } = session

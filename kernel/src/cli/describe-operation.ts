@@ -4,7 +4,7 @@ import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** `svc call ID --help`: input, output and errors of an operation. */
+/** Renders the help of `svc call ID --help`: input, output and errors of an operation. */
 export function describeOperation(
   plugin: string,
   descriptor: OperationDescriptor,

@@ -3,8 +3,8 @@ import type { DetachedProcess } from '@svc/plugin-sdk'
 import type { CommandSession } from './commands.ts'
 
 /**
- * Runs another command of svc on the session's project, as this one was started and with the flags of every command that were
- * given here. It gets a separate session: neither Ctrl-C in this terminal nor closing the terminal ends the process.
+ * Starts another svc command on the session's project, with the same Node options and global flags. The process is
+ * detached: neither Ctrl-C in this terminal nor closing the terminal ends it.
  */
 export function detach({ catalog, flags }: CommandSession, words: readonly string[], output: number): DetachedProcess {
   const { profile, set, logLevel } = flags

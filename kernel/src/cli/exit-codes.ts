@@ -13,7 +13,7 @@ export const EXIT = {
   interrupted: 130
 } as const
 
-/** Exit code of an error: by its code, else by its HTTP status. */
+/** Returns the exit code for an error, by its code, else by its HTTP status. */
 export function exitCodeOf(error: unknown): number {
   if (!isSvcError(error)) return EXIT.failure
   if (error.code === 'OPR_CANCELLED') return EXIT.interrupted

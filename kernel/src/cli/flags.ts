@@ -1,33 +1,34 @@
 import { defined, type JsonSchema } from '@svc/plugin-sdk'
 
-/** Flags that every command takes. */
+/** Flags that every command accepts. */
 export interface GlobalFlags {
   readonly json: boolean
   readonly project?: string
   readonly profile?: string
   readonly set: readonly string[]
   readonly inProcess: boolean
-  /** Whether only plugins of the installation run. */
+  /** True if only plugins of the installation run. */
   readonly safe: boolean
   readonly logLevel?: string
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** The global flags as an input schema, so that the same code describes them and those of commands. */
+/** Global flags as schemas, so that the same code describes global flags and those of commands. */
 export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {
   json: { type: 'boolean', description: 'Print the result as one JSON document, and errors as JSON' },
-  project: { type: 'string', description: 'Folder of the project; default: found upward from here' },
+  project: {
+    type: 'string',
+    description: 'Folder of the project; default: nearest one at or above the current folder'
+  },
   profile: { type: 'string', description: 'Configuration profile' },
   set: { type: 'array', items: { type: 'string' }, description: 'Override a setting: plugins.http.port=8080' },
   'in-process': { type: 'boolean', description: 'Do not use a running daemon' },
   safe: { type: 'boolean', description: 'Run only plugins of the installation' },
-  'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Least severe line to log' }
+  'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Lowest level of log lines to print' }
 }
 
-/**
- * Read before parsing, because they decide which commands exist. The parser reports their errors later.
- */
+/** Reads the global flags before parsing, since they decide which commands exist. The parser later reports their errors. */
 export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)
@@ -42,7 +43,7 @@ export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const logLevel = after('--log-level').at(-1)
   return defined({
     json: words.includes('--json'),
-    // A running daemon runs other plugins.
+    // A running daemon may run other plugins than those of the installation.
     inProcess: words.includes('--in-process') || words.includes('--safe'),
     safe: words.includes('--safe'),
     set: after('--set'),
@@ -52,7 +53,7 @@ export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   })
 }
 
-/** The words of a command line that are neither flags nor values of global flags. */
+/** Returns the words of a command line that are neither flags nor values of global flags. */
 export function commandWords(argv: readonly string[]): string[] {
   const takesValue = (word: string): boolean => {
     const field = GLOBAL_FLAGS[word.replace(/^--/, '')]
@@ -61,7 +62,7 @@ export function commandWords(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesValue(argv[index - 1] ?? ''))
 }
 
-/** Plugin names of `--only a,b`. */
+/** Splits the value of `--only a,b` into plugin names. */
 export function namesOf(only: string): string[] {
   return only
     .split(',')
@@ -69,7 +70,7 @@ export function namesOf(only: string): string[] {
     .filter(Boolean)
 }
 
-/** Plugins that `svc serve --only` names. Read before parsing, because only these are described. */
+/** Returns the plugins of `svc serve --only`. Read before parsing, because only these are loaded. */
 export function onlyOf(argv: readonly string[]): readonly string[] | undefined {
   if (commandWords(argv)[0] !== 'serve') return undefined
   const at = argv.findIndex(word => word === '--only' || word.startsWith('--only='))
@@ -77,7 +78,7 @@ export function onlyOf(argv: readonly string[]): readonly string[] | undefined {
   return at === -1 || value === undefined ? undefined : namesOf(value)
 }
 
-/** The flags that decide what the catalog holds. */
+/** Returns the flags that decide which plugins and settings the catalog contains. */
 export function catalogChoices({ profile, set, safe }: GlobalFlags): {
   profile?: string
   set: readonly string[]

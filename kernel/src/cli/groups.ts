@@ -1,8 +1,8 @@
-/** Descriptions of command groups, by all their words. A group of another plugin is described by the summary of that plugin. */
+/** Descriptions of command groups, by their full name. Any other group is described by its plugin's summary. */
 export const GROUPS: Readonly<Record<string, string>> = {
   a2a: 'Send and read messages between agents',
   config: 'Show and check settings',
-  context: 'Keep values that sessions share',
+  context: 'Store values that sessions share',
   daemon: 'Start, stop and watch the daemon of this project',
   db: 'Back up, restore and migrate databases',
   gpu: 'Install support for the graphics card',
@@ -14,7 +14,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'orch budget': 'Show and set budgets, costs and tool times',
   'orch files': 'Show and claim files, and list locks',
   'orch messages': 'Ask agents, answer them and broadcast',
-  'orch queue': 'Reorder and rebalance queued tasks, and resolve doubts',
+  'orch queue': 'Reorder and rebalance queued tasks, and resolve uncertain ones',
   plan: 'Draft plans and execute their steps',
   plugins: 'Manage plugins: list, enable, reload, build',
   questions: 'Answer the questions of agents',

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { collectInput, commandString } from './arguments.ts'
 export { type CommandNode, commandTree } from './commands.ts'
 export { candidates } from './complete.ts'

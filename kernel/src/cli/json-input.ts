@@ -1,7 +1,7 @@
 import { errorMessage, readStrictJson } from '@svc/plugin-sdk'
 import { cliErrors } from './errors.ts'
 
-/** JSON of an argument, or with `-` of standard input; without one an empty object. Throws `CLI_INPUT_NOT_JSON`. */
+/** Parses a JSON argument; `-` reads standard input, undefined gives an empty object. Throws `CLI_INPUT_NOT_JSON`. */
 export async function readJson(text: string | undefined): Promise<unknown> {
   if (text === undefined) return {}
   const source = text === '-' ? await readStdin() : Buffer.from(text)

@@ -11,13 +11,13 @@ import { terminalOf } from './terminal.ts'
 
 export { EXIT }
 
-/** Parses, runs, prints; resolves to the exit code. Help, completion and version load no plugin's code. */
+/** Runs a command line; resolves to the exit code. Help, completion and `--version` load no plugin code. */
 export async function main(argv: readonly string[]): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
     process.stdout.write(`${version}\n`)
     return EXIT.ok
   }
-  // A reader such as head closes the pipe when it has enough.
+  // A reader such as `head` may close the pipe early.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
@@ -36,7 +36,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Renders texts of errors. Replaced once the commands are known. */
+/** Plain-text conversion of error messages. Replaced once the commands are known. */
 interface Texts {
   plain: PlainText
 }
@@ -83,7 +83,7 @@ async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): 
   }
 }
 
-/** `svc call ID --help` */
+/** Returns the operation if the command line is `svc call ID --help`. */
 function operationToExplain(
   argv: readonly string[],
   manifests: readonly PluginManifest[]
@@ -97,5 +97,5 @@ function operationToExplain(
   return undefined
 }
 
-/** Command of completion scripts. Arguments: the shell, the index of the word under the cursor, the words. */
+/** Hidden command that completion scripts call. Arguments: shell, index of the word under the cursor, words. */
 const COMPLETE = '__complete'

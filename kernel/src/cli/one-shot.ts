@@ -7,13 +7,13 @@ import { consoleLog } from './console-log.ts'
 export interface OneShotOptions {
   /** Plugins to activate, with their requirements. */
   readonly activate: readonly string[]
-  /** Whether it runs like a server: files are watched, and the log has a server's format. */
+  /** True to run like a server: files are watched, and the log has the format of a server's log. */
   readonly lasting?: boolean
-  /** Whether a configuration with errors is accepted; default: for commands that manage it. */
+  /** True to accept a configuration with errors. Default: true for commands that manage the configuration. */
   readonly tolerant?: boolean
 }
 
-/** Opens the project with only some plugins while `use` runs. */
+/** Opens the project with the given plugins while `use` runs, then closes it. */
 export async function withProject<A>(
   { catalog, flags }: CommandSession,
   options: OneShotOptions,
@@ -41,7 +41,7 @@ export async function withProject<A>(
   }
 }
 
-/** Plugins for a command that needs the whole project: those that open no ports, since another process may hold them. */
+/** Returns the plugins for a command that needs the whole project. Plugins that open ports are left out, as they may be in use. */
 export function withoutServers({ manifests }: PluginCatalog, owner: string): string[] {
   return manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
 }

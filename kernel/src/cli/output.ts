@@ -6,8 +6,8 @@ import { renderResult } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
 /**
- * Writes the result, events and progress of an operation. With `--json` standard output holds only the result, as one
- * document; events and progress are lines of JSON on standard error.
+ * Writes the result, events and progress of an operation. With `--json`, standard output contains only the result, as one
+ * JSON document; events and progress are JSON lines on standard error.
  */
 export class Output {
   readonly #json: boolean
@@ -16,7 +16,7 @@ export class Output {
   /** Text that events have written so far. */
   #streamed = ''
 
-  /** With `json`, what plugins print to standard output goes to standard error from now on. */
+  /** With `json`, anything that plugins print to standard output goes to standard error from now on. */
   constructor(json: boolean, view: CliView | undefined) {
     this.#json = json
     this.#stdout = json ? reservedStdout() : process.stdout
@@ -36,14 +36,14 @@ export class Output {
     else process.stderr.write(`${message ?? 'progress'} ${done}${total === undefined ? '' : `/${total}`}\n`)
   }
 
-  /** Prints the result and returns the exit code, which scripts can test for `healthy: false` or `valid: false`. */
+  /** Prints the result and returns the exit code: not 0 for a result with `healthy: false` or `valid: false`. */
   finish(output: unknown): number {
     const { answer } = this.#view ?? {}
     const result = answer === undefined ? output : (output as Readonly<Record<string, unknown>>)[answer]
     const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
-    // Text that was streamed is not printed again.
-    const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
-    this.#stdout.write(said ? '\n' : `${text}\n`)
+    // A result that was already streamed is not printed again.
+    const isPrinted = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
+    this.#stdout.write(isPrinted ? '\n' : `${text}\n`)
     const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }
     if (valid === false) return EXIT.configuration
     return healthy === false ? EXIT.failure : EXIT.ok

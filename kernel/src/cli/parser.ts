@@ -5,15 +5,15 @@ import { aboutGroup, type CliCommand, type CommandNode } from './commands.ts'
 import { commandWords, GLOBAL_FLAGS } from './flags.ts'
 import { unknownCommandError, usageError } from './usage.ts'
 
-/** Result of parsing. `shown`: the parser has printed help or a version. */
+/** Result of parsing. `shown`: help or the version was printed. `nothing`: the command line is empty. */
 export type Parsed =
   | { readonly kind: 'command'; readonly command: CliCommand; readonly input: Record<string, unknown> }
   | { readonly kind: 'shown' }
   | { readonly kind: 'nothing'; readonly help: string }
 
 /**
- * Parses a command line with the known commands. Runs nothing. Throws `CLI_…` with a suggestion; `disabled` holds the
- * disabled commands.
+ * Parses a command line without running the command. Throws `CLI_…` errors with a suggestion. `disabled` contains the
+ * commands of disabled plugins.
  */
 export async function parse(argv: readonly string[], root: CommandNode, disabled: CommandNode): Promise<Parsed> {
   const unknown = unknownCommandError(argv, { root, disabled })
@@ -34,7 +34,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     .wrap(Math.min(process.stdout.columns ?? 100, 110))
     .exitProcess(false)
     .fail((message, error) => {
-      // Errors of yargs concern the arguments; all others are ours.
+      // An error of yargs means invalid arguments. Others come from our code and are not reworded.
       if (error !== undefined && error !== null && error.name !== 'YError') throw error
       throw usageError(argv, { root, disabled }, reveal(message ?? error.message))
     })
@@ -42,7 +42,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     chosen = { kind: 'command', command, input: collectInput(command, restore(parsed)) }
   }
   addCommands(parser, root, [], choose)
-  // yargs prints the groups of the program before those of a command, which matter more.
+  // yargs prints flag groups of the program before those of a command, so it has groups only without a command.
   if (commandWords(argv).length === 0) groupFlags(parser, [])
   if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
   await parser.parseAsync()
@@ -52,11 +52,11 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
 interface Protected {
   readonly words: string[]
   restore(parsed: Readonly<Record<string, unknown>>): Record<string, unknown>
-  /** Puts protected words back into a message of yargs. */
+  /** Replaces the placeholders in a message of yargs by the original words. */
   reveal(message: string): string
 }
 
-/** After `--` every word is an argument, and `-` is one anywhere. yargs reads them as flags, so placeholders replace them. */
+/** Replaces `-`, and words after `--`, by placeholders: they are arguments, but yargs would parse them as flags. */
 function protect(argv: readonly string[]): Protected {
   const end = argv.indexOf('--')
   const placeholders = new Map<string, string>()
@@ -92,7 +92,7 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
         inner.usage(`$0 ${words.join(' ')} <command>\n\n${aboutGroup(child)}.`)
         addCommands(inner, child, words, choose)
         groupFlags(inner, [])
-        return inner.demandCommand(1, `which command of svc ${words.join(' ')}?`)
+        return inner.demandCommand(1, `svc ${words.join(' ')} needs a command`)
       })
     } else {
       yargs.command(

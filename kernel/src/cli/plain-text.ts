@@ -1,11 +1,11 @@
 import type { PluginManifest } from '@svc/plugin-sdk'
 
-/** Text of an operation as a terminal shows it. */
+/** Converts text for all surfaces to text for a terminal. */
 export type PlainText = (text: string) => string
 
 /**
- * Makes text that is written for every surface readable on a terminal: Markdown loses its marks, and the name of an MCP tool
- * becomes the command of the same operation.
+ * Creates the conversion: it removes Markdown syntax and replaces the name of an MCP tool by the command of the same
+ * operation.
  */
 export function plainTextOf(manifests: readonly PluginManifest[]): PlainText {
   let commands: ReadonlyMap<string, string> | undefined
@@ -32,7 +32,7 @@ function commandsByTool(manifests: readonly PluginManifest[]): ReadonlyMap<strin
   return commands
 }
 
-/** Code spans, emphasis and links; other characters stay. */
+/** Removes the syntax of code spans, bold text and links; other characters stay. */
 export function withoutMarkdown(text: string): string {
   if (!/[`*[]/.test(text)) return text
   return text

@@ -6,8 +6,8 @@ import { configOf } from '../host/project.ts'
 import { cliErrors } from './errors.ts'
 
 /**
- * Throws `CLI_ALREADY_SERVED` if another process is the daemon of the project and this one would run a daemon too. A daemon on
- * the standard streams serves its parent only, so any number of them may run.
+ * Throws `CLI_ALREADY_SERVED` if another process is the daemon of the project and this one would also run a daemon. Daemons
+ * on standard input and output serve only their parent, so any number of them may run.
  */
 export async function refuseSecondServer(catalog: PluginCatalog, only: readonly string[] | undefined): Promise<void> {
   const state = await readDaemonState(catalog.projectRoot)
@@ -16,7 +16,9 @@ export async function refuseSecondServer(catalog: PluginCatalog, only: readonly 
   throw cliErrors.create(
     'CLI_ALREADY_SERVED',
     `this project is already served by process ${pid} at ${socket}, since ${started_at}`,
-    { hint: 'svc daemon stop ends it; --set plugins.daemon.enabled=false runs a second server without a daemon' }
+    {
+      hint: 'stop it with svc daemon stop, or start a second server without a daemon: --set plugins.daemon.enabled=false'
+    }
   )
 }
 

@@ -3,7 +3,7 @@ import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Renders a result for a person by the operation's view; without one as indented JSON. */
+/** Renders a result by the operation's view, or as indented JSON if it has none. */
 export function renderResult(output: unknown, view: CliView | undefined, terminal: Terminal): string {
   const fields = (output ?? {}) as Readonly<Record<string, unknown>>
   if (view?.text !== undefined) return String(fields[view.text] ?? '')
@@ -21,7 +21,7 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
   return typeof output === 'string' ? output : JSON.stringify(output, null, 2)
 }
 
-/** Markdown as plain text: a heading is bold and loses its hash signs. Lists stay as they are. */
+/** Renders Markdown as plain text: headings become bold and lose their hash signs. Lists do not change. */
 function renderMarkdown(text: string, terminal: Terminal): string {
   return withoutMarkdown(text).replace(/^#{1,6} +(.+)$/gm, (_, heading: string) => terminal.paint('bold', heading))
 }
@@ -32,13 +32,13 @@ function valueAt(output: unknown, path: string): unknown {
     .reduce((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], output)
 }
 
-/** Message, place, code and the next step; a stack only for unexpected errors. */
+/** Renders location, message, code and hint of an error. Only an unexpected error has its stack. */
 export function renderError(error: unknown, terminal: Terminal, plain: PlainText = withoutMarkdown): string {
   const label = terminal.paint('red', 'error:')
   if (!isSvcError(error)) return `${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
   const { file, line, column } = error.at ?? {}
   const place = file === undefined ? '' : [file, line, column].filter(part => part !== undefined).join(':')
-  // A place that the message names is not repeated.
+  // A location that the message contains is not repeated.
   const head = place === '' || error.message.includes(place) ? '' : `${place}  `
   const lines = [`${label} ${head}${plain(error.message)}`]
   if (!error.message.includes(error.code)) lines.push(`  code: ${error.code}`)
@@ -46,7 +46,7 @@ export function renderError(error: unknown, terminal: Terminal, plain: PlainText
   return lines.join('\n')
 }
 
-/** The error as JSON; undefined members are dropped. */
+/** Converts an error to JSON without undefined members. */
 export function errorJson(error: unknown): object {
   if (!isSvcError(error)) return { error: { code: 'OPR_FAILED', message: errorMessage(error) } }
   const { code, message, hint, at, data, plugin } = error

@@ -5,7 +5,7 @@ import { interruptible } from './interrupt.ts'
 import { readJson } from './json-input.ts'
 import { Output } from './output.ts'
 
-/** `svc rpc METHOD JSON`. Throws `CLI_NO_DAEMON`. */
+/** Runs `svc rpc METHOD JSON`. Throws `CLI_NO_DAEMON`. */
 export async function callMethod(session: CommandSession, method: string, json: string | undefined): Promise<number> {
   const daemon = await findDaemon(session)
   if (daemon === null) {

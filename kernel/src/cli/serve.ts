@@ -11,13 +11,13 @@ import { interruptible } from './interrupt.ts'
 import { refuseSecondServer } from './refuse-second-server.ts'
 
 /**
- * Opens the project, serves until Ctrl-C or SIGTERM, drains, closes; a second signal ends the process immediately.
- * SIGHUP reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` if `only` names an unknown plugin, and
- * `CLI_ALREADY_SERVED` when another process is the daemon of the project.
+ * Opens the project and serves until Ctrl-C or SIGTERM, then drains and closes it. A second signal ends the process
+ * immediately; SIGHUP reloads the configuration. Throws `KRN_PLUGIN_UNKNOWN` if `only` names an unknown plugin, and
+ * `CLI_ALREADY_SERVED` if another process is the daemon of the project.
  */
 export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
   const watch = input.watch as boolean | undefined
-  // Standard output may belong to a protocol, so output of plugins goes to standard error, like the log.
+  // Standard output may carry a protocol, so output of plugins goes to standard error, like the log.
   reservedStdout()
   return interruptible(async signal => {
     const named = input.only === undefined ? undefined : namesOf(String(input.only))
@@ -31,7 +31,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
         ...catalogChoices(flags)
       })
     )
-    const only = named && chosen(named, catalog.found.sources)
+    const only = named && checkNames(named, catalog.found.sources)
     await refuseSecondServer(catalog, only)
     const project = await openProject(
       defined({
@@ -49,7 +49,7 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
     process.on('SIGHUP', onHangup)
     try {
       await Promise.race([ended(signal), project.ended])
-      project.log.info('stopping; once more to stop at once')
+      project.log.info('stopping; press Ctrl-C again to stop immediately')
       return EXIT.ok
     } finally {
       process.off('SIGHUP', onHangup)
@@ -58,24 +58,24 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
   })
 }
 
-/** Adds the plugin that opens the listeners of the chosen plugins. Without it they would serve nothing. */
+/** Activates the plugin that opens the listeners of the selected plugins. Without it they could not be reached. */
 async function includeListeners(project: Project): Promise<void> {
   const { units } = project.kernel.current
-  const askers = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))
+  const listening = [...units.values()].filter(unit => unit.items.some(({ point }) => point === httpListeners.id))
   const opens = ({ provides }: PluginManifest): boolean => provides.includes(httpServer.id)
-  const [asker] = askers
-  if (asker === undefined || [...units.values()].some(({ manifest }) => opens(manifest))) return
+  const [listener] = listening
+  if (listener === undefined || [...units.values()].some(({ manifest }) => opens(manifest))) return
   const opener = [...project.kernel.records.values()].find(({ manifest }) => manifest !== null && opens(manifest))
   if (opener === undefined)
-    throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `${asker.name} cannot be reached: no plugin opens its listener`, {
+    throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `${listener.name} cannot be reached: no plugin opens its listener`, {
       hint: 'install the plugin http'
     })
   await project.admin.apply({ activate: [opener.name] })
-  project.log.info(`${opener.name} runs too, because ${asker.name} listens through it`)
+  project.log.info(`${opener.name} runs too, because it opens the listener of ${listener.name}`)
 }
 
-/** The names, if all of them are plugins. */
-function chosen(names: readonly string[], plugins: readonly PluginSource[]): readonly string[] {
+/** Returns `names`. Throws `KRN_PLUGIN_UNKNOWN` if one of them is no plugin. */
+function checkNames(names: readonly string[], plugins: readonly PluginSource[]): readonly string[] {
   const known = plugins.map(plugin => plugin.name)
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return names

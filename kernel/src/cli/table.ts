@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>
 
 const GAP = '  '
 const EMPTY = '–'
-/** Minimum column widths in characters: preferred, and if that does not fit. */
+/** Minimum column widths: preferred, and the fallback if the table does not fit. */
 const PREFERRED_WIDTH_CHARS = 24
 const MIN_WIDTH_CHARS = 12
 
@@ -15,8 +15,8 @@ const DUBIOUS = new Set(['degraded', 'draining', 'waiting', 'warning'])
 const STATE_COLUMNS = new Set(['state', 'status', 'severity'])
 
 /**
- * Leaves out columns that are empty in every row. On a terminal long cells wrap. If columns became too narrow, sparse columns
- * move below the table. Elsewhere a row is one line.
+ * Renders rows as a table without columns that are empty in every row. On a terminal, long cells wrap. If columns would
+ * become too narrow, sparse columns move below the table. In files and pipes, each row is one line.
  */
 export function renderTable(rows: readonly Row[], columns: readonly string[], terminal: Terminal): string {
   if (rows.length === 0) return '(none)'
@@ -52,14 +52,14 @@ interface Layout {
   readonly terminal: Terminal
 }
 
-/** Widths that fit, the widest columns shrunk first; undefined when one would become narrower than `least`. */
-function fit(rows: readonly Row[], used: readonly string[], available: number, least: number): number[] | undefined {
+/** Returns widths that fit, shrinking the widest columns first. Undefined if one would become narrower than `minWidth`. */
+function fit(rows: readonly Row[], used: readonly string[], available: number, minWidth: number): number[] | undefined {
   const widths = used.map(column => naturalWidth(rows, column))
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))
   while (total() > available) {
     const widest = Math.max(...widths)
-    if (widest <= least) return undefined
-    const second = Math.max(least, ...widths.filter(width => width < widest))
+    if (widest <= minWidth) return undefined
+    const second = Math.max(minWidth, ...widths.filter(width => width < widest))
     widths[widths.indexOf(widest)] = Math.max(second, widest - (total() - available))
   }
   return widths
@@ -76,12 +76,12 @@ function widestOf(rows: readonly Row[], columns: readonly string[]): string | un
   return others.reduce((best, each) => (naturalWidth(rows, each) > naturalWidth(rows, best) ? each : best), first)
 }
 
-/** Whether the column is empty in at least half of the rows. */
+/** True if the column is empty in at least half of the rows. */
 function isSparse(rows: readonly Row[], column: string): boolean {
   return rows.filter(row => cellText(row[column]) !== EMPTY).length * 2 <= rows.length
 }
 
-/** Column that names a row in the notes below the table. */
+/** Returns the column that identifies a row in the notes below the table. */
 function titleColumn(used: readonly string[]): string {
   return used.find(column => !STATE_COLUMNS.has(column)) ?? ''
 }

@@ -9,11 +9,11 @@ export interface Terminal {
   paint(colour: Colour, text: string): string
 }
 
-/** A stream as {@link terminalOf} needs it; `process.stdout` is one. */
+/** Output stream such as `process.stdout`, as {@link terminalOf} uses it. */
 export interface OutputStream {
   readonly isTTY?: boolean
   readonly columns?: number
-  /** Node's check knows `NO_COLOR`, `NODE_DISABLE_COLORS`, `FORCE_COLOR` and `TERM=dumb`. */
+  /** Node's check, which respects `NO_COLOR`, `NODE_DISABLE_COLORS`, `FORCE_COLOR` and `TERM=dumb`. */
   hasColors?(): boolean
 }
 

@@ -6,7 +6,7 @@ const ZERO_WIDTH = /[\p{Mark}\p{Default_Ignorable_Code_Point}]/u
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 
-/** Columns that a text takes on a terminal, colours not counted. */
+/** Returns the width of text on a terminal in columns, without colour codes. */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
@@ -20,7 +20,7 @@ export function withoutColour(text: string): string {
   return text.replace(COLOUR, '')
 }
 
-/** Breaks lines at spaces, and words that are longer than a line; existing line breaks stay. */
+/** Wraps lines at spaces and splits words that are longer than a line. Existing line breaks stay. */
 export function wrapText(text: string, width: number): string[] {
   return text.split('\n').flatMap(line => (textWidth(line) <= width ? [line] : wrapLine(line, Math.max(width, 1))))
 }

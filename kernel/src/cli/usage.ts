@@ -8,7 +8,7 @@ import { commandWords } from './flags.ts'
 interface CommandPosition {
   readonly argv: readonly string[]
   readonly node: CommandNode
-  /** The program and the known words. */
+  /** `svc` and the words that name a known command or group. */
   readonly program: string
   /** The first unknown word. */
   readonly next: string | undefined
@@ -16,24 +16,24 @@ interface CommandPosition {
 
 export interface KnownCommands {
   readonly root: CommandNode
-  /** Commands of plugins that are switched off. */
+  /** Commands of disabled plugins. */
   readonly disabled: CommandNode
 }
 
 /**
- * Error for words that are not a command. Checked before parsing, since a parser that finds `--help` shows help of
- * another command.
+ * Returns the error for words that are not a command. Checked before parsing, since yargs would print the help of the
+ * parent command if the line contains `--help`.
  */
 export function unknownCommandError(argv: readonly string[], { root, disabled }: KnownCommands): SvcError | undefined {
   const words = commandWords(argv)
-  const place = placeOf(argv, root)
+  const place = matchWords(argv, root)
   if (place.node.command !== undefined || place.next === undefined) return undefined
   return disabledCommand(walk(disabled, words).node) ?? unknownCommand(place)
 }
 
-/** Error for arguments that yargs refused, with a hint from the known commands and flags. */
+/** Returns the error for arguments that yargs rejected, with a hint from the known commands and flags. */
 export function usageError(argv: readonly string[], { root }: KnownCommands, message: string): SvcError {
-  const place = placeOf(argv, root)
+  const place = matchWords(argv, root)
   const { command } = place.node
   const [, unknown] = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message) ?? []
   const known = flagsOf(command).map(each => each.flag)
@@ -42,11 +42,11 @@ export function usageError(argv: readonly string[], { root }: KnownCommands, mes
   if (command === undefined) return missingCommand(place)
   return invalid(
     place,
-    unknown === undefined ? reworded(message, place) : `takes no argument ${JSON.stringify(unknown)}`
+    unknown === undefined ? reworded(message, place) : `does not accept the argument ${JSON.stringify(unknown)}`
   )
 }
 
-function placeOf(argv: readonly string[], root: CommandNode): CommandPosition {
+function matchWords(argv: readonly string[], root: CommandNode): CommandPosition {
   const words = commandWords(argv)
   const { node, path } = walk(root, words)
   return { argv, node, program: ['svc', ...path].join(' '), next: words[path.length] }
@@ -54,7 +54,7 @@ function placeOf(argv: readonly string[], root: CommandNode): CommandPosition {
 
 function unknownCommand({ program, node, next = '' }: CommandPosition): SvcError {
   const near = closest(next, [...node.children.keys()])
-  const hint = near === undefined ? `${program} --help` : `did you mean ${program} ${near}?`
+  const hint = near === undefined ? `see ${program} --help` : `did you mean ${program} ${near}?`
   return cliErrors.create('CLI_COMMAND_UNKNOWN', `${program} has no command ${JSON.stringify(next)}`, { hint })
 }
 
@@ -76,18 +76,18 @@ function unknownFlag({ program, node }: CommandPosition, word: string): SvcError
     flag,
     flagsOf(node.command).map(each => each.flag)
   )
-  const hint = near === undefined ? `${program} --help` : `did you mean ${near}?`
+  const hint = near === undefined ? `see ${program} --help` : `did you mean ${near}?`
   return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} has no flag ${flag}`, { hint })
 }
 
 function invalid({ program }: CommandPosition, what: string): SvcError {
-  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint: `${program} --help` })
+  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint: `see ${program} --help` })
 }
 
 function reworded(message: string, { node, argv, program }: CommandPosition): string {
   const text = message.replace(/\s*\n\s*/g, ' ').trim()
   const [, argument, given, choices] = /Argument: ([^,]+), Given: (.+), Choices: (.+)$/.exec(text) ?? []
-  if (choices !== undefined) return `takes no ${given} for ${argument}: one of ${choices}`
+  if (choices !== undefined) return `does not accept ${given} for ${argument}; use one of ${choices}`
   const [, followed] = /^Not enough arguments following: (\S+)/.exec(text) ?? []
   if (followed !== undefined) return `needs a value after --${followed}`
   const [, missing] = /^Missing required arguments?: (.+)$/.exec(text) ?? []
@@ -102,14 +102,14 @@ function reworded(message: string, { node, argv, program }: CommandPosition): st
     const needed = args.slice(got).filter(name => requiredOf(input).has(name))
     return `needs ${needed.map(name => `<${flagName(name)}>`).join(' ')}`
   }
-  return `was not understood: ${text}`
+  return `could not be parsed: ${text}`
 }
 
 function isUnknown(word: string, known: readonly string[]): boolean {
   return word.startsWith('--') && flagOf(word) !== undefined && !known.includes(`--${flagOf(word)}`)
 }
 
-/** The name of a flag without dashes and value; undefined for other words. */
+/** Returns the name of a flag without dashes and value. Undefined for other words. */
 function flagOf(word: string): string | undefined {
   return /^--?(?:no-)?([^-=][^=]*)/.exec(word)?.[1]
 }

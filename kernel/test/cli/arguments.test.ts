@@ -83,7 +83,7 @@ t.test('text that is no JSON stays text, for the schema to judge', async t => {
 t.test('a number that is none is named', async t => {
   t.throws(() => collectInput(shape, { 'max-tokens': Number.NaN }), {
     code: 'CLI_ARGUMENT_INVALID',
-    message: '--max-tokens takes a number'
+    message: '--max-tokens must be a number'
   })
 })
 

@@ -93,7 +93,9 @@ export default definePlugin({
 `
   const project = open(t, { files: files('one', source) })
   const served = await project.serve(['--only', 'one'])
-  await project.until(() => served.lines.some(line => line.includes('http runs too, because one listens through it')))
+  await project.until(() =>
+    served.lines.some(line => line.includes('http runs too, because it opens the listener of one'))
+  )
   await project.until(() => served.lines.some(line => line.includes('own listens on')))
   t.equal(await served.stop(), 0)
   t.notOk(existsSync(join(project.root, '.vox/cache/loading.json')))

@@ -31,8 +31,8 @@ t.test('without arguments there is help to show', async t => {
 const refusals: [argv: string[], code: string, message: string, hint: string | RegExp][] = [
   [['dmo'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "dmo"', 'did you mean svc demo?'],
   [['demo', 'gret', 'Ada'], 'CLI_COMMAND_UNKNOWN', 'svc demo has no command "gret"', 'did you mean svc demo greet?'],
-  [['zzzzzzz'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzzzzzz"', 'svc --help'],
-  [['zzz', '--help'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzz"', 'svc --help'],
+  [['zzzzzzz'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzzzzzz"', 'see svc --help'],
+  [['zzz', '--help'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzz"', 'see svc --help'],
   [['demo'], 'CLI_COMMAND_MISSING', 'svc demo needs a command', 'one of chat, greet; see svc demo --help'],
   [['--jsn'], 'CLI_ARGUMENT_INVALID', 'svc has no flag --jsn', 'did you mean --json?'],
   [
@@ -44,18 +44,28 @@ const refusals: [argv: string[], code: string, message: string, hint: string | R
   [
     ['demo', 'greet', 'A', 'B'],
     'CLI_ARGUMENT_INVALID',
-    'svc demo greet takes no argument "B"',
-    'svc demo greet --help'
+    'svc demo greet does not accept the argument "B"',
+    'see svc demo greet --help'
   ],
-  [['demo', 'greet', '--', 'A', '--json'], 'CLI_ARGUMENT_INVALID', 'svc demo greet takes no argument "--json"', /help/],
-  [['demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
-  [['--project', 'x', 'demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
+  [
+    ['demo', 'greet', '--', 'A', '--json'],
+    'CLI_ARGUMENT_INVALID',
+    'svc demo greet does not accept the argument "--json"',
+    /help/
+  ],
+  [['demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'see svc demo greet --help'],
+  [
+    ['--project', 'x', 'demo', 'greet'],
+    'CLI_ARGUMENT_INVALID',
+    'svc demo greet needs <name>',
+    'see svc demo greet --help'
+  ],
   [['demo', 'greet', 'A', '--times'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs a value after --times', /help/],
-  [['demo', 'greet', 'A', '--times', 'x'], 'CLI_ARGUMENT_INVALID', '--times takes a number', /^$/],
+  [['demo', 'greet', 'A', '--times', 'x'], 'CLI_ARGUMENT_INVALID', '--times must be a number', /^$/],
   [
     ['demo', 'greet', 'A', '--tone', 'hot'],
     'CLI_ARGUMENT_INVALID',
-    'svc demo greet takes no "hot" for tone: one of "warm", "cold"',
+    'svc demo greet does not accept "hot" for tone; use one of "warm", "cold"',
     /help/
   ]
 ]
