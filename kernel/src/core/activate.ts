@@ -23,7 +23,7 @@ import type { Keep } from './keep.ts'
 import type { Unit } from './unit.ts'
 import type { UnitHost } from './unit-host.ts'
 
-/** How the kernel treats one plugin; from `[plugins.NAME]`. */
+/** Policy for one plugin, from `[plugins.NAME]`. */
 export interface UnitPolicy {
   readonly isolation: 'in-process' | 'worker' | 'process'
   readonly onBootFailure: 'abort' | 'continue' | 'retry'
@@ -33,7 +33,7 @@ export interface UnitPolicy {
   readonly breaker: BreakerPolicy
   /** Heap limit of an isolated unit, MiB; null for Node's default. */
   readonly memoryMb: number | null
-  /** Granted by `svc.toml`, instead of the permissions that the manifest requests. */
+  /** Permissions granted in `svc.toml`. They replace those that the manifest requests. */
   readonly permissions: Permissions | null
 }
 
@@ -42,14 +42,14 @@ export interface ActivationHost {
   readonly keep: Keep
   readonly projectRoot: string
   readonly dataRoot: string
-  /** Services of the units activated so far, and of units that stay. */
+  /** Services of units that stay and of units activated so far. */
   readonly draft: ServiceContainer
   log: Logger
   invoke: ContextHost['invoke']
   trigger: ContextHost['trigger']
   isTapped: ContextHost['isTapped']
   onUncaught(unit: Unit, error: unknown): void
-  /** The worker or process of an isolated unit ended by itself. */
+  /** Called when the worker or process of an isolated unit ends unexpectedly. */
   onCrash(unit: Unit, error: SvcError): void
 }
 
@@ -58,7 +58,7 @@ export const inProcess: UnitHost = {
   async activate(unit, code, packageRoot, policy, host) {
     const instance = code.instantiate({
       effect: (label, dispose) => unit.scope.effect(label, dispose),
-      onLeak: description => host.log.warn(`${description} was left open and has been closed`),
+      onLeak: description => host.log.warn(`${description} was left open; the kernel closed it`),
       onError: error => host.onUncaught(unit, error)
     })
     unit.lifecycle.to('activating')
@@ -80,7 +80,7 @@ export const inProcess: UnitHost = {
     const run = async (): Promise<void> => {
       const disposer = await instance.plugin.activate(context, dependencies as never)
       if (typeof disposer !== 'function') return
-      // Its result is no longer awaited, but it may have opened something that this closes.
+      // `activate` may return after its timeout. The resources that it opened must still be closed.
       if (!unit.scope.closed) unit.scope.effect('activate', disposer)
       else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
     }
@@ -95,18 +95,22 @@ function resolveDependencies(declared: Dependencies, unit: Unit, host: Activatio
   return Object.fromEntries(Object.entries(declared).map(([key, dependency]) => [key, resolve(dependency)]))
 }
 
-/** Limits an activation. Rejects at the limit, and when the unit is disposed while it activates. */
+/** Runs an activation with a timeout. Rejects at the timeout, or if the unit is disposed during activation. */
 export function limitActivation<A>(run: () => Promise<A>, milliseconds: number, unit: Unit): Promise<A> {
   const { name: plugin, signal } = unit
   const error = (): SvcError =>
-    kernelErrors.create('KRN_ACTIVATE_FAILED', `${plugin} did not finish activate within ${milliseconds} ms`, {
-      plugin,
-      hint: `raise plugins.${plugin}.activate_timeout_ms`
-    })
+    kernelErrors.create(
+      'KRN_ACTIVATE_FAILED',
+      `the activate function of ${plugin} did not finish within ${milliseconds} ms`,
+      {
+        plugin,
+        hint: `raise plugins.${plugin}.activate_timeout_ms`
+      }
+    )
   return withTimeout(milliseconds, run, { signal, error })
 }
 
-/** Adds the plugin's name to its error. `hide` masks secrets in the text. */
+/** Wraps an error of `activate` with the plugin's name and source location. `hide` masks secrets in the message. */
 export function activationError(
   plugin: string,
   error: unknown,
@@ -133,7 +137,7 @@ export function activationError(
   )
 }
 
-/** Resolves a reference with the services of a container; the graph ensures that one exists. */
+/** Returns a function that resolves secret references with the services of a container. The graph ensures that one exists. */
 export function secretLookup(services: ServiceContainer): (reference: SecretReference) => Promise<string> {
   return async reference => {
     const backend = services.resolve(secretBackend(reference.backend).id) as SecretBackend | undefined

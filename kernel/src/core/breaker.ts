@@ -1,21 +1,21 @@
 export interface BreakerPolicy {
-  /** Faults within the window that open the breaker; 0 switches it off. */
+  /** Number of faults within the window that opens the breaker; 0 disables it. */
   readonly failures: number
   readonly windowMs: number
-  /** How long it stays open before one call is let through. */
+  /** Milliseconds that the breaker stays open before it admits one probe call. */
   readonly halfOpenMs: number
 }
 
 /**
- * Switches an operation off after repeated faults of its plugin: uncaught errors, timeouts, invalid output. Errors that
- * the operation declares are answers, not faults.
+ * Circuit breaker of one operation. Opens after repeated faults: uncaught errors, timeouts, invalid output. Errors that the
+ * operation declares are normal results, not faults.
  */
 export class Breaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
   #faults: number[] = []
   #openedAt: number | undefined
-  /** Time at which the probe was let through. */
+  /** Time at which the last probe call was admitted. */
   #probedAt: number | undefined
 
   constructor(policy: BreakerPolicy, now: () => number = Date.now) {
@@ -27,18 +27,18 @@ export class Breaker {
     return this.#openedAt !== undefined
   }
 
-  /** Milliseconds until a call may try again; 0 lets this call through. */
+  /** Returns 0 to admit the call, else the milliseconds until a call may be retried. */
   admit(): number {
     if (this.#openedAt === undefined) return 0
     const now = this.#now()
-    // A probe that never ends is followed by another.
+    // A probe may never end, so another one is admitted after the same wait.
     const wait = Math.max(this.#openedAt, this.#probedAt ?? -Infinity) + this.#policy.halfOpenMs - now
     if (wait > 0) return wait
     this.#probedAt = now
     return 0
   }
 
-  /** True if this closed the breaker. */
+  /** Records a success. Returns true if it closed the breaker. */
   succeed(): boolean {
     if (this.#openedAt === undefined) return false
     this.#openedAt = undefined
@@ -47,7 +47,7 @@ export class Breaker {
     return true
   }
 
-  /** True if this opened the breaker. */
+  /** Records a fault. Returns true if it opened the breaker. */
   fault(): boolean {
     if (this.#policy.failures <= 0) return false
     const now = this.#now()
@@ -62,7 +62,7 @@ export class Breaker {
     return true
   }
 
-  /** A probe without success or fault, for example cancelled by the caller. */
+  /** Ends a probe that neither succeeded nor failed, for example because its caller cancelled it. */
   release(): void {
     this.#probedAt = undefined
   }

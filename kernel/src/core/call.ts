@@ -12,29 +12,29 @@ import {
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
 
-/** The part of the answering unit that a call uses. */
+/** The part of the called unit that a call uses. */
 export interface CallOwner {
   readonly name: string
   readonly log: Logger
   readonly running: RunningCalls
 }
 
-/** Receives the result of a {@link CallState.race}, and nothing after the end of the call. Neither may throw. */
+/** Receives the outcome of a {@link CallState.race}. Not called after the end of the call. Neither method may throw. */
 export interface Contest<A> {
   won(call: CallState, outcome: A): void
-  /** Rejects with the error of the work, or because the caller left or the deadline passed. */
+  /** `error`: that of the work, `OPR_CANCELLED` or `OPR_TIMEOUT`. */
   lost(call: CallState, error: unknown): void
 }
 
 /**
- * One call as the handler sees it. Its signal, its ids and its entry among the running calls are created on first use:
- * most calls need none of them.
+ * The call context of a handler. Signal, ids and the entry in the running calls are created on first use, since most calls
+ * need none of them.
  */
 export class CallState implements Call, RunningCall {
   readonly #descriptor: OperationDescriptor
   readonly #owner: CallOwner
   readonly #invocation: Invocation
-  /** Milliseconds on the clock of `performance.now()`. */
+  /** Start time in milliseconds, on the clock of `performance.now()`. */
   readonly started: number
   /** Promise of the caller. */
   readonly deferred: Deferred
@@ -44,7 +44,7 @@ export class CallState implements Call, RunningCall {
   #requestId: string | undefined
   #log: Logger | undefined
   #controller: AbortController | undefined
-  /** Why it ended before its handler did. */
+  /** Reason for which the call ended before its handler. */
   #verdict: SvcError | undefined
   #lose: ((verdict: SvcError) => void) | undefined
   #enlisted = false
@@ -58,7 +58,7 @@ export class CallState implements Call, RunningCall {
     this.deferred = deferred
   }
 
-  /** Infinity for none. */
+  /** Timeout in milliseconds; Infinity if there is none. */
   get #limitMs(): number {
     return Math.min(limit(this.#descriptor.timeoutMs), limit(this.#invocation.timeoutMs))
   }
@@ -89,7 +89,7 @@ export class CallState implements Call, RunningCall {
     return (this.#spanId ??= randomHex(8))
   }
 
-  /** Step of the trace that made the call; null if it starts one. */
+  /** Span id of the caller; null if the call starts a trace. */
   get parentSpanId(): string | null {
     return parseTraceparent(this.#invocation.traceparent)?.spanId ?? null
   }
@@ -117,24 +117,24 @@ export class CallState implements Call, RunningCall {
     return this.#controller.signal
   }
 
-  /** Whether its caller has left, or its unit is disposed. */
+  /** True if the caller disconnected or cancelled, or the unit is disposed. */
   get cancelled(): boolean {
-    // A surface with `cancelled` creates its signal on the first read, since that costs more than the rest of a call.
+    // `cancelled` avoids the signal if the surface has it: creating a signal costs more than the rest of a call.
     const invocation = this.#invocation
     return this.#owner.running.closed || (invocation.cancelled ?? invocation.signal?.aborted ?? false)
   }
 
-  /** Throws if the caller has already cancelled. */
+  /** Throws `OPR_CANCELLED` if the call is already cancelled. */
   assertWanted(): void {
     if (this.cancelled) throw (this.#verdict ??= this.#cancelledError())
   }
 
-  /** Waits for the work, or until the caller leaves or the deadline passes. */
+  /** Waits until the work settles, the caller cancels or the deadline passes. */
   race<A>(work: PromiseLike<A>, contest: Contest<A>): void {
     const lose = (error: unknown): void => {
       if (!this.#ended) contest.lost(this, error)
     }
-    // A custom thenable of the handler may throw in `then`; a promise passes through.
+    // `resolve` catches errors of a custom thenable's `then`, and returns a promise unchanged.
     Promise.resolve(work).then(outcome => {
       if (!this.#ended) contest.won(this, outcome)
     }, lose)
@@ -143,7 +143,7 @@ export class CallState implements Call, RunningCall {
     else if (!this.#enlisted) enlistLater(this)
   }
 
-  /** Called if the call is still running after the turn of the event loop in which it started. */
+  /** Called after the event-loop turn in which the call started. If it still runs, its deadline and cancellation apply. */
   outlive(): void {
     if (this.#ended) return
     this.#enlist()
@@ -176,7 +176,7 @@ export class CallState implements Call, RunningCall {
     this.#abort(this.#cancelledError())
   }
 
-  /** The caller's signal was aborted. */
+  /** Handles the `abort` event of the caller's signal. */
   handleEvent(): void {
     this.cancel()
   }
@@ -189,7 +189,7 @@ export class CallState implements Call, RunningCall {
     this.#invocation.signal?.removeEventListener('abort', this)
   }
 
-  /** Joins the calls that may expire or be cancelled. */
+  /** Adds the call to the running calls, and listens to the caller's signal. */
   #enlist(): void {
     if (this.#enlisted) return
     this.#enlisted = true
@@ -210,13 +210,13 @@ export class CallState implements Call, RunningCall {
     this.#lose?.(verdict)
   }
 
-  /** A listener that throws belongs to the caller: it ends the call without blaming the handler. */
+  /** Calls a listener of the caller. If it throws, the call is cancelled; that is no fault of the handler. */
   #tell(listener: () => void): void {
     if (this.#ended || this.#verdict !== undefined) return
     try {
       listener()
     } catch (cause) {
-      this.#abort(this.#cancelledError('was cancelled: its caller failed to receive an event', cause))
+      this.#abort(this.#cancelledError('was cancelled: a listener of its caller threw an error', cause))
     }
   }
 
@@ -228,8 +228,8 @@ export class CallState implements Call, RunningCall {
 let begun: CallState[] = []
 
 /**
- * Most calls end within the turn of the event loop in which they started. They need no deadline and no listener for
- * cancellation. The others join the running calls at the end of the turn.
+ * Enlists a call after the current turn of the event loop. Most calls end within that turn and need neither a deadline nor
+ * a listener for cancellation.
  */
 function enlistLater(call: CallState): void {
   if (begun.push(call) > 1) return
@@ -249,7 +249,7 @@ function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger
   }
 }
 
-/** Undefined, 0 and NaN mean no limit. */
+/** Returns a timeout, or Infinity for undefined, 0 and NaN. */
 function limit(milliseconds: number | undefined): number {
   return milliseconds !== undefined && milliseconds > 0 ? milliseconds : Infinity
 }

@@ -11,19 +11,17 @@ import { abortAll, assertAlive, buildShadow, type Shadow, type ShadowHost } from
 import type { Unit } from './unit.ts'
 
 export interface ChangeRequest extends Wanted {
-  /** Plugins to replace although nothing about them changed. */
+  /** Plugins to replace even if neither code nor settings changed. */
   readonly forced?: readonly string[]
-  /** Plugins whose code is read again. */
+  /** Plugins whose code is reloaded. */
   readonly stale?: readonly string[]
-  /** Plugins whose live settings changed. They are notified last, and again with the old values if the change fails. */
+  /** Plugins whose live settings changed. They are notified last; if the change fails, again with the old values. */
   readonly live?: readonly string[]
-  /** Plugins to retry, also in quarantine. If the change succeeds, their failures are cleared. Includes stale ones. */
+  /** Plugins to retry, even from quarantine. If the change succeeds, their failure counts are reset. Includes stale ones. */
   readonly clearFailures?: readonly string[]
-  /** Plugins to retry; their failures still count. */
+  /** Plugins to retry without resetting their failure counts. */
   readonly retry?: readonly string[]
-  /**
-   * Plugins whose failure refuses the change, like the failure of a running one. Others are left out, by their policy.
-   */
+  /** Plugins whose failure fails the change. Others that do not run are left out if they fail and their policy allows. */
   readonly mustSucceed?: readonly string[]
   readonly dryRun?: boolean
 }
@@ -31,22 +29,22 @@ export interface ChangeRequest extends Wanted {
 /** The parts of the kernel that a change uses. */
 export interface ChangeHost extends ShadowHost {
   readonly failures: FailurePolicy
-  /** Makes a shadow serve; without one, only records the desired state. Synchronous. */
+  /** Makes the shadow the serving generation. Without a shadow, only records the desired state. Synchronous. */
   flip(shadow: Shadow | undefined, desired: Desired): void
 }
 
 /**
  * One transaction:
- * 1. takes over sources and configuration, and reads code;
- * 2. plans, and builds in the shadow; a plugin that does not run and fails is left out, and the rest planned again;
- * 3. applies live settings to plugins that stay;
- * 4. flips.
+ * 1. Adopts sources and configuration, and reads code.
+ * 2. Plans and builds the shadow. If a plugin that does not yet run fails, it is left out and the rest is planned again.
+ * 3. Applies live settings to plugins that stay.
+ * 4. Flips to the shadow.
  * Any exception rolls back the whole change.
  */
 export class Change {
   readonly #request: ChangeRequest
   readonly #host: ChangeHost
-  /** Retried despite their failures. */
+  /** Plugins to retry despite their failures. */
   readonly #retry: Set<string>
   readonly #clearFailures: Set<string>
   readonly #mustSucceed: ReadonlySet<string>
@@ -84,7 +82,7 @@ export class Change {
     }
   }
 
-  /** Throws for required plugins that cannot be read; others are left out. */
+  /** Reads missing or stale code. Throws if the code of a required plugin cannot be read; others are left out. */
   async #readCode(): Promise<ReadonlyMap<string, unknown>> {
     const { inventory, failures } = this.#host
     const problems = await inventory.prepareCode(new Set(this.#request.stale), this.#retry)
@@ -128,13 +126,13 @@ export class Change {
         if (left === undefined) throw error
         this.#retry.delete(left)
         this.#clearFailures.delete(left)
-        // Other units may hold its services.
+        // Units activated after it may hold its services, so all new units are disposed.
         if (this.#begun.has(left)) await this.#discardBegun()
       }
     }
   }
 
-  /** Last before the flip, since it touches units that serve. */
+  /** Notifies units of changed live settings. This is the last step before the flip, since it affects serving units. */
   async #applyLiveSettings(shadow: Shadow | undefined, plan: Plan): Promise<void> {
     const current = this.#host.current()
     const services = shadow?.generation.services ?? current.services
@@ -142,7 +140,7 @@ export class Change {
     try {
       for (const name of this.#request.live ?? []) {
         const unit = current.units.get(name)
-        // An isolated unit that is restarting gets its settings afterwards.
+        // An isolated unit that is restarting receives the new settings when it activates.
         if (unit === undefined || !plan.keep.includes(name) || !SERVING.has(unit.state)) continue
         undo.push(await this.#applySettings(unit, services))
       }
@@ -161,21 +159,21 @@ export class Change {
     } catch (error) {
       if (isSvcError(error) && error.plugin === unit.name) throw error
       const text = errorMessage(error)
-      throw kernelErrors.create('KRN_SETTINGS_REFUSED', `${unit.name} does not take its new settings: ${text}`, {
+      throw kernelErrors.create('KRN_SETTINGS_REFUSED', `${unit.name} rejected its new settings: ${text}`, {
         plugin: unit.name,
         cause: error,
-        hint: 'it keeps its old settings'
+        hint: 'the plugin keeps its previous settings'
       })
     }
   }
 
-  /** Clears failures of plugins whose requested change succeeded. */
+  /** Resets the failure counts of plugins whose requested change succeeded. */
   #settleRecords({ add }: Plan): void {
     const { records } = this.#host.inventory
     const all = this.#request.sources !== undefined
     for (const [name, record] of records) {
       if (all || this.#retry.has(name) || this.#mustSucceed.has(name)) record.refusal = null
-      if (this.#clearFailures.has(name)) record.forgive()
+      if (this.#clearFailures.has(name)) record.clearFailures()
       else if (add.includes(name)) record.recover()
     }
   }

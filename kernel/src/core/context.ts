@@ -26,14 +26,14 @@ import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
 import type { Unit } from './unit.ts'
 
-/** A call by a plugin, with what it inherits from the call that it is made for. */
+/** Call by a plugin, with the options that it inherits from its parent call. */
 export interface PluginCall extends Omit<CallOptions, 'parent'> {
   readonly caller: string
   readonly requestId?: string
   readonly traceparent?: string
 }
 
-/** The part of a unit's host that a context uses. The host is the kernel, or the far side of a boundary. */
+/** The part of a unit's host that a context uses. The host is the kernel, or the worker process of an isolated unit. */
 export interface ContextHost {
   readonly log: Logger
   readonly projectRoot: string
@@ -41,16 +41,16 @@ export interface ContextHost {
   readonly dataRoot: string
   readonly keep: Keep
   readonly breaker: BreakerPolicy
-  /** True on the far side of a boundary, where values cannot be shared. */
+  /** True in the worker of an isolated unit, which cannot share values with other units. */
   readonly isolated: boolean
   invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
   isTapped(hookId: string): boolean
-  /** Runs an opener whose timers, servers and sockets do not belong to the unit: they may outlive it. */
+  /** Runs `open` without attributing its timers, servers and sockets to the unit, which they may outlive. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
 }
 
-/** The context of one unit; see {@link PluginContext} for the contract. */
+/** Creates the context of one unit. {@link PluginContext} documents it. */
 export function createContext(unit: Unit, host: ContextHost): PluginContext<unknown> {
   return new UnitContext(unit, host)
 }
@@ -105,8 +105,8 @@ class UnitContext implements PluginContext<unknown> {
     this.#registering(`provide ${token.id}`)
     this.#sharing(`provide ${token.id}`)
     if (!this.#unit.manifest.provides.includes(token.id)) throw this.#undeclared('service', token.id, 'provides')
-    // A lookup could not tell this from a service without a provider.
-    if (value === undefined) throw missing(this.#unit, [`service ${token.id}, given as undefined`])
+    // A lookup returns undefined for a service without provider, so undefined is not a valid service.
+    if (value === undefined) throw missing(this.#unit, [`service ${token.id} (its value is undefined)`])
     this.#unit.services.set(token.id, value)
   }
 
@@ -142,7 +142,7 @@ class UnitContext implements PluginContext<unknown> {
 
   async keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A> {
     this.#unit.scope.assertOpen(`keep ${key}`)
-    // It would be opened in a process that ends with every reload.
+    // An isolated plugin's process ends with every reload, and the resource with it.
     this.#sharing(`keep ${key}`)
     const { value, release } = await this.#host.keep.acquire(`${this.name}:${key}`, () => this.#host.adopt(open), close)
     if (this.#unit.scope.closed) await release()
@@ -200,13 +200,13 @@ class UnitContext implements PluginContext<unknown> {
     this.#unit.configListeners.push(listener as never)
   }
 
-  /** Throws once the unit serves: its contributions are fixed then. */
+  /** Throws after activation, when the unit's contributions can no longer change. */
   #registering(action: string): void {
     this.#unit.scope.assertOpen(action)
     if (this.#unit.state === 'activating') return
     throw kernelErrors.create('KRN_UNDECLARED', `${this.name} tried to ${action} after activation`, {
       plugin: this.name,
-      hint: 'register everything inside activate; what a plugin contributes changes with a reload'
+      hint: 'register everything inside activate; only a reload changes the contributions of a plugin'
     })
   }
 
@@ -214,7 +214,9 @@ class UnitContext implements PluginContext<unknown> {
     if (!this.#host.isolated) return
     throw kernelErrors.create('KRN_NOT_REMOTABLE', `${this.name} is isolated and cannot ${action}`, {
       plugin: this.name,
-      hint: `set isolation = "in-process" in [plugins.${this.name}]; only operations, hook taps and health checks cross`
+      hint:
+        `set isolation = "in-process" in [plugins.${this.name}]; ` +
+        'an isolated plugin can only offer operations, hook taps and health checks'
     })
   }
 
@@ -252,7 +254,7 @@ function isAbort(error: unknown): boolean {
   return isSvcError(error, 'OPR_CANCELLED') || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** Throws `KRN_IMPLEMENTATION_MISSING` when the unit declared something that `activate` did not supply. */
+/** Throws `KRN_IMPLEMENTATION_MISSING` if `activate` did not supply everything that the unit declares. */
 export function assertComplete(unit: Unit): void {
   const lacking = [
     ...unit.manifest.operations.filter(each => !unit.operations.has(each.id)).map(each => `operation ${each.id}`),

@@ -6,20 +6,20 @@ import type { Plan } from './plan.ts'
 import { type PluginRecord, QUARANTINE_RULE } from './record.ts'
 import type { Unit } from './unit.ts'
 
-/** Actions that a failure may cause. */
+/** Services and actions that the failure policy uses. */
 export interface FailureHost {
   readonly log: KernelLogger
   readonly inventory: Inventory
   /** Aborted when the kernel closes. */
   readonly closing: AbortSignal
-  /** Whether nothing serves yet. */
+  /** True before the first generation serves. */
   isBooting(): boolean
   change(request: { readonly forced?: readonly string[]; readonly retry?: readonly string[] }): Promise<ChangeReport>
-  /** Ends the process. */
+  /** Ends the process with the error. */
   abort(error: unknown): void
 }
 
-/** Decides the effect of an error on its plugin: continue, retry later, or quarantine. */
+/** Decides the effect of an error on its plugin: continue, retry later or quarantine. */
 export class FailurePolicy {
   readonly #host: FailureHost
 
@@ -27,7 +27,7 @@ export class FailurePolicy {
     this.#host = host
   }
 
-  /** An error that no caller can receive, from a plugin's timer or listener. */
+  /** Handles an error that no caller can receive, from a plugin's timer or listener. */
   uncaught(unit: Unit, error: unknown): void {
     const { inventory } = this.#host
     const policy = inventory.configurationOf(unit.name).policy.uncaught
@@ -39,19 +39,19 @@ export class FailurePolicy {
       return
     }
     const record = inventory.records.get(unit.name)
-    // Another unit serves under its name now.
+    // A newer unit of the plugin already serves.
     if (record === undefined || record.unit !== unit) return
     record.fault = `uncaught: ${errorMessage(error)}`
     unit.suspect()
     if (policy === 'restart' && !record.retrying) this.#restart(record, unit)
   }
 
-  /** The far side of an isolated unit ended by itself. Its operations answer 503 until it is back. */
+  /** Handles the unexpected end of an isolated unit's process. Its operations fail with status 503 until a retry succeeds. */
   crashed(unit: Unit, error: SvcError): void {
     const record = this.#host.inventory.records.get(unit.name)
     if (this.#host.closing.aborted) return
     this.#host.log.forPlugin(unit.name).error(error.message, { error })
-    // While it is activating, the shadow is refused; while it drains, no more answers are expected.
+    // A retired unit only drains, so its state does not change.
     if (!unit.retired) unit.lifecycle.to('failed')
     if (record?.unit !== unit) return
     record.running = null
@@ -61,8 +61,9 @@ export class FailurePolicy {
   }
 
   /**
-   * Whether a change can go on without the plugin that failed: it does not run, the change does not require it, and at the start its
-   * policy is not to abort. Returns its name. A repeated failure of a plugin in `retry` is logged once.
+   * Returns the failed plugin if the change can continue without it, and records the failure. Undefined if the plugin
+   * already runs, the change requires it, or its policy aborts the start. Repeated failures of a plugin in `retry` are
+   * logged only once in full.
    */
   leftOut(
     error: unknown,
@@ -87,16 +88,16 @@ export class FailurePolicy {
     return record.name
   }
 
-  /** Code that cannot be read, of a plugin that does not run. */
+  /** Records that the code of a plugin cannot be read. The plugin does not run. */
   unreadable(record: PluginRecord, error: unknown): void {
     record.fault = errorMessage(error)
     this.#host.log.forPlugin(record.name).error(`cannot load: ${record.fault}`, { error })
   }
 
-  /** A refused change: the plugins at fault keep running and show the reason. */
+  /** Records why a change was refused on the plugin at fault, which keeps running. */
   refused(error: unknown, concerned: readonly string[]): void {
     const names = suspects(error)
-    // Of two in conflict, the plugin of the change is at fault.
+    // In a conflict of two plugins, the one that the change concerns is at fault.
     const name = names.find(each => concerned.includes(each)) ?? names[0]
     const record = name === undefined ? undefined : this.#host.inventory.records.get(name)
     if (record !== undefined) record.refusal = errorMessage(error)
@@ -115,14 +116,14 @@ export class FailurePolicy {
     }
     if (!retry || this.#host.closing.aborted) return
     const delay = record.scheduleRetry(() => {
-      // Another change may have settled it in the meantime.
+      // Another change may have activated or disabled the plugin in the meantime.
       if (record.lifecycle.state !== 'failed') return
       this.#host.change({ retry: [record.name] }).catch((cause: unknown) => log.warn('retry failed', { error: cause }))
     })
-    log.info(`next try in ${delay} ms`)
+    log.info(`next retry in ${delay} ms`)
   }
 
-  /** The old instance serves until the new one does. */
+  /** Schedules a restart. The old unit serves until the new one replaces it. */
   #restart(record: PluginRecord, unit: Unit): void {
     const log = this.#host.log.forPlugin(record.name)
     if (record.count()) {
@@ -141,13 +142,13 @@ export class FailurePolicy {
     log.info(`restart in ${delay} ms`)
   }
 
-  /** The failures themselves are already logged. */
+  /** Returns the log line for a quarantine. The failures themselves are already logged. */
   #quarantined({ name }: PluginRecord): [message: string, fields: Readonly<Record<string, unknown>>] {
     return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} retries it` }]
   }
 }
 
-/** Returns the plugins that an error names, the most probable first. Of two in conflict that is the later one. */
+/** Returns the plugins that an error names, the most probable culprit first. In a conflict, that is the later one. */
 function suspects(error: unknown): string[] {
   if (!isSvcError(error)) return []
   if (error.code === 'KRN_CONFLICT') {

@@ -14,7 +14,7 @@ import type { Unit } from './unit.ts'
 
 type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
 
-/** An immutable snapshot composed from units. Throws `KRN_CONFLICT`, naming both owners, when two units collide. */
+/** Immutable snapshot of all serving units. Throws `KRN_CONFLICT`, naming both owners, if two units contribute one key. */
 export class Generation implements GenerationView {
   readonly id: number
   readonly units: ReadonlyMap<string, Unit>
@@ -89,20 +89,20 @@ function claim(owners: Map<string, string>, key: string, owner: string): void {
     owners.set(key, owner)
     return
   }
-  const who = other === owner ? `${owner} contributes it twice` : `${other} and ${owner} both contribute it`
-  throw kernelErrors.create('KRN_CONFLICT', `conflict on ${key}: ${who}`, {
+  const reason = other === owner ? `${owner} contributes it twice` : `${other} and ${owner} both contribute it`
+  throw kernelErrors.create('KRN_CONFLICT', `conflict on ${key}: ${reason}`, {
     data: { key, owners: [other, owner] },
     hint: other === owner ? 'remove one of the two' : `rename one, or run: svc plugins disable ${owner}`
   })
 }
 
-/** Compares two generations. The first one has no predecessor. */
+/** Compares a generation with its predecessor, which is undefined for the first one. */
 export function diffGenerations(previous: Generation | undefined, next: Generation): GenerationDiff {
   const before: ReadonlyMap<string, Unit> = previous?.units ?? new Map()
   const names = [...next.units.keys()]
   const gone = [...before.values()].filter(unit => next.units.get(unit.name) !== unit)
   const fresh = [...next.units.values()].filter(unit => before.get(unit.name) !== unit)
-  // A unit that stays keeps its declarations: only the others are compared.
+  // A unit that stays declares the same as before, so only added and removed units are compared.
   const ids = new Set([...gone, ...fresh].flatMap(unit => [...unit.operations.keys()]))
   return {
     generation: next.id,

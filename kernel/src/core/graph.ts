@@ -16,21 +16,20 @@ export interface Blocked {
   readonly token?: string
 }
 
-/** Existing plugins that cannot be activated. */
+/** Known plugins that cannot be activated. */
 export interface Absent {
-  /** Switched off. */
+  /** Disabled plugins. */
   readonly off: readonly Node[]
-  /** Enabled, but failed or without valid settings or code. */
+  /** Enabled plugins that failed, or whose settings or code are invalid. */
   readonly broken: readonly Node[]
 }
 
 type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'after' | 'provides'>
 
 /**
- * Orders plugins so that each comes after the providers of what it requires.
+ * Orders plugins so that each follows the providers of the services that it requires.
  *
- * `builtin` are the tokens that the kernel provides itself. If one of `absent` provides a missing service, the reason
- * names it.
+ * `builtin` contains the services of the kernel. If a plugin of `absent` provides a missing service, the reason names it.
  */
 export function resolveGraph(
   nodes: readonly Node[],
@@ -90,7 +89,7 @@ function edgesOf(
   ]
 }
 
-/** Blocks plugins that require a service without an active provider, until nothing changes. */
+/** Blocks plugins that require a service without active provider. Repeats, since a blocked plugin may be a provider. */
 function blockWaiting(
   nodes: readonly Node[],
   edges: readonly GraphEdge[],
@@ -113,21 +112,24 @@ function missing(token: string, nodes: readonly Node[], { off, broken }: Absent)
   const gives = (node: Node): boolean => (node.provides as readonly string[]).includes(token)
   const provider = broken.find(gives)
   if (provider !== undefined)
-    return `${provider.name} provides it and does not run; run: svc plugins why ${provider.name}`
+    return `${provider.name} provides it but is not active; run: svc plugins why ${provider.name}`
   const disabled = off.filter(gives)
   if (disabled.length > 0) {
     const names = disabled.map(node => node.name)
-    return `${names.join(' or ')} provides it and is disabled; run: svc plugins enable ${names[0]}`
+    return `${names.join(' or ')} provides it but is disabled; run: svc plugins enable ${names[0]}`
   }
   const base = token.slice(0, token.lastIndexOf('@') + 1)
   for (const node of [...nodes, ...broken, ...off]) {
     const other = node.provides.find(provided => provided.startsWith(base))
-    if (other !== undefined) return `${node.name} provides another major version, ${other}`
+    if (other !== undefined) return `${node.name} provides only another major version, ${other}`
   }
   return 'no known plugin provides it'
 }
 
-/** Depth first; a cycle blocks its members and is printed with the token on each edge. References do not order. */
+/**
+ * Sorts plugins depth first, providers before users. Blocks the members of a cycle, with the tokens of its edges as the
+ * reason. References impose no order.
+ */
 function sort(nodes: readonly Node[], edges: readonly GraphEdge[], blocked: Map<string, Blocked>): string[] {
   const names = new Set(nodes.map(node => node.name))
   const refs = new Map(nodes.map(node => [node.name, new Set<string>(node.refs)]))
@@ -167,7 +169,7 @@ function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>):
   for (const edge of cycle) blocked.set(edge.from, { code: 'KRN_CYCLE', reason })
 }
 
-/** Drops optional and `after` edges that would close a cycle. */
+/** Returns the edges without optional and `after` edges that would close a cycle. */
 function withoutSoftCycles(edges: readonly GraphEdge[]): GraphEdge[] {
   const hard = edges.filter(edge => edge.kind === 'requires')
   const kept = [...hard]

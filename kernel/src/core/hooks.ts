@@ -10,13 +10,13 @@ export interface RegisteredTap {
   readonly options: TapOptions
 }
 
-/** Counts work in flight, so that a unit is not disposed while its tap runs. */
+/** Counter of running work, so that a unit is not disposed while its tap runs. */
 interface Owner {
   enter(): void
   exit(): void
 }
 
-/** A tap with its unit. */
+/** Tap with the unit that registered it. */
 export interface OwnedTap extends RegisteredTap {
   readonly unit: Owner
 }
@@ -26,17 +26,17 @@ export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
 type Args = readonly unknown[]
 type ReportHookError = (plugin: string, hookId: string, error: unknown) => void
-/** Returns the result of a waterfall or bail, or a promise of it if a tap returned a promise. Throws what a tap throws. */
+/** Runs a hook. Returns its result, or a promise if a tap returned one. Rethrows errors of the taps. */
 export type Run = (args: Args) => unknown
 
-/** Hooks of one generation. tapable cannot remove a tap, so a set is built once and dropped as a whole. */
+/** Hooks of one generation. tapable cannot remove a tap, so each generation builds a new set. */
 export class HookSet {
   readonly #runs = new Map<string, Run>()
-  /** Separate from the others, since every call of an operation checks them. */
+  /** Stored in a field, as is `operationEnded`, since every call of an operation reads them. */
   readonly operationStarting: Run | undefined
   readonly operationEnded: Run | undefined
 
-  /** If a tap was compiled against another declaration than that of the triggering plugin, the latter counts. */
+  /** A tap may be compiled against another version of a hook's declaration. That of the triggering plugin applies. */
   constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: ReportHookError) {
     const byHook = new Map<string, OwnedTap[]>()
     for (const tap of taps) {
@@ -57,7 +57,7 @@ export class HookSet {
     return this.#runs.has(id)
   }
 
-  /** Resolves to the waterfall's or bail's result. A hook without taps costs a map look-up. */
+  /** Triggers a hook. Resolves to its result if it is a waterfall or bail hook. Undefined if the hook has no taps. */
   trigger(id: string, args: Args): Promise<unknown> | undefined {
     const run = this.#runs.get(id)
     if (run === undefined) return undefined
@@ -65,10 +65,10 @@ export class HookSet {
   }
 }
 
-/** Callback of a tap: a failure, or what the tap returned. */
+/** Callback of a tap, with its failure or its return value. */
 type Done = (failure: Failure | null, value?: unknown) => void
 
-/** An error of a tap. tapable treats a falsy error as success. */
+/** Wrapper for an error of a tap. tapable would treat a falsy error as success. */
 class Failure {
   readonly error: unknown
 
@@ -83,7 +83,7 @@ interface AsyncHook {
 
 function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: ReportHookError): Run {
   const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
-  // The argument list travels as one value: only the caller of a hook knows its arity.
+  // All arguments are passed as one array: tapable needs a fixed arity, which only the caller of the hook knows.
   if (mode === 'waterfall') {
     const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
     for (const { name, run } of guarded) {
@@ -102,14 +102,14 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
   for (const { name, run } of guarded) {
     hook.tapAsync(name, (args, then) => {
       const done = then as Done
-      // A synchronous failure would prevent tapable from calling the next parallel taps.
+      // After a synchronous failure, tapable would not call the other parallel taps. So the failure is deferred.
       run(args, (failure, value) => (failure === null ? done(null, value) : queueMicrotask(() => done(failure))))
     })
   }
   return runner(hook as unknown as AsyncHook, value => value)
 }
 
-/** Runs a hook. If all taps end synchronously, so does the run: it returns, or throws, without a promise. */
+/** Converts a tapable hook to a {@link Run}, which returns no promise if all taps are synchronous. */
 function runner(hook: AsyncHook, unwrap: (result: unknown) => unknown): Run {
   return args => {
     let isOver = false
@@ -138,13 +138,13 @@ function guard(tap: OwnedTap, fatal: boolean, report: ReportHookError): (args: A
   const { hook, plugin, unit } = tap
   const ofCalls = hook.id === operationStarting.id || hook.id === operationEnded.id
   const failure = (error: unknown): Failure | null => {
-    // A refusal reaches the caller. Only other errors are reported.
-    const refusal = fatal && isSvcError(error) && error.status < 500
-    if (!refusal) report(plugin, hook.id, error)
+    // An error with a status below 500 refuses the call: its caller receives it. Other errors are logged.
+    const isRefusal = fatal && isSvcError(error) && error.status < 500
+    if (!isRefusal) report(plugin, hook.id, error)
     return fatal ? new Failure(error) : null
   }
   return (args, done) => {
-    // A tap that calls an operation would otherwise never end.
+    // A tap does not observe calls of its own plugin: a tap that calls an operation would recurse endlessly.
     const isOwn = ofCalls && (args[0] as OperationStart).caller === plugin
     if (isOwn || !filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) {
       done(null)
@@ -184,7 +184,7 @@ function matches(actual: unknown, wanted: NonNullable<TapOptions['filter']>[stri
   return Array.isArray(wanted) ? wanted.includes(actual as string) : actual === wanted
 }
 
-/** A tap on a hook that no plugin declares never runs: worth a warning. */
+/** Returns the ids of tapped hooks that no plugin declares. Such taps never run. */
 export function undeclaredHooks(taps: readonly RegisteredTap[], manifests: readonly PluginManifest[]): string[] {
   const hooks = [...kernelHooks, ...manifests.flatMap(manifest => manifest.hooks)]
   const declared = new Set<string>(hooks.map(({ id }) => id))

@@ -12,14 +12,14 @@ import { PluginRecord } from './record.ts'
 export interface PluginConfiguration {
   /** Undefined: the manifest's `enabledByDefault` decides. */
   readonly enabled: boolean | undefined
-  /** Why it may not run although it is enabled, or why it is off; otherwise null. */
+  /** Reason for which an enabled plugin may not run, or a plugin is disabled; null if there is none. */
   readonly error: string | null
   readonly policy: UnitPolicy
-  /** Settings with secret references replaced by what `resolve` says. */
+  /** Returns the settings. Each secret reference is replaced by the secret that `resolve` returns. */
   settings(resolve: (reference: SecretReference) => Promise<string>): Promise<unknown>
-  /** Backends of the `secret://` references in its settings. Their services are requirements. */
+  /** Backends of the `secret://` references in the settings. The plugin requires their services. */
   readonly secretBackends: readonly string[]
-  /** Changes when a change of settings or policy needs a new unit. */
+  /** Differs if settings or policy changed in a way that requires a new unit. */
   readonly fingerprint: string
 }
 
@@ -31,16 +31,16 @@ export interface Desired {
   readonly units: ReadonlyMap<string, Fingerprinted>
 }
 
-/** Input of a change. An absent field changes nothing. */
+/** Sources and configuration that a change adopts. An absent field changes nothing. */
 export interface Wanted {
   /** All known plugins. */
   readonly sources?: readonly PluginSource[]
   readonly configuration?: Configure
-  /** Whether a plugin is to be activated. Of the others, only manifests are read. */
+  /** True for plugins to activate. For the others, only manifests are read. */
   readonly chosen?: (name: string) => boolean
 }
 
-/** Adopted sources and configuration, until the change succeeds or fails. */
+/** Pending adoption of sources and configuration, until the change succeeds or fails. */
 export interface Adoption {
   /** Failed plugins whose configuration changed; they are retried. */
   readonly changed: readonly string[]
@@ -50,32 +50,32 @@ export interface Adoption {
   settle(): void
 }
 
-/** Plugins by whether they can be activated. */
+/** Known plugins: those that can be activated, disabled ones and broken ones. */
 interface Sorted extends Absent {
   readonly candidates: readonly PluginManifest[]
   readonly off: readonly PluginManifest[]
   readonly broken: readonly PluginManifest[]
 }
 
-/** Whether a plugin may run. If not, its resting state and the reason. */
+/** Decision on whether a plugin may run; if not, with its state and the reason. */
 type Verdict =
   | { readonly run: true }
   | { readonly run: false; readonly rest: 'invalid' | 'disabled' | 'failed'; readonly why: string | null }
 
 const NO_RETRY: ReadonlySet<string> = new Set()
 
-/** A graph with its inputs. */
+/** Cached graph with the inputs that it was computed from. */
 interface Resolved extends Sorted {
   readonly graph: Graph
 }
 
-/** Records of the known plugins, and which of them should run. */
+/** Records of all known plugins. Decides which of them should run. */
 export class Inventory {
   readonly records = new Map<string, PluginRecord>()
   readonly #builtin: ReadonlySet<string>
   #resolved: Resolved | undefined
-  /** Manifests of plugins whose settings hold secrets, with the services that resolve them required. */
-  readonly #needing = new WeakMap<PluginManifest, PluginManifest>()
+  /** Manifests of plugins with secret references, extended by the services that resolve them. */
+  readonly #withSecretServices = new WeakMap<PluginManifest, PluginManifest>()
   #isChosen: (name: string) => boolean = () => true
   #configure: Configure = () => {
     throw new Error('the kernel was not configured')
@@ -147,7 +147,7 @@ export class Inventory {
         this.#judge(record, retry).run &&
         (record.code === null || stale.has(record.name))
     )
-    // Waits for all, so that none has effects after the change was refused.
+    // Waits for all, so that none is still running if the change fails.
     await Promise.all(
       wanted.map(async record => {
         try {
@@ -160,7 +160,10 @@ export class Inventory {
     return problems
   }
 
-  /** `retry` are activated although they failed before. Of two providers of one service, the running one keeps it. */
+  /**
+   * Returns the plugins that should run. Includes failed plugins only if they are in `retry`. If two plugins provide one
+   * service, the running one is preferred.
+   */
   desired(retry: ReadonlySet<string>): Desired {
     const candidates: PluginManifest[] = []
     const off: PluginManifest[] = []
@@ -184,12 +187,12 @@ export class Inventory {
     return { graph, units }
   }
 
-  /** Units for the comparison of the plan, in order of activation, without crashed ones. */
+  /** Returns the running units for the plan, in activation order, without crashed ones. */
   running(current: Generation): Map<string, RunningUnit> {
     const running = new Map<string, RunningUnit>()
     for (const [name, { manifest }] of current.units) {
       const record = this.records.get(name)
-      // A plugin whose folder vanished still runs until the flip; one in quarantine only seems to.
+      // A removed or quarantined plugin is still part of the generation. The empty fingerprint makes the plan remove it.
       if (record === undefined || record.quarantined)
         running.set(name, { manifest, fingerprint: '', bindings: new Map() })
       else if (record.running !== null) running.set(name, record.running)
@@ -197,7 +200,7 @@ export class Inventory {
     return running
   }
 
-  /** Throws if a plugin that the first start requires would be missing. */
+  /** Throws if a plugin with the boot policy `abort` cannot run. */
   assertRequired({ units, graph }: Desired, problems: ReadonlyMap<string, unknown>): void {
     for (const record of this.records.values()) {
       const { name } = record
@@ -206,11 +209,11 @@ export class Inventory {
       const cause = problems.get(name) ?? record.source.problem
       if (cause !== null) throw cause
       const why = error ?? graph.blocked.get(name)?.reason ?? 'it cannot be loaded'
-      throw kernelErrors.create('KRN_ACTIVATE_FAILED', `${name} is required and cannot run: ${why}`, { plugin: name })
+      throw kernelErrors.create('KRN_ACTIVATE_FAILED', `${name} is required but cannot run: ${why}`, { plugin: name })
     }
   }
 
-  /** Updates the records to the serving generation. */
+  /** Updates the records after a generation began to serve. */
   note(generation: Generation, { units, graph }: Desired): void {
     for (const [name, record] of this.records) {
       const unit = generation.units.get(name) ?? null
@@ -226,7 +229,7 @@ export class Inventory {
     }
   }
 
-  /** The state of a plugin that does not run, with the reason. */
+  /** Sets the state of a plugin that does not run, with the reason. */
   rest(record: PluginRecord, graph: Graph): void {
     if (record.unit !== null) return
     const blocked = graph.blocked.get(record.name)
@@ -245,12 +248,12 @@ export class Inventory {
     return failed.map(({ name }) => name).filter(name => key(previous(name)) !== key(next(name)))
   }
 
-  /** Whether the user enables it. */
+  /** True if the plugin is enabled, by its settings or by default. */
   #isOn(record: PluginRecord): boolean {
     return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
   }
 
-  /** `retry` may run although they failed before. */
+  /** Decides whether a plugin may run. Plugins in `retry` may run even if they failed before. */
   #judge(record: PluginRecord, retry = NO_RETRY): Verdict {
     const { problem } = record.source
     if (problem !== null) return { run: false, rest: 'invalid', why: problem.message }
@@ -260,7 +263,7 @@ export class Inventory {
     return error === null ? { run: true } : { run: false, rest: 'invalid', why: error }
   }
 
-  /** Depends only on the manifests, which most changes do not affect. */
+  /** Returns the dependency graph. Cached, since it depends only on manifests, which most changes do not affect. */
   #graphOf(sorted: Sorted): Graph {
     const known = this.#resolved
     if (known !== undefined && isSameSorted(known, sorted)) return known.graph
@@ -276,12 +279,12 @@ export class Inventory {
     const tokens = secretServices(secretBackends, token => this.#isProvided(token))
     const requires = [...new Set([...manifest.requires, ...tokens])]
     if (requires.length === manifest.requires.length) return manifest
-    // The same manifest for the same requirements, so that the graph is not resolved again.
-    const known = this.#needing.get(manifest)
+    // Reuses the manifest object for equal requirements, so that the cached graph stays valid.
+    const known = this.#withSecretServices.get(manifest)
     if (known?.requires.join() === requires.join()) return known
-    const needing = { ...manifest, requires }
-    this.#needing.set(manifest, needing)
-    return needing
+    const extended = { ...manifest, requires }
+    this.#withSecretServices.set(manifest, extended)
+    return extended
   }
 
   #isProvided(token: ServiceId): boolean {

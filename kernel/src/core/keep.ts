@@ -4,17 +4,17 @@ interface Kept {
 }
 
 /**
- * Ref-counted resources that outlive a reload: the new unit acquires before the old one releases, so the count never
- * reaches zero and the resource is opened once.
+ * Reference-counted resources that outlive a reload. The new unit acquires before the old one releases, so the resource
+ * stays open.
  */
 export class Keep {
   readonly #kept = new Map<string, Kept>()
-  /** Resources that are closing. Opening one again waits, since a port or a lock can be held once. */
+  /** Resources that are closing. Opening one again waits, since a port or lock has only one holder at a time. */
   readonly #closing = new Map<string, Promise<void>>()
 
   /**
-   * Opens at the first acquisition, also when several happen at once. The last holder to release closes it, with its
-   * own `close`. So a resource does not pin the code that opened it, or the code of a holder that failed.
+   * Opens the resource on the first acquisition, even if several run concurrently. The last holder to release it calls its
+   * own `close`, so the resource does not keep earlier code in memory.
    */
   async acquire<A>(
     key: string,

@@ -34,19 +34,19 @@ export interface KernelOptions {
   readonly repositoryId: string
   readonly version: string
   readonly services?: ReadonlyMap<ServiceId, unknown>
-  /** Hosts for isolated plugins; default: none, and an isolated plugin is refused. */
+  /** Hosts for isolated plugins. Default: none, so that isolated plugins fail to activate. */
   readonly unitHosts?: UnitHosts
   onState?(plugin: string, state: PluginState): void
-  /** Called for an uncaught error of a plugin whose policy is to end the process. Without it the process exits with 70. */
+  /** Handles an uncaught error of a plugin with the policy `abort-process`. Default: exit with status 70. */
   onFatal?(error: unknown): void
 }
 
 /**
- * Plugins, generations and the transactions between them. Knows no files, no sockets and no formats.
+ * Runs plugins in generations, with transactions between them. Independent of files, sockets and formats.
  *
  * 1. The first {@link Kernel.change} builds the first generation.
- * 2. Every further one plans, builds in the shadow, flips, and drains what is no longer used.
- * 3. {@link Kernel.close} drains and disposes everything, users before providers.
+ * 2. Each later change plans, builds the shadow, flips to it, and drains units that it replaced or removed.
+ * 3. {@link Kernel.close} drains and disposes all units, users before providers.
  */
 export class Kernel implements KernelPort {
   readonly projectRoot: string
@@ -63,7 +63,7 @@ export class Kernel implements KernelPort {
   #current: Generation
   #graph: Graph = { order: [], edges: [], blocked: new Map() }
   #queue: Promise<unknown> = Promise.resolve()
-  /** Plugins whose new state is not announced yet. */
+  /** Plugins whose state changed and is not yet announced. */
   readonly #stateChanges = new Set<string>()
   #closed: Promise<void> | undefined
 
@@ -126,14 +126,14 @@ export class Kernel implements KernelPort {
     const owner = [...this.records.values()].find(({ manifest }) =>
       manifest?.operations.some(({ id }) => id === operationId)
     )
-    const why = owner === undefined ? '' : `: ${owner.name} has it and is ${owner.state}`
-    const search = near === undefined ? 'svc plugins list shows what is active' : `did you mean ${near}?`
+    const why = owner === undefined ? '' : `: ${owner.name} declares it and is ${owner.state}`
+    const search = near === undefined ? 'svc plugins list shows the active plugins' : `did you mean ${near}?`
     throw kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${operationId}${why}`, {
       hint: owner === undefined ? search : `svc plugins why ${owner.name}`
     })
   }
 
-  /** Changes run one at a time, in the order of the calls. A refused change has no effect and throws its reason. */
+  /** Applies a change. Changes run one at a time, in call order. A change that throws has no effect. */
   change(request: ChangeRequest): Promise<ChangeReport> {
     const turn = this.#queue.then(() => {
       this.#closing.signal.throwIfAborted()
@@ -143,17 +143,17 @@ export class Kernel implements KernelPort {
     return turn
   }
 
-  /** Triggers a hook of the kernel without waiting for the taps. What they throw is reported. */
+  /** Triggers a hook of the kernel without waiting for its taps. Their errors are logged. */
   announce<A extends readonly unknown[]>({ id }: Hook<A>, ...args: A): void {
     this.#current.hooks.trigger(id, args)?.catch(() => {})
   }
 
-  /** An error that no caller can receive, from a plugin's timer or listener. */
+  /** Handles an error that no caller can receive, from a plugin's timer or listener. */
   uncaught(unit: Unit, error: unknown): void {
     this.#failures.uncaught(unit, error)
   }
 
-  /** Further calls return the same promise. */
+  /** Drains and disposes all units. Further calls return the same promise. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -172,20 +172,20 @@ export class Kernel implements KernelPort {
   }
 
   async #close(): Promise<void> {
-    // A running change is aborted where it waits for a plugin.
+    // A running change that waits for a plugin is aborted.
     this.#closing.abort(kernelErrors.create('KRN_CLOSED', 'the kernel is closing; no change is accepted'))
     await this.#queue
     for (const record of this.records.values()) record.cancelRetry()
     const units = [...this.#current.units.values()]
     const timeoutOf = (unit: Unit): number => this.configurationOf(unit.name).policy.drainTimeoutMs
-    // Units that accept external work stop first, while their dependencies still run.
+    // All units stop accepting external work first, while their dependencies still run.
     await Promise.all([
       ...this.#current
         .items<Surface>(surfaces)
         .map(({ item, unit }) => this.#stopWork(unit as Unit, timeoutOf, async () => item.quiesce?.())),
       ...units.map(unit => this.#stopWork(unit, timeoutOf, () => unit.stopWork('closing')))
     ])
-    // Calls in flight may call any other plugin.
+    // Running calls may call any other plugin, so no unit is disposed before they end.
     const begun = performance.now()
     await Promise.all(units.map(unit => unit.idle(timeoutOf(unit))))
     await this.#retirement.retire(units, performance.now() - begun)
@@ -204,7 +204,7 @@ export class Kernel implements KernelPort {
     }
   }
 
-  /** Synchronous: between two requests everything is new. */
+  /** Switches to the next generation. Synchronous, so that no call sees a mix of two generations. */
   #flip(shadow: Shadow | undefined, desired: Desired): void {
     const previous = this.#current
     this.#graph = desired.graph
@@ -228,7 +228,7 @@ export class Kernel implements KernelPort {
     void this.#retirement.retire(leaving)
   }
 
-  /** A surface must not throw here: the change can no longer be refused, so the plugin's failure policy applies. */
+  /** Commits a surface. The change can no longer fail, so the plugin's failure policy applies if the surface throws. */
   #commit({ plugin, commit }: Prepared): Failed[] {
     try {
       commit()
@@ -247,12 +247,12 @@ export class Kernel implements KernelPort {
     const manifests = tapping.length === 0 ? [] : [...this.records.values()].flatMap(({ manifest }) => manifest ?? [])
     for (const { name, taps } of tapping) {
       for (const id of undeclaredHooks(taps, manifests))
-        this.log.forPlugin(name).warn(`it taps ${id}, a hook that no known plugin declares`)
+        this.log.forPlugin(name).warn(`this plugin taps the hook ${id}, which no known plugin declares`)
     }
     this.announce(generationFlipped, diff)
   }
 
-  /** Announces the state after this turn of the event loop, since a flip is synchronous. */
+  /** Announces state changes after this turn of the event loop, since a flip is synchronous. */
   readonly #stateChanged = (plugin: string): void => {
     if (!this.#current.hooks.has(pluginStateChanged.id) || this.#stateChanges.has(plugin)) return
     this.#stateChanges.add(plugin)
@@ -273,7 +273,7 @@ interface Failed {
   readonly error: unknown
 }
 
-/** Runs what units registered for the flip. Returns what they threw, since the flip can no longer be refused. */
+/** Calls the listeners that units registered for the flip. Returns their errors, since the flip can no longer fail. */
 function beginServing(next: Generation, fresh: readonly Unit[]): Failed[] {
   const failed = (unit: Unit, errors: readonly unknown[]): Failed[] => errors.map(error => ({ unit, error }))
   const itemsAt = (point: Point): unknown[] => next.items(point).map(({ item }) => item)

@@ -1,6 +1,6 @@
 import type { PluginState } from '@svc/contracts'
 
-/** Allowed transitions. A property test walks the table; anything else is a bug in the kernel and throws. */
+/** Allowed transitions. Any other transition is a bug in the kernel and throws. */
 export const TRANSITIONS: Readonly<Record<PluginState, readonly PluginState[]>> = {
   discovered: ['invalid', 'disabled', 'resolved', 'waiting'],
   invalid: ['discovered'],
@@ -18,7 +18,7 @@ export const TRANSITIONS: Readonly<Record<PluginState, readonly PluginState[]>> 
   quarantined: ['discovered']
 }
 
-/** States in which a unit answers calls. */
+/** States in which a unit accepts calls. */
 export const SERVING: ReadonlySet<PluginState> = new Set(['active', 'degraded'])
 
 export class Lifecycle {
@@ -36,7 +36,7 @@ export class Lifecycle {
     return this.#state
   }
 
-  /** A transition to the same state has no effect. */
+  /** Changes the state. A transition to the same state has no effect; throws if the transition is not allowed. */
   to(next: PluginState): void {
     if (next === this.#state) return
     if (!TRANSITIONS[this.#state].includes(next))

@@ -1,10 +1,10 @@
 import type { LogLines } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 
-/** Secrets that must not appear in a line. */
+/** Secrets that must not appear in log lines. */
 export interface KnownSecrets {
   add(secret: string): void
-  /** Masks a secret in the input of an operation, until enough later ones replace it. */
+  /** Masks a secret from the input of an operation. Only the most recent such secrets are remembered. */
   addPassing(secret: string): void
   mask(text: string): string
 }
@@ -15,6 +15,6 @@ export interface KernelLogger extends Logger {
   setLevel(level: string): void
   flush(): void
   readonly secrets: KnownSecrets
-  /** The written lines. Absent for the log of a single command. */
+  /** Recent log lines. Absent for the log of a single command. */
   readonly lines?: LogLines
 }

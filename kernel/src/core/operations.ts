@@ -27,27 +27,27 @@ import { Slots } from './slots.ts'
 export interface OperationOwner extends CallOwner {
   readonly version: string
   readonly instance: string
-  /** Whether another unit, or none, serves in its place. */
+  /** True if the unit no longer serves. */
   readonly retired: boolean
   enter(): void
   exit(): void
-  /** Returns the operation that answers to the id now, if there is one. */
+  /** Returns the serving operation with this id, if there is one. */
   successor(operationId: string): OperationEntry | undefined
-  /** Hooks of the generation that serves; undefined on the far side of a boundary. */
+  /** Hooks of the serving generation; undefined in the worker of an isolated unit. */
   readonly hooks: Pick<HookSet, 'operationStarting' | 'operationEnded'> | undefined
-  /** One finished call: feeds metrics, logs and the unit's health. */
+  /** Records a finished call for metrics, logs and the unit's health. */
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void
   breakerChanged(): void
-  /** Keeps a secret of an input out of the logs. */
+  /** Masks a secret of an input in the logs. */
   mask(secret: string): void
 }
 
-/** Begins the id of a principal that is a plugin. */
+/** Prefix of the ids of principals that are plugins. */
 export const PLUGIN_PRINCIPAL = 'plugin:'
 
 type AnyHandler = (input: unknown, call: Call) => unknown
 
-/** The only caller of handlers: validates, authorises, limits, runs, validates the output, maps errors. */
+/** Operation bound to its handler: authorises, validates the input, limits, runs, validates the output, maps errors. */
 export class BoundOperation implements OperationEntry, Contest<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
@@ -80,7 +80,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
-  /** A surface may hold this longer than its unit serves, while a body arrives. Then the current unit answers. */
+  /** Starts a call. If the unit was replaced while a surface was reading the request, the current unit runs the call. */
   start(input: unknown, invocation: Invocation, deferred: Deferred): void {
     const { unit } = this
     if (unit.retired) {
@@ -102,13 +102,13 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
       checked = this.#checkInput(input, invocation)
       this.#admit()
     } catch (error) {
-      // Before admission, every error is the caller's.
+      // Errors before admission are the caller's and do not count as faults of the plugin.
       this.#refuse(call, error)
       return
     }
     const starting = unit.hooks?.operationStarting
     if (starting === undefined) this.#proceed(checked, call)
-    else this.#askTaps(starting, checked, call)
+    else this.#runStartingTaps(starting, checked, call)
   }
 
   #proceed(input: unknown, call: CallState): void {
@@ -116,8 +116,8 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     else void this.#beginInTurn(this.#slots, input, call)
   }
 
-  /** Taps of `kernel.operation-starting` may refuse a call, and use time of its deadline. */
-  #askTaps(starting: Run, input: unknown, call: CallState): void {
+  /** Runs the taps of `kernel.operation-starting`, which may refuse the call. Their time counts towards its deadline. */
+  #runStartingTaps(starting: Run, input: unknown, call: CallState): void {
     try {
       const answer = starting([{ ...this.#callFacts(call), input: copyPlain(input) } satisfies OperationStart])
       if (isThenable(answer)) {
@@ -158,7 +158,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     try {
       await slots.take(call)
     } catch (error) {
-      // It has not started, so this is not a fault of the plugin.
+      // The handler has not started, so this is not a fault of the plugin.
       this.breaker.release()
       this.#refuse(call, error)
       return
@@ -181,7 +181,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     else this.won(call, pending)
   }
 
-  /** The handler has answered. */
+  /** Ends the call after the handler returned a result. */
   won(call: CallState, output: unknown): void {
     try {
       this.#checkOutput(output)
@@ -195,7 +195,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     call.deferred.resolve(output)
   }
 
-  /** The handler has failed, or the call has ended before it. */
+  /** Ends the call after the handler failed, or after it was cancelled or timed out. */
   lost(call: CallState, error: unknown): void {
     const failure = this.#judge(error, call)
     this.#slots?.free()
@@ -218,7 +218,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
         ...this.#callFacts(call),
         error,
         durationMs,
-        // Created when a tap reads it.
+        // Copied only if a tap reads it.
         get output() {
           return structuredClone(output)
         }
@@ -235,15 +235,19 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
   #successor(): OperationEntry | null {
     const next = this.unit.successor(this.descriptor.id)
-    // Without a successor, a draining unit may answer.
+    // Without a successor, a draining unit still runs the call.
     if (next !== undefined && next !== this) return next
     return this.unit.running.closed ? null : this
   }
 
   #goneError(): SvcError {
-    return kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${this.descriptor.id} any more`, {
-      hint: `svc plugins why ${this.unit.name}`
-    })
+    return kernelErrors.create(
+      'OPR_UNKNOWN',
+      `the operation ${this.descriptor.id} no longer exists: plugin ${this.unit.name} was removed or reloaded without it`,
+      {
+        hint: `svc plugins why ${this.unit.name}`
+      }
+    )
   }
 
   #authorise(principal: Principal): void {
@@ -253,7 +257,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     if (lacking.length === 0) return
     throw kernelErrors.create(
       'OPR_FORBIDDEN',
-      `${this.descriptor.id} needs the scope ${lacking.join(', ')}, which ${principal.id} lacks`
+      `${this.descriptor.id} requires the scope ${lacking.join(', ')}, which ${principal.id} does not have`
     )
   }
 
@@ -263,9 +267,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     const validate = coerce
       ? (this.#coercing ??= this.#validator.compile(schema, true))
       : (this.#strict ??= this.#validator.compile(schema))
-    // Validation fills defaults in; a caller in this process keeps its object unchanged.
+    // Validation adds defaults to the object, so the input of a caller in this process is copied.
     const value = invocation.surface === 'internal' ? this.#copy(input) : input
-    // Before validation, since a refusal is logged, too.
+    // Secrets are masked before validation, since validation errors are logged.
     if (this.#hasSecrets) for (const secret of secretsIn(schema, value)) this.unit.mask(secret)
     if (validate(value)) return value
     const problems = this.#validator.explain(schema, value, validate.errors, coerce)
@@ -293,7 +297,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     if (waitMs === 0) return
     throw kernelErrors.create(
       'OPR_UNAVAILABLE',
-      `${this.descriptor.id} is switched off for ${Math.ceil(waitMs / 1000)} s after repeated faults of plugin ${this.unit.name}`,
+      `${this.descriptor.id} is disabled for ${Math.ceil(waitMs / 1000)} s after repeated faults of plugin ${this.unit.name}`,
       { data: { retryAfterMs: waitMs }, plugin: this.unit.name, hint: `svc plugins why ${this.unit.name}` }
     )
   }
@@ -310,13 +314,13 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 
   /**
-   * Errors with a code are answers and pass, from any plugin. Other errors are faults of the plugin and hidden from the
-   * caller.
+   * Returns the error for the caller and updates the breaker. Errors with a code are returned unchanged. Others are faults
+   * of the plugin, and their details are hidden from the caller.
    */
   #judge(error: unknown, call: CallState): SvcError {
     if (isSvcError(error)) {
       if (FAULTS.has(error.code)) this.#fault()
-      else if (UNDECIDED.has(error.code)) this.breaker.release()
+      else if (NEUTRAL.has(error.code)) this.breaker.release()
       else if (this.breaker.succeed()) this.unit.breakerChanged()
       return error
     }
@@ -341,17 +345,17 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   }
 }
 
-/** Codes by which an admitted call shows that its plugin does not work. */
+/** Codes of an admitted call that count as faults of its plugin. */
 const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
-/** Codes that do not concern its health: from the caller, or from another operation that the handler called. */
-const UNDECIDED = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
+/** Codes that count neither as success nor as fault. The caller, or an operation that the handler called, caused them. */
+const NEUTRAL = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
-/** Errors of these taps are logged and skipped. */
+/** Triggers `kernel.operation-ended`. Errors of taps are already logged and do not affect the call. */
 function announce(ended: Run, end: OperationEnd): void {
   try {
     const done = ended([end])
     if (isThenable(done)) done.then(undefined, () => {})
   } catch {
-    // Another plugin declares the hook as fatal.
+    // Only possible if a plugin declares this hook with `onError: 'fail'`.
   }
 }

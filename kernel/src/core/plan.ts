@@ -1,34 +1,34 @@
 import type { PluginManifest } from '@svc/plugin-sdk'
 import type { Graph } from './graph.ts'
 
-/** Facts that decide whether a unit may stay. */
+/** Manifest and fingerprint, which decide whether a unit may stay. */
 export interface Fingerprinted {
   readonly manifest: PluginManifest
-  /** Code, settings and policy together. */
+  /** Fingerprint of code, settings and policy. */
   readonly fingerprint: string
 }
 
 export interface RunningUnit extends Fingerprinted {
-  /** Token to the name of the plugin that it was resolved from. */
+  /** Provider of each held service, by token. */
   readonly bindings: ReadonlyMap<string, string>
 }
 
 export interface Plan {
-  /** Providers before users; likewise `replace`. */
+  /** Plugins to add, providers before users; `replace` has the same order. */
   readonly add: readonly string[]
   readonly replace: readonly string[]
-  /** Users before providers. */
+  /** Plugins to remove, users before providers. */
   readonly remove: readonly string[]
   readonly keep: readonly string[]
-  /** One line per unit that changes, with the reason. */
+  /** One line for each unit that changes, with the reason. */
   readonly steps: readonly string[]
 }
 
 /**
  * Compares the running units with the desired ones.
  *
- * A unit is replaced when its own fingerprint differs, when it is forced, or when a service that it holds (not a
- * reference) comes from a unit that is added, replaced or removed.
+ * A unit is replaced if its fingerprint differs, if it is forced, or if a service that it holds (not a reference) comes from
+ * a unit that is added, replaced or removed.
  */
 export function planChange(
   running: ReadonlyMap<string, RunningUnit>,
@@ -46,7 +46,7 @@ export function planChange(
       reasons.set(name, `replace ${name}: its code or settings changed`)
   }
   const held = heldServices(graph, new Set(['kernel', ...wanted]))
-  // Order is topological, so one pass propagates a replacement to all holders of the service.
+  // The order is topological, so one pass propagates a replacement to all holders of a service.
   for (const name of wanted) {
     if (reasons.has(name)) continue
     const cause = changedBinding(held.get(name) ?? [], running.get(name)?.bindings ?? NOTHING, reasons)
@@ -74,7 +74,7 @@ interface Held {
 
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
-/** Services and providers that each plugin gets at its activation. References are looked up later. */
+/** Returns the services that each plugin receives at activation, with their providers. Excludes references. */
 function heldServices({ edges }: Graph, present: ReadonlySet<string>): Map<string, Held[]> {
   const held = new Map<string, Held[]>()
   const refs = new Set(edges.filter(edge => edge.kind === 'ref').map(edge => `${edge.from} ${edge.token}`))

@@ -1,46 +1,44 @@
 import type { Disposer, Plugin, PluginManifest, SvcError } from '@svc/plugin-sdk'
 
-/** Events of one instance of a plugin's code. */
+/** Callbacks for one instance of a plugin's code. */
 export interface InstanceHooks {
   effect(label: string, dispose: Disposer): Disposer
-  /** Something that the plugin opened and did not close. */
+  /** Reports a resource that the plugin opened and did not close. */
   onLeak(description: string): void
-  /** An error thrown where no caller can catch it: a timer, a listener. */
+  /** Reports an error that no caller can catch, from a timer or listener. */
   onError(error: unknown): void
 }
 
 export interface Instance {
   readonly plugin: Plugin
-  /** Runs an opener whose resources are not tracked as this instance's own. */
+  /** Runs `open` without attributing its resources to this instance. */
   adopt<A>(open: () => A): A
 }
 
-/** Code that is ready to be instantiated any number of times. */
+/** Compiled code that can be instantiated any number of times. */
 export interface PreparedCode {
   readonly manifest: PluginManifest
-  /** Differs when the code differs. */
+  /** Hash of the code. */
   readonly fingerprint: string
-  /** Files whose change makes this code stale; absolute paths. */
+  /** Absolute paths of the source files. A change of one makes the code stale. */
   readonly inputs: readonly string[]
-  /**
-   * Resolves to the path of the bundle for isolated instances once it is written; null without a file. Never rejects.
-   */
+  /** Resolves to the path of the bundle file for isolated instances, or to null if there is no file. Never rejects. */
   readonly bundle: Promise<string | null>
   instantiate(hooks: InstanceHooks): Instance
 }
 
-/** One discovered plugin, whatever its form. */
+/** Discovered plugin: a package folder or an inline definition. */
 export interface PluginSource {
   readonly name: string
   /** Package folder. */
   readonly location: string
   readonly version: string
-  /** Null when the package is broken; then `problem` says how. */
+  /** Null if the package is broken; `problem` then describes why. */
   readonly manifest: PluginManifest | null
   readonly problem: SvcError | null
-  /** While it is broken: its last valid declaration, if known. */
+  /** Last valid manifest of a broken plugin, if known. */
   readonly lapsed: PluginManifest | null
-  /** Reads and builds the code as it is on disk now; runs only the plugin's module body. */
+  /** Reads and builds the current code. Runs the plugin's module body, but not `activate`. */
   prepare(): Promise<PreparedCode>
   close(): Promise<void>
 }

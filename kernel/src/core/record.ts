@@ -14,15 +14,15 @@ const LAST_RETRY_MS = 5 * 60_000
 /** State of one plugin, whether it runs or not. */
 export class PluginRecord {
   source: PluginSource
-  /** Code as last prepared; null until it is needed. */
+  /** Last prepared code; null until it is needed. */
   code: PreparedCode | null = null
   unit: Unit | null = null
   running: RunningUnit | null = null
-  /** Of all its units since the start of the process. */
+  /** Call statistics of all units of the plugin since the process started. */
   readonly stats = newCallStats()
-  /** Why it does not run normally. */
+  /** Reason for which the plugin does not run normally. */
   fault: string | null = null
-  /** Why the last change of the plugin was refused; the plugin continues unchanged. */
+  /** Reason for which the last change of the plugin was refused. The plugin continues unchanged. */
   refusal: string | null = null
   readonly lifecycle: Lifecycle
   #failures: number[] = []
@@ -41,7 +41,7 @@ export class PluginRecord {
     return this.code?.manifest ?? this.source.manifest
   }
 
-  /** The unit's state while there is one. */
+  /** State of the unit if there is one, else of the plugin. */
   get state(): PluginState {
     return this.unit?.state ?? this.lifecycle.state
   }
@@ -54,14 +54,12 @@ export class PluginRecord {
     return this.lifecycle.state === 'quarantined'
   }
 
-  /** Whether it failed and waits for a retry, or for a person. */
+  /** True if the plugin failed and waits for a retry, or is quarantined until the user enables it. */
   get failed(): boolean {
     return this.lifecycle.state === 'failed' || this.quarantined
   }
 
-  /**
-   * Puts a plugin that does not run into a resting state; passes through `discovered`, which allows every transition.
-   */
+  /** Sets the state of a plugin that does not run, by way of `discovered`, which allows every transition. */
   rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
     this.fault = why
     if (this.lifecycle.state === state) return
@@ -69,13 +67,13 @@ export class PluginRecord {
     this.lifecycle.to(state)
   }
 
-  /** Counts a failure. True if the limit is exceeded. */
+  /** Counts a failure. Returns true if the limit for a quarantine is reached. */
   count(now = Date.now()): boolean {
     this.#failures = [...this.#failures.filter(at => at > now - FAILURE_WINDOW_MS), now]
     return this.#failures.length >= QUARANTINE_AFTER
   }
 
-  /** Counts a failure. True if the plugin is now quarantined. */
+  /** Marks the plugin failed and counts the failure. Returns true if the plugin is now quarantined. */
   fail(why: string, now = Date.now()): boolean {
     if (this.lifecycle.state !== 'failed') {
       this.rest('resolved', why)
@@ -89,14 +87,14 @@ export class PluginRecord {
     return true
   }
 
-  /** It runs, or may be retried. */
+  /** Ends the failed state: the plugin runs or may be retried. */
   recover(): void {
     this.cancelRetry()
     if (this.failed) this.lifecycle.to('discovered')
   }
 
-  /** Clears failures after new code, a changed setting, or a request of a person. */
-  forgive(): void {
+  /** Resets the failure count after new code, changed settings or a request of the user. */
+  clearFailures(): void {
     this.#failures = []
     this.recover()
   }
@@ -105,7 +103,10 @@ export class PluginRecord {
     return this.#retry !== undefined
   }
 
-  /** Exponential back-off from 1 s to 5 min with full jitter on the upper half. */
+  /**
+   * Schedules a retry and returns its delay in milliseconds. Exponential back-off from 1 s to 5 min; the delay is random
+   * between half and all of it.
+   */
   scheduleRetry(run: () => void, random = Math.random): number {
     this.cancelRetry()
     const ceiling = Math.min(FIRST_RETRY_MS * 2 ** Math.max(this.#failures.length - 1, 0), LAST_RETRY_MS)

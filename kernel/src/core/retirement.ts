@@ -2,25 +2,25 @@ import type { KernelLogger } from './logger.ts'
 import type { Unit } from './unit.ts'
 
 /**
- * Takes units out of service: each drains, then is disposed, users before providers.
+ * Drains and disposes units that no longer serve, users before providers.
  *
- * A unit of an earlier change may still be draining when its provider is taken out by a later one; the provider waits
- * for it. Independent units do not wait for each other.
+ * A unit of an earlier change may still be draining when a later change retires its provider: the provider waits for it.
+ * Independent units do not wait for each other.
  */
 export class Retirement {
   readonly #log: KernelLogger
   readonly #timeoutOf: (plugin: string) => number
   readonly #leaving = new Map<Unit, Promise<void>>()
 
-  /** `timeoutOf`: limit for draining, and also for disposing, in milliseconds. */
+  /** `timeoutOf` returns the limit in milliseconds for draining a plugin. The same limit applies to disposing it. */
   constructor(log: KernelLogger, timeoutOf: (plugin: string) => number) {
     this.#log = log
     this.#timeoutOf = timeoutOf
   }
 
   /**
-   * In order of activation. Settles when all of them, and those of earlier changes, are disposed. `waitedMs`: time that
-   * their calls already had.
+   * Retires units, given in activation order. Resolves when all of them, and those of earlier changes, are disposed.
+   * `waitedMs`: time already spent waiting for their calls.
    */
   async retire(units: readonly Unit[], waitedMs = 0): Promise<void> {
     for (const unit of [...units].reverse()) {

@@ -1,27 +1,26 @@
 import { MAX_TIMER_MS } from '@svc/plugin-sdk'
 
-/** A running call, as entry of the list. */
+/** Running call with its deadline. */
 export interface RunningCall {
-  /** Milliseconds on the clock of `performance.now()`; Infinity for none. */
+  /** Deadline in milliseconds, on the clock of `performance.now()`; Infinity if there is none. */
   readonly expiresAt: number
   expire(): void
   cancel(): void
 }
 
 /**
- * The waiting calls of one unit. One timer and one listener serve all of them: a timer, a signal and two listeners for
- * each would cost more than most handlers do.
+ * Running calls of one unit. All share one timer and one abort listener; separate ones would cost more than most handlers.
  */
 export class RunningCalls {
   readonly #calls = new Set<RunningCall>()
   #timer: NodeJS.Timeout | undefined
-  /** When the timer fires; the earliest deadline or sooner. */
+  /** Time at which the timer fires: the earliest deadline or sooner. */
   #dueAt = Infinity
-  /** Calls with a deadline: only these keep an otherwise idle process alive. */
+  /** Number of calls with a deadline. Only these keep an otherwise idle process alive. */
   #timed = 0
   #closed = false
 
-  /** `closed` is aborted when the unit is disposed, which cancels whatever still runs. */
+  /** `closed` is aborted when the unit is disposed. All running calls are then cancelled. */
   constructor(closed: AbortSignal) {
     closed.addEventListener('abort', () => this.#close(), { once: true })
   }
@@ -41,14 +40,14 @@ export class RunningCalls {
   delete(call: RunningCall): void {
     if (!this.#calls.delete(call) || call.expiresAt === Infinity) return
     this.#timed -= 1
-    // It stays armed, since the next call is likely to need it.
+    // The timer stays armed, since the next call is likely to need it.
     if (this.#timed === 0) this.#timer?.unref()
   }
 
   #arm(at: number): void {
     clearTimeout(this.#timer)
     this.#dueAt = at
-    // A longer wait is split.
+    // Timers have a maximum delay. For a later deadline, the timer fires early and is armed again.
     const wait = Math.min(Math.max(at - performance.now(), 1), MAX_TIMER_MS)
     this.#timer = setTimeout(() => this.#fire(), wait)
   }

@@ -16,14 +16,14 @@ export interface DisposeReport {
   readonly stuck: readonly string[]
 }
 
-/** For a disposer that starts after the deadline. */
+/** Time limit for a disposer that starts after the deadline. */
 const MIN_DISPOSER_MS = 50
 
 /**
- * A labelled stack of disposers.
+ * Labelled stack of disposers.
  *
- * Disposal is last in, first out, one at a time, since a later effect may depend on an earlier one. A disposer
- * that throws does not stop the others; one that hangs is reported and abandoned.
+ * Disposers run one at a time, last in, first out, since a later effect may depend on an earlier one. A disposer that
+ * throws does not stop the others. One that hangs is reported and abandoned.
  */
 export class Scope {
   readonly label: string
@@ -34,7 +34,7 @@ export class Scope {
 
   constructor(label: string) {
     this.label = label
-    // Many waits of a plugin may listen to it.
+    // A plugin may have any number of listeners, so Node's warning is disabled.
     setMaxListeners(0, this.#controller.signal)
   }
 
@@ -69,7 +69,7 @@ export class Scope {
     return scope
   }
 
-  /** The first call disposes, within its deadline; further calls wait for it. */
+  /** Disposes the scope within the deadline. Further calls wait for the first one. */
   dispose(deadlineMs = 5_000): Promise<DisposeReport> {
     if (this.#disposal === undefined) {
       this.#closed = true
@@ -92,7 +92,7 @@ export class Scope {
     const stuck: string[] = []
     const deadline = performance.now() + deadlineMs
     for (const entry of [...this.#entries].reverse()) {
-      // Another disposer may have disposed it early.
+      // An earlier disposer may have disposed this entry.
       if (!this.#entries.delete(entry)) continue
       try {
         const left = Math.max(deadline - performance.now(), MIN_DISPOSER_MS)

@@ -13,11 +13,11 @@ interface DrainListener {
 interface Follower {
   readonly point: Point<unknown>
   readonly listener: (items: readonly unknown[]) => void
-  /** Items of the last flip; undefined before the first. */
+  /** Items at the last flip; undefined before the first. */
   seen: readonly unknown[] | undefined
 }
 
-/** Listeners of a unit: when it begins to serve, while it serves, and when it stops. */
+/** Listeners of a unit for the begin of serving, for changed contributions, and for draining. */
 export class Serving {
   readonly onServe: ServeListener[] = []
   readonly onDrain: DrainListener[] = []
@@ -31,7 +31,7 @@ export class Serving {
     return this.#preparing
   }
 
-  /** Calls the followers whose list changed. Returns what they threw. */
+  /** Calls the followers whose items changed. Returns the errors that they threw. */
   follow(itemsAt: (point: Point<unknown>) => readonly unknown[]): unknown[] {
     return this.followers.flatMap(follower => {
       const items = itemsAt(follower.point)
@@ -41,12 +41,12 @@ export class Serving {
     })
   }
 
-  /** Calls the `onServe` listeners. Returns what they threw. */
+  /** Calls the `onServe` listeners. Returns the errors that they threw. */
   begin(): unknown[] {
     return this.onServe.flatMap(({ listener }) => thrownBy(listener))
   }
 
-  /** Calls the `onDrain` listeners, concurrently and only once. `failed` receives what they throw. */
+  /** Calls the `onDrain` listeners, concurrently and only once. `failed` receives their errors. */
   drain(reason: DrainReason, failed: (error: unknown) => void): Promise<unknown> {
     this.#draining ??= Promise.all(
       this.onDrain.map(async ({ listener }) => listener(reason)).map(end => end.catch(failed))

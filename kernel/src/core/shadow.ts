@@ -19,9 +19,9 @@ import type { UnitFactory } from './unit-factory.ts'
 
 export interface Shadow {
   readonly generation: Generation
-  /** Units that were activated for it, in order. */
+  /** Units that were activated for this generation, in activation order. */
   readonly fresh: readonly Unit[]
-  /** Undone, in reverse order, if the change fails. */
+  /** Preparations of surfaces; aborted in reverse order if the change fails. */
   readonly prepared: readonly Prepared[]
 }
 
@@ -34,9 +34,9 @@ export interface ShadowHost {
   readonly inventory: Inventory
   readonly factory: UnitFactory
   readonly builtin: ReadonlyMap<ServiceId, unknown>
-  /** Aborted when the kernel closes, which cancels long steps. */
+  /** Aborted when the kernel closes; cancels long steps. */
   readonly closing: AbortSignal
-  /** The generation that serves. */
+  /** Returns the serving generation. */
   current(): Generation
   reportTap(plugin: string, hookId: string, error: unknown): void
 }
@@ -44,11 +44,12 @@ export interface ShadowHost {
 /**
  * Builds the next generation while the current one serves:
  * 1. activates new units, providers first;
- * 2. composes the snapshot, where conflicts show;
- * 3. asks every surface to prepare for it, then every new unit.
+ * 2. composes the snapshot, which detects conflicts;
+ * 3. prepares every surface for it, then every new unit.
  * An error aborts the preparations of surfaces and is rethrown with the plugin's name.
  *
- * `begun`: units that an earlier attempt of this change activated. New ones are added; the caller disposes them on failure.
+ * `begun`: units that an earlier attempt of this change activated. New units are added to it. On failure, the caller
+ * disposes them.
  */
 export async function buildShadow(
   desired: Desired,
@@ -71,7 +72,7 @@ export async function buildShadow(
   }
 }
 
-/** Aborts the preparations of surfaces, last first. Returns the cause, joined with errors of the aborts. */
+/** Aborts the preparations of surfaces, last first. Returns the cause, combined with errors of the aborts. */
 export function abortAll(prepared: readonly Prepared[], cause: unknown): unknown {
   const problems: unknown[] = []
   for (const surface of [...prepared].reverse()) {
@@ -85,14 +86,14 @@ export function abortAll(prepared: readonly Prepared[], cause: unknown): unknown
 }
 
 function joined(error: unknown, problems: readonly unknown[]): Error {
-  const all = new AggregateError([error, ...problems], 'a change failed, and undoing it as well')
-  const text = `${errorMessage(error)}; undoing it failed as well: ${problems.map(errorMessage).join('; ')}`
+  const all = new AggregateError([error, ...problems], 'a change failed, and so did its rollback')
+  const text = `${errorMessage(error)}; the rollback failed too: ${problems.map(errorMessage).join('; ')}`
   if (!isSvcError(error)) return new Error(text, { cause: all })
   const { code, status, hint, at, data, plugin } = error
   return new SvcError(code, text, { status, cause: all, ...defined({ hint, at, data, plugin }) })
 }
 
-/** All units of the next generation, providers first. */
+/** Activates the new units, providers first. Returns all units of the next generation. */
 async function activateAll(
   desired: Desired,
   { keep }: Plan,
@@ -124,7 +125,7 @@ function offer(unit: Unit, draft: ServiceContainer): void {
   for (const [token, value] of unit.services) draft.register(token, value)
 }
 
-/** Throws for an isolated unit that was lost while others were still being activated. */
+/** Throws if the process of an isolated unit ended while other units were being activated. */
 export function assertAlive(unit: Unit): void {
   if (unit.state !== 'failed') return
   throw kernelErrors.create('KRN_ISOLATION_CRASHED', `${unit.name} ended before it could serve; see its log`, {
@@ -145,10 +146,10 @@ async function prepareSurface(
       const prepared = await preparing
       return { plugin, commit: () => prepared.commit(), abort: () => prepared.abort() }
     }
-    // Its later preparations are too late.
+    // A preparation that finishes after the timeout is aborted.
     preparing.then(late => late.abort()).catch(() => {})
     closing.throwIfAborted()
-    throw new Error(`it did not prepare within ${limitMs} ms`)
+    throw new Error(`its preparation did not finish within ${limitMs} ms`)
   } catch (error) {
     throw refusal(plugin, error)
   }
@@ -157,7 +158,7 @@ async function prepareSurface(
 async function prepareUnit(unit: Unit, { inventory, closing }: ShadowHost): Promise<void> {
   const { name, serving } = unit
   const limitMs = inventory.configurationOf(name).policy.activateTimeoutMs
-  const late = (): Error => new Error(`it did not prepare within ${limitMs} ms`)
+  const late = (): Error => new Error(`its preparation did not finish within ${limitMs} ms`)
   try {
     if (serving.onServe.some(each => each.prepare !== undefined))
       await withTimeout(limitMs, signal => serving.prepare(signal), { signal: closing, error: late })
@@ -169,7 +170,7 @@ async function prepareUnit(unit: Unit, { inventory, closing }: ShadowHost): Prom
 }
 
 function refusal(plugin: string, error: unknown): SvcError {
-  // A surface that names the refused contribution is not at fault.
+  // If the error names a plugin, the surface rejected that plugin's contribution and is not itself at fault.
   if (isSvcError(error) && error.plugin !== undefined) return error
   const known = activationError(plugin, error)
   if (known.code !== 'KRN_ACTIVATE_FAILED') return known

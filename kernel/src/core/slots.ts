@@ -4,7 +4,7 @@ interface Waiter {
   grant(): void
 }
 
-/** Limits concurrent calls. The others wait in the order of their requests. */
+/** Concurrency limit for calls. Further calls wait in FIFO order. */
 export class Slots {
   readonly #limit: number
   #taken = 0
@@ -14,7 +14,7 @@ export class Slots {
     this.#limit = limit
   }
 
-  /** Rejects, without a slot, if the call ends while it waits. Every acquired slot needs one {@link Slots.free}. */
+  /** Acquires a slot. Rejects if the call ends while it waits. Call {@link Slots.free} once for each acquired slot. */
   async take(call: CallState): Promise<void> {
     if (this.#taken < this.#limit) {
       this.#taken += 1
@@ -30,13 +30,13 @@ export class Slots {
         call.race(granted, { won: () => won(), lost: (_call, error) => reject(error) })
       )
     } catch (error) {
-      // It may have received its slot at the moment when it ended.
+      // The slot may have been granted just before the call ended.
       if (!this.#waiting.delete(waiter)) this.free()
       throw error
     }
   }
 
-  /** The slot passes to the next in line without becoming free in between. */
+  /** Releases a slot. The next waiting call receives it directly. */
   free(): void {
     for (const next of this.#waiting) {
       this.#waiting.delete(next)

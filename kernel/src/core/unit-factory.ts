@@ -18,15 +18,15 @@ export interface FactoryHost
   extends Pick<ActivationHost, 'keep' | 'projectRoot' | 'dataRoot' | 'onUncaught' | 'onCrash'> {
   readonly log: KernelLogger
   readonly unitHosts: UnitHosts
-  /** Aborted when the kernel closes, which cancels long activations. */
+  /** Aborted when the kernel closes; cancels long activations. */
   readonly closing: AbortSignal
-  /** The generation that serves. */
+  /** Returns the serving generation. */
   current(): Generation
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
   onState: ((plugin: string, state: PluginState) => void) | undefined
 }
 
-/** Makes and activates units, and disposes those that fail. */
+/** Creates and activates units, and disposes those that fail. */
 export class UnitFactory {
   readonly #inventory: Inventory
   readonly #host: FactoryHost
@@ -36,7 +36,10 @@ export class UnitFactory {
     this.#host = host
   }
 
-  /** On failure, undoes the started steps and throws the error with the plugin's name. `draft`: services so far. */
+  /**
+   * Activates a unit. `draft`: services of the units activated so far. On failure, disposes the unit and throws the error
+   * with the plugin's name.
+   */
   async activate(name: string, draft: ServiceContainer): Promise<Unit> {
     const { closing, log } = this.#host
     let unit: Unit | undefined
@@ -60,7 +63,7 @@ export class UnitFactory {
     for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was abandoned`)
   }
 
-  /** Settings of a plugin with its secrets, which are then masked in logs. */
+  /** Returns the settings of a plugin with secrets resolved. From then on the secrets are masked in logs. */
   async settings(record: PluginRecord, services: ServiceContainer): Promise<unknown> {
     const { secrets } = this.#host.log
     const resolve = secretLookup(services)
@@ -113,10 +116,14 @@ export class UnitFactory {
   #unitHost(name: string, kind: UnitPolicy['isolation']): UnitHost {
     const found = kind === 'in-process' ? inProcess : this.#host.unitHosts[kind]
     if (found !== undefined) return found
-    throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a ${kind}: this kernel has no host for it`, {
-      plugin: name,
-      hint: `remove plugins.${name}.isolation`
-    })
+    throw kernelErrors.create(
+      'KRN_NOT_REMOTABLE',
+      `${name} cannot run in a ${kind}: this kernel does not support that isolation`,
+      {
+        plugin: name,
+        hint: `remove plugins.${name}.isolation`
+      }
+    )
   }
 
   #record(name: string): PluginRecord {
@@ -125,7 +132,7 @@ export class UnitFactory {
     return record
   }
 
-  /** Logs errors that the caller does not see in full or cannot fix. */
+  /** Logs errors of calls that the caller does not see in full or cannot fix. */
   readonly #failed = (unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void => {
     if (!isSvcError(error) || !LOGGED.has(error.code)) return
     unit.log.error(error.message, {

@@ -8,5 +8,5 @@ export interface UnitHost {
   activate(unit: Unit, code: PreparedCode, packageRoot: string, policy: UnitPolicy, host: ActivationHost): Promise<void>
 }
 
-/** Hosts by kind. A plugin whose kind is absent is refused with `KRN_NOT_REMOTABLE`. */
+/** Hosts by kind of isolation. If the host is absent, activation fails with `KRN_NOT_REMOTABLE`. */
 export type UnitHosts = Readonly<Partial<Record<Exclude<UnitPolicy['isolation'], 'in-process'>, UnitHost>>>

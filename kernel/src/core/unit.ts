@@ -29,18 +29,18 @@ type ConfigListener = (next: unknown, previous: unknown) => void | Promise<void>
 /** The part of the kernel that a unit uses. */
 export interface UnitHost {
   readonly log: Logger
-  /** Where its calls are counted; shared by all instances of a plugin. */
+  /** Call statistics, shared by all units of a plugin. */
   readonly stats: Writable<CallStats>
-  /** Called after every operation call that failed. */
+  /** Called after every failed call of an operation. */
   failed?(unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void
-  /** Looks an operation up in the generation that serves. */
+  /** Returns an operation of the serving generation. */
   successor?(operationId: string): OperationEntry | undefined
-  /** Looks a service up in the generation that serves. */
+  /** Returns a service of the serving generation. */
   lookup?(token: ServiceId): unknown
-  /** Hooks of the generation that serves. */
+  /** Returns the hooks of the serving generation. */
   hooks?(): HookSet
   stateChanged?(state: PluginState): void
-  /** Keeps a secret of an input out of the logs. */
+  /** Masks a secret of an input in the logs. */
   mask?(secret: string): void
 }
 
@@ -51,9 +51,9 @@ export function newCallStats(): Writable<CallStats> {
 let instances = 0
 
 /**
- * One instance of a plugin: its scope, everything it contributes, and how many calls are in flight.
+ * One instance of a plugin: its scope, its contributions and its running calls.
  *
- * A unit never changes what it contributes after activation, so a generation is a pure function of its units.
+ * Contributions do not change after activation, so a generation is a pure function of its units.
  */
 export class Unit implements UnitView, OperationOwner {
   readonly name: string
@@ -72,20 +72,20 @@ export class Unit implements UnitView, OperationOwner {
   readonly configListeners: ConfigListener[] = []
   readonly serving = new Serving()
   readonly tasks = new Map<Promise<void>, string>()
-  /** Instances whose services it holds. */
+  /** Instances of units whose services this unit holds. */
   readonly providers = new Set<string>()
-  /** Waits for work that this side cannot see. */
+  /** Wait for work in the worker of an isolated unit, up to a deadline. */
   readonly drainers: ((deadlineMs: number) => Promise<unknown>)[] = []
   /** Ends the worker or process of an isolated unit; null for a unit of this process. */
   kill: ((cause: unknown) => void) | null = null
   config: unknown
-  /** Generation in which it began to serve. */
+  /** Generation in which the unit began to serve. */
   generation: number | null = null
   activateMs: number | null = null
   readonly #host: UnitHost
   readonly #retiring = new AbortController()
   #retired = false
-  /** Whether an error of its code was not caught, so that its state is unknown. */
+  /** True after an uncaught error of the unit's code, which may have left an invalid state. */
   #suspect = false
   #drainReason: DrainReason = 'removed'
   #inFlight = 0
@@ -121,7 +121,7 @@ export class Unit implements UnitView, OperationOwner {
     return this.scope.signal
   }
 
-  /** Aborted when draining begins: no new work will arrive, so idle waits may end. */
+  /** Aborted when draining begins. No new work arrives then, so idle waits may end. */
   get retiring(): AbortSignal {
     return this.#retiring.signal
   }
@@ -156,7 +156,7 @@ export class Unit implements UnitView, OperationOwner {
     this.#host.failed?.(this, operation, error, call)
   }
 
-  /** Service for a reference. A draining unit keeps the services of the generation it left. */
+  /** Returns the service for a reference. A draining unit keeps the services of the generation it left. */
   lookup(token: ServiceId): unknown {
     return this.#host.lookup?.(token) ?? this.#services?.resolve(token)
   }
@@ -175,7 +175,7 @@ export class Unit implements UnitView, OperationOwner {
     this.breakerChanged()
   }
 
-  /** Degraded while any breaker is open. */
+  /** Updates the state: the unit is degraded while any breaker is open. */
   breakerChanged(): void {
     if (!SERVING.has(this.state)) return
     this.lifecycle.to(this.#suspect || this.openBreakers().length > 0 ? 'degraded' : 'active')
@@ -185,17 +185,17 @@ export class Unit implements UnitView, OperationOwner {
     return [...this.operations.values()].filter(each => each.breaker.open).map(each => each.descriptor.id)
   }
 
-  /** Live settings: every listener accepts, or none keeps the change. Returns a function that reverts it. */
+  /** Applies live settings. If one listener throws, the others are reverted. Returns a function that reverts all. */
   async reconfigure(next: unknown): Promise<() => Promise<void>> {
     const previous = this.config
-    const told: ConfigListener[] = []
+    const notified: ConfigListener[] = []
     const undo = async (): Promise<void> => {
       this.config = previous
-      for (const listener of told.reverse()) {
+      for (const listener of notified.reverse()) {
         try {
           await listener(previous, next)
         } catch (error) {
-          this.log.error('going back to the previous settings failed', { error })
+          this.log.error('restoring the previous settings failed', { error })
         }
       }
     }
@@ -207,19 +207,19 @@ export class Unit implements UnitView, OperationOwner {
         await undo()
         throw error
       }
-      told.push(listener)
+      notified.push(listener)
     }
     return undo
   }
 
-  /** Waits for calls in flight, up to the deadline. True if they ended by themselves. */
+  /** Waits for running calls, up to the deadline. Resolves to true if all ended. */
   async idle(deadlineMs: number): Promise<boolean> {
     return this.#inFlight === 0 || settlesWithin(deadlineMs, this.#untilIdle())
   }
 
   /**
-   * The unit stops serving: calls go to its successor, if any. Its users may continue to use it. `services`: the
-   * services that it keeps.
+   * Stops serving: new calls go to the successor, if there is one. Users of the unit may still use it. `services`: the
+   * services that the unit keeps.
    */
   leave(services?: ServiceContainer, reason?: DrainReason): void {
     this.#services ??= services
@@ -233,11 +233,11 @@ export class Unit implements UnitView, OperationOwner {
     await this.serving.drain(reason, error => this.log.warn('stopping its work failed', { error }))
   }
 
-  /** Waits for listeners, calls and tasks, up to the deadline. True when all ended by themselves. */
+  /** Waits for listeners, calls and tasks, up to the deadline. Resolves to true if all ended. */
   async drain(deadlineMs: number): Promise<boolean> {
     this.leave()
     this.#retiring.abort()
-    // Before the far side drains, which would otherwise not know the reason.
+    // Started before the worker drains, so that the worker receives the reason.
     const stopped = this.stopWork(this.#drainReason)
     const remote = this.drainers.map(each => each(deadlineMs))
     return settlesWithin(deadlineMs, Promise.allSettled([stopped, this.#untilDone(), ...remote]))
@@ -257,7 +257,7 @@ export class Unit implements UnitView, OperationOwner {
     if (this.#inFlight > 0) await new Promise<void>(resolve => void this.#idle.push(resolve))
   }
 
-  /** A call may start a task, and a task may make calls. */
+  /** Waits until neither calls nor tasks run. Repeats, since a call may start a task and a task may make calls. */
   async #untilDone(): Promise<void> {
     while (this.#inFlight > 0 || this.tasks.size > 0) {
       await this.#untilIdle()

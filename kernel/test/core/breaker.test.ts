@@ -249,7 +249,7 @@ t.test('an operation that is switched off says for how long, and a plugin that r
     code: 'OPR_UNAVAILABLE',
     status: 503,
     plugin: 'demo',
-    message: 'demo.echo is switched off for 9 s after repeated faults of plugin demo',
+    message: 'demo.echo is disabled for 9 s after repeated faults of plugin demo',
     hint: 'svc plugins why demo',
     data: { retryAfterMs: 8_500 }
   })

@@ -38,6 +38,6 @@ t.test('an undefined value does not count as a provided service', async t => {
     definePlugin({ name: 'user', requires: { clock }, activate() {} })
   )
   await world.apply()
-  t.match(world.why('empty'), /service clock@1, given as undefined/)
+  t.match(world.why('empty'), /service clock@1 \(its value is undefined\)/)
   t.equal(world.state('user'), 'waiting')
 })

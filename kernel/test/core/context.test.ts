@@ -226,7 +226,7 @@ t.test('the errors of a context name the plugin, what it tried, and what to do',
     code: 'KRN_UNDECLARED',
     plugin: 'demo',
     message: 'demo tried to add the health check pulse after activation',
-    hint: 'register everything inside activate; what a plugin contributes changes with a reload'
+    hint: 'register everything inside activate; only a reload changes the contributions of a plugin'
   })
   await world.kernel.close()
   t.throws(() => ctx.task('write', async () => {}), {

@@ -71,7 +71,7 @@ t.test('a kernel without a host for a kind of isolation refuses the plugin, and 
   const { apply, record } = await open(t, { isolation: 'process' })
   await apply()
   t.equal(record().state, 'failed')
-  t.match(record().why, 'demo cannot run in a process: this kernel has no host for it')
+  t.match(record().why, 'demo cannot run in a process: this kernel does not support that isolation')
 })
 
 t.test('a host gets the folder, the policy and the calls of its unit', async t => {
@@ -98,7 +98,7 @@ t.test('a unit that is lost while it serves has failed, and comes back after a w
   t.equal(record().why, 'demo ended with code 1')
   t.ok(record().retrying)
   t.match(lines.at(-2), { plugin: 'demo', level: 'error', message: 'demo ended with code 1' })
-  t.match(lines.at(-1), { plugin: 'demo', level: 'info', message: /^next try in \d+ ms$/ })
+  t.match(lines.at(-1), { plugin: 'demo', level: 'info', message: /^next retry in \d+ ms$/ })
 })
 
 t.test('continue: a unit that is lost stays away until the next change', async t => {

@@ -103,7 +103,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
       )
   },
   KRN_CYCLE: {
-    message: 'a is required and cannot run: dependency cycle: a -[b@1]-> b -[a@1]-> a',
+    message: 'a is required but cannot run: dependency cycle: a -[b@1]-> b -[a@1]-> a',
     async provoke(t) {
       const tokens = { a: service('a@1'), b: service('b@1') }
       const world = new World(t)
@@ -141,7 +141,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
       })
   },
   KRN_NOT_REMOTABLE: {
-    message: 'demo cannot run in a worker: this kernel has no host for it',
+    message: 'demo cannot run in a worker: this kernel does not support that isolation',
     hint: 'remove plugins.demo.isolation',
     plugin: 'demo',
     provoke: t => isolated(t)
@@ -160,7 +160,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
   },
   KRN_SERVICE_GONE: {
     status: 503,
-    message: 'nothing provides clock@1 now',
+    message: 'no active plugin provides clock@1',
     hint: 'svc plugins why clock@1',
     async provoke(t) {
       let read: (() => number) | undefined
@@ -176,8 +176,8 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
     }
   },
   KRN_SETTINGS_REFUSED: {
-    message: 'demo does not take its new settings: too many',
-    hint: 'it keeps its old settings',
+    message: 'demo rejected its new settings: too many',
+    hint: 'the plugin keeps its previous settings',
     plugin: 'demo',
     async provoke(t) {
       const refuse = (): never => {
@@ -216,7 +216,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
   },
   OPR_FORBIDDEN: {
     status: 403,
-    message: 'demo.work needs the scope work, which ada lacks',
+    message: 'demo.work requires the scope work, which ada does not have',
     provoke: t => called(t, n => ({ n }), { scopes: ['read'] })
   },
   OPR_INPUT_INVALID: {
@@ -242,7 +242,7 @@ const errors: Readonly<Record<keyof typeof kernelErrors.specs, Expected>> = {
   },
   OPR_UNAVAILABLE: {
     status: 503,
-    message: /^demo\.work is switched off for \d+ s after repeated faults of plugin demo$/,
+    message: /^demo\.work is disabled for \d+ s after repeated faults of plugin demo$/,
     hint: 'svc plugins why demo',
     plugin: 'demo',
     data: { retryAfterMs: Number },

@@ -200,7 +200,7 @@ t.test('uncaught, abort-process: the process gets the fatal error', async t => {
 t.test('retry: each failure is followed by a later try, until it works', async t => {
   const { mood, plugin } = moody()
   const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
-  const tries = () => world.lines.filter(({ message }) => /^next try in \d+ ms$/.test(message)).length
+  const tries = () => world.lines.filter(({ message }) => /^next retry in \d+ ms$/.test(message)).length
   t.equal(tries(), 1)
   await world.kernel.change({ retry: ['demo'] })
   t.equal(tries(), 2)

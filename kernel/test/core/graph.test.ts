@@ -38,7 +38,7 @@ t.test('a missing service blocks its users and theirs, and says who could help',
   t.match(blocked.get('web'), {
     code: 'KRN_WAITING',
     token: 'db@1',
-    reason: /sqlite provides it and is disabled; run: svc plugins enable sqlite/
+    reason: /sqlite provides it but is disabled; run: svc plugins enable sqlite/
   })
   t.match(blocked.get('ui'), { reason: /web is not active/ })
   t.end()
@@ -48,13 +48,13 @@ t.test('a provider that failed is not taken for one that is switched off', t => 
   const web = node('web', { requires: ['db@1'] })
   const [sqlite, remote] = [node('sqlite', { provides: ['db@1'] }), node('remote', { provides: ['db@1'] })]
   const { blocked } = resolveGraph([web], new Set(), { off: [remote], broken: [sqlite] })
-  t.match(blocked.get('web')?.reason, /sqlite provides it and does not run; run: svc plugins why sqlite$/)
+  t.match(blocked.get('web')?.reason, /sqlite provides it but is not active; run: svc plugins why sqlite$/)
   t.end()
 })
 
 t.test('another major version is named', t => {
   const { blocked } = resolveGraph([node('web', { requires: ['db@2'] }), node('db', { provides: ['db@1'] })], new Set())
-  t.match(blocked.get('web')?.reason, /db provides another major version, db@1/)
+  t.match(blocked.get('web')?.reason, /db provides only another major version, db@1/)
   t.end()
 })
 
@@ -189,14 +189,14 @@ t.test('the reason for a missing service prefers what a user can do about it', t
   t.equal(reason({}), 'needs db@2: no known plugin provides it')
   t.equal(
     reason({ off: [provider('a', 'db@2'), provider('b', 'db@2')] }),
-    'needs db@2: a or b provides it and is disabled; run: svc plugins enable a'
+    'needs db@2: a or b provides it but is disabled; run: svc plugins enable a'
   )
-  const other = 'needs db@2: old provides another major version, db@1'
+  const other = 'needs db@2: old provides only another major version, db@1'
   t.equal(reason({ also: [provider('old', 'db@1')] }), other)
   t.equal(reason({ off: [provider('old', 'db@1')] }), other)
   t.equal(reason({ broken: [provider('old', 'db@1')] }), other)
   t.equal(reason({ also: [provider('dbx', 'dbx@1')] }), 'needs db@2: no known plugin provides it', 'another name')
-  t.match(reason({ also: [provider('old', 'db@1')], off: [provider('a', 'db@2')] }), /a provides it and is disabled/)
+  t.match(reason({ also: [provider('old', 'db@1')], off: [provider('a', 'db@2')] }), /a provides it but is disabled/)
   t.end()
 })
 

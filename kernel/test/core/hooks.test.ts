@@ -164,7 +164,7 @@ t.test('a tap on a hook that no plugin declares is logged, except hooks of the k
   )
   await world.apply()
   const warnings = world.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-  t.same(warnings, ['it taps gone.done, a hook that no known plugin declares'])
+  t.same(warnings, ['this plugin taps the hook gone.done, which no known plugin declares'])
 })
 
 t.test('a refusal goes to the trigger, and is reported only where the trigger ignores it', async t => {

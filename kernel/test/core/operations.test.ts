@@ -309,12 +309,12 @@ t.test('an unknown operation names the plugin that would have it', async t => {
   await world.apply()
   await t.rejects(world.call('demo.echo'), {
     code: 'OPR_UNKNOWN',
-    message: 'no plugin offers the operation demo.echo: demo has it and is disabled',
+    message: 'no plugin offers the operation demo.echo: demo declares it and is disabled',
     hint: 'svc plugins why demo'
   })
   await t.rejects(world.call('zzzzzzzzzz'), {
     message: 'no plugin offers the operation zzzzzzzzzz',
-    hint: 'svc plugins list shows what is active'
+    hint: 'svc plugins list shows the active plugins'
   })
 })
 
@@ -336,8 +336,8 @@ t.test('scopes: a star and no demand let everyone in, and what lacks is named wi
     handle.kernel.invoke('demo.guarded', {}, { ...caller, principal: { ...caller.principal, scopes } })
   t.same(await ask('*'), {})
   t.same(await ask('write', 'other', 'read'), {})
-  await t.rejects(ask('read'), { message: 'demo.guarded needs the scope write, which someone lacks' })
-  await t.rejects(ask(), { message: 'demo.guarded needs the scope read, write, which someone lacks' })
+  await t.rejects(ask('read'), { message: 'demo.guarded requires the scope write, which someone does not have' })
+  await t.rejects(ask(), { message: 'demo.guarded requires the scope read, write, which someone does not have' })
 })
 
 t.test('an operation that coerces and one that does not keep their own rules, in any order of calls', async t => {

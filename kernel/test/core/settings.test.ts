@@ -77,9 +77,9 @@ t.test(
     const world = await open(t, live('a', note('a1'), note('a2')), live('b', note('b1'), refuse, note('b2')))
     await t.rejects(world.say(settings(2, 'a', 'b')).apply({ live: ['a', 'b'] }), {
       code: 'KRN_SETTINGS_REFUSED',
-      message: 'b does not take its new settings: too many',
+      message: 'b rejected its new settings: too many',
       plugin: 'b',
-      hint: 'it keeps its old settings',
+      hint: 'the plugin keeps its previous settings',
       cause: { message: 'too many' }
     })
     t.same(seen, ['a1 1 to 2', 'a2 1 to 2', 'b1 1 to 2', 'refuses 2', 'b1 2 to 1', 'a2 2 to 1', 'a1 2 to 1'])
@@ -104,7 +104,7 @@ t.test('a listener that fails to go back is logged, and the others go back all t
     [
       {
         plugin: 'a',
-        message: 'going back to the previous settings failed',
+        message: 'restoring the previous settings failed',
         fields: { error: { message: 'no way back' } }
       }
     ]

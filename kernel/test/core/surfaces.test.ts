@@ -184,7 +184,7 @@ t.test('a unit that prepares too long refuses the change, by its own limit', asy
   await t.rejects(world.apply({ mustSucceed: ['slow'] }), {
     code: 'KRN_SURFACE_REFUSED',
     plugin: 'slow',
-    message: 'slow refused the change: it did not prepare within 15 ms'
+    message: 'slow refused the change: its preparation did not finish within 15 ms'
   })
   t.match(await world.apply(), { applied: true, add: [] }, 'a plugin that does not run is left out')
   t.equal(world.state('slow'), 'failed')
@@ -196,7 +196,7 @@ t.test('a plugin that takes too long to activate says which setting gives it mor
     .say({ slow: { policy: { activateTimeoutMs: 15 } } })
   await t.rejects(world.apply({ mustSucceed: ['slow'] }), {
     code: 'KRN_ACTIVATE_FAILED',
-    message: 'slow did not finish activate within 15 ms',
+    message: 'the activate function of slow did not finish within 15 ms',
     plugin: 'slow',
     hint: 'raise plugins.slow.activate_timeout_ms'
   })

@@ -284,7 +284,7 @@ t.test('a switch that is to last is written down', async t => {
   t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '[plugins.one]\nenabled = false\n')
   await project.reconfigure()
   t.equal(project.admin.plugins().find(each => each.name === 'one')?.state, 'disabled')
-  await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN', message: /one has it and is disabled/ })
+  await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN', message: /one declares it and is disabled/ })
 })
 
 t.test('a switch in the file counts over one by hand that came before it', async t => {

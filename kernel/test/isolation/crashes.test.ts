@@ -164,7 +164,7 @@ for (const kind of KINDS) {
     const cases = [
       ['throw', { code: 'KRN_ACTIVATE_FAILED', message: /will not get up/ }],
       ['exit', { ...crashed, message: /exit code 9/ }],
-      ['hang', { code: 'KRN_ACTIVATE_FAILED', message: /did not finish activate within 1000 ms/ }]
+      ['hang', { code: 'KRN_ACTIVATE_FAILED', message: /activate function of \S+ did not finish within 1000 ms/ }]
     ] as const
     for (const [activate, expected] of cases) {
       world.settings.activate = activate
