@@ -4,7 +4,7 @@ import { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { ToyEngine } from '../../plugins/model-server/test/toy-engine.ts'
 
-/** Names of the cases that an implementation fails. */
+/** Returns the names of the cases that an implementation fails. */
 async function failures(suite: ConformanceSuite): Promise<string[]> {
   const failed: string[] = []
   for (const { name, run } of suite) await run().catch(() => failed.push(name))
@@ -16,7 +16,7 @@ const unknown = { backend: 'vault', name: 'other' }
 const refuse = (code: string, { backend, name }: SecretReference): SvcError =>
   new SvcError(code, `${backend}/${name} is not there`)
 
-t.test('a resolver of secrets that keeps to the contract passes, and a careless one does not', async t => {
+t.test('a secrets resolver that follows the contract passes, and one that leaks a value fails', async t => {
   const careful = {
     backends: ['vault'],
     async resolve(reference: SecretReference) {
@@ -36,7 +36,7 @@ t.test('a resolver of secrets that keeps to the contract passes, and a careless 
   t.equal((await failures(secretsResolverSuite({ resolver: careless, known, unknown }))).length, 3)
 })
 
-/** An engine over the toy model, which reads no files. */
+/** Returns an engine with the toy model, which reads no files. */
 function toyEngine(change: (model: LoadedModel) => Partial<LoadedModel> = () => ({})) {
   const engine = new ToyEngine()
   return {
@@ -59,14 +59,14 @@ function toyEngine(change: (model: LoadedModel) => Partial<LoadedModel> = () => 
 }
 const subject = { runDirectory: '/toy', prompt: 'to be or not to be, that is the question\n' }
 
-t.test('an engine that keeps to the contract passes', async t => {
+t.test('an engine that follows the contract passes', async t => {
   t.same(await failures(inferenceEngineSuite({ ...subject, engine: toyEngine() })), [])
 })
 
 const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedModel>, caught: RegExp][] = [
-  ['cannot give texts back', () => ({ detokenize: () => '' }), /restores a text/],
+  ['cannot detokenize', () => ({ detokenize: () => '' }), /restores a string/],
   [
-    'forgets to end',
+    'never yields done',
     model => ({
       async *generate(request) {
         for await (const event of model.generate(request)) if (event.type === 'text') yield event
@@ -80,12 +80,12 @@ const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedMode
     /stops before a stop string/
   ],
   [
-    'does not hear of a cancellation',
+    'ignores a cancellation',
     model => ({ generate: ({ signal: _ignored, ...request }) => model.generate(request) }),
     /within one token of being cancelled/
   ],
   [
-    'has no seed',
+    'ignores the seed',
     model => ({
       generate: request =>
         model.generate({ ...request, sampling: { temperature: 1.5, seed: Math.floor(Math.random() * 2 ** 31) } })
@@ -114,7 +114,7 @@ const faults: [fault: string, change: (model: LoadedModel) => Partial<LoadedMode
 ]
 
 for (const [fault, change, caught] of faults) {
-  t.test(`a model that ${fault} does not pass`, async t => {
+  t.test(`a model that ${fault} fails`, async t => {
     const failed = await failures(inferenceEngineSuite({ ...subject, engine: toyEngine(change) }))
     t.ok(
       failed.some(name => caught.test(name)),

@@ -5,16 +5,16 @@ import { hostname } from 'node:os'
 import { ownIdentity, presenceOf } from '@svc/contracts'
 import t from 'tap'
 
-const needsProc = { skip: existsSync('/proc/self') ? false : 'there is no /proc here' }
+const needsProc = { skip: existsSync('/proc/self') ? false : 'this system has no /proc' }
 
-t.test('a process knows itself, and one that has ended', needsProc, async t => {
+t.test('a process recognises itself as alive, and an ended process as dead', needsProc, async t => {
   const own = ownIdentity()
   t.match(own, { host: hostname(), pid: process.pid })
   t.equal(presenceOf(own), 'alive')
   const child = spawn(process.execPath, ['-e', '0'])
   await once(child, 'exit')
   t.equal(presenceOf({ ...own, pid: child.pid ?? 0 }), 'dead', 'ended')
-  t.equal(presenceOf({ ...own, start: `${own.start}0` }), 'dead', 'another process of that number')
+  t.equal(presenceOf({ ...own, start: `${own.start}0` }), 'dead', 'another process with the same id')
   const [boot, namespace, ticks] = own.start?.split(' ') ?? []
   t.equal(presenceOf({ ...own, start: `boot ${namespace} ${ticks}` }), 'unknown', 'of another boot')
   t.equal(presenceOf({ ...own, start: `${boot} pid:[1] 1` }), 'unknown', 'of another table of processes')

@@ -38,6 +38,7 @@ t.test('imports are declared by the package of a file or, for tests and tools, b
     // Else every file would be bundled with all that it imports.
     splitting: true,
     packages: 'external',
+    conditions: ['svc-source'],
     platform: 'node',
     format: 'esm',
     write: false,
@@ -50,7 +51,7 @@ t.test('imports are declared by the package of a file or, for tests and tools, b
     const own = declared(folder)
     const allowed = file.startsWith(join(folder, 'src/'))
       ? own
-      : [...own, ...shared, ...(file.startsWith('test/') ? plugins : [])]
+      : [...own, ...shared, ...(/(^|\/)test\//.test(file) ? plugins : [])]
     return imports
       .filter(({ path, external }) => external === true && !isBuiltin(path) && !path.startsWith('#'))
       .map(({ path }) => path.split('/', path.startsWith('@') ? 2 : 1).join('/'))

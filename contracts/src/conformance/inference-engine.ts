@@ -45,12 +45,13 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       name: 'reports the progress of a load from 0 to 1, never decreasing',
       async run() {
         const fractions: number[] = []
-        const loaded = await engine.load({ runDirectory, onProgress: fraction => told.push(fraction) })
+        const loaded = await engine.load({ runDirectory, onProgress: fraction => fractions.push(fraction) })
         await loaded.close()
         holds(fractions.length > 0, 'progress is reported')
-        for (const [index, fraction] of told.entries())
+        for (const [index, fraction] of fractions.entries()) {
           const previous = fractions[index - 1] ?? 0
           holds(fraction >= previous && fraction <= 1, `progress ${fraction} is from ${previous} to 1`)
+        }
       }
     },
     {

@@ -55,7 +55,7 @@ export async function readDaemonState(projectRoot: string): Promise<DaemonState 
   return state !== null && daemonPresence(state) !== 'dead' ? state : null
 }
 
-/** Returns whether a daemon's process runs; `unknown` if a process has that id but may be a different one. */
+/** Returns whether a daemon's process runs; `unknown` if this process cannot determine it, as on another host. */
 export function daemonPresence({ host, pid, process_start }: DaemonState): Presence {
   return host === null
     ? presenceOf({ host: hostname(), pid, start: null })

@@ -3,9 +3,9 @@ import { type HttpMethod, point, routeKey } from '@svc/plugin-sdk'
 export { routeKey }
 
 /**
- * Routes in a foreign wire format, which an operation's envelope cannot express.
+ * Routes with a wire format that an operation's envelope cannot express.
  *
- * `routes` names every route that `register` adds, so that a conflict of two plugins is found before either serves.
+ * `routes` lists every route that `register` adds, so that conflicts between plugins are found before they serve.
  */
 export const httpRoutes = point<HttpRoutes>('http.routes', {
   keys: item => item.routes.map(route => `${item.listener ?? 'main'} ${routeKey(route.method, route.path)}`)
@@ -14,22 +14,22 @@ export const httpRoutes = point<HttpRoutes>('http.routes', {
 export interface HttpRoutes {
   /** The listener that serves the routes; default `main`. */
   readonly listener?: string
-  /** `summary` is one line for the API description. A GET route answers HEAD as well. */
+  /** `summary` is one line for the API description. A GET route handles HEAD as well. */
   readonly routes: readonly { readonly method: HttpMethod; readonly path: string; readonly summary?: string }[]
   /**
-   * Adds the routes to a Fastify 5 scope of this plugin's own. Typed loosely, since contracts carry no dependency:
-   * write `register: app => …` with `app as unknown as FastifyInstance`.
+   * Adds the routes to the plugin's own Fastify 5 scope. `app` is `unknown` because the contracts have no dependencies:
+   * cast it with `app as unknown as FastifyInstance`.
    *
-   * Bodies are JSON unless the scope adds other parsers; thrown errors are answered in the shared envelope unless it
+   * Bodies are JSON unless the scope adds other parsers. Thrown errors are sent in the shared envelope unless the scope
    * sets an error handler. Handlers find the caller at `request.caller`, see {@link HttpCaller}.
    */
   register(app: unknown): void | Promise<void>
 }
 
 /**
- * A separate port for a plugin whose clients expect one. It serves the routes that name it and, unless such a route has
- * the same path, `/health`, `/ready` and `/metrics`. A listener whose name, host and port stay the same across a reload
- * keeps its socket.
+ * Listeners on separate ports, for plugins whose clients expect one. A listener serves the routes that name it, and
+ * `/health`, `/ready` and `/metrics` unless one of its routes has that path. A reload keeps the socket of a listener
+ * whose name, host and port stay the same.
  */
 export const httpListeners = point<HttpListener>('http.listeners', { keys: item => [item.name] })
 
@@ -37,14 +37,14 @@ export interface HttpListener {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** The setting that chooses the port, named in the error when the port is taken. */
+  /** The setting that chooses the port; the error for a port in use names it. */
   readonly setting: string
   /**
-   * Which side checks the Host and Origin headers, the bearer token and CORS: the http plugin by its settings, or the
-   * routes of this listener, for a protocol with different rules. Default `shared`.
+   * `shared`: the http plugin checks the Host and Origin headers, the bearer token and CORS by its settings. `own`: the
+   * routes of this listener check them, for a protocol with different rules. Default `shared`.
    */
   readonly guard?: 'shared' | 'own'
-  /** Shape of failures that the http plugin answers, and of those given to `fail`. Default `envelope`. */
+  /** Format of errors that the http plugin sends, and of those passed to `fail`. Default `envelope`. */
   readonly errors?: HttpErrorForm
 }
 
@@ -64,11 +64,11 @@ export interface ReadinessCheck {
 
 export interface ReadinessResult {
   readonly ok: boolean
-  /** One sentence for a person; never a secret. */
+  /** One human-readable sentence; never a secret. */
   readonly detail?: string
   /** Fields that `/ready` shows at its top level. */
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-/** Prometheus text of a plugin, appended to `/metrics`. */
+/** Metrics of plugins in the Prometheus text format, appended to `/metrics`. */
 export const metricsText = point<{ readonly render: () => string | Promise<string> }>('http.metrics')

@@ -4,7 +4,7 @@ import { service } from '@svc/plugin-sdk'
 export const httpServer = service<HttpServer>('http.server@1')
 
 export interface HttpServer {
-  /** `main` first. The port is the real one, also where the setting says 0. */
+  /** `main` first. The port is the actual one, even if the setting is 0. */
   readonly addresses: readonly HttpAddress[]
 }
 

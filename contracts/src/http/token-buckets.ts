@@ -8,7 +8,7 @@ interface Bucket {
 const MAX_CLIENTS = 10_000
 const MINUTE_MS = 60_000
 
-/** Token buckets, one for each client. A bucket holds the tokens of a minute and refills at that rate. */
+/** Token buckets, one for each client. A bucket holds at most the tokens of one minute and refills at that rate. */
 export class TokenBuckets {
   readonly perMinute: number
   readonly #now: () => number
@@ -22,7 +22,7 @@ export class TokenBuckets {
     this.#maxClients = maxClients
   }
 
-  /** Buckets of the same size, all full. */
+  /** Returns new buckets of the same size, all full. */
   another(): TokenBuckets {
     return new TokenBuckets(this.perMinute, this.#now, this.#maxClients)
   }
@@ -48,7 +48,7 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** Drops clients whose bucket is full again, after at most a minute. */
+  /** Drops clients whose bucket is full again, which happens within a minute without requests. */
   #makeRoom(now: number): void {
     if (this.#buckets.size < this.#maxClients) return
     for (const [client, { at }] of this.#buckets) if (now - at >= MINUTE_MS) this.#buckets.delete(client)

@@ -4,15 +4,15 @@ import { point } from '@svc/plugin-sdk'
 import type { HttpCaller } from './caller.ts'
 
 /**
- * Websocket endpoints. The handshake passes the listener's guard; from then on only the plugin owns the socket. When it
- * is replaced, it closes open sockets with 1012, so that clients reconnect to its successor.
+ * Websocket endpoints. The handshake passes the listener's guard; then the plugin owns the socket. When the plugin is
+ * replaced, it closes open sockets with code 1012, so that clients reconnect to its successor.
  */
 export const httpUpgrades = point<HttpUpgrade>('http.upgrades', {
   keys: item => [`${item.listener ?? 'main'} ${item.path}`]
 })
 
 export interface HttpUpgrade {
-  /** The listener that takes the handshake; default `main`. */
+  /** The listener that accepts the handshake; default `main`. */
   readonly listener?: string
   /** Exact path without a query. */
   readonly path: string

@@ -2,48 +2,48 @@ import { service } from '@svc/plugin-sdk'
 import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
 
 /**
- * The model server that this project uses: here, on another machine, or as a hosted service. Code that needs a language
- * model uses this service. It need not know the model's server or which of the two common formats that speaks.
+ * Client of the model server that this project uses: a local server, one on another machine, or a hosted service. Code
+ * that needs a language model uses this service, whatever the server and its wire format.
  */
 export const inferenceClient = service<InferenceClient>('inference.client@1')
 
 export interface InferenceClient {
   /** Model for requests that name none. */
   readonly model: string
-  /** Configured target, independent of a running server. Throws `ICL_ADDRESS_INVALID`. */
+  /** Returns the configured target, whether or not a server runs. Throws `ICL_ADDRESS_INVALID`. */
   target(): InferenceTarget
   /**
-   * The server in use. Found on first need, and looked for again after a failure.
+   * Returns the server in use. It is discovered on the first call, and again after a failure.
    *
    * Throws `ICL_UNREACHABLE`, naming every address that was tried and its setting.
    */
   endpoint(signal?: AbortSignal): Promise<InferenceEndpoint>
-  /** Models that the server offers. Throws as {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
+  /** Returns the models that the server offers. Throws like {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
   /**
-   * Models that the server has in memory now. Throws as {@link InferenceClient.models}, and `ICL_RUNNING_UNKNOWN` if
-   * the server does not report them: OpenAI's format cannot.
+   * Returns the models that the server has in memory now. Throws like {@link InferenceClient.models}, and
+   * `ICL_RUNNING_UNKNOWN` if the server does not report them, as in OpenAI's format.
    */
   running(signal?: AbortSignal): Promise<readonly RunningModel[]>
-  /** Reports whether the server answers and has the model. Never throws for either. */
+  /** Reports whether the server responds and has the model. Throws in neither case. */
   check(options?: { readonly model?: string; readonly signal?: AbortSignal }): Promise<ModelCheck>
   /**
    * Requests the model's answer to a conversation. The last event is always `done`; aborting the signal throws its
    * reason.
    *
    * Throws `ICL_MODEL_UNKNOWN` (naming the requested and the offered models), `ICL_UNAUTHORIZED`, `ICL_BUSY` (data:
-   * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` if the answer ended early.
+   * retryAfterMs), `ICL_REFUSED` with the server's message, `ICL_BROKEN_OFF` if the response ended early.
    */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
   /**
-   * Returns a client with the same settings for the server at another base URL. Errors name `setting` as its source.
-   * The key is sent only to an origin that the settings name.
+   * Returns a client with the same settings for the server at another base URL. Errors name `setting` as the URL's
+   * source. The API key is sent only to an origin that the settings name.
    */
   at(url: string, setting: string): InferenceClient
 }
 
 export interface InferenceTarget {
-  /** Null while no model is chosen. */
+  /** Null if no model is configured. */
   readonly model: string | null
   /** Base URLs in the order in which they are tried. */
   readonly urls: readonly string[]
@@ -54,7 +54,7 @@ export interface InferenceEndpoint {
   readonly url: string
   /** Wire format of the server. */
   readonly api: 'ollama' | 'openai'
-  /** Setting that named it; `default` for the default address. */
+  /** Setting with the URL; `default` for the default URL. */
   readonly setting: string
 }
 
@@ -66,7 +66,7 @@ export interface RemoteModel {
   readonly modifiedAt: string | null
   readonly digest: string | null
   readonly family: string | null
-  /** As the server writes it, for example `3.2M`. */
+  /** Number of parameters in the server's notation, for example `3.2M`. */
   readonly parameters: string | null
   readonly quantization: string | null
 }
@@ -74,12 +74,12 @@ export interface RemoteModel {
 /** A model in the memory of its server. */
 export interface RunningModel {
   readonly name: string
-  /** Its size in bytes, in total and on a GPU; null if the server does not report it. */
+  /** Total size in bytes; null if the server does not report it. */
   readonly sizeBytes: number | null
   readonly gpuBytes: number | null
-  /** Tokens that a prompt and its answer may have together; null if the server does not report it. */
+  /** Maximum tokens of prompt and answer together; null if the server does not report it. */
   readonly contextLength: number | null
-  /** When an idle model is unloaded, ISO 8601; null for never, or where the server does not report it. */
+  /** When an idle model is unloaded, ISO 8601; null for never, or if the server does not report it. */
   readonly expiresAt: string | null
 }
 
@@ -89,13 +89,13 @@ export interface ModelCheck {
   readonly endpoint: InferenceEndpoint | null
   /** Names that the server offers. */
   readonly offered: readonly string[]
-  /** Problem and advice for a person; null for none. */
+  /** Human-readable problem and advice; null if there is none. */
   readonly problem: string | null
 }
 
 export interface InferenceChatRequest {
   readonly messages: readonly ChatMessage[]
-  /** One text instead of `messages` and `tools`, which are ignored. */
+  /** Prompt that replaces `messages` and `tools`, which are then ignored. */
   readonly prompt?: InferencePrompt
   readonly model?: string
   /** 0 to 2; default: the setting `temperature`. */
@@ -106,8 +106,8 @@ export interface InferenceChatRequest {
   readonly seed?: number
   readonly stop?: readonly string[]
   /**
-   * `json`: any JSON object; a JSON Schema: JSON that is valid against it. This project's model server takes
-   * `{ type: 'grammar', grammar: { name } }` and `{ type: 'regex', pattern }` too, which others refuse or ignore.
+   * `json`: any JSON object. A JSON Schema: JSON that is valid against it. This project's model server also accepts
+   * `{ type: 'grammar', grammar: { name } }` and `{ type: 'regex', pattern }`; other servers reject or ignore them.
    */
   readonly format?: 'json' | Readonly<Record<string, unknown>>
   readonly tools?: readonly ChatTool[]
@@ -115,16 +115,16 @@ export interface InferenceChatRequest {
 }
 
 /**
- * A text that the model completes: `POST /api/generate` in the format of Ollama; in that of OpenAI `POST
- * /v1/completions` if it is raw, without `format`, otherwise `POST /v1/chat/completions`.
+ * Prompt for a text completion. In Ollama's format it is sent to `/api/generate`. In OpenAI's format a raw prompt
+ * without `format` is sent to `/v1/completions`, any other to `/v1/chat/completions`.
  */
 export interface InferencePrompt {
   readonly text: string
   /**
-   * Whether the model receives the text unchanged. Otherwise the model's template wraps it like the message of a user.
+   * Whether the model receives the text unchanged. Otherwise the model's template renders it as a user message.
    */
   readonly raw: boolean
-  /** A system message for the template; raw texts have their own. */
+  /** System message for the template; a raw prompt includes its own. */
   readonly system?: string
 }
 
@@ -142,7 +142,7 @@ export type InferenceChatEvent =
 export interface InferenceChatUsage {
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Milliseconds that the server took to read the prompt and to write the answer; null where it does not say. */
+  /** Milliseconds for evaluating the prompt and for generating; null if the server does not report them. */
   readonly promptMs: number | null
   readonly completionMs: number | null
 }

@@ -1,24 +1,24 @@
 import { point } from '@svc/plugin-sdk'
 
 /**
- * Constraint on an answer. Enforced token by token: every complete output is a text that the constraint accepts, unless
- * the sequence ends early at `maxTokens`, at a stop string, or because it is cancelled.
+ * Constraint on the output, enforced token by token. Every output satisfies the constraint, unless the sequence ends
+ * early: at `maxTokens`, at a stop string, or by cancellation.
  */
 export type OutputConstraint =
   /** Any JSON value that is an object. */
   | { readonly type: 'json-object' }
-  /** JSON that is valid against a JSON Schema; keywords outside the supported subset are refused by name. */
+  /** JSON that is valid against a JSON Schema; unsupported keywords are rejected by name. */
   | { readonly type: 'json-schema'; readonly schema: Readonly<Record<string, unknown>> }
   /** Text that a regular expression matches as a whole: ECMAScript syntax without look-around and back-references. */
   | { readonly type: 'regex'; readonly pattern: string }
-  /** Text of a grammar of the caller. */
+  /** Text that the caller's grammar accepts. */
   | { readonly type: 'grammar'; readonly grammar: TextGrammar }
 
 /**
- * A language over bytes of UTF-8, read from left to right.
+ * Grammar over UTF-8 bytes, read from left to right.
  *
- * States are values: `advance` returns a new state and does not change the old one. States with the same `key` accept
- * the same continuations, so an engine can cache results by key.
+ * States are immutable: `advance` returns a new state. States with the same `key` accept the same continuations, so an
+ * engine can cache results by key.
  */
 export interface TextGrammar {
   /** The state before the first byte. */
@@ -30,15 +30,15 @@ export interface TextGrammarState {
   readonly key: string
   /** Whether the text may end here. */
   readonly accepting: boolean
-  /** The state after one more byte, 0 to 255; null if no text of the language continues with it. */
+  /** Returns the state after one more byte, 0 to 255; null if the grammar does not allow the byte here. */
   advance(byte: number): TextGrammarState | null
 }
 
-/** A grammar that requests can name, contributed by a plugin. A compiler contributes the grammar of its language. */
+/** Grammar that requests can select by name. A compiler, for example, contributes the grammar of its language. */
 export interface NamedGrammar {
   /** Name in requests, for example `vox`. Lower case, digits and dashes. */
   readonly name: string
-  /** One line for people. */
+  /** One-line description. */
   readonly summary: string
   open(): TextGrammar
 }

@@ -12,20 +12,20 @@ import type { OutputConstraint } from './constraint.ts'
 export const inferenceEngine = service<InferenceEngine>('inference.engine@1')
 
 export interface InferenceEngine {
-  /** Engine identity shown to people, for example `onnxruntime 1.30.0`. */
+  /** Display name with version, for example `onnxruntime 1.30.0`. */
   readonly name: string
   /**
-   * Identifies an instance of an engine: a new value for every activation of the plugin that provides it. A model keeps
-   * the code of the engine that loaded it. A caller that keeps a model across a reload includes this in its key.
+   * Id of the engine instance: a new value for each activation of its plugin. A model runs the code of the engine that
+   * loaded it, so a caller that keeps models across reloads includes this id in its cache key.
    */
   readonly instance?: string
-  /** Devices that {@link LoadOptions.device} may currently name; `cpu` is always among them. */
+  /** Returns the devices that {@link LoadOptions.device} may currently name, always including `cpu`. */
   devices(): Promise<readonly DeviceInfo[]>
   /**
-   * Reads a run directory and makes its model ready.
+   * Loads the model of a run directory.
    *
-   * Throws `INF_RUN_DIR_*` when the directory is missing, incomplete, truncated or hostile, `INF_DEVICE_UNAVAILABLE`
-   * when a requested device is missing, `INF_ARCHITECTURE_UNSUPPORTED` for a model family it cannot build.
+   * Throws `INF_RUN_DIR_*` if the directory is missing, incomplete, truncated or malicious, `INF_DEVICE_UNAVAILABLE` if
+   * the requested device does not exist, and `INF_ARCHITECTURE_UNSUPPORTED` for an unsupported model family.
    */
   load(options: LoadOptions): Promise<LoadedModel>
 }
@@ -39,11 +39,11 @@ export interface DeviceInfo {
 export interface LoadOptions {
   /** Absolute path of the run directory. */
   readonly runDirectory: string
-  /** `auto` takes the best available device; any other name is an error if it is not available. */
+  /** `auto` uses the best available device; any other name is an error if that device is not available. */
   readonly device?: string
-  /** Threads for one session; default: the physical parallelism that the process may use. */
+  /** Threads for one session; default: the physical cores that the process may use. */
   readonly threads?: number
-  /** Upper bound on the context in tokens; default: what the model's configuration states. */
+  /** Upper bound on the context in tokens; default: that of the model's configuration. */
   readonly maxContext?: number
   /** Maximum of concurrent sequences; default 1. `auto`: as many as fit into memory, up to a limit. */
   readonly slots?: number | 'auto'
@@ -52,7 +52,7 @@ export interface LoadOptions {
   /** Whether the adapter is merged into the weights; `false` serves the base model. Default true. */
   readonly adapter?: boolean
   readonly signal?: AbortSignal
-  /** Called with 0..1 and the name of the step under way. */
+  /** Called with the progress from 0 to 1 and the name of the current step. */
   onProgress?(fraction: number, step: string): void
 }
 
@@ -60,9 +60,9 @@ export interface LoadOptions {
 export type Quantization = 'none' | 'q8' | 'q4'
 
 export interface ModelInfo {
-  /** Model family as its configuration names it, for example `llama`. */
+  /** Model family from the model's configuration, for example `llama`. */
   readonly family: string
-  /** Number of weights, adapter not counted. */
+  /** Number of weights, without the adapter. */
   readonly parameters: number
   /** Context length in tokens: prompt and completion together. */
   readonly contextLength: number
@@ -72,14 +72,14 @@ export interface ModelInfo {
   readonly quantization: Quantization
   /** Source of the weights: a checkpoint's tensors, or an exported decoder. */
   readonly format: 'safetensors' | 'onnx'
-  /** Bytes on disk of everything that was read. */
+  /** Total bytes of the files that were read. */
   readonly sizeBytes: number
   /** SHA-256 over the names, sizes and contents of the files, hex. */
   readonly digest: string
   /** Device in use, for example `cpu`. */
   readonly device: string
   readonly adapter: AdapterInfo | null
-  /** The chat template's source when the tokenizer has one; ChatML otherwise. */
+  /** Source of the tokenizer's chat template; null if it has none, and ChatML is used. */
   readonly chatTemplate: string | null
 }
 
@@ -96,7 +96,7 @@ export interface ChatMessage {
   readonly thinking?: string
   /** Calls that an assistant made. */
   readonly toolCalls?: readonly ChatToolCall[]
-  /** Id of the call that a tool's message answers, and the tool's name. */
+  /** For a message with a tool's result: the id of the call. */
   readonly toolCallId?: string
   readonly name?: string
 }
@@ -121,7 +121,7 @@ export interface RenderChatOptions {
   readonly thinking?: boolean
 }
 
-/** Features of a model's template; false if it drops that input. */
+/** Inputs that a model's template supports; false if it drops that input. */
 export interface ChatAbilities {
   readonly tools: boolean
   readonly thinking: boolean
@@ -132,37 +132,36 @@ export interface LoadedModel {
   /** Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on. */
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
   /**
-   * Like `renderChat`, with the Jinja source of a request instead of the model's template. A hostile template must not
-   * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` also for a template that takes too long.
+   * Like `renderChat`, with Jinja source from a request instead of the model's template. A malicious template must not
+   * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` if the template fails or exceeds its time limit.
    */
   renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string>
   /** Features of {@link LoadedModel.renderChat} with the model's own template. */
   readonly chatAbilities: ChatAbilities
   /**
-   * Token ids of a text. `special`: whether names of special tokens in the text become those tokens. `begin`: whether
-   * to prepend the tokens that the model expects at the beginning of every text, unless present.
+   * Returns token ids. `special`: whether names of special tokens in the text become those tokens. `begin`: whether to
+   * prepend the tokens that the model expects at the beginning of every sequence, unless present.
    */
   tokenize(text: string, options?: { readonly special?: boolean; readonly begin?: boolean }): number[]
-  /** Text of token ids; bytes that do not form UTF-8 become U+FFFD. */
+  /** Returns the text of token ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(tokens: readonly number[]): string
   /**
    * Generates one sequence, yielding text as it appears. The last event is always `done`.
    *
-   * Text is never cut inside a UTF-8 sequence, and nothing that could still turn out to be a stop string is yielded
-   * early. Aborting `signal` ends the sequence within one token, with `finishReason: 'cancelled'`. Throws
-   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) before any event when the prompt does not fit. Throws
-   * `INF_BUSY` if every slot is taken and the queue is full, `INF_ADAPTER_UNKNOWN` if no adapter has the requested
-   * name.
+   * Text is never cut inside a UTF-8 sequence. Text that may be the beginning of a stop string is held back. Aborting
+   * `signal` ends the sequence within one token, with `finishReason: 'cancelled'`. Throws before any event:
+   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if the prompt does not fit, `INF_BUSY` if every slot is in
+   * use and the queue is full, and `INF_ADAPTER_UNKNOWN` if no adapter has the requested name.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
-  /** Free capacity now. */
+  /** Returns the current load and free capacity. */
   capacity(): ModelCapacity
   /** Counters since the model was loaded. */
   statistics(): ModelStatistics
-  /** Adapters that requests may name in addition to the one loaded with the model; absent where the engine has none. */
+  /** Adapters that requests may name in addition to the one loaded with the model; absent if the engine has none. */
   readonly adapters?: ModelAdapters
   /**
-   * Logits of the last position of every requested prefix, for tests and evaluation. Shape: `[positions][vocabulary]`.
+   * Returns the logits at each position, for tests and evaluation. Shape: `[positions][vocabulary]`.
    * `adapter` as in {@link GenerateRequest.adapter}.
    */
   logits(tokens: readonly number[], options?: { readonly adapter?: string | null }): Promise<Float32Array[]>
@@ -176,33 +175,33 @@ export interface ModelCapacity {
 }
 
 export interface ModelStatistics {
-  /** Computed tokens of prompts, and tokens saved by a cached prefix. */
+  /** Prompt tokens that were computed. */
   readonly promptTokens: number
   readonly cachedPromptTokens: number
   readonly completionTokens: number
   /**
-   * Runs of the decoder for completions, and the sequences that they advanced: their quotient is the mean batch size.
+   * Decoder runs for completions. `decodeSequences / decodeRuns` is the mean batch size.
    */
   readonly decodeRuns: number
   readonly decodedSequences: number
-  /** Speculated tokens, and how many of them were accepted. */
+  /** Tokens drafted by speculative decoding. */
   readonly draftedTokens: number
   readonly acceptedTokens: number
-  /** Positions of all slots, and how many hold a token that is in use or reusable. */
+  /** Cache positions of all slots; `cachePositionsUsed` of them hold a token that is in use or reusable. */
   readonly cachePositions: number
   readonly cachePositionsUsed: number
-  /** Bytes that weights and caches take. */
+  /** Bytes of memory for the weights. */
   readonly weightBytes: number
   readonly cacheBytes: number
 }
 
-/** Adapters over one base model, each under a separate name. They can be loaded and removed while the model serves. */
+/** Adapters over one base model, by name. They can be added and removed while the model serves. */
 export interface ModelAdapters {
   list(): readonly NamedAdapter[]
   /**
    * Reads an adapter from a folder: the tensors of a run directory, or a Hugging Face PEFT directory.
    *
-   * Throws `INF_ADAPTER_INVALID` if it does not fit the model, `INF_ADAPTER_EXISTS` if the name is taken.
+   * Throws `INF_ADAPTER_INVALID` if it does not match the model, `INF_ADAPTER_EXISTS` if the name is in use.
    */
   add(options: {
     readonly name: string
@@ -219,7 +218,7 @@ export interface ModelAdapters {
 export interface NamedAdapter extends AdapterInfo {
   readonly name: string
   readonly directory: string
-  /** Bytes of its factors in memory. */
+  /** Bytes of its low-rank matrices in memory. */
   readonly sizeBytes: number
 }
 
@@ -230,16 +229,16 @@ export interface SamplingOptions {
   readonly topK?: number
   readonly topP?: number
   readonly minP?: number
-  /** Locally typical sampling (https://arxiv.org/abs/2202.00666): share of the whole that is kept; 1 keeps everything. */
+  /** Locally typical sampling (https://arxiv.org/abs/2202.00666): probability mass to keep; 1 keeps every token. */
   readonly typicalP?: number
   readonly repeatPenalty?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
   /** Number of earlier tokens that penalties consider; default 64; -1: the whole context. */
   readonly repeatLastN?: number
-  /** Same seed, same request, same model: same text. */
+  /** The same seed, request and model give the same text. */
   readonly seed?: number
-  /** Token id to a number added to its logit. */
+  /** Number to add to the logit, by token id. */
   readonly logitBias?: ReadonlyMap<number, number>
 }
 
@@ -248,17 +247,17 @@ export interface GenerateRequest {
   /** Maximum of generated tokens; default: the rest of the context. */
   readonly maxTokens?: number
   readonly sampling?: SamplingOptions
-  /** Generation stops before any of these strings; they are not part of the text. */
+  /** Generation stops before any of these strings; the output does not include them. */
   readonly stop?: readonly string[]
   /** Whether the end-of-sequence tokens are ignored. */
   readonly ignoreEos?: boolean
-  /** Number of most likely alternatives to report per token; 0 reports only the chosen token; absent reports nothing. */
+  /** Number of top alternatives to report per token; 0 reports only the chosen token; absent reports nothing. */
   readonly logprobs?: number
   /** Constraint on the answer. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
   readonly constraint?: OutputConstraint
   /** Name of one of {@link LoadedModel.adapters}; `null`: no adapter. Default: the one loaded with the model. */
   readonly adapter?: string | null
-  /** Client of the request: the queue is fair between clients. Any text. */
+  /** Any id of the client; the queue is fair between clients. */
   readonly client?: string
   /** Whether the cached prefix of an earlier request may be reused; default true. */
   readonly reusePrefix?: boolean
@@ -268,7 +267,7 @@ export interface GenerateRequest {
 export interface TokenLogprob {
   readonly token: number
   readonly text: string
-  /** Natural logarithm of the probability after the soft-max of the unmodified logits. */
+  /** Natural logarithm of the probability, from the softmax of the unmodified logits. */
   readonly logprob: number
 }
 
@@ -288,7 +287,7 @@ export type GenerateEvent =
 
 export interface GenerateUsage {
   readonly promptTokens: number
-  /** Tokens of the prompt that were not computed, since an earlier request cached them. */
+  /** Prompt tokens that came from the prefix cache instead of being computed. */
   readonly cachedTokens: number
   readonly completionTokens: number
   /** Waiting for a slot, nanoseconds. */

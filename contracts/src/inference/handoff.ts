@@ -19,7 +19,7 @@ export const externalServingHandoffSchema = t.object({
   prompt_format: text('How conversations become prompts, for example qwen_chatml_im_start.'),
   adapter_path: note('Adapter file, when the weights are not merged.'),
   openai_base_url: note('Address of a server that already serves the model.'),
-  notes: note('Anything a person should know.')
+  notes: note('Free text for the operator.')
 })
 
 export type ExternalServingHandoff = Infer<typeof externalServingHandoffSchema>

@@ -12,18 +12,18 @@ export interface ModelRequest {
   readonly template?: string
 }
 
-/** A text in place of messages. `suffix`: the text after the gap that the model fills. */
+/** Prompt text in place of messages. `suffix`: the text after the gap that the model fills. */
 export interface ModelPrompt extends InferencePrompt {
   readonly suffix?: string
 }
 
-/** Before a request is sent to a model. A tap may return a request with other messages, prompt, tools or context. */
+/** Triggered before a request is sent to a model. A tap may return changed messages, prompt, tools or context. */
 export const modelRequest = hook<[ModelRequest], ModelRequest>('inference.request', 'waterfall', {
-  summary: 'Before a request is sent to a model. A tap may redact it, or refuse it by a throw.',
+  summary: 'Before a request is sent to a model. A tap may redact it, or reject it by throwing.',
   payload: {
     model: 'name of the model; a changed name is ignored',
     messages: 'messages of the conversation',
-    prompt: 'text in place of the messages',
+    prompt: 'prompt text in place of the messages',
     tools: 'functions that the model may call',
     context: 'text of earlier turns that the client sent as tokens',
     template: 'chat template of the request; a changed template is ignored'
@@ -37,10 +37,10 @@ export interface ModelAnswer {
   readonly thinking: string
 }
 
-/** While it is tapped, answers are not streamed: a tap sees the whole text. To watch only, tap {@link modelAnswered}. */
+/** While it is tapped, answers are not streamed: taps see the whole text. To only observe, tap {@link modelAnswered}. */
 export const modelAnswer = hook<[ModelAnswer], ModelAnswer>('inference.answer', 'waterfall', {
   summary:
-    'After a model answered. A tap may redact the answer, or refuse it by a throw. A stream is held back until then.',
+    'After a model answered. A tap may redact the answer, or reject it by throwing. A stream is held back until then.',
   payload: { model: 'name of the model', text: 'text of the answer', thinking: 'reasoning of the model; often empty' }
 })
 
@@ -50,23 +50,23 @@ export interface ModelToolCall {
 }
 
 /**
- * Before the caller of a model receives a tool call of it, and so before the tool runs. While it is tapped, a call is
- * held back until it is complete, and an incomplete call is left out.
+ * Triggered before the caller receives the model's tool call, and so before the tool runs. While it is tapped, calls are
+ * held back until they are complete; incomplete calls are dropped.
  */
 export const modelToolCall = hook<[ModelToolCall], ModelToolCall>('inference.tool-call', 'waterfall', {
-  summary: 'Before a tool call of a model is handed to the caller, who runs the tool. A tap may redact or refuse it.',
+  summary: 'Before a tool call of a model reaches the caller, who runs the tool. A tap may redact or reject it.',
   payload: { model: 'name of the model', call: 'id, name and arguments of the call' }
 })
 
-/** An answer as its caller received it. */
+/** An answer as the caller received it. */
 export interface ModelAnswered extends ModelAnswer {
   readonly toolCalls: readonly ChatToolCall[]
 }
 
-/** Buffers nothing: a stream continues as without a tap. */
+/** Triggered after an answer was delivered. Does not buffer streams. */
 export const modelAnswered = hook<[ModelAnswered]>('inference.answered', 'parallel', {
   onError: 'skip',
-  summary: 'After the caller received the answer of a model. A stream is not held back.',
+  summary: "After the caller received a model's answer. A stream is not held back.",
   payload: {
     model: 'name of the model',
     text: 'text of the answer, as redacted',

@@ -2,7 +2,7 @@ import { defined, type PluginContext } from '@svc/plugin-sdk'
 import type { ChatToolCall } from './engine.ts'
 import { type ModelRequest, modelAnswer, modelAnswered, modelRequest, modelToolCall } from './hooks.ts'
 
-/** Event of an answer that hooks look at; events of other types pass. The last event has the type `done`. */
+/** Event of an answer that hooks inspect; events of other types pass unchanged. The last event has the type `done`. */
 export interface AnswerPart {
   readonly type: string
   readonly text?: string
@@ -10,22 +10,22 @@ export interface AnswerPart {
 }
 
 /**
- * Triggers the hooks of one request to a model and of its answers. Each request passes it once in a process: in the
- * model server for its clients, in the inference client for its own requests.
+ * Triggers the hooks of model requests and answers. Each request passes them once in a process: in the model server for
+ * requests of its clients, in the inference client for requests to other servers.
  */
 export interface ModelHooks {
-  /** Returns the request as taps changed it. Throws what a tap throws. */
+  /** Returns the request as taps changed it. Rethrows the error of a tap. */
   request<R extends ModelRequest>(request: R): Promise<R>
   /** True if taps may change an answer, so that parts of it are buffered. */
   readonly holdsAnswers: boolean
   /**
-   * Yields the parts of an answer (`text`, `thinking`, `tool-call` with a complete call, `done`) as taps changed them. Text that
-   * no tap changed arrives in the same parts.
+   * Yields the parts of an answer as taps changed them: `text`, `thinking`, `tool-call` with a complete call, `done`.
+   * Text that no tap changed arrives in the same parts.
    */
   answer<E extends AnswerPart>(model: string, parts: AsyncIterable<E>): AsyncIterable<E>
 }
 
-/** Triggers nothing: for a request that has passed the hooks, or a program without plugins. */
+/** Hooks that do nothing, for a request that has already passed the hooks, or a program without plugins. */
 export const NO_MODEL_HOOKS: ModelHooks = {
   request: async request => request,
   holdsAnswers: false,
@@ -96,7 +96,7 @@ async function* tapped<E extends AnswerPart>(
   }
 }
 
-/** Returns the parts of an answer with another text. Details of its tokens, such as probabilities, are left out. */
+/** Returns the parts of an answer with the changed text. Token details, such as probabilities, are dropped. */
 function changed<E extends AnswerPart>(answer: { text: string; thinking: string }, held: readonly E[]): E[] {
   const written = (['thinking', 'text'] as const).flatMap(type => {
     return answer[type] === '' ? [] : [{ type, text: answer[type] } as unknown as E]

@@ -14,39 +14,39 @@ export type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plug
 export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
 
 export interface KernelAdmin {
-  /** Whether the process serves until it is stopped. One that runs a single command does not, and ends by itself. */
+  /** Whether the process serves until it is stopped; false for a process that runs a single command. */
   readonly serves: boolean
-  /** Every known plugin, in activation order, with the reason for its state. */
+  /** Returns every known plugin, in activation order, with the reason for its state. */
   plugins(): readonly PluginReport[]
   manifest(name: string): PluginManifest | undefined
-  /** Whether a plugin comes with svc. */
+  /** Returns whether a plugin is bundled with svc. */
   isBundled(name: string): boolean
-  /** Dependency edges: requiring plugin, service, and providing plugin. */
+  /** Returns the dependency edges: requiring plugin, service, and providing plugin. */
   graph(): readonly GraphEdge[]
   /** Explains the state of a plugin or a service: one sentence per cause, outermost first. */
   why(nameOrToken: string): readonly string[]
-  /** Every hook that a known plugin or the kernel declares, by id. */
+  /** Returns every hook that a known plugin or the kernel declares, sorted by id. */
   hooks(): readonly HookReport[]
-  /** Tree of everything that a plugin has registered. */
+  /** Returns the tree of everything that a plugin has registered. */
   effects(name: string): EffectNode
-  /** CPU time by plugin over a sampling window. */
+  /** Measures CPU time by plugin over a sampling window. */
   top(milliseconds: number, signal?: AbortSignal): Promise<readonly CpuShare[]>
   health(): Promise<readonly HealthReport[]>
-  /** Current problems of plugins and settings: invalid plugins, taken names, refused settings. */
+  /** Returns current problems of plugins and settings: invalid plugins, duplicate names, rejected settings. */
   findings(): readonly Finding[]
   /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
   /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */
   build(directory: string): Promise<BuildReport>
-  /** Every setting with value, layer and place. Secrets are masked; references to secrets are shown. */
+  /** Returns every setting with value, layer and origin. Secrets are masked; references to secrets are shown. */
   settings(prefix?: string): readonly SettingReport[]
-  /** One setting with the values that it overrides. */
+  /** Returns one setting with the values that it overrides. */
   explain(key: string): SettingExplanation
   /** Reads the configuration again without applying it. */
   validate(): Promise<readonly ConfigProblem[]>
-  /** JSON Schema of `svc.toml` for editors. */
+  /** Returns the JSON Schema of `svc.toml` for editors. */
   configSchema(): Record<string, unknown>
-  /** Ends a served process as SIGTERM does: drains, closes, exits. A process that runs one command ends by itself. */
+  /** Ends a serving process as SIGTERM does: drains, closes, exits. A process that runs one command ends by itself. */
   stop(reason: string): void
 }
 
@@ -78,7 +78,7 @@ export interface PluginReport {
   readonly hooks: number
   readonly inFlight: number
   readonly activateMs: number | null
-  /** Why it is not active, or what is wrong. */
+  /** Why it is not active, or its problem; null if it is active and healthy. */
   readonly why: string | null
   /** Package folder. */
   readonly location: string
@@ -87,12 +87,12 @@ export interface PluginReport {
 export interface HookReport {
   readonly id: string
   readonly kind: HookKind
-  /** Plugin that declares and triggers it, or `kernel`; several are separated by commas. */
+  /** Plugins that declare and trigger it, separated by commas, or `kernel`. */
   readonly owner: string
   readonly summary: string
-  /** Effect of a throwing tap. */
+  /** What happens if a tap throws. */
   readonly onError: 'fail' | 'skip'
-  /** Fields of the first argument, with a description each. */
+  /** Descriptions of the first argument's fields, by name. */
   readonly payload: Readonly<Record<string, string>>
   /** Plugins that tap it now, in order. */
   readonly taps: readonly string[]
@@ -101,7 +101,7 @@ export interface HookReport {
 export interface GraphEdge {
   readonly from: string
   readonly token: string
-  /** Null when nothing provides it. */
+  /** Null if no plugin provides it. */
   readonly to: string | null
   readonly kind: 'requires' | 'optional' | 'ref' | 'after'
 }
@@ -114,13 +114,13 @@ export interface EffectNode {
 export interface CpuShare {
   readonly plugin: string
   readonly cpuMs: number
-  /** 0..1 of the window. */
+  /** Share of the sampling window, 0 to 1. */
   readonly share: number
   readonly calls: number
 }
 
 export interface Finding {
-  /** Plugin of the problem, or null. */
+  /** Plugin that has the problem, or null. */
   readonly plugin: string | null
   /** An error prevents a plugin or a setting from taking effect. */
   readonly severity: 'error' | 'warning'
@@ -143,8 +143,8 @@ export interface KernelChange {
   readonly disable?: readonly string[]
   readonly reload?: readonly string[]
   /**
-   * Plugins left out at start that are needed now: a single command loads only its plugin, and --only names few. Their
-   * requirements are loaded, too. Disabled plugins stay off.
+   * Plugins to load that were left out at start, because a single command loads only its plugin or `--only` excluded
+   * them. Their requirements are loaded, too. Disabled plugins stay off.
    */
   readonly activate?: readonly string[]
   /** Whether enable and disable are also written to the project's `svc.toml`. */
@@ -165,6 +165,6 @@ export interface ChangeReport {
 export interface BuildReport {
   readonly name: string
   readonly version: string
-  /** Absolute paths of what was written. */
+  /** Absolute paths of the written files. */
   readonly files: readonly string[]
 }

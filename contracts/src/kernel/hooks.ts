@@ -4,37 +4,37 @@ import type { PluginState } from './admin.ts'
 /** One call of an operation, before its handler runs. */
 export interface OperationStart {
   readonly operation: string
-  /** Plugin that answers. */
+  /** Plugin that handles the operation. */
   readonly plugin: string
   readonly effect: Effect
   readonly surface: string
   readonly principal: Principal
-  /** Plugin that calls; null for a caller from outside. */
+  /** Calling plugin; null for an external caller. */
   readonly caller: string | null
   readonly requestId: string
   readonly traceId: string
-  /** This call in its trace: 16 hex digits. */
+  /** W3C span id of this call: 16 hex digits. */
   readonly spanId: string
-  /** Step of the trace that made the call; null if it starts one. */
+  /** Span that made the call; null if the call starts a trace. */
   readonly parentSpanId: string | null
   /** A copy of the validated input: changes to it have no effect. */
   readonly input: unknown
 }
 
-/** Before the handler of an operation runs. */
+/** Triggered before the handler of an operation runs. */
 export const operationStarting = hook<[OperationStart]>('kernel.operation-starting', 'series', {
-  summary: 'Before an operation runs, once its caller is authorised and its input is valid. A throw refuses the call.',
+  summary: 'Before an operation runs, once its caller is authorised and its input is valid. A throw rejects the call.',
   payload: {
     operation: 'id of the operation',
-    plugin: 'plugin that answers',
+    plugin: 'plugin that handles the operation',
     effect: 'read, write or destructive',
     surface: 'http, mcp, rpc, cli, internal, or the name of another surface',
     principal: 'caller: id, role, scopes',
-    caller: 'plugin that calls; null for a caller from outside',
+    caller: 'calling plugin; null for an external caller',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
-    spanId: 'this call in its trace',
-    parentSpanId: 'step that made the call; null if it starts the trace',
+    spanId: 'W3C span id of this call',
+    parentSpanId: 'span that made the call; null if the call starts the trace',
     input: 'copy of the validated input'
   }
 })
@@ -47,21 +47,21 @@ export interface OperationEnd extends Omit<OperationStart, 'input'> {
   readonly durationMs: number
 }
 
-/** After an operation ended, also when it was refused. */
+/** Triggered after an operation ended, even if the call was rejected. */
 export const operationEnded = hook<[OperationEnd]>('kernel.operation-ended', 'parallel', {
   onError: 'skip',
-  summary: 'After an operation ended, also when it was refused. The caller does not wait.',
+  summary: 'After an operation ended, even if the call was rejected. The caller does not wait.',
   payload: {
     operation: 'id of the operation',
-    plugin: 'plugin that answered',
+    plugin: 'plugin that handled the operation',
     effect: 'read, write or destructive',
     surface: 'http, mcp, rpc, cli, internal, or the name of another surface',
     principal: 'caller: id, role, scopes',
-    caller: 'plugin that called; null for a caller from outside',
+    caller: 'calling plugin; null for an external caller',
     requestId: 'id of the request',
     traceId: 'W3C trace id',
-    spanId: 'this call in its trace',
-    parentSpanId: 'step that made the call; null if it starts the trace',
+    spanId: 'W3C span id of this call',
+    parentSpanId: 'span that made the call; null if the call starts the trace',
     error: 'code, message and status; null after a success',
     output: 'copy of the output; undefined after an error',
     durationMs: 'milliseconds, waiting included'
@@ -75,7 +75,7 @@ export interface ConfigurationApplied {
   readonly keys: readonly string[]
 }
 
-/** After a changed configuration took effect. */
+/** Triggered after a changed configuration took effect. */
 export const configurationApplied = hook<[ConfigurationApplied]>('kernel.configuration-applied', 'parallel', {
   onError: 'skip',
   summary: 'After a changed configuration took effect.',
@@ -85,31 +85,31 @@ export const configurationApplied = hook<[ConfigurationApplied]>('kernel.configu
 export interface PluginStateChange {
   readonly plugin: string
   readonly state: PluginState
-  /** Why it does not run normally, or null. */
+  /** Why the plugin does not run normally, or null. */
   readonly why: string | null
 }
 
-/** After a plugin's state changed. Several changes in one turn of the event loop are one. */
+/** Triggered after a plugin's state changed, once for several changes in one turn of the event loop. */
 export const pluginStateChanged = hook<[PluginStateChange]>('kernel.plugin-state', 'parallel', {
   onError: 'skip',
-  summary: 'After the state of a plugin changed. Several changes in one turn of the event loop are one.',
+  summary: 'After the state of a plugin changed; once for several changes in one turn of the event loop.',
   payload: {
     plugin: 'name of the plugin',
     state: 'active, degraded, failed, waiting and so on',
-    why: 'why it does not run as it should; null otherwise'
+    why: 'why the plugin does not run normally; null otherwise'
   }
 })
 
-/** After a flip: what changed, for list-changed notices. */
+/** Triggered after a new generation began to serve, with the changes. */
 export const generationFlipped = hook<[GenerationDiff]>('kernel.flipped', 'parallel', {
   onError: 'skip',
-  summary: 'After a change of plugins began to serve.',
+  summary: 'After a new generation of plugins began to serve.',
   payload: {
     generation: 'number of the generation',
     added: 'plugins that are new',
     replaced: 'plugins with a new instance',
     removed: 'removed plugins',
-    operations: 'operations whose declaration appeared, changed or vanished'
+    operations: 'operations whose declaration was added, changed or removed'
   }
 })
 
@@ -118,7 +118,7 @@ export interface GenerationDiff {
   readonly added: readonly string[]
   readonly replaced: readonly string[]
   readonly removed: readonly string[]
-  /** Ids of operations whose descriptor appeared, changed or vanished. */
+  /** Ids of operations whose descriptor was added, changed or removed. */
   readonly operations: readonly string[]
 }
 

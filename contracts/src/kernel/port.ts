@@ -1,7 +1,7 @@
 import { type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
 import type { PluginState } from './admin.ts'
 
-/** Services of the kernel for surfaces: the generation that serves now and the single entry to every handler. */
+/** Kernel API for surfaces: the current generation, and the single entry point to every handler. */
 export const kernelPort = service<KernelPort>('kernel.port@1')
 
 export interface KernelPort {
@@ -10,13 +10,13 @@ export interface KernelPort {
   /** Identity of the project: `SVC_REPOSITORY_ID`, else a name derived from the project's root. */
   readonly repositoryId: string
   readonly projectRoot: string
-  /** Folder of the project's state, with that of plugins in its folder `plugins`. It may not exist. */
+  /** Folder of the project's state; plugins use its subfolder `plugins`. May not exist yet. */
   readonly stateRoot: string
   readonly version: string
   /**
-   * Validates, authorises, runs and validates again. Throws `OPR_UNKNOWN`, `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`,
-   * `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open), `OPR_FAILED` (the handler threw something without
-   * a code), a code that the operation declares, or the code of an error that the handler received from another call.
+   * Validates the input, authorises the caller, runs the handler and validates the output. Throws `OPR_UNKNOWN`,
+   * `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open), `OPR_FAILED`
+   * (the handler's error has no code), a code that the operation declares, or the code of an error from a nested call.
    */
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
 }
@@ -30,13 +30,13 @@ export interface Invocation {
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace starts. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
-  /** Whether the caller has left already; for a surface that makes its signal on first use. Without it the signal is checked. */
+  /** Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked. */
   readonly cancelled?: boolean
-  /** When its input was complete, on the clock of `performance.now()`; for a surface that has looked at it already. */
+  /** When the input was complete, in milliseconds of `performance.now()`; default: now. */
   readonly since?: number
-  /** Milliseconds; 0 for only the operation's limit. */
+  /** Time limit in milliseconds; 0: only the operation's own limit applies. */
   readonly timeoutMs?: number
-  /** Whether strings may become numbers and booleans: query strings and flags. */
+  /** Whether strings are converted to numbers and booleans, for query strings and command-line flags. */
   readonly coerce?: boolean
   readonly onEvent?: (event: unknown) => void
   readonly onProgress?: (done: number, total?: number, message?: string) => void
@@ -54,12 +54,12 @@ export interface GenerationView {
 export interface UnitView {
   readonly name: string
   readonly version: string
-  /** Identifies an instance of a plugin: a new value for every activation. */
+  /** Id of the plugin instance: a new value for each activation. */
   readonly instance: string
   readonly state: PluginState
-  /** Calls, hook taps and other work under way. */
+  /** Number of calls, hook taps and other work in flight. */
   readonly inFlight: number
-  /** Of this plugin since the start of the process, over all its instances. */
+  /** Statistics of this plugin since the start of the process, over all its instances. */
   readonly stats: CallStats
   /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
   enter(): void
@@ -70,20 +70,20 @@ export interface CallStats {
   readonly calls: number
   /** Calls that ended with an error, including errors of the caller. */
   readonly failures: number
-  /** Milliseconds of all calls together, waiting included. */
+  /** Total milliseconds of all calls, waiting included. */
   readonly totalMs: number
 }
 
 export interface OperationEntry {
   readonly descriptor: OperationDescriptor
   readonly unit: UnitView
-  /** As {@link KernelPort.invoke}, bound to this generation's unit. Once that is replaced, its successor answers. */
+  /** Like {@link KernelPort.invoke}, bound to this generation's unit; once that is replaced, to its successor. */
   invoke(input: unknown, call: Invocation): Promise<unknown>
-  /** The same without a promise, for a surface with so many calls that promises are too slow. Never throws. */
+  /** Like `invoke`, with callbacks instead of a promise, for surfaces where promises are too slow. Never throws. */
   start(input: unknown, call: Invocation, deferred: Deferred): void
 }
 
-/** Receives the single outcome of a call, during `start` or later. Neither function may throw. */
+/** Callbacks for the outcome of a call. One of them is called once, during `start` or later. Neither may throw. */
 export interface Deferred {
   resolve(output: unknown): void
   reject(error: unknown): void
@@ -96,16 +96,18 @@ export interface Contribution<A> {
 }
 
 /**
- * A surface takes part in every change of generation: 1. `prepare(next)` builds what the surface needs, in the shadow;
- * a throw refuses the whole change, as does exceeding the plugin's activation limit. 2. `commit` runs inside the
- * synchronous flip: it only swaps a pointer and never throws.
- * 3. or `abort`, when another participant refused.
+ * Surfaces take part in every change of generation:
+ *
+ * 1. `prepare(next)` builds the surface's next state without serving it. If it throws, or exceeds the plugin's activation
+ *    time limit, the whole change is abandoned.
+ * 2. `commit` runs inside the synchronous flip: it only swaps a pointer and never throws. Or `abort` runs, if another
+ *    participant failed.
  */
 export const surfaces = point<Surface>('kernel.surface')
 
 export interface Surface {
   prepare(next: GenerationView): PreparedSurface | Promise<PreparedSurface>
-  /** First step when the kernel closes: take no new work, and settle when running work has ended. */
+  /** Called first when the kernel closes: accepts no new work, and settles when running work has ended. */
   quiesce?(): Promise<void>
 }
 

@@ -3,8 +3,8 @@ import { Writable } from 'node:stream'
 const KEY = Symbol.for('svc.stdout')
 
 /**
- * The real standard output, for a protocol. From the first call on, all other output of the process, such as a plugin's
- * stray `console.log`, goes to standard error. Further calls return the same stream.
+ * Returns the real standard output, for a protocol. From the first call on, all other output to stdout, such as a
+ * plugin's stray `console.log`, goes to stderr. Further calls return the same stream.
  */
 export function reservedStdout(): Writable {
   const holder = process as unknown as { [KEY]?: Writable }
@@ -15,7 +15,7 @@ export function reservedStdout(): Writable {
 function reserve(): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout) as (chunk: unknown, encoding: unknown, done: unknown) => boolean
-  // The callback of the write reports a reader that has left; without a listener it would end the process.
+  // Write callbacks already report a closed pipe; without a listener the `error` event would crash the process.
   stdout.on('error', () => undefined)
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write
   return new Writable({

@@ -1,21 +1,21 @@
 import { service } from '@svc/plugin-sdk'
 import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
 
-/** Reads source texts, for program runners. */
+/** Compiler of the source language, for program runners. */
 export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
 
 export interface LanguageCompiler {
   /**
-   * Parses, checks and lowers a text. Its diagnostics are part of the result. `script` allows top-level statements
-   * next to declarations; they become the function `main`.
+   * Parses, checks and lowers a program. Diagnostics are part of the result. `script` allows top-level statements next
+   * to declarations; they become the function `main`.
    */
   compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
   /**
    * Reads files, and all source files of folders except those with a line `// vox:skip`. Paths are absolute or relative
-   * to the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` without any source.
+   * to the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` if there are no source files.
    */
   read(paths: readonly string[]): Promise<readonly ProgramText[]>
-  /** HTTP interface of a program for its clients, identical to the output of `svc build`. */
+  /** Returns the HTTP interface of a program for its clients, identical to the output of `svc build`. */
   describe(program: Program): ProgramDescription
 }
 
@@ -27,7 +27,7 @@ export interface ProgramDescription {
 }
 
 export interface ProgramText {
-  /** The path as given. */
+  /** The path as passed in. */
   readonly path: string
   readonly text: string
 }
@@ -36,20 +36,20 @@ export type CompileResult =
   | { readonly ok: true; readonly program: Program; readonly warnings: string }
   | {
       readonly ok: false
-      /** For people: each finding with an excerpt of the source. */
+      /** Human-readable: each finding with an excerpt of the source. */
       readonly report: string
-      /** For programs, as `svc check --format json` prints them. */
+      /** Machine-readable, as in `svc check --format json`. */
       readonly diagnostics: readonly object[]
     }
 
-/** A program without errors, with data outside of the arrays of its module. */
+/** A program without errors: its module, and data that the module's arrays do not hold. */
 export interface Program extends ProgramText {
   readonly module: HirModule
   /** Functions with `@test` and `@forall`. */
   readonly tests: readonly ProgramTest[]
   /** `const`, and `let` outside of functions, in the order of the source. */
   readonly constants: HirBlock
-  /** Conditions before and after a function, from `@require`, `@ensure` and `@invariant`. */
+  /** Preconditions and postconditions of functions, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
   /** Names of its browser components. */
   readonly components: readonly string[]
@@ -61,7 +61,7 @@ export interface Program extends ProgramText {
 
 export interface ProgramTest {
   readonly name: string
-  /** Value of the decorator; null without one. */
+  /** Value of the decorator; null if it has none. */
   readonly title: string | null
   readonly kind: 'test' | 'forall'
   readonly params: readonly HirParam[]
@@ -70,7 +70,7 @@ export interface ProgramTest {
 }
 
 export interface ProgramIndex {
-  /** `search` is for full-text search, `vector` for the nearest of a column `Tensor[N]`. */
+  /** `search`: full-text search. `vector`: nearest neighbours in a column `Tensor[N]`. */
   readonly kind: 'btree' | 'search' | 'vector'
   /** Name of the declaration. */
   readonly table: string
@@ -86,6 +86,6 @@ export interface ProgramCondition {
   readonly of: string
   readonly kind: 'require' | 'ensure' | 'invariant'
   readonly condition: HirExpression
-  /** Message for a violation; null without one. */
+  /** Message for a violation; null if none is declared. */
   readonly message: string | null
 }

@@ -130,7 +130,7 @@ export type HirExpression =
     }
   | HirExtension
 
-/** Forms that the fifteen arrays did not have. Only programs with newer features contain them. */
+/** Extensions to the IR document's original fifteen arrays. Only programs with newer features contain them. */
 export type HirExtension =
   | {
       /** `for` with a pattern, an index or a key. */
@@ -151,7 +151,7 @@ export type HirExtension =
 export interface HirDbTableOp {
   readonly table: string
   readonly op: HirDbOperator
-  /** Values of a predicate in order, each named after its column. */
+  /** Predicate values in order, each named after its column. */
   readonly args: readonly HirArgument[]
   readonly select_cols: readonly string[] | null
   readonly order_by: readonly [column: string, ascending: boolean] | null

@@ -22,7 +22,7 @@ export type HirPredicate =
   | { readonly Gte: OnField }
   | { readonly Contains: OnField }
   | { readonly IsNull: OnField }
-  /** `arity` values follow in the arguments; null for one list that is only known when the program runs. */
+  /** The arguments contain `arity` values; null: one list whose length is only known at run time. */
   | { readonly In: { readonly field: string; readonly arity: number | null } }
   | { readonly And: readonly HirPredicate[] }
   | { readonly Or: readonly HirPredicate[] }
@@ -36,7 +36,7 @@ export interface HirDbCapabilities {
   readonly orchestration_scope: string | null
 }
 
-/** A store operation, without the values. */
+/** Plan of a store operation, without the values. */
 export interface HirDbPlan {
   readonly table: string
   readonly op: HirDbOperator

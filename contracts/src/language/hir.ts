@@ -1,9 +1,9 @@
 import type { HirBlock, HirExpression, HirType } from './hir-expressions.ts'
 
 /**
- * A module with its names resolved and its decorators read, in exactly the form that the IR document prints: a struct
- * is an object, a variant of an enumeration is `{"Variant": payload}`, and spans are bytes of the source as UTF-8. Keys
- * that may be absent are extensions: consumers of the fifteen arrays ignore them.
+ * A module with resolved names and parsed decorators, in exactly the form of the IR document. A struct is an object, an
+ * enum variant is `{"Variant": payload}`, and spans are byte offsets into the UTF-8 source. Optional keys are extensions
+ * that consumers of the original fifteen arrays ignore.
  */
 export interface HirModule {
   readonly imports: readonly HirImport[]
@@ -23,7 +23,7 @@ export interface HirModule {
   readonly agents: readonly HirAgent[]
 }
 
-/** Bytes of the source as UTF-8, `end` excluded. */
+/** Byte range in the UTF-8 source, `end` excluded. */
 export interface HirSpan {
   readonly start: number
   readonly end: number
@@ -65,7 +65,7 @@ export interface HirFunction {
   readonly is_llm: boolean
   readonly llm_model?: string
   readonly is_deprecated: boolean
-  /** As written: `1h`. */
+  /** As in the source: `1h`. */
   readonly schedule_interval?: string
   readonly postconditions: readonly HirPostcondition[]
   readonly span: HirSpan

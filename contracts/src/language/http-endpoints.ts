@@ -5,7 +5,7 @@ export interface HttpEndpoint {
   readonly kind: HttpEndpointKind
   /** Name of the function; for a route, its method and path. */
   readonly name: string
-  /** For a route with undeclared parts of its path, and with `request`. */
+  /** For a route including undeclared path parameters and `request`. */
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
   readonly route: HttpEndpointRoute
@@ -15,13 +15,13 @@ export type HttpEndpointKind = 'query' | 'mutation' | 'server' | 'route'
 
 export interface HttpEndpointRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** In the router's syntax: `/tasks/:id`. */
+  /** Pattern in the router's syntax: `/tasks/:id`. */
   readonly path: string
-  /** Names of the parts of the path that are parameters. */
+  /** Names of the path parameters. */
   readonly inPath: readonly string[]
 }
 
-/** Queries, mutations and functions of the server, then declared routes, each in the order of the source. */
+/** Returns queries, mutations and server functions, then declared routes, each in source order. */
 export function httpEndpointsOf(
   module: Pick<HirModule, 'query_fns' | 'mutation_fns' | 'server_fns' | 'routes'>
 ): HttpEndpoint[] {
@@ -50,30 +50,30 @@ function remote(kind: HttpEndpointKind, method: 'GET' | 'POST', fn: HirEndpoint)
 
 const IN_PATH = /:([a-z_]\w*)|\{([a-z_]\w*)\}/gi
 
-/** Names of the parts of a path: `id` of `/tasks/:id` and of `/tasks/{id}`. */
+/** Returns the names of path parameters: `id` for `/tasks/:id` and `/tasks/{id}`. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(IN_PATH)].map(([, colon, braces]) => colon ?? braces ?? '')
 }
 
-/** Names available to the body of a route: declared ones, undeclared parts of its path, and `request`. */
+/** Returns the parameters that a route's body can use: declared ones, undeclared path parameters, and `request`. */
 export function routeParameters({ path, params = [], span }: HirRoute): HirParam[] {
   const undeclared = pathParameters(path).filter(name => !params.some(each => each.name === name))
   const implicit = [...undeclared, 'request'].filter(name => !params.some(each => each.name === name))
   return [...params, ...implicit.map(name => ({ id: -1, name, type_ann: { Named: 'str' }, default: null, span }))]
 }
 
-/** Places of an endpoint's arguments in a request. */
+/** Where a request carries an endpoint's arguments: path, query and body. */
 export interface HttpInput {
-  /** Texts, read as the types of the parameters. */
+  /** Strings that are parsed by the parameters' types. */
   readonly path: readonly HirParam[]
-  /** JSON each for a query; texts for a route. */
+  /** JSON values for a query function; plain strings for a route. */
   readonly query: readonly HirParam[]
   readonly body: HttpBody
 }
 
 /**
- * `none` takes no body, `fields` an object with the parameters by name, `whole` the value of the only parameter, and
- * `any` a body that the program parses.
+ * Form of the request body. `none`: no body; `fields`: an object with the parameters by name; `whole`: the value of the
+ * only parameter; `any`: a body that the program parses.
  */
 export type HttpBody =
   | { readonly kind: 'none' | 'any' }
@@ -100,7 +100,7 @@ function bodyOf(kind: HttpEndpointKind, params: readonly HirParam[]): HttpBody {
 
 const PLAIN: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec', 'Id'])
 
-/** Whether values of a type are unquoted in an address: texts, numbers and booleans. */
+/** Returns whether values of a type appear unquoted in a URL: strings, numbers and booleans. */
 export function isPlainType(type: HirType | null): boolean {
   if (type === 'Decimal') return true
   if (type === null || typeof type === 'string') return false
@@ -110,18 +110,18 @@ export function isPlainType(type: HirType | null): boolean {
   return name === 'Id' || (name === 'Option' && isPlainType(item))
 }
 
-/** Whether a caller has to give an argument. */
+/** Returns whether a caller must pass the argument. */
 export function isRequiredParam(param: HirParam): boolean {
   return param.default === null && !isOptionalType(param.type_ann)
 }
 
-/** Whether a member of that type may be left out. */
+/** Returns whether a member of that type may be omitted. */
 export function isOptionalType(type: HirType | null): boolean {
   if (type === 'Unit') return true
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-/** Type of the answer. For a `Result`, the type of its value, since its error becomes a status. */
+/** Returns the type of the response body. For a `Result` that is its value type, since an error becomes a status. */
 export function answerType(type: HirType | null): HirType | null {
   const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
   return isResult ? (type.Generic[1][0] ?? null) : type

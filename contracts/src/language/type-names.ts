@@ -1,6 +1,6 @@
 import type { HirModule, HirNamedField, HirType, HirVariant } from './hir.ts'
 
-/** Meaning of a type name, with the arguments of the type in place of its parameters. */
+/** Definition of a named type, with type arguments substituted for its parameters. */
 export type NamedType =
   | { readonly kind: 'alias'; readonly type: HirType }
   | { readonly kind: 'struct'; readonly fields: readonly HirNamedField[] }
@@ -38,7 +38,7 @@ export class TypeNames {
     return { kind: 'choice', variants: variants.map(each => ({ ...each, fields: filled(each.fields) })) }
   }
 
-  /** The type of a constructor without parameters. */
+  /** Returns the type of a constructor, if that type has no parameters. */
   typeOfConstructor(tag: string): HirType | undefined {
     const name = this.#constructors.get(tag)
     return name === undefined ? undefined : { Named: name }

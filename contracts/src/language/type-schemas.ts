@@ -3,32 +3,32 @@ import type { HirNamedField, HirParam, HirType } from './hir.ts'
 import { isOptionalType, isRequiredParam } from './http-endpoints.ts'
 import type { TypeNames } from './type-names.ts'
 
-/** Members of structs that may be left out. */
+/** Members of structs that may be omitted because they have a default. */
 type Defaults = readonly { readonly type: string; readonly field: string }[]
 
-/** JSON Schemas of types. Types with a name are described once and referred to, since they may contain themselves. */
+/** Converts types to JSON Schemas. A named type becomes one definition with references, since types may be recursive. */
 export class TypeSchemas {
-  /** Descriptions of the types that were referred to so far, by the last part of their reference. */
+  /** Schemas of the types referenced so far, by the last part of their reference. */
   readonly definitions = new Map<string, JsonSchema>()
-  /** The last parts of references by type, in source syntax. */
+  /** Last part of the reference, by type in source syntax. */
   readonly #keys = new Map<string, string>()
   readonly #names: TypeNames
   readonly #defaults: Defaults
   readonly #base: string
 
-  /** References begin with `base`. */
+  /** `base`: prefix of references. */
   constructor(names: TypeNames, defaults: Defaults, base = '#/$defs/') {
     this.#names = names
     this.#defaults = defaults
     this.#base = base
   }
 
-  /** A schema with all {@link definitions}, for standalone use. */
+  /** Returns the schema with all {@link definitions}, for standalone use. */
   whole(schema: JsonSchema): JsonSchema {
     return this.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(this.definitions) }
   }
 
-  /** A schema that refers to {@link definitions}. */
+  /** Returns the schema of a type; it refers to {@link definitions}. */
   of(type: HirType | null): JsonSchema {
     if (type === null) return {}
     if (type === 'Unit') return { type: 'null' }
@@ -43,7 +43,7 @@ export class TypeSchemas {
     return this.#declared(name, args) ?? this.#builtIn(name, args)
   }
 
-  /** Of an object with a member for each parameter. */
+  /** Returns the schema of an object with a member for each parameter. */
   ofParams(params: readonly HirParam[]): JsonSchema {
     return {
       type: 'object',
@@ -59,14 +59,14 @@ export class TypeSchemas {
     if (declared.kind === 'alias') return this.of(declared.type)
     const key = this.#keyOf(name, args)
     if (!this.definitions.has(key)) {
-      // Before its members are described, which may refer to it.
+      // Set before its members are converted, since they may refer to it.
       this.definitions.set(key, {})
       this.definitions.set(key, this.#described(name, declared))
     }
     return { $ref: `${this.#base}${key}` }
   }
 
-  /** `Box_int` for `Box[int]`, with a number if that name is taken. */
+  /** Returns the key of a type: `Box_int` for `Box[int]`, with a number if that key is in use. */
   #keyOf(name: string, args: readonly HirType[]): string {
     const text = typeText({ Generic: [name, args] })
     const words = args.length === 0 ? name : `${name}_${args.map(typeText).join('_')}`.replace(/\W+/g, '_')
@@ -160,7 +160,7 @@ function sizeOf(size: HirType | null): JsonSchema {
   return Number.isInteger(length) ? { minItems: length, maxItems: length } : {}
 }
 
-/** A type in source syntax. */
+/** Returns a type in source syntax. */
 function typeText(type: HirType | null): string {
   if (type === null) return 'any'
   if (type === 'Decimal') return 'dec'

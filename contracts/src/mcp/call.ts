@@ -6,7 +6,7 @@ export type McpClientCapabilities = Readonly<Record<string, unknown>>
 
 export type McpLogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency'
 
-/** One request of an MCP client, as the handler of a raw tool, a resource or a prompt sees it. */
+/** One request of an MCP client, passed to handlers of raw tools, resources and prompts. */
 export interface McpCall {
   /** Aborted when the client cancels or disconnects. */
   readonly signal: AbortSignal
@@ -16,12 +16,12 @@ export interface McpCall {
   readonly clientCapabilities: McpClientCapabilities
   /** W3C trace context of the caller, if it sent one. */
   readonly traceparent: string | undefined
-  /** Answers to the requests of the previous round; see {@link McpInputRequired}. */
+  /** Client's responses to the input requests of the previous round; see {@link McpInputRequired}. */
   readonly inputs: McpInputs
-  /** The state of the previous round, or undefined in the first round. Its integrity has been checked. */
+  /** State from the previous round, with its integrity checked; undefined in the first round. */
   readonly state: unknown
-  /** Dropped when the client requested no progress. */
+  /** Sends a progress notification; dropped if the client requested none. */
   progress(done: number, total?: number, message?: string): void
-  /** A log line for the client; dropped if it requested none, or only more severe ones. */
+  /** Sends a log line to the client; dropped if the client requested none, or only more severe ones. */
   log(level: McpLogLevel, data: unknown, logger?: string): void
 }

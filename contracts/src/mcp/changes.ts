@@ -2,9 +2,9 @@ import { hook, type SvcError } from '@svc/plugin-sdk'
 import { mcpContributionErrors } from './errors.ts'
 
 /**
- * Changes of lists that come with a generation are triggered by the plugin mcp. Trigger it yourself when data that MCP
- * clients have seen changes without a reload: a tool became available, a template lists other members, a resource has
- * new content.
+ * Announces changes to MCP clients. The plugin mcp triggers it for list changes that come with a generation. Trigger it
+ * yourself for changes without a reload: a tool became available, a template lists other members, a resource has new
+ * content.
  */
 export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', {
   onError: 'skip',
@@ -19,7 +19,7 @@ export type McpChange =
   /** The content of one resource changed; its subscribers are notified. */
   | { readonly kind: 'resource'; readonly uri: string }
 
-/** Thrown by a template for variables that match no resource. */
+/** Returns the error that a template throws if its variables match no resource. */
 export function mcpResourceNotFound(uri: string): SvcError {
   return mcpContributionErrors.create('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { data: { uri } })
 }

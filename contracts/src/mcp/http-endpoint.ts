@@ -3,14 +3,14 @@ import { service } from '@svc/plugin-sdk'
 import type { McpPrincipal } from './caller.ts'
 
 /**
- * Streamable HTTP for a surface that checks its callers itself: the gateway. Provided by the plugin `mcp`, which also
- * serves its own path with it.
+ * Streamable HTTP endpoint for a surface that authenticates its callers itself, such as the gateway. The plugin `mcp`
+ * provides it and also serves its own path with it.
  */
 export const mcpHttpEndpoint = service<McpHttpEndpoint>('mcp.http@1')
 
 export interface McpHttpEndpoint {
   /**
-   * Reads the body and writes the answer. Never rejects; returns when the answer is complete or its client has
+   * Reads the body and writes the response. Never rejects; resolves when the response is complete or its client has
    * disconnected. `maxBodyBytes` lowers the limit of the plugin's settings.
    */
   handle(
@@ -19,6 +19,6 @@ export interface McpHttpEndpoint {
     principal: McpPrincipal,
     maxBodyBytes?: number
   ): Promise<void>
-  /** Ends the streams on which clients wait for notices, on every surface; clients open them again. */
+  /** Ends the notification streams of clients on every surface; clients open them again. */
   endStreams(): void
 }

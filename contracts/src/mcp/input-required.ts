@@ -2,20 +2,20 @@ import { defined, type JsonSchema } from '@svc/plugin-sdk'
 import type { McpContent } from './content.ts'
 
 /**
- * Returned by a handler that needs something from the client before it can finish: an answer of the user, a
- * completion of the client's model, the client's roots.
+ * Result of a handler that needs input from the client before it can finish: form data from the user, a completion of
+ * the client's model, or the client's roots.
  *
- * The handler is then called again from its start with {@link McpInputs} and {@link McpCall.state} filled in. A client
- * of the 2026 protocol repeats its request; for a client of the 2025 protocol the server asks during the request. The
- * handler cannot tell which.
+ * The handler is then called again from its start, with {@link McpInputs} and {@link McpCall.state} filled in. A client
+ * of the 2026 protocol repeats its request. A client of the 2025 protocol is asked during the request. The handler need
+ * not distinguish the two.
  */
 export interface McpInputRequired {
   readonly resultType: 'input_required'
-  /** By key of the handler's choice; only kinds that the client declared are allowed. */
+  /** Requests by a key that the handler chooses; the client must have declared support for their kinds. */
   readonly inputRequests?: Readonly<Record<string, McpInputRequest>>
   /**
-   * JSON that returns as {@link McpCall.state}. It passes through the client, signed but readable: it cannot be
-   * altered, but must not hold secrets.
+   * JSON value that the next round receives as {@link McpCall.state}. It passes through the client, signed but readable:
+   * it cannot be altered, but must not contain secrets.
    */
   readonly state?: unknown
 }
@@ -32,7 +32,7 @@ export interface McpElicitForm {
   readonly requestedSchema: JsonSchema
 }
 
-/** Something that the user does in a browser. */
+/** A page that the user opens in a browser. */
 export interface McpElicitUrl {
   readonly mode: 'url'
   readonly message: string
@@ -48,7 +48,7 @@ export interface McpSample {
   readonly modelPreferences?: Readonly<Record<string, unknown>>
 }
 
-/** Asks the client for input. At least one request or a state must be given. */
+/** Asks the client for input. Pass at least one request or a state. */
 export function mcpInputRequired(
   inputRequests: Readonly<Record<string, McpInputRequest>>,
   state?: unknown
@@ -56,29 +56,29 @@ export function mcpInputRequired(
   return { resultType: 'input_required', inputRequests, ...defined({ state }) }
 }
 
-/** A form for the user. `requestedSchema` is an object schema whose properties are primitive. */
+/** Requests a form from the user. `requestedSchema` is an object schema whose properties are primitive. */
 export function mcpElicit(message: string, requestedSchema: JsonSchema): McpInputRequest {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } }
 }
 
-/** A page that the user visits. */
+/** Requests that the user visits a page. */
 export function mcpElicitUrl(message: string, url: string): McpInputRequest {
   return { method: 'elicitation/create', params: { mode: 'url', message, url } }
 }
 
-/** A completion by the client's model. */
+/** Requests a completion by the client's model. */
 export function mcpSample(params: McpSample): McpInputRequest {
   return { method: 'sampling/createMessage', params }
 }
 
-/** The folders that the client works in. */
+/** Requests the folders that the client works in. */
 export function mcpListRoots(): McpInputRequest {
   return { method: 'roots/list', params: {} }
 }
 
-/** Answers of the client to the requests of the previous round. Untrusted: check them like any other input. */
+/** Client's responses to the requests of the previous round. Untrusted: validate them like any other input. */
 export interface McpInputs {
-  /** Undefined while there is no answer under this key. */
+  /** Undefined if there is no response under this key. */
   elicited(key: string): McpElicited | undefined
   sampled(key: string): McpSampled | undefined
   roots(key: string): readonly McpRoot[] | undefined

@@ -16,7 +16,7 @@ export interface McpPrompt {
   readonly _meta?: Readonly<Record<string, unknown>>
   /** Scopes that the caller must hold to see and get it. */
   readonly scopes?: readonly string[]
-  /** Required arguments are present; others may be missing. */
+  /** Called only if all required arguments are present; optional ones may be missing. */
   get(args: Readonly<Record<string, string>>, call: McpCall): McpPromptOutcome | Promise<McpPromptOutcome>
 }
 

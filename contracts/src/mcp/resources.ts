@@ -33,11 +33,11 @@ export interface McpResource extends ResourceCommon {
 export interface McpResourceTemplate extends ResourceCommon {
   /** For example `file:///{path}`. */
   readonly uriTemplate: string
-  /** Members to show in `resources/list`; without it the family appears only as a template. */
+  /** Returns members for `resources/list`; if absent, the family appears only as a template. */
   list?(call: McpCall): readonly McpListedResource[] | Promise<readonly McpListedResource[]>
-  /** Suggestions for a variable, best first. */
+  /** Suggestions by variable, best first. */
   readonly complete?: Readonly<Record<string, McpCompleter>>
-  /** Throw {@link mcpResourceNotFound} if the variables match no resource. */
+  /** Returns the contents. Must throw {@link mcpResourceNotFound} if the variables match no resource. */
   read(
     uri: string,
     variables: Readonly<Record<string, string | string[]>>,
@@ -56,7 +56,7 @@ export interface McpListedResource {
 
 export type McpReadOutcome = { readonly contents: readonly McpResourceContents[] } | McpInputRequired
 
-/** `context` holds the arguments that are already filled in. At most the first 100 values are shown. */
+/** Returns suggestions. `context` holds the arguments filled in so far. Clients receive at most the first 100 values. */
 export type McpCompleter = (
   value: string,
   context: Readonly<Record<string, string>>

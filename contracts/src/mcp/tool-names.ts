@@ -1,6 +1,6 @@
 import { mcpToolName, type OperationDescriptor } from '@svc/plugin-sdk'
 
-/** Every name under which operations are answered as tools, aliases included, with the name under which each is listed. */
+/** Maps every tool name of operations, aliases included, to the name under which the tool is listed. */
 export function mcpToolNames(operations: Iterable<Pick<OperationDescriptor, 'id' | 'expose'>>): Map<string, string> {
   const names = new Map<string, string>()
   for (const descriptor of operations) {

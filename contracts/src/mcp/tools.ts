@@ -6,13 +6,13 @@ import type { McpInputRequired } from './input-required.ts'
 export { mcpToolName }
 
 /**
- * Tools that speak MCP itself: images and audio, questions to the user, sampling. A tool that maps JSON to JSON is an
- * operation with `expose.mcp` instead, and is available on the other surfaces, too.
+ * Tools that need features of MCP itself: images and audio, questions to the user, sampling. For a tool that maps JSON to
+ * JSON, declare an operation with `expose.mcp` instead; it can be available on other surfaces, too.
  */
 export const mcpTools = point<McpTool>('mcp.tools', { keys: item => [item.name] })
 
 export interface McpTool {
-  /** 1 to 128 of `A-Za-z0-9_.-`. */
+  /** 1 to 128 characters from `A-Za-z0-9_.-`. */
   readonly name: string
   readonly title?: string
   readonly description: string
@@ -25,20 +25,20 @@ export interface McpTool {
   readonly _meta?: Readonly<Record<string, unknown>>
   /** Scopes that the caller must hold to see and call the tool. */
   readonly scopes?: readonly string[]
-  /** Without these the call is refused with `MissingRequiredClientCapability`. */
+  /** If the client lacks one of these, the call fails with `MissingRequiredClientCapability`. */
   readonly requires?: McpClientCapabilities
-  /** Whether the tool is available now; trigger {@link mcpChanged} when that changes. Default always. */
+  /** Returns whether the tool is available now; trigger {@link mcpChanged} when that changes. Default: always. */
   available?(): boolean
-  /** A throw becomes a result with `isError`; its message is shown to the client. */
+  /** Runs the tool. A thrown error becomes a result with `isError`, and the client sees its message. */
   call(args: Readonly<Record<string, unknown>>, call: McpCall): McpToolOutcome | Promise<McpToolOutcome>
 }
 
 export interface McpToolHints {
-  /** Changes nothing. A caller of the `read` role sees only tools that say so. */
+  /** Whether the tool changes nothing. A caller with the `read` role sees only read-only tools. */
   readonly readOnly?: boolean
   readonly destructive?: boolean
   readonly idempotent?: boolean
-  /** Reaches beyond this project, for example to the web. */
+  /** Whether the tool reaches beyond this project, for example to the web. */
   readonly openWorld?: boolean
 }
 
@@ -51,7 +51,7 @@ export interface McpToolResult {
 
 export type McpToolOutcome = McpToolResult | McpInputRequired
 
-/** Types the arguments of a raw tool by its schema. */
+/** Infers the argument types of a raw tool from its schema. */
 export function defineMcpTool<S extends SchemaLike>(
   tool: Omit<McpTool, 'input' | 'call'> & {
     readonly input: S

@@ -2,21 +2,22 @@ import { service } from '@svc/plugin-sdk'
 import type { McpPrincipal } from './caller.ts'
 
 /**
- * Every tool that MCP clients see, for another surface with the same tools: the gateway. Provided by the plugin `mcp`.
+ * All tools that MCP clients see, for another surface that offers the same tools, such as the gateway. Provided by the
+ * plugin `mcp`.
  */
 export const mcpToolset = service<McpToolset>('mcp.toolset@1')
 
 export interface McpToolset {
   /** Tools of the current generation, sorted by name. */
   tools(principal: McpPrincipal): readonly McpToolListing[]
-  /** The listed name of a tool, for its name or an alias; null for an unknown one. */
+  /** Returns the listed name of a tool for its name or an alias; null if unknown. */
   canonical(name: string): string | null
   /**
-   * The result as an MCP client receives it. Never rejects if the tool fails: failures have `isError`. Null if the
-   * principal sees no tool of that name.
+   * Calls a tool and returns the result as an MCP client receives it. A failed tool resolves to a result with `isError`.
+   * Resolves to null if the principal sees no tool of that name.
    */
   call(name: string, args: Readonly<Record<string, unknown>>, call: McpToolsetCall): Promise<McpToolsetResult | null>
-  /** Called after the list may have changed. The returned function ends it. */
+  /** Calls the listener after the list may have changed. Returns the unsubscribe function. */
   onChange(listener: () => void): () => void
 }
 
@@ -39,7 +40,7 @@ export interface McpToolListing {
 export interface McpToolsetCall {
   readonly principal: McpPrincipal
   readonly signal?: AbortSignal
-  /** Whether the caller has left already; for a surface that makes its signal on first use. Without it the signal is checked. */
+  /** Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked. */
   readonly cancelled?: boolean
   readonly traceparent?: string
   readonly onProgress?: (done: number, total?: number, message?: string) => void

@@ -1,6 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Whether this machine belongs to a mesh. Without a provider, there is none. */
+/** Reports whether this machine belongs to a mesh. If no plugin provides the service, it does not. */
 export const meshStatus = service<MeshStatus>('mesh.status@1')
 
 export interface MeshStatus {

@@ -4,28 +4,28 @@ import { service } from '@svc/plugin-sdk'
 export const observabilitySink = service<ObservabilitySink>('observability.sink@1')
 
 export interface ObservabilitySink {
-  /** Called once for each answered request. Never throws, and returns immediately. */
+  /** Records one finished request. Never throws, and returns immediately. */
   request(record: AccessRecord): void
 }
 
 /** One HTTP request. Plain data, so that a record keeps no code of a replaced plugin in memory. */
 export interface AccessRecord {
-  /** When the answer was complete, in milliseconds since 1970. */
+  /** When the response was complete, in Unix milliseconds. */
   readonly time: number
   readonly request_id: string
   /** W3C trace id: that of the client, or a new one. Null in records of an older log file. */
   readonly trace_id: string | null
-  /** This request in its trace: 16 hex digits. Null like `trace_id`. */
+  /** W3C span id of this request: 16 hex digits. Null if `trace_id` is null. */
   readonly span_id: string | null
-  /** Step of the client that made the request; null if it sent no `traceparent`. */
+  /** Span of the client; null if it sent no `traceparent`. */
   readonly parent_span_id: string | null
   readonly listener: string
   readonly method: string
-  /** Path of the route with its parameters by name; null when no route matched. */
+  /** Pattern of the route; null if no route matched. */
   readonly route: string | null
   /** Without the query, which may hold personal data. */
   readonly path: string
-  /** 499 if the client disconnected before the answer. */
+  /** HTTP status; 499 if the client disconnected before the response. */
   readonly status: number
   readonly ms: number
   /** Bytes written to the socket, headers included. */

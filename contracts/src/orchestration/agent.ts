@@ -19,7 +19,7 @@ export interface AgentView {
   /** The current task. */
   readonly current_task: number | null
   readonly completed: number
-  /** Sum over tasks of the factor of their priority times complexity / 5. */
+  /** Sum over the agent's tasks of (priority factor × complexity / 5). */
   readonly weighted_load: number
   readonly owned_files: number
   readonly activity: AgentActivity
@@ -34,7 +34,7 @@ export interface AgentView {
 
 export interface SpawnRequest {
   readonly name: string
-  /** Dynamic agents are retired after a long idle time, and when they are dead. */
+  /** Whether the agent is dynamic: retired after a long idle time or when it is dead. */
   readonly dynamic?: boolean
   readonly parent_agent_id?: number
   readonly source_task_id?: number
@@ -45,7 +45,7 @@ export interface SpawnRequest {
 export type SpawnedAgent = Pick<AgentView, 'id' | 'name' | 'dynamic' | 'parent_agent_id'>
 
 export interface RetiredAgent {
-  /** Tasks of the agent. They are no longer in a queue: the caller submits them again. */
+  /** Tasks that the agent had. They are no longer queued; the caller must submit them again. */
   readonly remaining_tasks: number
   /** Empty if another process retired the agent. */
   readonly tasks: readonly TaskView[]

@@ -1,15 +1,15 @@
 /**
- * How much of a person's attention may be spent, and whether this moment is worth an interruption. One policy for questions,
- * submitted tasks, messages between agents and plans.
+ * Budget of the user's attention, and the policy for interruptions. Questions, submitted tasks, messages between agents
+ * and plans share it.
  */
 export interface Attention {
   readonly enabled: boolean
   state(): AttentionState
   /** Returns the first match of the policy's nine rules, in order, and records it as an attention event. */
   decide(signals: InterruptionSignals): InterruptionDecision
-  /** Takes milliseconds from the budget. `frequency: false` does not count an interruption. */
+  /** Charges milliseconds to the budget. With `frequency: false` it does not count as an interruption. */
   debit(milliseconds: number, why: AttentionEventKind, options?: { readonly frequency?: boolean }): void
-  /** The newest last; at most 100 are kept. */
+  /** Returns recorded events, newest last; at most 100 are kept. */
   events(limit?: number): readonly AttentionEvent[]
   reset(maxMs: number | null, reason: string): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface InterruptionSignals {
   readonly contradiction_ratio?: number
   readonly high_risk?: boolean
   readonly open_session?: boolean
-  /** Clarifications that wait for an answer. */
+  /** Number of clarifications that wait for an answer. */
   readonly backlog?: number
   readonly turn?: number
   readonly max_turns?: number
@@ -46,7 +46,7 @@ export interface InterruptionDecision {
   readonly surface: string
   readonly channel: InterruptionChannel
   readonly decision: InterruptionOutcome
-  /** Which of the rules, 1 to 9. */
+  /** Number of the rule that matched, 1 to 9. */
   readonly rule: number
   readonly reason: string
   readonly scaled_cost_ms: number

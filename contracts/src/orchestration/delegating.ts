@@ -15,8 +15,8 @@ import type { Attestation, Priority, TaskPhase } from './task.ts'
 import type { TaskView } from './task-fields.ts'
 
 /**
- * Passes every call to the current orchestrator. The plugin provides one across its reloads; a decorator extends it and
- * overrides methods.
+ * Passes every call to the current orchestrator. The plugin provides the same instance across its reloads. A decorator
+ * extends the class and overrides methods.
  */
 export class DelegatingOrchestrator implements Orchestrator {
   protected readonly current: () => Orchestrator

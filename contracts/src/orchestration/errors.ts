@@ -4,7 +4,7 @@ import { errorTable } from '@svc/plugin-sdk'
 export const orchestrationErrors = errorTable({
   ORC_DISABLED: { message: '"Orchestrator is disabled": the setting `enabled` is off.', status: 503 },
   ORC_STOPPED: {
-    message: '"Orchestrator is stopped": an emergency stop holds until it is started again.',
+    message: '"Orchestrator is stopped": an emergency stop is in effect until the orchestrator is started again.',
     status: 503
   },
   ORC_MAX_AGENTS: { message: '"Maximum agents (N) reached".', status: 409 },
@@ -19,11 +19,11 @@ export const orchestrationErrors = errorTable({
   ORC_LOCK_CONFLICT: { message: '"Lock conflict": another agent holds a file.', status: 409 },
   ORC_SCOPE_DENIED: { message: '"Scope denied": a file, a policy or evidence does not allow it.', status: 403 },
   ORC_APPROVAL_BLOCKED: {
-    message: '"Approval blocked": a person has to allow this before it is submitted.',
+    message: '"Approval blocked": a user must approve this before it is submitted.',
     status: 403
   },
   ORC_ATTESTATION_REQUIRED: {
-    message: '"Approval attestation required": a check by a person is missing.',
+    message: '"Approval attestation required": a human review is missing.',
     status: 422
   },
   ORC_VALIDATION_FAILED: { message: '"Task validation failed": a gate refused the completion.', status: 422 },
@@ -31,15 +31,15 @@ export const orchestrationErrors = errorTable({
   ORC_DOOM_LOOP: { message: '"Doom loop detected": an agent spends without completing anything.', status: 429 },
   ORC_ATTENTION_EXHAUSTED: { message: '"Attention budget exhausted".', status: 429 },
   ORC_HUMAN_REQUIRED: {
-    message: '"Human approval required": the policy requires the decision of a person.',
+    message: '"Human approval required": the policy requires a decision by the user.',
     status: 403
   },
   ORC_INJECTION: {
-    message: '"Prompt injection detected": a text contains instructions that it has no authority to give.',
+    message: '"Prompt injection detected": the text contains instructions that its source may not give.',
     status: 422
   },
   ORC_ENVELOPE_INVALID: {
-    message: '"Context envelope": it does not parse, or breaks a rule that is enforced.',
+    message: '"Context envelope": the envelope is not valid JSON, or violates an enforced rule.',
     status: 422
   },
   ORC_HARNESS_INVALID: { message: '"Harness specification": it does not parse.', status: 422 },
@@ -51,7 +51,7 @@ export const orchestrationErrors = errorTable({
     status: 429
   },
   ORC_NOT_DURABLE: {
-    message: '"Database error": a change could not be made durable in time; it is kept and tried again.',
+    message: '"Database error": a change could not be made durable in time; it is kept and retried.',
     status: 503
   },
   ORC_NO_DATABASE: { message: '"Database not attached".', status: 503 },

@@ -1,7 +1,7 @@
 import type { AgentActivity } from './agent.ts'
 import type { TaskPhase } from './task.ts'
 
-/** One thing that happened. Ids count up from 1 in a process. An event is sent after its change is durable. */
+/** Event of the orchestrator. Ids count up from 1 in a process. An event is sent after its change is durable. */
 export interface AgentEvent {
   readonly id: number
   readonly timestamp_ms: number
@@ -16,7 +16,7 @@ interface HandoffFacts {
   readonly thread_id?: string
 }
 
-/** Ids are numbers, paths texts, times milliseconds. Readers ignore types and fields that they do not know. */
+/** Event data. Ids are numbers, paths strings, times milliseconds. Readers must ignore unknown types and fields. */
 export type AgentEventKind =
   | { readonly type: 'agent_spawned'; readonly agent_id: number; readonly name: string }
   | { readonly type: 'agent_retired'; readonly agent_id: number }

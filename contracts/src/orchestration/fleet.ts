@@ -1,15 +1,15 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Agents of this process that work on tasks. */
+/** Agents in this process that work on tasks. */
 export const agentFleet = service<AgentFleet>('orchestrator.fleet@1')
 
 export interface AgentFleet {
   /** Whether it accepts tasks now. */
   readonly running: boolean
-  /** Agents that it works for. */
+  /** Number of agents that it runs. */
   readonly workers: number
   /** Names of the processors, in order of preference. */
   readonly processors: readonly string[]
-  /** Starts to work on tasks, if the settings have a fleet; no effect while it runs. For a long-running surface. */
+  /** Starts the fleet if the settings configure one; no effect while it runs. Called by long-running surfaces. */
   start(): void
 }

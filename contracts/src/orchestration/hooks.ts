@@ -2,9 +2,9 @@ import { hook, type Principal } from '@svc/plugin-sdk'
 import type { AgentEvent } from './events.ts'
 import type { GoalOptions, SubmitRequest, Submitted } from './submit.ts'
 
-/** Triggered by the orchestrator before a request from outside becomes a task. A tap refuses it by throwing its error. */
+/** Triggered before an external request becomes a task. A tap rejects the request by throwing. */
 export const taskSubmitting = hook<[TaskSubmission]>('orchestrator.submitting', 'series', {
-  summary: 'Before a task from outside is submitted. A throw refuses it.',
+  summary: 'Before an external request becomes a task. A throw rejects it.',
   payload: { surface: 'tool or method', request: 'the task as requested', principal: 'caller: id, role, scopes' }
 })
 
@@ -14,9 +14,9 @@ export interface TaskSubmission {
   readonly principal: Principal
 }
 
-/** Triggered for a goal that could become a plan. The first tap that returns an outcome has taken the goal. */
+/** Triggered for a goal that could become a plan. The first tap that returns an outcome handles the goal. */
 export const goalSubmitting = hook<[GoalRequest], GoalOutcome>('orchestrator.goal', 'bail', {
-  summary: 'For a goal that could be planned. The first tap that returns an outcome takes it.',
+  summary: 'For a goal that could be planned. The first tap that returns an outcome handles it.',
   payload: {
     surface: 'tool or method',
     request: 'the task as requested',
@@ -58,19 +58,19 @@ export interface TaskTransition {
   /** `task_submitted`, `task_started`, `task_requeued`, `task_completed` and so on. */
   readonly type: string
   readonly at_ms: number
-  /** The event with its other fields. */
+  /** The whole event. */
   readonly event: AgentEvent
 }
 
-/** After a task went from one state to another, and that is durable. */
+/** Triggered after a task's status changed and the change is durable. */
 export const taskChanged = hook<[TaskTransition]>('orchestrator.task-changed', 'parallel', {
   onError: 'skip',
-  summary: 'After a task went from one state to another and that is durable.',
+  summary: "After a task's status changed and the change is durable.",
   payload: {
     task_id: 'id of the task',
     type: 'task_submitted, task_started, task_requeued, task_completed and so on',
     at_ms: 'Unix milliseconds',
-    event: 'the event with its other fields'
+    event: 'the whole event'
   }
 })
 

@@ -28,7 +28,7 @@ export interface AgentBudget {
   readonly max_cost_usd: number
   readonly tokens_used: number
   readonly cost_usd: number
-  /** Ratios of the maximum at which the signal becomes `HighLoad`. */
+  /** Fraction of the maximum at which the signal becomes `HighLoad`. */
   readonly token_alert: number
   readonly cost_alert: number
   readonly signal: BudgetSignal
@@ -41,7 +41,7 @@ export interface Budgets {
   set(agent: number, limits: { readonly max_tokens?: number; readonly max_cost_usd?: number }): Promise<AgentBudget>
   /** Adds a cost, writes a row if a database is attached, and emits `cost_incurred`. */
   record(cost: CostRecord): Promise<BudgetSignal>
-  /** Records a tool call, to detect loops: many calls in a row, the same output again and again. */
+  /** Records a tool call, to detect loops: many calls in a row, or the same output repeatedly. */
   toolCalled(agent: number, output: string): BudgetSignal
   history(filter?: {
     readonly agent_id?: number
@@ -85,11 +85,11 @@ export interface ExecutionTimes {
     readonly outcome: 'success' | 'timeout' | 'error'
     readonly repository_id?: string
   }): Promise<void>
-  /** Null without samples in the window. */
+  /** Returns statistics; null if the window has no samples. */
   query(
     toolKey: string,
     options?: { readonly repository_id?: string; readonly window_days?: number }
   ): Promise<ExecutionTimeProfile | null>
-  /** Timeout of a tool in milliseconds: from its profile, or the default without one. */
+  /** Returns a tool's timeout in milliseconds: from its profile, or the default if it has none. */
   budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }>
 }

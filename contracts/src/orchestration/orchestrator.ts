@@ -21,9 +21,9 @@ import type { TaskView } from './task-fields.ts'
 export const orchestrator = service<Orchestrator>('orchestrator@1')
 
 /**
- * Every method that changes something resolves when the change is durable, if a database is attached (`durability.kind`
- * is `database`). Without one (`memory`) it resolves immediately. Acknowledged changes survive a killed process.
- * Changes of one process are durable in the order in which they were made.
+ * If a database is attached (`durability.kind` is `database`), a method that changes state resolves when the change is
+ * durable: it survives a killed process. Without a database (`memory`) the method resolves immediately. Changes of one
+ * process become durable in the order in which they were made.
  *
  * Errors are `ORC_*`; their messages begin with the stable prefixes of the protocol, for example `Task T-0042 not found`.
  */
@@ -38,15 +38,16 @@ export interface Orchestrator {
   readonly executionTimes: ExecutionTimes
 
   /**
-   * Checks a request from outside: attention budget, interruption policy, safety of the text, then the taps of `taskSubmitting`.
-   * `submit` does this itself for a request with an origin. Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED`, `ORC_INJECTION`.
+   * Checks an external request: attention budget, interruption policy, prompt injection, then the taps of
+   * `taskSubmitting`. `submit` does this itself for a request with an origin. Throws `ORC_ATTENTION_EXHAUSTED`,
+   * `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
    */
   admit(request: SubmitRequest, origin: SubmitOrigin): Promise<Admission>
-  /** Without an origin, as for the tasks of a plan, only the safety of the text is checked. */
+  /** Submits a task. Without an origin, as for tasks of a plan, only prompt injection is checked. */
   submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted>
   /**
    * Completes a task if its gates pass; otherwise queues it again, with the findings in its description. Also accepts a
-   * queued task that could run, so that a worker without a fleet need not start it.
+   * queued task that could run, so that an external worker need not claim it first.
    */
   complete(task: number, attestation?: Attestation): Promise<Completion>
   fail(task: number, reason: string): Promise<void>
@@ -56,13 +57,13 @@ export interface Orchestrator {
   /** Queues a failed task again. */
   retry(task: number): Promise<void>
   doubt(task: number, reason: string | null): Promise<void>
-  /** `validated`: the work continues; `overruled`: it is complete, with the report. */
+  /** Resolves a doubt. `validated`: the work continues; `overruled`: the task is complete, with the report. */
   resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void>
-  /** Approves a task that waits for a person. */
+  /** Approves a task that waits for a user's approval. */
   approve(task: number, by: string): Promise<void>
   reorder(task: number, priority: Priority): Promise<void>
   task(task: number): TaskView | null
-  /** In the order of their ids. At most 1,000 ended ones are kept. */
+  /** Returns tasks ordered by id. At most 1,000 ended tasks are kept. */
   tasks(filter?: TaskFilter): readonly TaskView[]
   explain(task: number): TaskExplanation | null
 
@@ -70,7 +71,7 @@ export interface Orchestrator {
   retireAgent(agent: number): Promise<RetiredAgent>
   pauseAgent(agent: number): Promise<void>
   resumeAgent(agent: number): Promise<void>
-  /** Drops queued tasks, and returns how many there were. */
+  /** Drops the agent's queued tasks and returns their number. */
   drainAgent(agent: number): Promise<number>
   heartbeat(agent: number, activity: AgentActivity): void
   bindSession(agent: number, session: string): Promise<void>
@@ -78,25 +79,25 @@ export interface Orchestrator {
   agent(agent: number): AgentView | null
   handoff(handoff: Handoff): Promise<HandoffOutcome>
   rebalance(): Promise<number>
-  /** Refuses submits and starts no task until {@link Orchestrator.start}. */
+  /** Rejects new tasks and starts none until {@link Orchestrator.start}. */
   emergencyStop(reason: string | null): Promise<void>
   start(): Promise<void>
 
   claimFile(agent: number, path: string): Promise<void>
   transferFile(from: number, to: number, path: string): Promise<void>
-  /** Null without an owner. */
+  /** Returns the agent that owns a file; null if there is none. */
   fileOwner(path: string): number | null
   filesOf(agent: number): readonly string[]
   locks(): readonly LockView[]
 
   /**
-   * Claims the next task of an agent for its worker, in progress from now on; null if none can run. The new status
+   * Claims the next task of an agent for its worker and marks it in progress; null if none can run. The new status
    * becomes durable later, since a restart queues the task again anyway.
    */
   next(agent: number): Promise<TaskView | null>
   /** Resolves when the agent may have a new task since the last call; rejects when `signal` is aborted. */
   wake(agent: number, signal: AbortSignal): Promise<void>
-  /** Aborted when the task is no longer in progress here: cancelled, doubted, moved away. */
+  /** Returns a signal that aborts when the task is no longer in progress here: cancelled, doubted or moved. */
   taskSignal(task: number): AbortSignal
   phase(task: number, phase: TaskPhase): void
   turn(task: number, message: string): void
@@ -104,14 +105,15 @@ export interface Orchestrator {
 
   status(): OrchestratorStatus
   /**
-   * Called for every event from now on, after its change is durable. It never throws. The returned function ends it.
+   * Calls the listener for every event from now on, after its change is durable. The listener must not throw. Returns the
+   * unsubscribe function.
    */
   subscribe(listener: (event: AgentEvent) => void): () => void
-  /** The last events, at most 1,024, oldest first. */
+  /** Returns the last events, at most 1,024, oldest first. */
   recentEvents(limit?: number): readonly AgentEvent[]
-  /** Reports an event that changes nothing here. */
+  /** Emits an event without a state change. */
   emit(kind: AgentEventKind): void
-  /** Adds a row of lineage to the next commit; no effect if lineage is off. */
+  /** Adds a lineage row to the next commit; no effect if lineage is off. */
   lineage(row: LineageRow): Promise<void>
 }
 
@@ -164,13 +166,13 @@ export interface OrchestratorStatus {
   readonly total_contention: number
   readonly total_weighted_load: number
   readonly predicted_load: number
-  /** Dynamic agents that may still be spawned. */
+  /** Number of dynamic agents that may still be spawned. */
   readonly reserved_agents: number
   readonly dynamic_agents: number
   readonly max_handoff_count: number
   readonly scaling_profile: 'conservative' | 'balanced' | 'aggressive'
   readonly effective_scale_up_threshold: number
-  /** Changes that wait to be durable. */
+  /** Changes that are not durable yet. */
   readonly outbox: { readonly pending: number; readonly oldest_ms: number | null; readonly failing: string | null }
   readonly agents: readonly AgentView[]
 }

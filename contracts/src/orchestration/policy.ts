@@ -16,18 +16,18 @@ export interface OrchestratorPolicy {
     readonly adequacy_enforce: boolean
     readonly depth: 'minimal' | 'standard' | 'deep'
   }
-  /** Thresholds of the quality gate, as the settings change them. */
+  /** Thresholds of the quality gate, from the settings. */
   readonly qgate: QgatePolicy
   readonly context_lifecycle: { readonly shadow: boolean; readonly enforce: boolean }
   readonly chatml_strict: boolean
   readonly research_model_enabled: boolean
   readonly cost_preference: 'performance' | 'economy'
-  /** Base URL of the model server for tasks; null for that of the project. */
+  /** Base URL of the model server for tasks; null: the project's model server. */
   readonly inference_base_url: string | null
-  /** Whether `cost_incurred` is emitted for calls of models. */
+  /** Whether `cost_incurred` is emitted for model calls. */
   readonly llm_cost_events: boolean
   readonly migration: { readonly v2_enabled: boolean; readonly legacy_fallback: boolean }
-  /** Added to payloads of lineage. */
+  /** Added to lineage payloads. */
   readonly campaign_id: string | null
   /** Default of `tenant_id`. */
   readonly account_id: string | null

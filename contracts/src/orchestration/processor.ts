@@ -11,8 +11,8 @@ export interface TaskProcessor {
   readonly rank: number
   takes(task: TaskView): boolean
   /**
-   * Null if the task stays in progress until another party completes it. Throws the failure. `signal` is aborted when
-   * the task is cancelled, doubted, handed over or exceeds its time limit.
+   * Works on a task. Returns null if the task stays in progress until another party completes it. Throws if the work
+   * fails. `signal` is aborted when the task is cancelled, doubted, handed over or exceeds its time limit.
    */
   run(task: TaskView, work: TaskWork): Promise<Attestation | null>
 }
@@ -21,7 +21,7 @@ export interface TaskWork {
   readonly signal: AbortSignal
   phase(phase: TaskPhase): void
   token(text: string): void
-  /** Charges the agent's budget. Throws `ORC_BUDGET_EXCEEDED` if that is spent. */
+  /** Charges the agent's budget. Throws `ORC_BUDGET_EXCEEDED` if the budget is spent. */
   cost(cost: Omit<CostRecord, 'agent_id' | 'task_id'>): Promise<void>
   observe(note: string): void
   turn(message: string): void

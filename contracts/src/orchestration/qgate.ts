@@ -26,14 +26,14 @@ export interface QgateEvaluation {
   readonly coverage: number
 }
 
-/** 0, 0.15 and 0.28 for none, one and two pieces of evidence that contradict others, then 0.22 for each; at most 1. */
+/** Returns 0, 0.15 and 0.28 for zero, one and two contradictory pieces of evidence, then 0.22 for each; at most 1. */
 export function contradictionRatio(hints: number): number {
   if (hints <= 0) return 0
   if (hints === 1) return 0.15
   return hints === 2 ? 0.28 : Math.min(0.22 * hints, 1)
 }
 
-/** Share of the required evidence that is present; 1 if none is required. */
+/** Returns the share of the required evidence that is present; 1 if none is required. */
 export function evidenceCoverage({
   required_citations: required = 0,
   evidence_count: found = 0
@@ -44,15 +44,15 @@ export function evidenceCoverage({
 const BY_SHAPE: Readonly<Record<string, number>> = { contradictory: -0.1, empty: -0.12, narrow: -0.03 }
 
 /**
- * Weighs evidence.
+ * Computes the confidence, and from it the risk band.
  *
  * confidence = max(coverage, citation_coverage); + 0.05 for the tiers hybrid and bm25, - 0.08 for lexical fallback;
  * times `abstain_threshold` if too few of the required facts are present; + 0.10 quality; + 0.04 for more than one
  * source; + 0.03 if it was verified and the quality is 0.6 or more; less for its shape; - 0.40 if the judge is tired;
- * within [0, 1].
+ * clamped to [0, 1].
  *
- * Low below `abstain_threshold`. With contradictions above their limit: Low if the coverage is 0.30 or more (the
- * evidence contradicts itself), else Medium. Medium below `ask_for_help_threshold`, High from there on.
+ * Low below `abstain_threshold`. If contradictions exceed their limit: Low if the coverage is 0.30 or more (the
+ * evidence contradicts itself), else Medium. Otherwise Medium below `ask_for_help_threshold`, and High from there.
  */
 export function evaluateQgate(context: QgateContext, policy: QgatePolicy): QgateEvaluation {
   const coverage = evidenceCoverage(context)
@@ -79,7 +79,7 @@ function bandOf(confidence: number, ratio: number, coverage: number, policy: Qga
   return confidence < policy.ask_for_help_threshold ? 'Medium' : 'High'
 }
 
-/** `low` if it is not a number. */
+/** Clamps a value; returns `low` for NaN. */
 function clamp(value: number, low: number, high: number): number {
   return value > low ? (value < high ? value : high) : low
 }

@@ -8,15 +8,15 @@ export const routingTerms = point<RoutingTerm>('orchestrator.routing-terms', { k
 export interface RoutingTerm {
   readonly name: string
   /**
-   * Whether the term concerns the task at all; default: it does. If a term concerns a task, all agents are compared for
-   * it.
+   * Returns whether the term applies to the task; default: always. If any term applies, all agents are scored for the
+   * task.
    */
   applies?(task: RoutingQuestion): boolean
-  /** Points for this agent; null for none. Synchronous, without I/O. A throw or NaN counts as 0. */
+  /** Returns points for this agent; null for none. Synchronous, without I/O. A throw or NaN counts as 0. */
   score(task: RoutingQuestion, agent: RoutedAgent): { readonly value: number; readonly because: string } | null
 }
 
-/** The parts of a task that decide its agent. */
+/** The fields of a task that affect routing. */
 export interface RoutingQuestion {
   readonly description: string
   readonly files: readonly FileAffinity[]

@@ -16,12 +16,12 @@ export interface SubmitRequest extends RequestFields {
   readonly hints?: EnqueueHints
 }
 
-/** Where a request comes from. A request with an origin is admitted before it becomes a task. */
+/** Source of a request. A request with an origin passes {@link Orchestrator.admit} before it becomes a task. */
 export interface SubmitOrigin {
   /** Name of the tool or method. */
   readonly surface: string
   readonly principal: Principal
-  /** Lets the plugin `planning` turn the request into a plan. Absent: it becomes one task. */
+  /** Allows the plugin `planning` to turn the request into a plan. If absent, the request becomes one task. */
   readonly goal?: GoalOptions
   /** Result of {@link Orchestrator.admit} for this request, if the caller has it; the request is not admitted again. */
   readonly admission?: Admission
@@ -37,13 +37,13 @@ export interface GoalOptions {
 export interface Submitted {
   readonly task_id: number
   readonly agent_id: number
-  /** `BlockedOnApproval`: it waits for a person. `Blocked`: it waits for another task. */
+  /** `BlockedOnApproval`: waits for a user's approval. `Blocked`: waits for another task. */
   readonly status: 'Queued' | 'BlockedOnApproval' | 'Blocked'
-  /** Each warning once. */
+  /** Warnings without duplicates. */
   readonly warnings: readonly string[]
   /** Only for a request with an origin. */
   readonly admission?: Admission
-  /** Whether the daemon of the repository has the task instead of this process. */
+  /** Whether the repository's daemon accepted the task instead of this process. */
   readonly remote?: boolean
   /** Only for a goal that became a plan. */
   readonly plan?: {
@@ -53,14 +53,14 @@ export interface Submitted {
   }
 }
 
-/** Result of the checks on a request from outside. */
+/** Result of the checks on an external request. */
 export interface Admission {
-  /** With the canonical description. */
+  /** The request with its canonical description. */
   readonly request: SubmitRequest
   readonly prompt_canonicalized: boolean
   /** SHA-256 of the original description, in hex. */
   readonly original_prompt_hash: string
-  /** Instructions of the text that contradict each other. */
+  /** Contradictory instructions in the text. */
   readonly warnings: readonly string[]
 }
 
@@ -68,11 +68,11 @@ export interface Admission {
 export interface Completion {
   /** False if a gate sent the task back to its queue. */
   readonly completed: boolean
-  /** The gate that refused it, and its finding. */
+  /** The gate that failed, and its finding. */
   readonly requeued?: { readonly gate: GateName; readonly reason: string; readonly iteration: number }
 }
 
-/** The nine of the orchestrator, or a contributed one; see {@link CompletionGate}. */
+/** Name of one of the orchestrator's nine gates, or of a contributed one; see {@link CompletionGate}. */
 export type GateName = string
 
 export type GateVerdict = 'pass' | 'shadow' | 'requeue' | 'refuse' | 'pass_at_limit' | 'relaxed' | 'skipped'
@@ -80,7 +80,7 @@ export type GateVerdict = 'pass' | 'shadow' | 'requeue' | 'refuse' | 'pass_at_li
 export interface GateRecord {
   readonly gate: GateName
   readonly verdict: GateVerdict
-  /** One sentence: what it found. */
+  /** The finding, as one sentence. */
   readonly detail: string
   readonly data?: Readonly<Record<string, unknown>>
   readonly timestamp_ms: number
@@ -91,7 +91,7 @@ export interface TaskExplanation {
   readonly task_id: number
   readonly routing: RoutingExplanation
   readonly test_decision: { readonly decision: TestDecision; readonly rationale: string }
-  /** In order of execution, of the last attempt to complete it. */
+  /** Gates of the last attempt to complete the task, in order of execution. */
   readonly gates: readonly GateRecord[]
   /** `ingress`, `routed`, `mesh_remote_held`, `outcome` and the steps between; at most 32. */
   readonly trace: readonly { readonly stage: string; readonly timestamp_ms: number; readonly detail: string }[]
@@ -99,7 +99,7 @@ export interface TaskExplanation {
 
 export interface RoutingExplanation {
   readonly agent_id: number
-  /** Which rule decided. */
+  /** The rule that chose the agent. */
   readonly rule:
     | 'target_agent'
     | 'least_loaded'
@@ -112,14 +112,14 @@ export interface RoutingExplanation {
     | 'handoff'
     | 'rebalance'
   /**
-   * Best first. While the task is queued: the ten best, recomputed. Afterwards: the three best when it left its queue;
-   * after a restart only if points decided.
+   * Best first. While the task is queued: the ten best, recomputed. Later: the three best at the time when it left its
+   * queue. After a restart they are only known if the score chose the agent.
    */
   readonly candidates: readonly {
     readonly agent_id: number
     readonly agent_name: string
     readonly score: number
-    /** Name of each term of the formula and what it adds. */
+    /** Each term of the formula, with its points. */
     readonly terms: readonly { readonly term: string; readonly value: number; readonly because: string }[]
   }[]
   readonly placement_reason: string

@@ -1,9 +1,9 @@
 /**
- * Tables of the baseline schema for the state of orchestrators, by name. A database with an older schema gets them when
- * an orchestrator is attached to it.
+ * Tables of the baseline schema for orchestrator state, by name. A database with an older schema gets them when an
+ * orchestrator attaches to it.
  *
- * Each process of a repository has a seat, and the records of its state under that seat: a process writes no record of
- * another. So processes only coordinate the seats and the ranges of ids.
+ * Each process of a repository has a seat and writes only the records under that seat. So processes only coordinate the
+ * seats and the ranges of ids.
  */
 export const ORCHESTRATOR_TABLES = {
   /** One row for each task, agent, lock and so on, as JSON; without row ids, since every access uses the whole key. */
@@ -16,9 +16,8 @@ export const ORCHESTRATOR_TABLES = {
   PRIMARY KEY (repository_id, seat, kind, key)
 ) WITHOUT ROWID`,
   /**
-   * `owner` is null for a seat that was released. `fence` grows with each new owner, and `committed` with each
-   * transaction of one: a transaction with other values is too late. `ids` are the ranges that the seat may still
-   * assign.
+   * `owner` is null for a released seat. `fence` grows with each new owner, and `committed` with each transaction of the
+   * owner: a transaction that expects other values is stale. `ids` are the id ranges that the seat may still assign.
    */
   orchestrator_seats: `CREATE TABLE IF NOT EXISTS orchestrator_seats (
   repository_id TEXT NOT NULL,

@@ -15,8 +15,8 @@ import type {
 } from './task.ts'
 
 /*
- * The fields of a task, each declared once. The types of requests, hints and views are derived from these tables. So
- * are the input of operations, the stored record and the view. A new optional field is one new line here.
+ * The fields of a task, each declared once. The types of requests, hints and views, the input of operations and the
+ * stored record are derived from these tables. A new optional field is one new line here.
  */
 
 const text = (maxLength: number, description?: string) =>
@@ -27,7 +27,7 @@ const internal = <A>() => t.optional(t.unknown()) as Schema<A> & { readonly '~op
 
 interface CapabilityBounds {
   readonly text: { readonly minLength?: number; readonly maxLength?: number }
-  /** Of names from a small set: `arch`, `routing_tier`. */
+  /** Limits of names from a small set, such as `arch` and `routing_tier`. */
   readonly word: { readonly minLength?: number; readonly maxLength?: number }
   readonly cores: { readonly minimum: number }
   readonly labels: { readonly maxItems?: number }
@@ -54,7 +54,7 @@ const capabilityFields = ({ text, word, cores, labels }: CapabilityBounds) => ({
   force_qgate_research: t.optional(t.boolean())
 })
 
-/** Capabilities of an agent's host, or requirements of a task. A boolean that is absent is false. */
+/** Capabilities of an agent's host, or requirements of a task. An absent boolean means false. */
 export const capabilityHints = t.object(
   capabilityFields({
     text: { maxLength: 256 },
@@ -64,11 +64,11 @@ export const capabilityHints = t.object(
   }),
   {
     description:
-      'Preferred capabilities of the agent. A missing one lowers the score of an agent, but excludes no agent.'
+      'Preferred capabilities of the agent. A missing capability lowers the score, but does not exclude the agent.'
   }
 )
 
-/** Capabilities in settings: a host has a core, and a text that is given is not empty. */
+/** Capabilities in settings, with stricter limits: at least one core, and no empty strings. */
 export const declaredCapabilities = t.object(
   capabilityFields({ text: { minLength: 1 }, word: { minLength: 1 }, cores: { minimum: 1 }, labels: {} })
 )
@@ -83,11 +83,11 @@ const benchmarkTier = t.enum(['issue_repair', 'subsystem_regen', 'crate_regen', 
 /** Optional fields that a submit request sets. */
 export const requestFields = {
   session_id: text(2_048),
-  agent_name: text(256, 'An agent of that name has it; made where there is none.'),
+  agent_name: text(256, 'Name of the agent for the task; the agent is created if it does not exist.'),
   capabilities: t.optional(capabilityHints),
   plan: internal<PlanStep>(),
   execution_policy_json: internal<string>(),
-  /** Names of checks that a person has already made, for example `human_review_approved`. */
+  /** Names of checks that a human reviewer has already made, for example `human_review_approved`. */
   approvals: internal<readonly string[]>()
 }
 
@@ -118,7 +118,7 @@ export const coreHintFields = {
   execution_role: t.optional(
     t.enum<ExecutionRole, object>(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])
   ),
-  requires_approval: t.optional(t.boolean({ description: 'The task waits until a person approves it.' }))
+  requires_approval: t.optional(t.boolean({ description: 'The task waits until a user approves it.' }))
 }
 
 /** Optional fields that the orchestrator sets. */
@@ -128,7 +128,7 @@ const stateFields = {
   audit_report: internal<string>(),
   /** The last 10 turns. */
   transcript: internal<readonly TaskTurn[]>(),
-  /** The last 20. */
+  /** The last 20 observations. */
   observations: internal<readonly string[]>()
 }
 
@@ -145,7 +145,7 @@ export const hiddenTaskFields = [
   'is_detached'
 ] as const satisfies readonly (keyof typeof taskFields)[]
 
-/** Counts of what happened to a task. `recoveries`: how often its process ended while it was in progress. */
+/** Counters of a task. `recoveries`: how often its process ended while the task was in progress. */
 export const taskCounters = [
   'debug_iterations',
   'stubcheck_iterations',
@@ -178,7 +178,7 @@ export interface TaskView extends ShownFields, Readonly<Record<TaskCounter, numb
   readonly description: string
   readonly status: TaskStatus
   readonly priority: Priority
-  /** Agent whose queue holds it, or held it at its end. */
+  /** Agent whose queue contains the task, or contained it when the task ended. */
   readonly agent_id: number
   readonly files: readonly FileAffinity[]
   readonly depends_on: readonly number[]

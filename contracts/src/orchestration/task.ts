@@ -1,5 +1,5 @@
 /**
- * Priority. Written as these words on the wire and in stored objects, and lower-case in tools. Read case-insensitively.
+ * Priority of a task. Capitalised on the wire and in stored objects, lower-case in tools, parsed case-insensitively.
  */
 export type Priority = 'Background' | 'Normal' | 'Urgent'
 
@@ -64,7 +64,7 @@ export type TaskCategory =
   | 'InterAgent'
   | 'ToolOrchestration'
 
-/** Evidence that the quality gate weighs; see the formulas in the orchestrator's README. Ratios are in [0, 1]. */
+/** Evidence for the quality gate; see the formulas in the orchestrator's README. Ratios are in [0, 1]. */
 export interface QgateContext {
   readonly required_citations?: number
   readonly evidence_count?: number
@@ -95,7 +95,7 @@ export interface Attestation {
   readonly observation_summary?: string
 }
 
-/** A task of another machine: in progress, and not claimed here. */
+/** The other machine that works on a task. The task is in progress, and not claimed here. */
 export interface RemoteDelegate {
   readonly idempotency_key: string
   readonly lease_id?: string

@@ -1,13 +1,13 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Identity of a process and its machine, with which others can check whether it still runs. */
+/** Identity of a process and its machine, by which other processes can check whether it still runs. */
 export interface ProcessIdentity {
   readonly host: string
   readonly pid: number
   /**
-   * Start of the process, unique among processes with that id: on Linux the boot, the PID namespace, and the clock
-   * ticks since the boot; elsewhere the time. Null if the system does not report it.
+   * Start of the process, unique among processes with the same id. On Linux: boot id, PID namespace, and clock ticks
+   * since boot; elsewhere the start time. Null if the system does not report it.
    */
   readonly start: string | null
 }
@@ -16,7 +16,7 @@ export type Presence = 'alive' | 'dead' | 'unknown'
 
 const BOOT = '/proc/sys/kernel/random/boot_id'
 const NAMESPACE = '/proc/self/ns/pid'
-/** Field 22 of `/proc/PID/stat`, counted from the one after the name, which is in parentheses and may hold spaces. */
+/** Field 22 of `/proc/PID/stat`, counted from the field after the name: the name may contain spaces. */
 const START_FIELD = 19
 
 export function ownIdentity(): ProcessIdentity {
@@ -27,8 +27,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether the process is alive, as far as this one can check. `unknown` for another host, another boot and another PID
- * namespace: two machines may share a host name, and only the boot distinguishes them.
+ * Returns whether a process is alive. `unknown` for a process on another host, or with another boot id or PID namespace:
+ * two machines may share a host name, and only the boot id distinguishes them.
  */
 export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   if (host !== hostname()) return 'unknown'
@@ -44,7 +44,7 @@ export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   return startTicks(pid) === ticks ? 'alive' : 'dead'
 }
 
-/** Null without `/proc`. */
+/** Returns boot id and PID namespace; null if the system has no `/proc`. */
 function machine(): { readonly boot: string; readonly namespace: string } | null {
   return attempt(() => ({
     boot: readFileSync(BOOT, 'utf8').trim(),
@@ -52,7 +52,7 @@ function machine(): { readonly boot: string; readonly namespace: string } | null
   }))
 }
 
-/** Null if no such process exists. A zombie process does not count. */
+/** Returns when a process started, in clock ticks since boot; null if it does not exist or is a zombie. */
 function startTicks(pid: number): string | null {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   if (stat === null) return null
@@ -60,7 +60,7 @@ function startTicks(pid: number): string | null {
   return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[START_FIELD] ?? null)
 }
 
-/** In seconds, from `ps`. Null if `ps` does not report it. */
+/** Returns when a process started, from `ps`; null if `ps` does not report it. */
 function startTime(pid: number): string | null {
   if (process.platform === 'win32') return null
   // Loaded on first use, since most processes do not need it.

@@ -1,17 +1,17 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Questions to the person of a session, asked if their value exceeds their cost. */
+/** Questions to the user of a session, asked if their value exceeds their cost. */
 export const questioning = service<Questioning>('questioning@1')
 
 export interface Questioning {
-  /** Whether a question of the session waits for an answer. False without a database. */
+  /** Returns whether a question of the session waits for an answer; false if no database is attached. */
   hasPending(session: string): Promise<boolean>
   /**
-   * Checks a question against the policies of questioning and of interruptions. If both allow it, it is stored and
-   * waits for its answer.
+   * Checks a question against the questioning and interruption policies. If both allow it, the question is stored and
+   * waits for an answer.
    */
   consider(question: QuestionCandidate): Promise<QuestionOutcome>
-  /** Charges milliseconds of a person's or a model's time for clarification, to the session and to the total. */
+  /** Charges milliseconds of clarification time, of a user or a model, to the session and to the total. */
   debit(session: string, milliseconds: number): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export interface QuestionCandidate {
   readonly surface: string
   readonly kind: 'multiple_choice' | 'open_ended' | 'entry' | 'assumption_confirm'
   readonly prompt: string
-  /** 2 to 5 for multiple choice; the last may be `other`. */
+  /** 2 to 5 options for multiple choice; the last may be `other`. */
   readonly options?: readonly {
     readonly id: string
     readonly label: string
@@ -41,7 +41,7 @@ export interface QuestionCandidate {
 export interface QuestionOutcome {
   readonly asked: boolean
   readonly question_id: string | null
-  /** gain / cost. */
+  /** Information gain divided by cost. */
   readonly utility_bits_per_cost: number
   readonly stop_reason:
     | 'confidence_sufficient'

@@ -1,8 +1,8 @@
 import { hook } from '@svc/plugin-sdk'
 
 /**
- * Notifies the reward component of an event. The trigger does not wait for the taps, and a tap that throws is reported
- * and skipped. Taps choose by `filter: { type: … }`.
+ * Notifies the reward component of an event. The trigger does not wait for the taps; an error of a tap is reported and
+ * the tap skipped. Taps select events with `filter: { type: … }`.
  */
 export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', {
   onError: 'skip',
@@ -10,14 +10,14 @@ export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series',
   payload: { type: 'diagnostics_clean' }
 })
 
-/** One thing that happened, as JSON; at most 262,144 bytes. */
+/** Event as JSON; at most 262,144 bytes. */
 export interface RewardEvent {
   /** `diagnostics_clean`. */
   readonly type: string
   readonly [more: string]: unknown
 }
 
-/** Sent when the last finding of a file is resolved. */
+/** Event for a file whose last finding was resolved. */
 export interface DiagnosticsCleanEvent extends RewardEvent {
   readonly type: 'diagnostics_clean'
   /** URI of the file. */

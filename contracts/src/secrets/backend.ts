@@ -3,14 +3,14 @@ import { secretsResolver } from './resolver.ts'
 
 /** Resolves the references `secret://NAME/…` of one backend. A plugin provides it as {@link secretBackend}. */
 export interface SecretBackend {
-  /** Throws `SEC_NOT_FOUND`. No error holds a value. */
+  /** Returns the value of a secret. Throws `SEC_NOT_FOUND`. No error may contain a secret value. */
   resolve(name: string, signal?: AbortSignal): Promise<string>
 }
 
 /**
- * Returns the token of a backend: lower case letters, digits, `_` and `-`.
+ * Returns the service token of a backend. `name` consists of lower-case letters, digits, `_` and `-`.
  *
- * A setting with a reference to the backend makes the token a requirement of the setting's plugin. The backend's own
+ * A setting that refers to the backend makes the token a requirement of the setting's plugin. The backend's own
  * settings may refer to other backends.
  */
 export function secretBackend(name: string): Service<SecretBackend> {
@@ -18,8 +18,8 @@ export function secretBackend(name: string): Service<SecretBackend> {
 }
 
 /**
- * Returns the services that resolve the references to some backends. `isProvided`: whether a known plugin provides a service.
- * A backend without a separate plugin goes to `secrets.resolver@1`, if that is provided.
+ * Returns the services that resolve references to these backends. `isProvided`: whether a known plugin provides a
+ * service. A backend without its own plugin falls back to `secrets.resolver@1`, if that is provided.
  */
 export function secretServices(backends: readonly string[], isProvided: (token: ServiceId) => boolean): ServiceId[] {
   const tokens = backends.map(name => {

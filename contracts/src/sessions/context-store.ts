@@ -1,18 +1,18 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Keys and texts that agents and tools share for a limited time. Durable if a database is attached. */
+/** Key-value store that agents and tools share; entries expire. Durable if a database is attached. */
 export const contextStore = service<ContextStore>('sessions.context-store@1')
 
 export interface ContextStore {
   get(key: string): Promise<ContextEntry | null>
-  /** `ttlSeconds` null: until it is removed. */
+  /** Stores a value. With `ttlSeconds` null it never expires. */
   set(
     key: string,
     value: string,
     options?: { readonly agent_id?: number; readonly ttlSeconds?: number | null }
   ): Promise<void>
   remove(key: string): Promise<boolean>
-  /** Sorted by key. */
+  /** Returns live entries sorted by key. */
   list(prefix?: string): Promise<readonly ContextEntry[]>
   /** Number of live entries, without a database query. */
   readonly size: number

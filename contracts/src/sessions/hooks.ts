@@ -6,7 +6,7 @@ export interface SessionMessage {
   readonly entry: TranscriptEntry
 }
 
-/** After a message of a session was recorded. */
+/** Triggered after a message of a session was recorded. */
 export const sessionMessage = hook<[SessionMessage]>('sessions.message', 'parallel', {
   onError: 'skip',
   summary: 'After a message of a session was recorded.',

@@ -6,24 +6,24 @@ const mark = (description: string, maxLength: number) =>
 
 /**
  * Envelope that accompanies a request through every surface, version 1. The published form of this schema is
- * `orchestration/journey-envelope.v1.schema.json`. Further fields are kept.
+ * `orchestration/journey-envelope.v1.schema.json`. Unknown fields are preserved.
  */
 export const journeyEnvelopeSchema = t.object(
   {
     envelope_version: t.enum([1], { description: 'Version of this format.' }),
-    journey_id: identifier('What the request is a part of; several sessions may share it.', 2048),
+    journey_id: identifier('Journey that the request belongs to; several sessions may share it.', 2048),
     session_id: identifier('Session of the request.', 2048),
     repository_id: identifier('Repository of the request.', 512),
     origin_surface: t.enum(['mcp', 'cli', 'orchestrator', 'daemon'], { description: 'Surface of the request.' }),
     thread_id: mark('Thread within the session.', 2048),
     trace_id: mark('Trace of the request.', 256),
-    correlation_id: mark('Correlation id for the answer.', 256),
+    correlation_id: mark('Correlation id for the response.', 256),
     cognitive_profile: mark('Requested mode, for example fast, reasoning or creative.', 64)
   },
   { additionalProperties: true }
 )
 
-/** Version 1; the schema is contracts/orchestration/journey-envelope.v1.schema.json. Further fields are kept. */
+/** Version 1; the schema is contracts/orchestration/journey-envelope.v1.schema.json. Unknown fields are preserved. */
 export type JourneyEnvelope = Infer<typeof journeyEnvelopeSchema> & { readonly [field: string]: unknown }
 
 export interface JourneyParts {
@@ -57,7 +57,7 @@ export function newJourney(parts: JourneyParts): JourneyEnvelope {
 
 let lastNanoseconds = 0n
 
-/** `journey_<nanoseconds>`; unique in a process, whatever the resolution of its clock. */
+/** Returns `journey_<nanoseconds>`, unique in a process even if its clock is coarse. */
 function newJourneyId(): string {
   const now = BigInt(Math.round((performance.timeOrigin + performance.now()) * 1e6))
   lastNanoseconds = now > lastNanoseconds ? now : lastNanoseconds + 1n

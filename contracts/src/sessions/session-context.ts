@@ -2,24 +2,24 @@ import { service } from '@svc/plugin-sdk'
 import type { QgateContext } from '../orchestration/task.ts'
 
 /**
- * The context envelope of each session. Received envelopes are checked and merged, by the policy of the context
+ * The context envelope of each session. Received envelopes are checked and merged by the policy of the context
  * lifecycle.
  */
 export const sessionContext = service<SessionContext>('sessions.context@1')
 
 export interface SessionContext {
   /**
-   * Checks an envelope and merges it into its session's by its own merge strategy. Violations are logged in shadow
-   * mode, and thrown as `ORC_ENVELOPE_INVALID` if the lifecycle is enforced or the text is not an envelope.
+   * Checks an envelope and merges it into the session's envelope, by the received envelope's merge strategy. In shadow
+   * mode violations are logged. Throws `ORC_ENVELOPE_INVALID` if the lifecycle is enforced, or for invalid JSON.
    */
   ingest(json: string, from: IngestSource): Promise<IngestOutcome>
-  /** The merged envelope of a session, or null. */
+  /** Returns the merged envelope of a session, or null. */
   envelope(session: string): Promise<ContextEnvelope | null>
-  /** Evidence for the quality gate in the payload of a retrieval envelope. */
+  /** Returns the evidence for the quality gate from the payload of a retrieval envelope. */
   evidence(payload: Readonly<Record<string, unknown>>): QgateContext
-  /** Replaces the stored value, for a caller that changed a field of it. */
+  /** Replaces the stored envelope without a merge. */
   put(session: string, envelope: ContextEnvelope): Promise<void>
-  /** Text for a prompt: at most `maxTokens` times 4 bytes, cut with a note. Empty if the session has none. */
+  /** Returns context for a prompt: at most `maxTokens` × 4 bytes, cut with a note. Empty if the session has none. */
   inject(session: string, maxTokens: number): Promise<string>
 }
 

@@ -9,9 +9,9 @@ export const transcripts = service<Transcripts>('sessions.transcripts@1')
 
 export interface Transcripts {
   append(turn: TranscriptTurn): Promise<TranscriptEntry>
-  /** Oldest first; the last `limit` (default 100). */
+  /** Returns the last `limit` (default 100) messages, oldest first. */
   history(session: string, limit?: number): Promise<readonly TranscriptEntry[]>
-  /** A row of `routing_decisions`; nothing without a database. */
+  /** Adds a row to `routing_decisions`; does nothing if no database is attached. */
   routed(decision: {
     readonly journey_id: string
     readonly session_id: string
@@ -30,7 +30,7 @@ export interface TranscriptTurn {
   readonly context_files?: readonly string[]
   readonly model_used?: string
   readonly tokens?: number
-  /** Validated; refused with `SES_JOURNEY_INVALID`. */
+  /** Throws `SES_JOURNEY_INVALID` if it does not match the schema. */
   readonly journey?: JourneyEnvelope
   readonly turn_id?: string
 }

@@ -4,17 +4,17 @@ import { service } from '@svc/plugin-sdk'
 export const skillsGateway = service<SkillsGateway>('skills.gateway@1')
 
 /**
- * Finds its gateway by itself, at the first call. Every call may throw `SKG_UNREACHABLE`, `SKG_TIMEOUT`, `SKG_UNAUTHORIZED`,
- * `SKG_REFUSED` with the gateway's own words, `SKG_ANSWER_INVALID`, and the signal's reason when it is aborted.
+ * Client that discovers its gateway at the first call. Every call may throw `SKG_UNREACHABLE`, `SKG_TIMEOUT`,
+ * `SKG_UNAUTHORIZED`, `SKG_REFUSED` with the gateway's message, `SKG_ANSWER_INVALID`, and the reason of an aborted signal.
  */
 export interface SkillsGateway {
-  /** Returns the address of the gateway and its origin. Never throws if the gateway does not answer. */
+  /** Returns the gateway's addresses and how they were found. Does not throw if the gateway does not respond. */
   endpoints(signal?: AbortSignal): Promise<SkillsEndpoints>
-  /** Skills that the gateway lists. */
+  /** Returns the skills that the gateway lists. */
   skills(signal?: AbortSignal): Promise<readonly SkillSummary[]>
-  /** One skill by its slug, as `weather` or `team/weather`. Throws `SKG_SKILL_UNKNOWN` and `SKG_SKILL_INVALID`, too. */
+  /** Returns a skill by its slug, `weather` or `team/weather`. Also throws `SKG_SKILL_UNKNOWN` and `SKG_SKILL_INVALID`. */
   skill(slug: string, signal?: AbortSignal): Promise<GatewaySkill>
-  /** The text of a skill. Throws as {@link SkillsGateway.skill}. */
+  /** Returns the Markdown text of a skill. Throws like {@link SkillsGateway.skill}. */
   skillText(slug: string, signal?: AbortSignal): Promise<string>
   publish(skill: SkillToPublish, signal?: AbortSignal): Promise<PublishedSkill>
   /** Runs a skill on the gateway. Returns its JSON response. */
@@ -26,8 +26,8 @@ export interface SkillsGateway {
   /** Notifies all subscribers of a domain. */
   notify(domain: string, description: string, signal?: AbortSignal): Promise<unknown>
   /**
-   * Any method of the control plane. A call that loses its connection is repeated once on a new one, so the gateway may
-   * receive it twice. Throws `SKG_PROTOCOL`, too.
+   * Calls any method of the control plane. A call that loses its connection is repeated once on a new connection, so the
+   * gateway may receive it twice. Also throws `SKG_PROTOCOL`.
    */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>
 }
@@ -37,9 +37,9 @@ export interface SkillsEndpoints {
   readonly ws_gateway_url: string
   readonly catalog_list_url: string
   readonly catalog_search_url: string
-  /** `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`; settings override all of them. */
+  /** Source of the addresses: `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`. Settings override all. */
   readonly discovery_source: string
-  /** Milliseconds since 1970 at which the gateway is looked for again. */
+  /** Unix milliseconds after which the gateway is discovered again. */
   readonly cache_expires_at_ms: number
 }
 
@@ -54,7 +54,7 @@ export interface GatewaySkill extends SkillSummary {
   readonly id: string
   /** `openclaw` if the gateway does not report it. */
   readonly namespace: string
-  /** In the gateway's format; null if it does not report it. */
+  /** Hash in the gateway's format; null if the gateway does not report it. */
   readonly contentHash: string | null
   readonly author: string | null
   readonly metadata: Readonly<Record<string, unknown>>
@@ -77,12 +77,12 @@ export interface SkillRun {
   readonly skill: string
   /** Input of the skill. */
   readonly command: string
-  /** Whether the gateway confines it; default. */
+  /** Whether the gateway runs the skill in a sandbox; default true. */
   readonly sandbox?: boolean
 }
 
 export interface SkillSubscription {
   readonly domain: string
-  /** The subscribers. */
+  /** Number of subscribers. */
   readonly count: number
 }

@@ -1,17 +1,17 @@
 import { service } from '@svc/plugin-sdk'
 
-/** Turns recordings into text. */
+/** Speech recogniser: transcribes recordings. */
 export const speechRecogniser = service<SpeechRecogniser>('speech.recogniser@1')
 
 export interface SpeechRecogniser {
-  /** Whether recordings can be recognised now; looks at the model's files and loads nothing. */
+  /** Returns whether recordings can be recognised now. Checks the model's files without loading them. */
   state(): Promise<SpeechState>
   /**
    * Recognises one recording; the first call loads the model. Text files are their own transcripts.
    *
    * Throws `SPC_PATH_OUTSIDE`, `SPC_FILE_NOT_FOUND`, `SPC_AUDIO_UNSUPPORTED`, `SPC_AUDIO_INVALID`, `SPC_NO_MODEL`,
    * `SPC_BACKEND_UNAVAILABLE`, `SPC_MODEL_INVALID`, `SPC_BUSY`, `SPC_TIMEOUT` (data: outcome) and `SPC_RECOGNISER_FAILED`;
-   * and the signal's reason when it is aborted.
+   * and the reason of an aborted signal.
    */
   transcribe(source: SpeechSource, options?: SpeechOptions): Promise<Transcript>
 }
@@ -24,7 +24,7 @@ export type SpeechStatus = 'ready' | 'no_model' | 'unavailable'
 
 export interface SpeechState {
   readonly status: SpeechStatus
-  /** One sentence for a person. */
+  /** One human-readable sentence. */
   readonly detail: string
   /** Name in the settings. */
   readonly model: string
@@ -32,7 +32,7 @@ export interface SpeechState {
   readonly folder: string | null
   /** Files that the model lacks. */
   readonly missing: readonly string[]
-  /** Whether the model supports more than English; null without a model. */
+  /** Whether the model supports languages other than English; null if no model was found. */
   readonly multilingual: boolean | null
 }
 
@@ -50,16 +50,16 @@ export interface SpeechOptions {
 export interface Transcript {
   /** Text as recognised. */
   readonly raw: string
-  /** The same after the rules and the lexicon. */
+  /** Text after corrections by rules and lexicon. */
   readonly refined: string
   /** From 0 to 1. */
   readonly confidence: number
-  /** Other readings, refined, best first; without `refined` itself. */
+  /** Other refined hypotheses, best first; without `refined` itself. */
   readonly alternatives: readonly string[]
   /** Changes from `raw` to `refined`. */
   readonly corrections: readonly { readonly from: string; readonly to: string }[]
-  /** Language of the speech; null when unknown, as for texts. */
+  /** Language of the speech; null if unknown, as for text files. */
   readonly language: string | null
-  /** Length of the recording in milliseconds; null for texts. */
+  /** Duration of the recording in milliseconds; null for text files. */
   readonly durationMs: number | null
 }

@@ -11,7 +11,7 @@ export interface WorkflowStep {
   readonly event: string
 }
 
-/** After a step of a workflow was committed, in a served program or one that a command runs. */
+/** Triggered after a step of a workflow was committed, by a served program or a command. */
 export const workflowStep = hook<[WorkflowStep]>('app-runtime.workflow-step', 'parallel', {
   onError: 'skip',
   summary: 'After a step of a workflow was committed. Tests of programs do not trigger it.',

@@ -69,7 +69,7 @@ async function activate(request: Activation): Promise<Contributions> {
     {},
     {
       effect: (label, disposer) => born.scope.effect(label, disposer),
-      onLeak: description => log.warn(`${description} was left open and has been closed`),
+      onLeak: description => log.warn(`${description} was left open; the kernel closed it`),
       onError: onUncaught
     }
   )

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline'
 import { rowsByName } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
+import { DurableInbox } from '#root'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
-import { DurableInbox } from '../src/durable-inbox.ts'
 import { freshFile, LEASE_MS, note, openConsumers, openStore } from './open-inbox.ts'
 
 const all = { limit: 256 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { defaultIdempotencyKey, fnv1a64 } from '../src/idempotency-key.ts'
+import { defaultIdempotencyKey, fnv1a64 } from '#root'
 
 t.test('the hash is FNV-1a of 64 bits', async t => {
   // Vectors of the authors of the hash.

@@ -1,7 +1,7 @@
 import type { A2aMessage } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { LocalBus, type LocalMessage } from '../src/local-bus.ts'
+import { LocalBus, type LocalMessage } from '#root'
 
 const message = (change: Partial<LocalMessage> = {}): LocalMessage => ({
   sender: 1,

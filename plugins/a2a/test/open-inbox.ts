@@ -3,11 +3,10 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
+import { applyBaseline, openFile } from '@svc/plugin-database/testing'
 import type { Test } from 'tap'
-import { applyBaseline } from '../../database/src/baseline/apply.ts'
-import { openFile } from '../../database/src/store/local-store.ts'
 import '../../database/test/built-worker.ts'
-import { DurableInbox, type DurableMessage } from '../src/durable-inbox.ts'
+import { DurableInbox, type DurableMessage } from '#root'
 
 export const LEASE_MS = 120_000
 

@@ -1,10 +1,10 @@
 import { type A2aBus, a2aBus, databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
 import { FakeOrchestrator } from './fake-orchestrator.ts'
 
 /** The plugin over a real database and an orchestrator that does what the test says, with three agents. */

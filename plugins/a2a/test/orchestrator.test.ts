@@ -1,13 +1,13 @@
 import { type Orchestrator, orchestrator as token } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import orchestrator from '../../orchestrator/src/plugin.ts'
+import orchestrator from '@svc/plugin-orchestrator'
+import plugin from '#plugin'
+import { a2aBroadcast, a2aInbox, a2aSend, a2aTasks } from '#root'
 import { defaultSettings } from '../../orchestrator/test/default-settings.ts'
-import { a2aBroadcast, a2aInbox, a2aSend, a2aTasks } from '../src/operations.ts'
-import plugin from '../src/plugin.ts'
 
 t.test('agents of the orchestrator send, read, and are spoken for by their sessions', async t => {
   let service: { readonly current: Orchestrator } | undefined

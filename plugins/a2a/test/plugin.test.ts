@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallerInputOf, OutputOf, Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch } from '../src/operations.ts'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
+import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch } from '#root'
 import { openWorld } from './open-world.ts'
 
 type World = Awaited<ReturnType<typeof openWorld>>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { parse } from 'yaml'
-import { Planes } from '../src/planes.ts'
+import { Planes } from '#root'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const folder = join(ROOT, 'contracts', 'communication')

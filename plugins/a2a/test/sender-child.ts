@@ -1,6 +1,6 @@
 // A process that sends durable messages and says which ones were acknowledged, until it is killed: FILE.
 import { writeSync } from 'node:fs'
-import { DurableInbox } from '../src/durable-inbox.ts'
+import { DurableInbox } from '#root'
 import { note, openStore } from './open-inbox.ts'
 
 const store = await openStore(process.argv[2] ?? '')

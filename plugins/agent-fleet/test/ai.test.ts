@@ -170,7 +170,7 @@ t.test('a task waits for a server that comes later', async t => {
   await model.listen()
   await until(task, 'Completed')
   const never = await openFleet(t, { url: 'http://127.0.0.1:9', fleet: { server_wait_ms: 0 } })
-  t.match((await never.until(await never.submit(), 'Failed')).status, { reason: /no model server answers/ })
+  t.match((await never.until(await never.submit(), 'Failed')).status, { reason: /no model server is reachable/ })
 })
 
 t.test('the text of a researcher is data', async t => {

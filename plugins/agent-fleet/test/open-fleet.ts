@@ -11,12 +11,12 @@ import {
   type TaskView,
   taskProcessors
 } from '@svc/contracts'
+import inferenceClient from '@svc/plugin-inference-client'
+import orchestratorPlugin from '@svc/plugin-orchestrator'
 import { definePlugin, type JsonSchema, type Plugin, ref, toJsonSchema } from '@svc/plugin-sdk'
 import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
-import inferenceClient from '../../inference-client/src/plugin.ts'
-import orchestratorPlugin from '../../orchestrator/src/plugin.ts'
-import fleetPlugin from '../src/plugin.ts'
+import fleetPlugin from '#plugin'
 
 /** Empty tables for a schema's objects, whose own defaults the kernel fills in. */
 function tables(schema: JsonSchema): Record<string, unknown> {

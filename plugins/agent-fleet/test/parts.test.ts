@@ -1,12 +1,18 @@
 import type { ChatMessage, TaskView } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { toChatml } from '../src/ai/chatml.ts'
-import { chooseModel, priceOf } from '../src/ai/model-choice.ts'
-import { shorten } from '../src/ai/shorten.ts'
-import { allowedActions } from '../src/ai/tool-desk.ts'
-import { attestationOf, readVerdict, type Verdict, verdictSchema } from '../src/ai/verdict.ts'
-import { TokenBatches } from '../src/token-batches.ts'
+import {
+  allowedActions,
+  attestationOf,
+  chooseModel,
+  priceOf,
+  readVerdict,
+  shorten,
+  toChatml,
+  type Verdict,
+  verdictSchema
+} from '#ai'
+import { TokenBatches } from '#root'
 
 const texts = fc.array(fc.string())
 const verdicts: fc.Arbitrary<Verdict> = fc.record({

@@ -1,8 +1,8 @@
 import { type AgentFleet, agentFleet } from '@svc/contracts'
+import orchestratorPlugin from '@svc/plugin-orchestrator'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import orchestratorPlugin from '../../orchestrator/src/plugin.ts'
-import fleetPlugin from '../src/plugin.ts'
+import fleetPlugin from '#plugin'
 import { modelScript } from './model-script.ts'
 import { eventually, openFleet } from './open-fleet.ts'
 

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { mock } from 'node:test'
 import type { Orchestrator } from '@svc/contracts'
 import t from 'tap'
-import { Fleet, type FleetParts } from '../src/fleet.ts'
-import { stubProcessor } from '../src/stub-processor.ts'
+import { Fleet, type FleetParts, stubProcessor } from '#root'
 
 t.test('agents that the orchestrator took over from an ended process work too, though no event names them', async t => {
   mock.timers.enable({ apis: ['setInterval'] })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { runErrors } from '../src/errors.ts'
+import { runErrors } from '#root'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 

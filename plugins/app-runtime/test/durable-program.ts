@@ -1,8 +1,5 @@
-import type { Durable } from '../src/interpreter/durable.ts'
-import type { Host } from '../src/interpreter/host.ts'
-import { Interpreter } from '../src/interpreter/interpreter.ts'
-import type { Value } from '../src/interpreter/value.ts'
-import { memoryDurable } from '../src/workflows/memory-durable.ts'
+import { type Durable, type Host, Interpreter, type Value } from '#interpreter'
+import { memoryDurable } from '#workflows'
 import { hostOf, LIMITS, programFrom } from './run-program.ts'
 
 export interface DurableProgram {

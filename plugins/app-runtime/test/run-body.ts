@@ -1,6 +1,6 @@
-import type { Capability } from '../src/interpreter/host.ts'
-import type { BridgeAnswers } from '../src/threads/bridge.ts'
-import { runInThread, type ThreadResult } from '../src/worker/run-in-thread.ts'
+import type { Capability } from '#interpreter'
+import type { BridgeAnswers } from '#threads'
+import { runInThread, type ThreadResult } from '#worker'
 import { LIMITS, programFrom } from './run-program.ts'
 
 export interface BodyOptions {

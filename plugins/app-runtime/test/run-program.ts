@@ -1,10 +1,6 @@
 import type { Program } from '@svc/contracts'
-import { checkFile } from '../../compiler/src/compile.ts'
-import { programOf } from '../../compiler/src/program.ts'
-import { SourceFile } from '../../compiler/src/source-file.ts'
-import { CAPABILITIES, type Capability, type Host } from '../src/interpreter/host.ts'
-import { Interpreter } from '../src/interpreter/interpreter.ts'
-import type { Limits } from '../src/interpreter/machine.ts'
+import { checkFile, programOf, SourceFile } from '@svc/plugin-compiler/testing'
+import { CAPABILITIES, type Capability, type Host, Interpreter, type Limits } from '#interpreter'
 
 export const LIMITS: Limits = { steps: 10_000_000, milliseconds: 20_000, bytes: 2 ** 31, depth: 500 }
 

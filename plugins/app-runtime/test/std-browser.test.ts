@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type BrowserAutomation, browserErrors } from '@svc/contracts'
 import t from 'tap'
-import { CAPABILITIES } from '../src/interpreter/host.ts'
-import { type OpenServices, openServices } from '../src/threads/program-services.ts'
-import type { ThreadResult } from '../src/worker/run-in-thread.ts'
+import { CAPABILITIES } from '#interpreter'
+import { type OpenServices, openServices } from '#threads'
+import type { ThreadResult } from '#worker'
 import { type BodyOptions, runBody } from './run-body.ts'
 
 /** A browser stub that records its calls and has one heading. */

@@ -1,10 +1,10 @@
 import { type SkillsGateway, type SpeechRecogniser, speechErrors } from '@svc/contracts'
 import t from 'tap'
+import type { Capability } from '#interpreter'
+import { runErrors } from '#root'
+import { type AnsweringPlugins, pluginAnswers } from '#threads'
 import { fakeGateway, sendJson } from '../../openclaw/test/fake-gateway.ts'
 import { openGateway } from '../../openclaw/test/open-gateway.ts'
-import { runErrors } from '../src/errors.ts'
-import type { Capability } from '../src/interpreter/host.ts'
-import { type AnsweringPlugins, pluginAnswers } from '../src/threads/plugin-answers.ts'
 import { type RanBody, runBody } from './run-body.ts'
 
 const absent = (name: string) => async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { chat } from '../src/chat/operation.ts'
+import { chat } from '#chat'
 import { openAssistant } from './open-assistant.ts'
 
 t.test('a message is answered, streamed, and kept with its journey in both tables', async t => {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { generateCode } from '#generate'
 import { refuse } from '../../inference-client/test/fake-server.ts'
-import { generateCode } from '../src/generate/operation.ts'
 import { openAssistant, say } from './open-assistant.ts'
 
 const RIGHT = 'fn double(n: int) to int {\n    n * 2\n}\n'

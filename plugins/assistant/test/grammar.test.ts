@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { checkFile, hasErrors, SourceFile } from '@svc/plugin-compiler/testing'
 import fc from 'fast-check'
 import t from 'tap'
-import { checkFile, hasErrors } from '../../compiler/src/compile.ts'
-import { SourceFile } from '../../compiler/src/source-file.ts'
-import { LANGUAGE_CARD } from '../src/generate/language-card.ts'
-import { isPrefixOf, stateAfter } from '../src/grammar/prefix.ts'
-import { voxGrammar } from '../src/grammar/vox-grammar.ts'
+import { LANGUAGE_CARD } from '#generate'
+import { isPrefixOf, stateAfter, voxGrammar } from '#grammar'
 
 const EXAMPLES = new URL('../../../examples/language/', import.meta.url)
 const REFERENCE = new URL('../../../docs/language.md', import.meta.url)

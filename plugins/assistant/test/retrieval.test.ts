@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { quote } from '../src/chat/material.ts'
-import { codeOf, fenced } from '../src/generate/code-of.ts'
-import { searchKnowledge } from '../src/retrieval/knowledge-search.ts'
-import { searchRepository } from '../src/retrieval/repository-search.ts'
-import { queryTerms } from '../src/retrieval/terms.ts'
+import { quote } from '#chat'
+import { codeOf, fenced } from '#generate'
+import { queryTerms, searchKnowledge, searchRepository } from '#retrieval'
 
 const { signal } = new AbortController()
 const LIMITS = { files: 100, results: 5 }

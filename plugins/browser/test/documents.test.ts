@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { settings } from '../src/settings.ts'
+import { settings } from '#root'
 
 t.test('the README names every setting', t => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')

@@ -1,4 +1,4 @@
-import { findExecutable } from '../src/executable.ts'
+import { findExecutable } from '#root'
 
 const isOff = ['0', 'false', 'no', 'n', 'off'].includes((process.env.SVC_GUI_PLAYWRIGHT ?? '').trim().toLowerCase())
 

@@ -1,5 +1,4 @@
-import { Chromium } from '../src/chromium.ts'
-import { findExecutable } from '../src/executable.ts'
+import { Chromium, findExecutable } from '#root'
 
 /** Opens a page, prints its id, and waits. */
 const chromium = new Chromium({

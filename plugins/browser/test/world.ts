@@ -7,11 +7,8 @@ import { type BrowserAutomation, browserAutomation } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
-import { Chromium } from '../src/chromium.ts'
-import { findExecutable } from '../src/executable.ts'
-import { Pages } from '../src/pages.ts'
-import browser from '../src/plugin.ts'
-import type { Settings } from '../src/settings.ts'
+import browser from '#plugin'
+import { Chromium, findExecutable, Pages, type Settings } from '#root'
 
 /** Reason why no page can be opened here; false if it can. */
 export { missing } from './missing.ts'

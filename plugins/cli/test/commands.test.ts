@@ -1,7 +1,7 @@
 import { kernelAdmin } from '@svc/contracts'
 import { fake, type TestKernel, testPlugin } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
-import cli from '../src/plugin.ts'
+import cli from '#plugin'
 import { type FakeAdmin, fakeAdmin, pluginReport } from './fake-admin.ts'
 
 /** Calls over a surface of a serving process, as the daemon does. */

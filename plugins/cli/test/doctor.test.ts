@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { daemonStatePath } from '@svc/contracts'
 import t from 'tap'
-import { examineInstallation, examinePlugins, examineRuntime, type Finding } from '../src/doctor.ts'
+import { examineInstallation, examinePlugins, examineRuntime, type Finding } from '#root'
 import { fakeAdmin, pluginReport } from './fake-admin.ts'
 
 const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>

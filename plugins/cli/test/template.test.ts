@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { templateFiles } from '../src/template.ts'
+import { templateFiles } from '#root'
 
 t.test('a new package gets its names, version and exposures from its name', async t => {
   const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : '^1.0.0'))

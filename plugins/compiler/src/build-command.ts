@@ -62,16 +62,16 @@ interface BuildInput {
 export interface BuildSettings {
   readonly scaffold: boolean
   readonly express: boolean
-  /** Settings from the environment and the plugin; undefined where unset. */
+  /** From the environment and the plugin's settings; undefined if not set. */
   readonly tanstackStart: boolean | undefined
-  /** Settings from the project's `[web]` table. */
+  /** From the project's `[web]` table; undefined if not set. */
   readonly projectTanstackStart: boolean | undefined
   readonly v0ApiUrl: string | undefined
-  /** Folder in which `@v0` components should have their modules, absolute. */
+  /** Absolute path of the folder with the modules of `@v0` components. */
   readonly webTsOut: string | undefined
 }
 
-/** Options of the command. */
+/** Dependencies of the command. */
 export interface Builder {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean): Promise<CheckedFile>
@@ -82,8 +82,8 @@ export interface Builder {
 }
 
 /**
- * Exit codes: 0; 1 if the program has errors, or if reading, fetching or writing fails. A failed build changes nothing.
- * Throws `CMP_OPTIONS_CONFLICT`.
+ * Returns the command handler. Exit codes: 0; 1 if the program has errors, or if reading, fetching or writing fails. A
+ * failed build changes nothing. Throws `CMP_OPTIONS_CONFLICT`.
  */
 export function runBuild(builder: Builder): CommandHandler {
   return async (given, io) => {
@@ -103,7 +103,7 @@ export function runBuild(builder: Builder): CommandHandler {
   }
 }
 
-/** Rejects an option that has no effect together with another one. */
+/** Throws `CMP_OPTIONS_CONFLICT` if an option has no effect together with another one. */
 function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
   const { mode = 'app', target = 'fullstack', mobile_target, scaffold } = input
   const refuse = (message: string, hint: string): never => {
@@ -126,7 +126,7 @@ function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
 interface Built {
   readonly source: SourceFile
   readonly findings: readonly Diagnostic[]
-  /** null for a program with errors. */
+  /** null if the program has errors. */
   readonly written: Written | null
 }
 
@@ -174,7 +174,7 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
 
 const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
 
-/** Hooks that the user's main module of the application does not start. */
+/** Reports app hooks that the user's main module does not start. */
 function notStarted({ module }: WebModule, main: string): Diagnostic[] {
   const hooks = usedHooks(module)
   const [hook] = module.items.filter(item => item.kind === 'AppHook' && item.hook !== 'tokens')
@@ -211,7 +211,7 @@ async function tokensBeside(sourcePath: string): Promise<ProjectOptions['tokens'
   return text === null ? null : { path, text }
 }
 
-/** Existing or fetched modules of `@v0` components, for which the build writes no placeholders. */
+/** Returns the `@v0` components whose modules exist or were fetched. The build writes no placeholders for them. */
 async function replacedByUser(
   web: WebModule,
   out: string,

@@ -49,7 +49,7 @@ interface CheckInput {
   readonly out?: string
 }
 
-/** Options of the command. */
+/** Dependencies of the command. */
 export interface Checker {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean, strict: boolean): Promise<CheckedFile>
@@ -57,8 +57,9 @@ export interface Checker {
 }
 
 /**
- * Exit codes: 0; 1 for files with errors or unreadable files; 2 for conflicting options. Findings as
- * JSON go to the standard output, unless that takes a document. A file with errors has no document.
+ * Returns the command handler. Exit codes: 0; 1 for files with errors or unreadable files; 2 for conflicting options.
+ * JSON findings go to the standard output, or to the standard error if a document is printed. A file with errors has no
+ * document.
  */
 export function runCheck(checker: Checker): CommandHandler {
   return async (given, io) => {
@@ -124,7 +125,7 @@ async function emit(
   return true
 }
 
-/** Result of `read`; null after reporting why a file could not be read or written. */
+/** Returns the result of `read`; null after reporting that a file could not be read or written. */
 export async function readOrReport<A>(read: () => Promise<A>, io: CommandIo): Promise<A | null> {
   try {
     return await read()

@@ -1,5 +1,4 @@
-import type { Expression, Statement } from '../src/syntax/ast.ts'
-import { parse } from '../src/syntax/parse.ts'
+import { type Expression, parse, type Statement } from '#syntax'
 
 /** An expression in prefix notation: `(+ a (* b c))`. Other nodes are printed as their kind or text. */
 export function brief(source: string): string {

@@ -1,6 +1,6 @@
 import { webProject } from '@svc/contracts'
 import { fake, type TestKernel, testPlugin } from '@svc/plugin-sdk/testing'
-import compiler from '../src/plugin.ts'
+import compiler from '#plugin'
 
 /** The plugin in a project with an empty `[web]` table. */
 export function compilerPlugin(settings: object = {}): Promise<TestKernel> {

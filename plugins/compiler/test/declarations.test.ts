@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { Declaration, FunctionDeclaration } from '../src/syntax/ast.ts'
-import { parse } from '../src/syntax/parse.ts'
+import { type Declaration, type FunctionDeclaration, parse } from '#syntax'
 
 function declarations(source: string, script = false): readonly Declaration[] {
   const { module, diagnostics } = parse(source, { script })

@@ -1,8 +1,6 @@
 import t from 'tap'
-import { diagnostic, sortDiagnostics } from '../src/diagnostics/diagnostic.ts'
-import { diagnosticJson } from '../src/diagnostics/json.ts'
-import { diagnosticLine, renderDiagnostic } from '../src/diagnostics/render.ts'
-import { SourceFile } from '../src/source-file.ts'
+import { diagnostic, diagnosticJson, diagnosticLine, renderDiagnostic, sortDiagnostics } from '#diagnostics'
+import { SourceFile } from '#root'
 
 const file = new SourceFile('dir/a.vox', 'fn a() {\r\n\tlet 😀ü = "x"\n}\n')
 

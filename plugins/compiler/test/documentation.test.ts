@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { diagnosticCodes } from '../src/diagnostics/codes.ts'
-import { reservedCodes } from '../src/diagnostics/reserved-codes.ts'
-import { compilerErrors } from '../src/errors.ts'
+import { diagnosticCodes, reservedCodes } from '#diagnostics'
+import { compilerErrors } from '#root'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const rows = [...readme.matchAll(/^\| `([^`]+)` \| (error|warning|\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)

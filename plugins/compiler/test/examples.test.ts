@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkFile, formatFile } from '../src/compile.ts'
-import { SourceFile } from '../src/source-file.ts'
+import { checkFile, formatFile, SourceFile } from '#root'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'examples', 'language')
 const names = readdirSync(folder).filter(name => name.endsWith('.vox'))

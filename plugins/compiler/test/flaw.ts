@@ -1,13 +1,9 @@
-import { check } from '../src/check/check.ts'
-import { hasErrors } from '../src/compile.ts'
-import type { Diagnostic } from '../src/diagnostics/diagnostic.ts'
-import { format } from '../src/format/format.ts'
-import { expressionTypes } from '../src/symbols/expression-types.ts'
-import { indexSymbols } from '../src/symbols/index-symbols.ts'
-import type { SymbolIndex } from '../src/symbols/symbol-index.ts'
-import { parse } from '../src/syntax/parse.ts'
-import { sameSyntax } from '../src/syntax/same-syntax.ts'
-import { walk } from '../src/syntax/walk.ts'
+import { check } from '#check'
+import type { Diagnostic } from '#diagnostics'
+import { format } from '#format'
+import { hasErrors } from '#root'
+import { expressionTypes, indexSymbols, type SymbolIndex } from '#symbols'
+import { parse, sameSyntax, walk } from '#syntax'
 
 /** A flaw in the compiler's handling of `source`; null for none. Thrown errors propagate. */
 export function flaw(source: string, script: boolean): string | null {

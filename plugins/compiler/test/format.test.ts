@@ -1,7 +1,6 @@
 import t from 'tap'
-import { format } from '../src/format/format.ts'
-import { parse } from '../src/syntax/parse.ts'
-import { sameSyntax } from '../src/syntax/same-syntax.ts'
+import { format } from '#format'
+import { parse, sameSyntax } from '#syntax'
 
 /** The canonical form. Asserts that it is stable and has the same meaning. */
 function formatted(source: string): string {

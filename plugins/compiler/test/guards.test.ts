@@ -1,8 +1,7 @@
 import t from 'tap'
+import { checkFile, SourceFile } from '#root'
 import { runSvc } from '../../../test/e2e/run-svc.ts'
 import { makeProject } from '../../../test/e2e/served-project.ts'
-import { checkFile } from '../src/compile.ts'
-import { SourceFile } from '../src/source-file.ts'
 import { unbuilt } from './web/serving.ts'
 
 const options = { script: false, allowComponentFunctions: true, suppressHookLints: true }

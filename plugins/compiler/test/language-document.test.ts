@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkFile, formatFile } from '../src/compile.ts'
-import { SourceFile } from '../src/source-file.ts'
+import { checkFile, formatFile, SourceFile } from '#root'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'language.md'), 'utf8')
 const programs = [...text.matchAll(/^```vox\n([\s\S]*?)^```$/gm)].map(match => match[1] as string)

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { lex } from '../src/syntax/lexer.ts'
-import { stringValue } from '../src/syntax/string-value.ts'
-import { describeKind, KEYWORDS, Kind } from '../src/syntax/token.ts'
+import { describeKind, KEYWORDS, Kind, lex, stringValue } from '#syntax'
 
 function texts(source: string): string[] {
   const { tokens } = lex(source)

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { parse } from '../src/syntax/parse.ts'
-import { MAX_HEIGHT, MAX_NESTING } from '../src/syntax/parser/cursor.ts'
-import { walk } from '../src/syntax/walk.ts'
+import { MAX_HEIGHT, MAX_NESTING, parse, walk } from '#syntax'
 
 interface Found {
   readonly code: string

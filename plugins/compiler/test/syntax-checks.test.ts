@@ -1,6 +1,6 @@
 import t from 'tap'
-import { check } from '../src/check/check.ts'
-import { parse } from '../src/syntax/parse.ts'
+import { check } from '#check'
+import { parse } from '#syntax'
 
 /** Texts at the spans of all diagnostics with one code. */
 function places(code: string, source: string, suppressHookLints = false): string[] {

@@ -7,8 +7,8 @@ import { callDaemon } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { formatAddress, parseAddress } from '../src/address.ts'
-import daemon from '../src/plugin.ts'
+import daemon from '#plugin'
+import { formatAddress, parseAddress } from '#root'
 import { startDaemon } from './start-daemon.ts'
 
 t.test('every form of the setting', async t => {

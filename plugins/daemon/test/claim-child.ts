@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { ownIdentity, presenceOf } from '@svc/contracts'
-import { claim } from '../src/claim.ts'
+import { claim } from '#root'
 
 // Claims the file of its argument after the line go, prints the owner, and keeps running.
 const path = process.argv[2] as string

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { complaintsOf } from '../src/commands/complaints.ts'
+import { complaintsOf } from '#commands'
 
 t.test('errors of a log are listed once, each with its plugin', t => {
   const lines = [

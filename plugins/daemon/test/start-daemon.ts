@@ -3,7 +3,7 @@ import { type DaemonState, readDaemonState } from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
-import daemon from '../src/plugin.ts'
+import daemon from '#plugin'
 import { examplePlugin, type Gates, newGates } from './example-plugin.ts'
 import { Peer } from './peer.ts'
 

@@ -8,10 +8,9 @@ import { daemonStatePath, ownIdentity, probeDaemon, readDaemonState } from '@svc
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
+import daemon from '#plugin'
+import { assertFree, claim, holdRepository, ownState, release, removeStateFile } from '#root'
 import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
-import { claim, release } from '../src/claim.ts'
-import daemon from '../src/plugin.ts'
-import { assertFree, holdRepository, ownState, removeStateFile } from '../src/state-file.ts'
 import { startDaemon } from './start-daemon.ts'
 
 t.test('the state file exists as long as the daemon', async t => {

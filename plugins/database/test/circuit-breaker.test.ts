@@ -1,6 +1,6 @@
 import { databaseErrors } from '@svc/contracts'
 import t from 'tap'
-import { CircuitBreaker } from '../src/circuit-breaker.ts'
+import { CircuitBreaker } from '#root'
 
 const fault = async (): Promise<never> => {
   throw databaseErrors.create('DBS_UNREACHABLE', 'gone')

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
-import { openFile, openMemory } from '../src/store/local-store.ts'
+import { openFile, openMemory } from '#store'
 import './built-worker.ts'
 import { freshFile } from './files.ts'
 

@@ -1,7 +1,7 @@
 import type { DatabaseStore } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { openFile, openMemory } from '../src/store/local-store.ts'
+import { openFile, openMemory } from '#store'
 import './built-worker.ts'
 import { freshFile } from './files.ts'
 

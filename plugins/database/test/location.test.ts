@@ -1,8 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { dataDirectory } from '../src/data-directory.ts'
-import { type DatabaseLocation, locationOf } from '../src/location.ts'
+import { type DatabaseLocation, dataDirectory, locationOf } from '#root'
 
 const FOLDERS = { project: '/project', state: '/project/.vox', data: '/data' }
 const DEFAULTS = { journey_store: 'project', journey_fallback_canonical: true } as const

@@ -6,9 +6,8 @@ import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { journeySteps } from '../src/journey-steps.ts'
-import { databaseBackup, databaseRestore, databaseStatus } from '../src/operations.ts'
-import database from '../src/plugin.ts'
+import database from '#plugin'
+import { databaseBackup, databaseRestore, databaseStatus, journeySteps } from '#root'
 import './built-worker.ts'
 
 const count = defineOperation({

@@ -1,6 +1,6 @@
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
-import { openRemote, openReplica } from '../src/remote/remote-store.ts'
+import { openRemote, openReplica } from '#remote'
 import './built-worker.ts'
 import { freshFile } from './files.ts'
 import { startHranaServer } from './hrana-server.ts'

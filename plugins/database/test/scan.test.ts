@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { admit, splitScript } from '../src/sql/admit.ts'
-import { placeIn, scan } from '../src/sql/scan.ts'
+import { admit, placeIn, scan, splitScript } from '#sql'
 
 t.test('parameters are counted as SQLite counts them', t => {
   const positions = (sql: string) => scan(sql).positions

@@ -1,7 +1,7 @@
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
 import './built-worker.ts'
-import { openFile, openMemory } from '../src/store/local-store.ts'
+import { openFile, openMemory } from '#store'
 import { freshFile } from './files.ts'
 
 const stores = {

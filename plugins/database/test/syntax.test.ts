@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openFile, openMemory } from '../src/store/local-store.ts'
+import { openFile, openMemory } from '#store'
 import './built-worker.ts'
 import { freshFile } from './files.ts'
 

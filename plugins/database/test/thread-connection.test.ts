@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { ThreadAccess } from '@svc/contracts'
 import t from 'tap'
-import { openFile, openMemory } from '../src/store/local-store.ts'
-import { FileConnection } from '../src/thread/file-connection.ts'
+import { openFile, openMemory } from '#store'
+import { FileConnection } from '#thread'
 import { freshFile } from './files.ts'
 
 const options = { busyTimeoutMs: 2000, synchronous: 'normal' } as const

@@ -1,7 +1,7 @@
 // Writes rows and prints the acknowledged ones. Arguments: FILE, PREFIX, COUNT, the busy timeout in milliseconds.
 import { writeSync } from 'node:fs'
 import { isSvcError } from '@svc/plugin-sdk'
-import { openFile } from '../src/store/local-store.ts'
+import { openFile } from '#store'
 
 const [file = '', prefix = '', count = '0', busyTimeoutMs = '5000'] = process.argv.slice(2)
 const store = await openFile(file, { busyTimeoutMs: Number(busyTimeoutMs), synchronous: 'normal' })

@@ -138,7 +138,7 @@ export class Front {
     const allowed = this.#table.allowed(url)
     if (allowed.length === 0) {
       return httpErrors.create('HTTP_NOT_FOUND', `no plugin serves ${path}`, {
-        hint: 'GET /openapi.json lists what is served; svc plugins list shows what is active'
+        hint: 'GET /openapi.json lists what is served; svc plugins list shows the active plugins'
       })
     }
     response.setHeader('allow', allowed.join(', '))

@@ -1,5 +1,5 @@
 import tap from 'tap'
-import { joinExpositions } from '../src/exposition.ts'
+import { joinExpositions } from '#root'
 
 tap.test('lines of a family stay together and no series appears twice', async tap => {
   const first = [

@@ -2,8 +2,7 @@ import { type HttpCaller, httpListeners, httpRoutes, TokenBuckets } from '@svc/c
 import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import tap from 'tap'
-import { BearerToken } from '../src/bearer-token.ts'
-import { Guard } from '../src/guard.ts'
+import { BearerToken, Guard } from '#root'
 import { operationPlugin, things } from './echo.ts'
 import { openWorld, parseResponse, sendBytes, sendRequest } from './world.ts'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Route } from '../src/route.ts'
-import { RouteTable } from '../src/route-table.ts'
+import { type Route, RouteTable } from '#root'
 
 const route = (method: string, path: string): Route =>
   ({ method, path, owner: `${Math.random()}`, serve() {} }) as unknown as Route

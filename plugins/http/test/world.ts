@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { type HttpAddress, type HttpServer, httpServer } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
-import http from '../src/plugin.ts'
+import http from '#plugin'
 
 /** The real kernel with the real http plugin on a free port. */
 export interface World {

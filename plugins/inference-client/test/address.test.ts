@@ -1,7 +1,6 @@
 import type { KernelAdmin } from '@svc/contracts'
 import t from 'tap'
-import { candidates } from '../src/address.ts'
-import { ownServer } from '../src/own-server.ts'
+import { candidates, ownServer } from '#root'
 
 const urls = (settings: Parameters<typeof candidates>[0]) => candidates(settings).map(({ url }) => url)
 

@@ -2,8 +2,8 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { CommandIo } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { runChat } from '../src/chat/command.ts'
-import { ModelServerClient } from '../src/client.ts'
+import { runChat } from '#chat'
+import { ModelServerClient } from '#root'
 import { type FakeOptions, type FakeServer, fakeServer } from './fake-server.ts'
 
 const CTRL_C = '\u0003'
@@ -125,13 +125,13 @@ t.test('lines between """ fences form one question', async t => {
 t.test('runs its commands and lists them', async t => {
   const { type, shows, server, exit } = await open(t, { models: ['toy', 'other'] })
   type('/system be brief\n')
-  await shows(/understood/)
+  await shows(/system prompt set/)
   type('/models\n')
   await shows(/toy\r?\nother/)
   type('/model nope\n')
   await shows(/"nope".*offers "toy", "other"/)
   type('/model other\n')
-  await shows(/continues with other/)
+  await shows(/model: other/)
   type('hi\n')
   await shows(/\[3 tokens/)
   t.match(server.seen.at(-1)?.body, {
@@ -139,7 +139,7 @@ t.test('runs its commands and lists them', async t => {
     messages: [{ role: 'system', content: 'be brief' }, { content: 'hi' }]
   })
   type('/reset\n/unknown\n')
-  await shows(/forgotten[\s\S]*\/unknown is not a command/)
+  await shows(/conversation cleared[\s\S]*\/unknown is not a command/)
   type(CTRL_D)
   await exit
 })
@@ -149,7 +149,7 @@ t.test('a failed question is reported and not added to the conversation', async 
   await shows(/>>> /)
   await server.close()
   type('hello\n')
-  await shows(/error: .*does not answer|error: no model server answers/)
+  await shows(/error: .*is not reachable|error: no model server is reachable/)
   type(CTRL_D)
   t.equal(await exit, 0)
 })

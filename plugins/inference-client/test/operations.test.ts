@@ -1,9 +1,9 @@
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
+import inferenceClient from '#plugin'
 import { openServer } from '../../model-server/test/open-server.ts'
 import { ToyEngine } from '../../model-server/test/toy-engine.ts'
 import { toyPlugin } from '../../model-server/test/toy-plugin.ts'
-import inferenceClient from '../src/plugin.ts'
 import { type FakeOptions, fakeServer } from './fake-server.ts'
 
 async function open(t: Test, url: string, settings: object = {}) {
@@ -82,7 +82,7 @@ t.test('lists models, shows one by name, and reports an unknown one', async t =>
   t.match(await call('model', { model: 'other' }), { model: { name: 'other' } })
   await t.rejects(call('model', { model: 'third' }), {
     code: 'ICL_MODEL_UNKNOWN',
-    message: /the request has the model "third".*offers "toy:latest", "other"/
+    message: /the request names the model "third".*offers "toy:latest", "other"/
   })
   t.match(await call('check'), { healthy: true, model: 'toy', endpoint, text: /offers "toy"/ })
   t.match(await call('check', { model: 'third' }), {

@@ -1,7 +1,6 @@
 import type { InferenceChatEvent } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { ModelServerClient } from '../src/client.ts'
-import type { Settings } from '../src/settings.ts'
+import { ModelServerClient, type Settings } from '#root'
 import { type FakeOptions, fakeServer } from './fake-server.ts'
 
 const DEFAULTS: Settings = { api: 'auto', model: 'toy', temperature: 0.7, max_tokens: 2048, probe_timeout_ms: 5_000 }

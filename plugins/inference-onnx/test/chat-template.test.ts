@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { ChatTemplate } from '../src/chat-template.ts'
-import { JinjaTemplate } from '../src/jinja.ts'
-import { TemplateThread } from '../src/template-thread.ts'
+import { ChatTemplate, JinjaTemplate, TemplateThread } from '#root'
 import { fixtures, loadModel, readExpected } from './support/models.ts'
 
 const plain = { source: null, variables: {}, specialNames: [] }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { inferenceEngineSuite } from '@svc/contracts/conformance'
 import t from 'tap'
-import { OnnxEngine } from '../src/engine.ts'
+import { OnnxEngine } from '#root'
 import { fixtures, temporaryFolder } from './support/models.ts'
 
 const engine = new OnnxEngine({ cacheDirectory: await temporaryFolder(t), threads: 1 })

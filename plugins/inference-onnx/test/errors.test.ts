@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ErrorSpec } from '@svc/plugin-sdk'
 import t from 'tap'
-import { inferenceErrors } from '../src/errors.ts'
+import { inferenceErrors } from '#root'
 
 t.test('the README lists every code with its meaning, and no other', async t => {
   const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8')

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { LoadOptions } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { readOnnx } from '../src/exported/onnx-parts.ts'
-import { OnnxGraph } from '../src/onnx/graph.ts'
+import { readOnnx } from '#exported'
+import { OnnxGraph } from '#onnx'
 import { collect, fixtures, greedy, openEngine, temporaryFolder } from './support/models.ts'
 
 const TOLERANCE = 1e-3

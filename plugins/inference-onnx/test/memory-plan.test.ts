@@ -1,8 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { availableMemory } from '../src/available-memory.ts'
-import { MAX_SLOTS, type MemoryQuestion, planMemory } from '../src/memory-plan.ts'
-import { type DecoderConfig, parseModelConfig } from '../src/model-config.ts'
+import {
+  availableMemory,
+  type DecoderConfig,
+  MAX_SLOTS,
+  type MemoryQuestion,
+  parseModelConfig,
+  planMemory
+} from '#root'
 import { bareHost } from './support/hosts.ts'
 import { fixtures, openEngine } from './support/models.ts'
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseModelConfig } from '../src/model-config.ts'
-import { rotaryTables } from '../src/rope.ts'
+import { parseModelConfig, rotaryTables } from '#root'
 
 const base = {
   model_type: 'llama',

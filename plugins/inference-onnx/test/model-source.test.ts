@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkDeviceAttention } from '../src/model-source.ts'
+import { checkDeviceAttention } from '#root'
 import { familyDirectory, readFamily } from './support/families.ts'
 import { openEngine } from './support/models.ts'
 import { webgpuProblem } from './support/webgpu.ts'

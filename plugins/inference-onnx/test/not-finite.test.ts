@@ -1,8 +1,8 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readSafetensors } from '../src/safetensors.ts'
-import { checkLogits } from '../src/weights/finite.ts'
+import { readSafetensors } from '#root'
+import { checkLogits } from '#weights'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 import { floats, safetensors } from './support/safetensors.ts'
 

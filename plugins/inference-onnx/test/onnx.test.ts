@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { OnnxGraph } from '../src/onnx/graph.ts'
-import { ProtoWriter } from '../src/onnx/protobuf.ts'
-import { ownRequire } from '../src/ort/library.ts'
-import { openRuntime } from '../src/ort/open.ts'
+import { OnnxGraph, ProtoWriter } from '#onnx'
+import { openRuntime, ownRequire } from '#ort'
 
 t.test('protobuf fields match the encoding guide', async t => {
   const hex = (writer: ProtoWriter) => Buffer.from(writer.finish()).toString('hex')

@@ -6,8 +6,8 @@ import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import { build } from 'esbuild'
 import t from 'tap'
-import type { OnnxEngine } from '../src/engine.ts'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
+import type { OnnxEngine } from '#root'
 import { collect, fixtures, greedy, temporaryFolder } from './support/models.ts'
 
 const runDirectory = join(fixtures, 'qwen2-tiny')

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { chatTemplate, endTokens } from '../src/prompt-format.ts'
-import type { RunDirectory } from '../src/run-directory.ts'
-import { Tokenizer } from '../src/tokenizer.ts'
+import { chatTemplate, endTokens, type RunDirectory, Tokenizer } from '#root'
 import { fixtures } from './support/models.ts'
 
 async function open(name: string): Promise<Tokenizer> {

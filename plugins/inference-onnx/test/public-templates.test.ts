@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ChatMessage, ChatTool } from '@svc/contracts'
 import t from 'tap'
-import { ChatTemplate } from '../src/chat-template.ts'
+import { ChatTemplate } from '#root'
 import { fixtures } from './support/models.ts'
 
 const folder = join(fixtures, 'templates')

@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import t from 'tap'
-import { readRunDirectory } from '../src/run-directory.ts'
+import { readRunDirectory } from '#root'
 import { collect, fixtures, greedy, loadModel, openEngine, readExpected, temporaryFolder } from './support/models.ts'
 import { floats, safetensors } from './support/safetensors.ts'
 

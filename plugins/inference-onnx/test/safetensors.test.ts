@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseSafetensorsHeader, readSafetensors } from '../src/safetensors.ts'
+import { parseSafetensorsHeader, readSafetensors } from '#root'
 import { temporaryFolder } from './support/models.ts'
 import { floats, safetensors, withHeader } from './support/safetensors.ts'
 

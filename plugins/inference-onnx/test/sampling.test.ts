@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { argmax, largest, logprobs } from '../src/logits.ts'
-import { seededRandom } from '../src/random.ts'
-import { Sampler } from '../src/sampling.ts'
-import { sumOfWeights } from '../src/token-weights.ts'
+import { argmax, largest, logprobs, Sampler, seededRandom, sumOfWeights } from '#root'
 
 const logits = (values: readonly number[]) => Float32Array.from(values)
 const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })

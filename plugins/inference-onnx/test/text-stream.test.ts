@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { TextStream } from '../src/text-stream.ts'
+import { TextStream } from '#root'
 
 /** Splits bytes at the given positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {

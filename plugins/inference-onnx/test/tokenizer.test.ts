@@ -2,8 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { tokenDecoder } from '../src/token-bytes.ts'
-import { Tokenizer } from '../src/tokenizer.ts'
+import { Tokenizer, tokenDecoder } from '#root'
 import { fixtures, openEngine, readExpected, temporaryFolder } from './support/models.ts'
 
 async function open(folder: string): Promise<Tokenizer> {

@@ -7,8 +7,7 @@ import { promisify } from 'node:util'
 import type { Quantization } from '@svc/contracts'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { isCached, writeCached } from '../src/weights/cache.ts'
-import { lockForWriting } from '../src/weights/writer-lock.ts'
+import { isCached, lockForWriting, writeCached } from '#weights'
 import { collect, greedy, loadModel, models, temporaryFolder } from './support/models.ts'
 
 const run = promisify(execFile)

@@ -1,8 +1,7 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { widen } from '../src/weights/convert.ts'
-import { locateFiles } from '../src/weights/locations.ts'
+import { locateFiles, widen } from '#weights'
 import { collect, fixtures, greedy, loadModel, openEngine, readExpected, temporaryFolder } from './support/models.ts'
 
 t.test('every half-precision number is widened exactly', async t => {

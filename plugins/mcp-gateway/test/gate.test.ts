@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { TokenBuckets } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { BearerTokens } from '../src/gate/bearer-tokens.ts'
-import { clientKey } from '../src/gate/client-key.ts'
+import { BearerTokens, clientKey } from '#gate'
 
 t.test('a bucket allows one burst and then the rate, whatever the clock does', t => {
   const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })

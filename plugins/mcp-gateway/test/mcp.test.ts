@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import mcp from '@svc/plugin-mcp'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import mcp from '../../mcp/src/plugin.ts'
-import gateway from '../src/plugin.ts'
+import gateway from '#plugin'
 import { bearer, openWorld, READ, toolsPlugin, type World, WRITE } from './world.ts'
 
 const ERAS = ['2026', '2025'] as const

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import gateway from '../src/plugin.ts'
+import gateway from '#plugin'
 import { bearer, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
 t.test('the routes answer what the specification says', async t => {

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events'
+import mcp from '@svc/plugin-mcp'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import mcp from '../../mcp/src/plugin.ts'
-import gateway from '../src/plugin.ts'
+import gateway from '#plugin'
 import { EventSource, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
 const LOCAL = 'http://localhost:3000'

@@ -1,9 +1,9 @@
+import http from '@svc/plugin-http'
+import mcp from '@svc/plugin-mcp'
 import { defineOperation, definePlugin, type Plugin, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import http from '../../http/src/plugin.ts'
-import mcp from '../../mcp/src/plugin.ts'
-import gateway from '../src/plugin.ts'
+import gateway from '#plugin'
 import { openWorld, toolsPlugin, WRITE } from './world.ts'
 
 t.test('the gateway does not listen until it is enabled', async t => {

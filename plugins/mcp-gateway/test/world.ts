@@ -8,13 +8,13 @@ import {
   type OrchestratorStatus,
   orchestrator
 } from '@svc/contracts'
+import http from '@svc/plugin-http'
+import mcp from '@svc/plugin-mcp'
 import { defineOperation, definePlugin, type McpExposure, type Plugin, ref, t as s } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import WebSocket from 'ws'
-import http from '../../http/src/plugin.ts'
-import mcp from '../../mcp/src/plugin.ts'
-import gateway from '../src/plugin.ts'
+import gateway from '#plugin'
 
 export const WRITE = 'write-token-0123456789'
 export const READ = 'read-token-0123456789'

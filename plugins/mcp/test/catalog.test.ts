@@ -3,7 +3,7 @@ import type { GenerationView, OperationEntry } from '@svc/contracts'
 import { defineOperation, definePlugin, describePlugin, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { buildCatalog, fingerprint } from '../src/catalog.ts'
+import { buildCatalog, fingerprint } from '#root'
 
 const NAMES = ['a', 'b', 'c', 'd'] as const
 

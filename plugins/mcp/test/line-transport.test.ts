@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
-import { LineTransport } from '../src/line-transport.ts'
+import { LineTransport } from '#root'
 
 interface Wire {
   readonly transport: LineTransport

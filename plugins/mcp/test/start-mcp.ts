@@ -2,8 +2,8 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@mode
 import type { Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
+import mcp from '#plugin'
 import conformance from '../../../test/fixtures/plugins/mcp-conformance/src/plugin.ts'
-import mcp from '../src/plugin.ts'
 import { type PlainHttp, plainHttp } from './plain-http.ts'
 
 export const ERAS = ['2026', '2025'] as const

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { strictJsonProbe, strictJsonSuite } from '@svc/contracts/conformance'
 import { definePlugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import { LineTransport } from '../src/line-transport.ts'
+import { LineTransport } from '#root'
 import { startMcp } from './start-mcp.ts'
 
 const probe = definePlugin({

@@ -2,7 +2,7 @@ import { type McpToolset, mcpTools, mcpToolset } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, ref, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import mcp from '../src/plugin.ts'
+import mcp from '#plugin'
 import { ERAS, startMcp, textOf } from './start-mcp.ts'
 
 const find = defineOperation({

@@ -4,7 +4,7 @@ import { defineMcpTool, type McpTool, mcpTools } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import mcp from '../src/plugin.ts'
+import mcp from '#plugin'
 import { examplePlugin } from './example-plugin.ts'
 import { ERAS, startMcp, textOf } from './start-mcp.ts'
 

@@ -10,7 +10,7 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --host ADDRESS       address to listen on (127.0.0.1)
   --model-name NAME    name that clients send (last part of DIR)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
-  --quant NAME         bits per weight: auto, none, q8, q4 (auto)
+  --quant NAME         quantisation: auto, none, q8, q4 (auto)
   --max-tokens N       tokens generated at most by default (512)
   --temperature N      temperature by default, 0 is greedy (0.7)
 
@@ -27,7 +27,7 @@ Every other setting comes from svc.toml and the environment, as for svc itself.
 `
 
 const OPTIONS = ['model', 'port', 'host', 'model-name', 'device', 'quant', 'max-tokens', 'temperature']
-/** Setting of each option whose setting has another name. */
+/** Names of the settings that differ from the names of their options. */
 const SETTINGS = { quant: 'quantization' }
 const NUMBERS = ['port', 'max-tokens', 'temperature']
 const QUANTIZATIONS = ['auto', 'none', 'q8', 'q4']
@@ -70,7 +70,7 @@ function parse(argv) {
   }
 }
 
-/** Returns the problem of the arguments; undefined if they are valid. */
+/** Returns the problem with the arguments; undefined if they are valid. */
 function check(values, positionals) {
   if (positionals.length !== 1 || positionals[0] !== 'serve') return 'expected the command serve'
   if (values.model === undefined) return '--model DIR is missing'

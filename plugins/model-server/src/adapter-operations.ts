@@ -15,7 +15,7 @@ const {
   MSV_MODEL_LOADING
 } = errors.specs
 const STATE_ERRORS = { MSV_ADAPTER_UNSUPPORTED, MSV_MODEL_FAILED, MSV_MODEL_LOADING }
-/** High, since the engine prepares the base model for the first adapter. */
+/** Long, because the engine prepares the base model for the first adapter. */
 const ADD_TIMEOUT_MS = 600_000
 
 const name = t.string({
@@ -28,8 +28,8 @@ const adapter = t.object({
   directory: t.string(),
   rank: t.integer(),
   alpha: t.number(),
-  targets: t.array(t.string(), { description: 'Projections that it changes.' }),
-  bytes: t.integer({ description: 'Memory of its factors.' })
+  targets: t.array(t.string(), { description: 'Projections that the adapter changes.' }),
+  bytes: t.integer({ description: 'Size of the factors in memory, in bytes.' })
 })
 const columns = ['name', 'model', 'rank', 'alpha', 'bytes', 'directory'] as const
 
@@ -70,7 +70,7 @@ export const adaptersAdd = defineOperation({
 
 export const adaptersRemove = defineOperation({
   id: 'model.adapters.remove',
-  summary: 'Remove an adapter; running requests finish with it',
+  summary: 'Remove an adapter; running requests may finish with it',
   input: t.object({ name }),
   output: t.object({ name, removed: t.boolean() }),
   errors: { ...STATE_ERRORS, MSV_ADAPTER_UNKNOWN },
@@ -127,7 +127,7 @@ function adaptersOf(served: ServedModel, { adapters }: LoadedModel): ModelAdapte
 
 function unsupported(served: ServedModel): Error {
   return errors.create('MSV_ADAPTER_UNSUPPORTED', `the engine cannot add adapters to the model '${served.name}'`, {
-    hint: 'Exported graphs take no adapters. Serve the weights instead.'
+    hint: 'Exported graphs do not support adapters. Serve the weights instead.'
   })
 }
 

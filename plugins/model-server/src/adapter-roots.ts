@@ -2,22 +2,22 @@ import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { errors } from './errors.ts'
 
-/** Folders in which callers may name adapters. */
+/** Folders from which callers may load adapters. */
 export class AdapterRoots {
   readonly #projectRoot: string
   readonly #further: readonly string[]
 
-  /** The project's folder is always a root; `further` are more roots, relative to it. */
+  /** The project folder is always a root; `further` are additional roots, relative to it. */
   constructor(projectRoot: string, further: readonly string[]) {
     this.#projectRoot = projectRoot
     this.#further = further
   }
 
   /**
-   * Returns the absolute path of a folder that a caller named relative to the project. Links are followed.
+   * Returns the absolute path of a folder, which callers name relative to the project. Links are resolved.
    *
-   * Throws `MSV_ADAPTER_DIRECTORY` unless it is in one of the roots. The error is the same whether or not a folder
-   * outside of the roots exists.
+   * Throws `MSV_ADAPTER_DIRECTORY` if it is outside of the roots. The error does not reveal whether such a folder
+   * exists.
    */
   async resolve(directory: string): Promise<string> {
     const asked = resolve(this.#projectRoot, directory)

@@ -2,18 +2,18 @@ import type { Infer, JsonSchema } from '@svc/plugin-sdk'
 import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 import { errors } from './errors.ts'
 
-/** Problem of a body: its path, what was expected there and what was found. */
+/** Problem in a body: its path, the expected and the received value. */
 export interface BodyProblem {
-  /** Keys and indices from the body's root; empty when the body itself is wrong. */
+  /** Keys and indices from the root of the body; empty if the body itself is wrong. */
   readonly path: readonly string[]
   readonly expected: string
   readonly got: string
 }
 
 /**
- * Returns a function that checks a body and removes the nulls of its first level: many clients write null for "not
- * given". It throws `MSV_REQUEST_INVALID`, whose `data.param` names the field. The schema is compiled at the first
- * body, since most processes that load this code never receive one.
+ * Returns a function that checks a body and removes nulls at its top level, because many clients send null for absent
+ * fields. The function throws `MSV_REQUEST_INVALID`, whose `data.param` names the field. The schema is compiled for
+ * the first body, since most processes that load this code never receive one.
  */
 export function bodyReader<S extends JsonSchema>(
   schema: S,
@@ -28,7 +28,7 @@ export function bodyReader<S extends JsonSchema>(
     const value = withoutNulls(body)
     const checked = check(value)
     if (checked.ok) return checked.value
-    // The last error is the outermost. For a union it names all branches.
+    // The last error is the outermost one. For a union, its message covers all branches.
     const problem = toProblem(checked.errors.at(-1) as SchemaError)
     throw invalid(phrase(problem), fieldName(problem.path))
   }
@@ -38,7 +38,7 @@ function problemMessage({ path, expected, got }: BodyProblem): string {
   return `'${fieldName(path)}' must be ${expected}, got ${got}`
 }
 
-/** `messages[0].content` */
+/** Returns a path as text, for example `messages[0].content`. */
 function fieldName(path: readonly string[]): string {
   return path.map((part, at) => (/^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
 }

@@ -15,14 +15,14 @@ export interface ChatRequest {
 
 export interface ChatAnswer {
   readonly promptTokens: readonly number[]
-  /** Tokens of the answer whose events were read. */
+  /** Tokens of the part of the answer that was read so far. */
   readonly answerTokens: readonly number[]
   readonly events: AsyncIterable<AnswerEvent>
 }
 
 /**
- * Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and the error of a
- * tap.
+ * Starts an answer to a conversation. Throws like {@link planChat} and {@link Completions.start}, and the errors of
+ * taps.
  */
 export async function startChat(
   served: ServedModel,
@@ -43,7 +43,7 @@ export async function startChat(
     if (maxTokens !== 'rest' && maxTokens <= 0) return null
     const { stop, ...rest } = options
     const next = { ...rest, prompt: extended(model, prompt, raw), startedAt, maxTokens, admitted: true }
-    // A stop string could end the answer inside the arguments of a call.
+    // A stop string could end a forced call inside its arguments.
     const stops = stop === undefined || rule?.field === 'tools' ? {} : { stop }
     return completions.start({ ...next, ...stops, ...(rule === undefined ? {} : { constraint: rule }) }, signal)
   }
@@ -62,7 +62,7 @@ export async function startText(
   return chatAnswer(completion, PLAIN, served.ready().model, async () => null, taps)
 }
 
-/** Returns the prompt, extended by the beginning of its answer. */
+/** Returns the prompt with the beginning of the answer appended. */
 function extended(model: LoadedModel, prompt: Prompt, raw: string): Prompt {
   if (prompt.kind === 'text') return { kind: 'text', text: prompt.text + raw }
   return { kind: 'tokens', tokens: [...prompt.tokens, ...model.tokenize(raw, { special: true })] }
@@ -86,7 +86,7 @@ function chatAnswer(
     }
   })
   const proceedNoted: Proceed = async (continuation, generated) => {
-    // The parts are tokenised as one text, since the tokens can differ where the parts meet.
+    // Tokenise the whole answer again: its tokens can differ from those of the parts at the boundary.
     answerTokens.splice(0, answerTokens.length, ...model.tokenize(continuation.raw, { special: true }))
     const part = await proceed(continuation, generated)
     return part === null ? null : noted(part)

@@ -14,21 +14,21 @@ export interface ChatIntent {
   readonly messages: readonly ChatMessage[]
   /** Functions that the model may or must call. */
   readonly tools?: ToolIntent
-  /** Whether the model thinks before it answers; default: that of its template. */
+  /** Whether the model writes thoughts before the answer; default: as its template decides. */
   readonly thinking?: boolean
-  /** Field of the request that requests thoughts. */
+  /** Request field that enables thoughts, for errors. */
   readonly thinkingField: string
   readonly template?: RequestTemplate
-  /** Source of the template in the request, for taps. */
+  /** Source of the template that the request contains, for taps. */
   readonly templateText?: string
   readonly constraint?: FieldConstraint
-  /** Tokens of an earlier prompt and its answer, which the messages continue. */
+  /** Tokens of an earlier prompt and its answer; the messages continue them. */
   readonly context?: readonly number[]
 }
 
 export interface ToolIntent {
   readonly functions: readonly ChatTool[]
-  /** Functions of which one must be called; empty if the model chooses. */
+  /** The model must call one of these functions; empty if it may choose text instead. */
   readonly forced: readonly ChatTool[]
   /** True if one answer may contain several calls. */
   readonly several: boolean
@@ -43,9 +43,9 @@ export interface ChatPlan {
 }
 
 /**
- * Turns a conversation into a prompt, and returns how to read the answer.
+ * Turns a conversation into a prompt, and returns it with the constraint and the instructions to parse the answer.
  *
- * Throws `MSV_UNSUPPORTED` for a request that the model's template cannot express, or whose fields exclude each other.
+ * Throws `MSV_UNSUPPORTED` if the model's template cannot express the request, or its fields exclude each other.
  * Throws `MSV_CONTEXT_EXCEEDED` and `MSV_REQUEST_INVALID` like {@link renderConversation}.
  */
 export async function planChat(
@@ -101,7 +101,7 @@ function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): An
 
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
   const { tools, thinking, thinkingField, template } = intent
-  // A template in the request may support more than that of the model.
+  // A template from the request may support tools even if the model's template does not.
   if (template === undefined && tools !== undefined && !model.chatAbilities.tools) {
     throw beyondModel('tools', name, 'tools')
   }

@@ -6,8 +6,8 @@ import { type Listening, reaches } from './own-client.ts'
 const HEADER = 'x-svc-tapped'
 
 /**
- * A secret of this process by which the server recognises requests of the client in the same process: those have passed
- * the hooks of models. The secret is sent to no other server, so other clients cannot bypass the hooks.
+ * Secret of this process that marks requests of the inference client in the same process. That client has already
+ * triggered the model hooks. The secret is never sent to another server, so other clients cannot bypass the hooks.
  */
 export class ClientPass implements OwnModelServer {
   readonly #listening: Listening

@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { isLoopback } from './guard.ts'
 
 /**
- * Identifies the client for fair queueing: by its address. On loopback all programs share an address, so there the API
- * key identifies the client. For other addresses a client could invent keys to get more slots.
+ * Returns the identity of a client for fair queueing: its address. On loopback all programs share one address, so the
+ * API key identifies them. Elsewhere keys are ignored: a client could invent many to get more slots.
  */
 export function clientOf({ socket, headers }: Pick<FastifyRequest, 'socket' | 'headers'>): string {
   const address = (socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '')

@@ -10,7 +10,7 @@ import type { ServedModel } from './served-model.ts'
 /** Completion request, independent of the wire format. */
 export interface CompletionRequest {
   readonly prompt: Prompt
-  /** `rest`: until the context is full; default: that of the server. */
+  /** `rest`: until the context is full; default: the server's limit. */
   readonly maxTokens?: number | 'rest'
   /** Upper bound on the context for this request, in tokens. */
   readonly contextLimit?: number
@@ -21,9 +21,9 @@ export interface CompletionRequest {
   readonly adapter?: string | null
   /** Identity of the client, for fair queueing. */
   readonly client?: string
-  /** True for a further part of an admitted request, which is queued even if the queue is full. */
+  /** True for another part of a request that was already admitted; it is queued even if the queue is full. */
   readonly admitted?: boolean
-  /** Start of the request by `performance.now()`, from which its timeout counts; default: now. */
+  /** Start of the request, by `performance.now()`; its timeout counts from here. Default: now. */
   readonly startedAt?: number
 }
 
@@ -33,15 +33,15 @@ export interface FieldConstraint {
   readonly value: OutputConstraint
 }
 
-/** A piece of the answer, or its end. */
+/** Piece of the answer, or its end. */
 export type CompletionEvent =
   | Extract<GenerateEvent, { type: 'text' }>
   | { readonly type: 'done'; readonly finishReason: 'stop' | 'length'; readonly usage: GenerateUsage }
 
-/** An answer that has begun. */
+/** Answer whose generation has begun. */
 export interface Completion extends AsyncIterable<CompletionEvent> {
   readonly promptTokens: readonly number[]
-  /** Ends the answer as if the model had ended it. The last event, with the usage, still follows. */
+  /** Ends the answer early, with finish reason `stop`. The final event, with the usage, still follows. */
   finish(): void
 }
 
@@ -50,7 +50,7 @@ export interface Limits {
   readonly queue: number
   readonly maxTokens: number
   readonly temperature: number
-  /** Milliseconds that an answer may take, waiting included; 0 for no limit. */
+  /** Milliseconds that an answer may take, including its time in the queue; 0 for no limit. */
   readonly timeoutMs: number
 }
 
@@ -61,7 +61,7 @@ export class Completions {
   readonly #metrics: Metrics
   readonly #running = new Set<RequestAbort>()
 
-  /** `limits` is read on every request, so that they can change while the server runs. */
+  /** `limits` is called for each request, because limits can change while the server runs. */
   constructor(served: ServedModel, limits: () => Limits, metrics: Metrics = NO_METRICS) {
     this.#served = served
     this.#limits = limits
@@ -73,13 +73,13 @@ export class Completions {
   }
 
   /**
-   * Starts a completion and resolves at its first event, so that every refusal comes before the answer begins. The
-   * completion holds a slot until its events are read to the end or `signal` is aborted. Always abort the signal in
-   * the end.
+   * Starts a completion and resolves at its first event, so that a rejected request fails before the response begins.
+   * The completion holds a slot until its events are read to the end or `signal` is aborted. The caller must abort the
+   * signal when it is done.
    *
    * Throws `MSV_MODEL_LOADING`, `MSV_MODEL_FAILED`, `MSV_CONTEXT_EXCEEDED`, `MSV_REQUEST_INVALID`, `MSV_BUSY`,
-   * `MSV_CONSTRAINT_UNSUPPORTED`, `MSV_TIMEOUT`, `MSV_STOPPED`; the events throw `MSV_TIMEOUT`, `MSV_STOPPED` or what
-   * the engine throws.
+   * `MSV_CONSTRAINT_UNSUPPORTED`, `MSV_TIMEOUT`, `MSV_STOPPED`. The iterator throws `MSV_TIMEOUT`, `MSV_STOPPED` or
+   * errors of the engine.
    */
   async start(request: CompletionRequest, signal: AbortSignal): Promise<Completion> {
     const { model } = this.#served.ready()
@@ -156,7 +156,7 @@ export class Completions {
   }
 }
 
-/** Yields the events of a generator whose first event was read. The abort ends it even if no one reads on. */
+/** Yields `first` and the remaining events of a generator. An abort ends the generator even if the consumer stopped reading. */
 function startedWith(
   first: IteratorResult<CompletionEvent, void>,
   rest: AsyncGenerator<CompletionEvent, void>,
@@ -180,7 +180,10 @@ function startedWith(
 function refuseUnknownBias({ info }: LoadedModel, { logitBias = new Map() }: SamplingOptions): void {
   for (const token of logitBias.keys()) {
     if (token < info.vocabularySize) continue
-    throw invalid(`'logit_bias' names the token ${token}, the vocabulary has ${info.vocabularySize}`, 'logit_bias')
+    throw invalid(
+      `'logit_bias' names the token ${token}; the vocabulary has ${info.vocabularySize} tokens`,
+      'logit_bias'
+    )
   }
 }
 

@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import type { LoadedModel } from '@svc/contracts'
 import { errors } from './errors.ts'
 
-/** Names of adapters of one loaded model that come from the settings; kept as long as the model. */
+/** Names of the adapters of a loaded model that come from the settings; lives as long as the loaded model. */
 export type ConfiguredNames = Set<string>
 
-/** Adapters in the settings. */
+/** Adapters that the settings name. */
 export class ConfiguredAdapters {
   readonly #folders: ReadonlyMap<string, string>
 
@@ -13,7 +13,7 @@ export class ConfiguredAdapters {
     this.#folders = new Map(Object.entries(adapters).map(([name, folder]) => [name, resolve(projectRoot, folder)]))
   }
 
-  /** Adds the adapters that the model does not have. Throws the engine's error for the first one that fails. */
+  /** Adds the adapters that the model does not have yet. Throws the engine's error for the first that fails. */
   async add({ adapters }: LoadedModel, names: ConfiguredNames): Promise<void> {
     if (adapters === undefined) {
       if (this.#folders.size === 0) return
@@ -31,7 +31,7 @@ export class ConfiguredAdapters {
     }
   }
 
-  /** Removes the adapters of earlier settings that these settings do not contain. */
+  /** Removes adapters that earlier settings added and these settings no longer name. */
   async removeOthers({ adapters }: LoadedModel, names: ConfiguredNames): Promise<void> {
     for (const name of names) {
       if (this.#folders.has(name)) continue

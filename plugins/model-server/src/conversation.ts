@@ -12,14 +12,14 @@ export interface Conversation {
   readonly template?: RequestTemplate
 }
 
-/** Replacement of the model's template: Jinja source, or a function of the messages. */
+/** Template that replaces the model's: Jinja source, or a function of the messages. */
 export type RequestTemplate = string | ((messages: readonly ChatMessage[]) => string)
 
 const CHATML_START = '<|im_start|>'
 const CHATML_END = '<|im_end|>'
 
 /**
- * Renders a conversation up to the point where the assistant's answer begins.
+ * Renders a conversation as a prompt, up to the beginning of the assistant's answer.
  *
  * Throws `MSV_CONTEXT_EXCEEDED` if the conversation cannot fit, `MSV_REQUEST_INVALID` if the template rejects it.
  */
@@ -90,7 +90,7 @@ function harmlessMessage(message: ChatMessage, harmless: (text: string) => strin
   }
 }
 
-/** Returns a copy with every string value changed; keys stay. */
+/** Returns a copy with `change` applied to every string value; keys stay. */
 function mapStrings<A>(value: A, change: (text: string) => string): A {
   if (typeof value === 'string') return change(value) as A
   if (Array.isArray(value)) return value.map(each => mapStrings(each, change)) as A

@@ -1,6 +1,6 @@
 import { errors } from './errors.ts'
 
-/** Handles every route for embeddings. */
+/** Handles every embeddings route by throwing `MSV_EMBEDDINGS`. */
 export async function noEmbeddings(): Promise<never> {
   throw errors.create(
     'MSV_EMBEDDINGS',

@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Errors of the model server. Each API writes them in its own format. */
+/** Errors of the model server. Each API renders them in its own format. */
 export const errors = errorTable({
   MSV_REQUEST_INVALID: { message: 'The request does not match the API.', status: 400 },
   MSV_UNSUPPORTED: {
@@ -14,10 +14,13 @@ export const errors = errorTable({
   MSV_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
   MSV_UNAUTHORIZED: { message: 'The API key is missing or wrong.', status: 401 },
   MSV_TOO_MANY_KEYS: { message: 'Too many wrong API keys came from one address.', status: 429 },
-  MSV_HOST: { message: 'A request to a server on a loopback address had another host name.', status: 403 },
+  MSV_HOST: {
+    message: 'A server on a loopback address received a request for another host name.',
+    status: 403
+  },
   MSV_MODEL_UNKNOWN: { message: 'This server does not serve the named model.', status: 404 },
-  MSV_ADAPTER_UNKNOWN: { message: 'The model has no adapter of that name.', status: 404 },
-  MSV_ADAPTER_EXISTS: { message: 'The model has an adapter of that name already.', status: 409 },
+  MSV_ADAPTER_UNKNOWN: { message: 'The model has no adapter with that name.', status: 404 },
+  MSV_ADAPTER_EXISTS: { message: 'The model already has an adapter with that name.', status: 409 },
   MSV_ADAPTER_INVALID: { message: 'The adapter is inconsistent, or does not fit the model.', status: 400 },
   MSV_ADAPTER_DIRECTORY: { message: 'The folder of the adapter is outside of the allowed folders.', status: 403 },
   MSV_ADAPTER_UNSUPPORTED: { message: 'The engine cannot add adapters to this model.', status: 501 },
@@ -25,7 +28,7 @@ export const errors = errorTable({
   MSV_BODY_TOO_LARGE: { message: 'The request body is larger than the limit.', status: 413 },
   MSV_MEDIA_TYPE: { message: 'A browser sent a body whose content type is not JSON.', status: 415 },
   MSV_EMBEDDINGS: { message: 'The model server does not compute embeddings.', status: 501 },
-  MSV_ROUTE_UNSUPPORTED: { message: 'This route of the API does not apply to this server.', status: 501 },
+  MSV_ROUTE_UNSUPPORTED: { message: 'This server does not support this route of the API.', status: 501 },
   MSV_BUSY: { message: 'Every slot is in use and the queue is full.', status: 503 },
   MSV_MODEL_LOADING: { message: 'The model is being loaded.', status: 503 },
   MSV_MODEL_FAILED: { message: 'The model could not be loaded.', status: 503 },

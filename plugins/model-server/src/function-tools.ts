@@ -26,7 +26,7 @@ export const functionTool = t.object(
 
 export type FunctionTool = Infer<typeof functionTool>
 
-/** Parameters of a function that is declared without any. */
+/** Parameters schema of a function that declares none. */
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 
 /** Converts declared tools. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */

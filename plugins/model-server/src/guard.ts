@@ -11,11 +11,11 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_HOST.test(host)
 }
 
-/** Limit for one address. */
+/** Limit per client address. */
 const MAX_WRONG_KEYS_PER_MINUTE = 60
 
 /**
- * Requires the API key. Compares digests of equal length, so the time taken does not depend on the key.
+ * Returns a check that requires the API key. Compares digests of equal length, so the duration reveals nothing.
  * Throws `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
  */
 export function requireBearer(key: string): Check {
@@ -29,24 +29,24 @@ export function requireBearer(key: string): Check {
       reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
       throw errors.create(
         'MSV_TOO_MANY_KEYS',
-        'too many wrong API keys came from this address; wait and send the right one'
+        'too many wrong API keys from this address; wait a minute, then send the right key'
       )
     }
     reply.header('www-authenticate', 'Bearer')
-    const what = given === undefined ? 'no API key was sent' : 'the API key is not the one of this server'
-    throw errors.create('MSV_UNAUTHORIZED', `${what}: send it as 'Authorization: Bearer KEY'`)
+    const problem = given === undefined ? 'no API key was sent' : 'the API key is wrong'
+    throw errors.create('MSV_UNAUTHORIZED', `${problem}; send the key of this server as 'Authorization: Bearer KEY'`)
   }
 }
 
 /**
- * Rejects requests with another host name on a loopback address, which prevents DNS rebinding by web pages.
+ * Rejects requests whose host name is not a loopback name. This prevents DNS rebinding by web pages.
  * Throws `MSV_HOST`.
  */
 export async function requireLoopbackHost(request: FastifyRequest): Promise<void> {
   const name = (request.headers.host ?? 'localhost').replace(/:\d+$/, '')
   if (isLoopback(name)) return
   throw errors.create('MSV_HOST', `this server accepts the host names localhost and 127.0.0.1, not '${name}'`, {
-    hint: 'Bind another address with the setting plugins.model-server.host.'
+    hint: 'To serve other host names, set plugins.model-server.host to an address that is not loopback.'
   })
 }
 

@@ -7,8 +7,8 @@ import { errors } from './errors.ts'
 /**
  * Parses every body of a scope as JSON, whatever its content type: curl sends bodies for the Ollama API as forms.
  *
- * A body over the limit is read to its end and discarded, since a client that is still writing would see a reset
- * instead of the answer. Beyond {@link DISCARD_LIMIT} times the limit the answer is sent immediately.
+ * A body over the limit is read to its end and discarded, because a client that is still writing would see a connection
+ * reset instead of the response. Beyond {@link DISCARD_LIMIT} times the limit, the response is sent immediately.
  */
 export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void {
   scope.removeAllContentTypeParsers()
@@ -24,7 +24,7 @@ export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void
 
 const DISCARD_LIMIT = 16
 
-/** Throws for a body that a page of another origin can send without a CORS preflight. */
+/** Throws `MSV_MEDIA_TYPE` for a body that a web page of another origin can send without a CORS preflight. */
 function refuseSimpleBrowserRequest(request: FastifyRequest): void {
   const type = request.headers['content-type'] ?? ''
   if (request.headers.origin === undefined || /^application\/(.*\+)?json\b/i.test(type)) return
@@ -34,7 +34,7 @@ function refuseSimpleBrowserRequest(request: FastifyRequest): void {
 function translate(error: unknown, maxBytes: number): unknown {
   if (isSvcError(error, 'HTTP_BODY_TOO_LARGE')) {
     const { length } = error.data as { readonly length: number }
-    const message = `the request body has ${length} bytes or more, the limit is ${maxBytes}`
+    const message = `the request body has ${length} bytes or more; the limit is ${maxBytes} bytes`
     return errors.create('MSV_BODY_TOO_LARGE', message, {
       hint: 'Send a smaller body, or raise the setting plugins.model-server.max_body_bytes.'
     })

@@ -5,26 +5,26 @@ import { errors } from './errors.ts'
 
 export interface Loaded {
   readonly model: LoadedModel
-  /** When the newest file of the run directory was written. */
+  /** Modification time of the newest file in the run directory. */
   readonly modifiedAt: Date
 }
 
-/** A use of the model, which stays loaded until it is released. */
+/** Use of the loaded model; the model stays loaded until all uses are released. */
 export interface ModelUse extends Loaded {
-  /** Nanoseconds that the use waited for a load. */
+  /** Nanoseconds that this use waited for the model to load. */
   readonly loadNs: number
-  /** May be called again; aborting the signal does the same. */
+  /** Ends the use; idempotent. Aborting the signal has the same effect. */
   release(): void
 }
 
-/** Synchronous callbacks for every change, so that no request gets an unloaded model. */
+/** Callbacks for changes of the weights. They are synchronous, so that no request gets an unloaded model. */
 export interface WeightsWatcher {
   loaded(loaded: Loaded): void
-  /** Called before the model is closed. Its facts can still be read. */
+  /** Called before the model is closed, while its properties can still be read. */
   unloaded(loaded: Loaded, closed: Promise<void>): void
 }
 
-/** Latest time that a `Date` can hold. */
+/** Latest time that a `Date` can represent. */
 const MAX_DATE_MS = 8.64e15
 
 /**
@@ -46,19 +46,19 @@ export class KeptWeights {
   #droppedAdapters: readonly NamedAdapter[] = []
   #users = 0
   #defaultMs = Number.POSITIVE_INFINITY
-  /** Idle time that a request has set; it counts until the model is unloaded. */
+  /** Idle time that a request has set; it applies until the model is unloaded. */
   #requestedMs: number | undefined
   #timer: NodeJS.Timeout | undefined
   /** Time of the next unload, by `Date.now()`. */
   #until = Number.POSITIVE_INFINITY
   #shut = false
 
-  /** Adapters that callers had added to the model before its last unload. */
+  /** Adapters that callers had added to the model before it was last unloaded. */
   get droppedAdapters(): readonly NamedAdapter[] {
     return this.#droppedAdapters
   }
 
-  /** Time at which the model is unloaded if no one uses it; null for never. */
+  /** Time at which the model is unloaded unless it is used before; null for never. */
   get expiresAt(): Date | null {
     const until = this.#users > 0 ? Date.now() + this.#keepMs : this.#until
     return until <= MAX_DATE_MS ? new Date(until) : null
@@ -69,7 +69,7 @@ export class KeptWeights {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Sets the idle time, in milliseconds, that counts if no request has set one. */
+  /** Sets the idle time, in milliseconds, that applies if no request has set one. */
   setDefaultKeepAlive(milliseconds: number): void {
     if (milliseconds === this.#defaultMs) return
     this.#defaultMs = milliseconds
@@ -77,7 +77,7 @@ export class KeptWeights {
   }
 
   /**
-   * Calls `load` if the model is neither loaded nor being loaded. `keepMs` sets the idle time from now on.
+   * Registers a use, and calls `load` if the model is neither loaded nor loading. `keepMs` sets the idle time.
    * Throws the error of the load, or the reason of the signal.
    */
   async use(load: () => Promise<Loaded>, signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
@@ -105,7 +105,7 @@ export class KeptWeights {
     }
   }
 
-  /** Unloads the model once no one uses it. Resolves after the unload, or immediately if the model is in use. */
+  /** Unloads the model, if necessary after its last use. Resolves after the unload, or immediately if it is in use. */
   async unload(): Promise<void> {
     if (this.#loaded !== undefined || this.#loading !== undefined) this.#requestedMs = 0
     if (this.#users === 0) await this.#loading?.catch(() => undefined)
@@ -137,7 +137,7 @@ export class KeptWeights {
 
   async #open(load: () => Promise<Loaded>): Promise<Loaded> {
     await this.#closing.catch(() => undefined)
-    if (this.#shut) throw errors.create('MSV_STOPPED', 'the model is not loaded again, since the server is stopping')
+    if (this.#shut) throw errors.create('MSV_STOPPED', 'the model is not loaded again: the server is stopping')
     const loaded = await load()
     this.#loaded = loaded
     for (const watcher of this.#watchers) watcher.loaded(loaded)
@@ -168,7 +168,7 @@ export class KeptWeights {
     this.#loaded = undefined
     this.#requestedMs = undefined
     this.#closing = Promise.resolve().then(() => model.close())
-    // The watchers report a failed close; the next load only waits for it.
+    // The watchers report a failed close; the next load only waits for the close to end.
     this.#closing.catch(() => undefined)
     for (const watcher of this.#watchers) watcher.unloaded(loaded, this.#closing)
   }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 
-/** Generates one of several answers; `admitted`: its request was admitted before. */
+/** Generates one of several answers. `admitted`: the request was already admitted. */
 export type Job<A> = (admitted: boolean, signal: AbortSignal) => Promise<AsyncIterable<A>>
 
 export interface LaneEvent<A> {
@@ -11,7 +11,7 @@ export interface LaneEvent<A> {
 
 /**
  * Runs up to `width` jobs concurrently, and merges their events in order of arrival. Resolves once the first job has
- * begun, so that a refusal comes before the answer begins. If one job fails, all end.
+ * begun, so that a rejected request fails before the response begins. If one job fails, all are aborted.
  */
 export async function runInLanes<A>(
   jobs: readonly [Job<A>, ...Job<A>[]],
@@ -21,7 +21,7 @@ export async function runInLanes<A>(
   const [first] = jobs
   if (jobs.length === 1) return numbered(await first(false, signal), 0)
   const controller = new AbortController()
-  // Every job adds a listener. Node.js warns of a leak at more than ten.
+  // Every job adds a listener; Node.js warns of a leak above ten.
   setMaxListeners(0, controller.signal)
   const abort = () => controller.abort()
   if (signal.aborted) abort()
@@ -51,7 +51,7 @@ async function* merge<A>(
     lanes.set(index, arrival(index, iterator))
   }
   let next = 1
-  // Never wait for a job to begin: it may wait for a slot that a job holds whose events are not read meanwhile.
+  // Do not await the begin of a job. It may need a slot held by another job, whose events would not be read meanwhile.
   const begin = () => {
     const index = next++
     const job = jobs[index] as Job<A>

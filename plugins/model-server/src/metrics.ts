@@ -27,12 +27,12 @@ const LABELS = ['model', 'adapter'] as const
 
 let loaded: typeof import('prom-client') | undefined
 
-/** Loads the library at its first use, which most starts never reach. Synchronous, since a completion begins with it. */
+/** Loads the library on first use, because most processes never need it. Synchronous, as the start of a completion. */
 function prometheus(): typeof import('prom-client') {
   return (loaded ??= createRequire(import.meta.url)('prom-client') as typeof import('prom-client'))
 }
 
-/** {@link PrometheusMetrics} that are made at the first completion or scrape. */
+/** {@link PrometheusMetrics}, created at the first completion or scrape. */
 export class LazyMetrics implements Metrics {
   #opened: PrometheusMetrics | undefined
 
@@ -54,7 +54,7 @@ class PrometheusMetrics implements Metrics {
   readonly #registry = new (prometheus().Registry)()
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
-    'Time from the request to its first text.',
+    'Time from the request to the first text of its answer.',
     FIRST_TOKEN_SECONDS
   )
   readonly #interToken = this.#histogram(
@@ -107,7 +107,7 @@ class PrometheusMetrics implements Metrics {
     }
   }
 
-  /** Returns Prometheus text, with the state of the model if it is loaded. */
+  /** Returns the metrics in Prometheus text format, including the engine's if the model is loaded. */
   async render(name: string, model: LoadedModel | undefined): Promise<string> {
     const measured = await this.#registry.metrics()
     return model === undefined ? measured : `${measured}\n${await stateOf(name, model)}`
@@ -124,7 +124,7 @@ class PrometheusMetrics implements Metrics {
   }
 }
 
-/** Returns metrics that the engine keeps itself. They are reset by every load. */
+/** Returns the engine's own metrics. Loading the model resets them. */
 function stateOf(name: string, model: LoadedModel): Promise<string> {
   const { Counter, Gauge, Registry } = prometheus()
   const registry = new Registry()
@@ -138,14 +138,24 @@ function stateOf(name: string, model: LoadedModel): Promise<string> {
   add(Gauge, 'slots', 'Answers that can be generated concurrently.', slots)
   add(Gauge, 'active_sequences', 'Answers that are being generated.', active)
   add(Gauge, 'queue_length', 'Requests that wait for a slot.', waiting)
-  add(Gauge, 'cache_positions', 'Positions of all slots.', statistics.cachePositions)
-  add(Gauge, 'cache_positions_used', 'Positions that hold a token.', statistics.cachePositionsUsed)
+  add(Gauge, 'cache_positions', 'Cache positions of all slots.', statistics.cachePositions)
+  add(Gauge, 'cache_positions_used', 'Cache positions that hold a token.', statistics.cachePositionsUsed)
   add(Gauge, 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)
   add(Gauge, 'cache_bytes', 'Memory of the caches.', statistics.cacheBytes)
-  add(Gauge, 'batch_size', 'Mean number of sequences in a run.', decodeRuns === 0 ? 0 : decodedSequences / decodeRuns)
+  add(
+    Gauge,
+    'batch_size',
+    'Mean number of sequences in a decoder run.',
+    decodeRuns === 0 ? 0 : decodedSequences / decodeRuns
+  )
   add(Counter, 'decode_runs_total', 'Runs of the decoder for completions.', decodeRuns)
   add(Counter, 'decoded_sequences_total', 'Sequences in these runs, summed over the runs.', decodedSequences)
-  add(Counter, 'drafted_tokens_total', 'Tokens that were drafted from the text so far.', statistics.draftedTokens)
+  add(
+    Counter,
+    'drafted_tokens_total',
+    'Tokens that speculation drafted from the text so far.',
+    statistics.draftedTokens
+  )
   add(Counter, 'accepted_tokens_total', 'Drafted tokens that were accepted.', statistics.acceptedTokens)
   return registry.metrics()
 }

@@ -15,14 +15,14 @@ export type LoaderContext = Pick<
   'config' | 'keep' | 'effect' | 'log' | 'projectRoot' | 'signal' | 'background'
 >
 
-/** Time that a generation waits for a model at boot, where it delays everything else. */
+/** Time that the first generation waits for the model at boot. Short, because everything else waits too. */
 const BOOT_WAIT_MS = 1_000
-/** Time that a generation waits on a reload, while the older instance serves. */
+/** Time that a generation waits for the model on a reload. Long, because the older instance still serves. */
 const RELOAD_WAIT_MS = 60_000
 
 /**
- * Loads the served model on first use: by routes that are about to serve, or by a call. Other processes never load any
- * weights. An unloaded model is loaded again by its next use.
+ * Loads the served model on first use: when routes are about to serve, or by a call. Processes that do neither never
+ * load weights. The next use of an unloaded model loads it again.
  */
 export class ModelLoader implements ServedWeights {
   readonly #ctx: LoaderContext
@@ -33,7 +33,7 @@ export class ModelLoader implements ServedWeights {
   #weights: KeptWeights | undefined
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
-  /** Whether the settings of this instance apply: a reload may still be refused. */
+  /** True if the settings of this instance apply. False during a reload, which may still be rejected. */
   #inCharge: boolean
 
   /** `replaces`: whether an older instance serves until this one is ready. */
@@ -65,9 +65,11 @@ export class ModelLoader implements ServedWeights {
   }
 
   /**
-   * Resolves when the generation may begin to serve. At boot that is soon, even if the load fails: the routes answer
-   * 503 with the reason. On a reload it is when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so
-   * that the older instance stays. Resolves immediately if nothing serves the model.
+   * Resolves when the generation may begin to serve.
+   *
+   * - At boot: soon, even if the load fails. The routes then return 503 with the reason.
+   * - On a reload: when the model is ready. Throws `MSV_MODEL_FAILED` if the load fails, so that the older instance stays.
+   * - Immediately, if nothing serves the model.
    */
   beforeServing(): Promise<void> {
     if (this.#loading === undefined) return Promise.resolve()
@@ -75,7 +77,7 @@ export class ModelLoader implements ServedWeights {
     return this.#serving
   }
 
-  /** Called when this instance has begun to serve. Removes the adapters that only its predecessor's settings named. */
+  /** Called when this instance has begun to serve. Removes adapters that only the predecessor's settings named. */
   serving(): void {
     this.#inCharge = true
     this.stayAsConfigured()
@@ -85,7 +87,7 @@ export class ModelLoader implements ServedWeights {
     })
   }
 
-  /** Resolves when the first load has ended. Resolves to false if none has begun, or the signal is aborted. */
+  /** Resolves when the first load has ended; to false if none has begun or the signal is aborted. */
   async begun(signal: AbortSignal): Promise<boolean> {
     return this.#loading !== undefined && (await first(this.#loading, signal))
   }
@@ -102,7 +104,7 @@ export class ModelLoader implements ServedWeights {
   async use(signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
     if (this.#served.state.status !== 'ready') await this.settled(signal)
     const weights = this.#weights
-    // If the first load failed, only other settings or files can help.
+    // The first load failed. A retry needs other settings or files, and so a reload.
     if (weights === undefined || this.#served.known === undefined) throw this.#served.notReady()
     try {
       return await weights.use(() => this.#open(weights), signal, keepMs)
@@ -141,7 +143,7 @@ export class ModelLoader implements ServedWeights {
     }
   }
 
-  /** Never rejects: a failure becomes the model's state. */
+  /** Loads the model. Never rejects: a failure becomes the model's state. */
   async #load(): Promise<void> {
     const { signal } = this.#ctx
     try {
@@ -167,11 +169,11 @@ export class ModelLoader implements ServedWeights {
     this.#progress(1, 'adding the adapters')
     await this.#adapters.add(model, configured)
     this.#served.state = { status: 'ready', model, modifiedAt }
-    this.#ctx.log.info(`${this.#served.describe()}, kept from before`)
+    this.#ctx.log.info(`${this.#served.describe()}; the reload kept its weights`)
   }
 
   /**
-   * Keeps the weights across reloads, as long as the engine, the files and the settings of the weights are the same.
+   * Returns the weights, which are kept across reloads while the engine, the files and the weight settings are the same.
    */
   async #keep(): Promise<KeptWeights> {
     const { config } = this.#ctx
@@ -245,14 +247,14 @@ export class ModelLoader implements ServedWeights {
     }
   }
 
-  /** Adds the adapters of callers again. Skips an adapter that cannot be read, so that the model still loads. */
+  /** Adds the adapters that callers had added. Skips one that cannot be read, so that the model still loads. */
   async #addAgain({ adapters }: LoadedModel, dropped: readonly NamedAdapter[]): Promise<void> {
     for (const { name, directory } of dropped) {
       if (adapters?.list().some(adapter => adapter.name === name)) continue
       try {
         await adapters?.add({ name, directory })
       } catch (error) {
-        this.#ctx.log.warn(`the adapter '${name}' from ${directory} is dropped, since it cannot be read again`, {
+        this.#ctx.log.warn(`the adapter '${name}' from ${directory} was dropped: it can no longer be read`, {
           error
         })
       }
@@ -260,7 +262,7 @@ export class ModelLoader implements ServedWeights {
   }
 
   #fail(cause: unknown): void {
-    // A unit that was disposed during the load reports nothing.
+    // The unit was disposed during the load: report nothing.
     if (this.#ctx.signal.aborted) return
     const served = this.#served
     served.state = { status: 'failed', error: cause, ...alreadyKnown(served) }
@@ -271,7 +273,7 @@ export class ModelLoader implements ServedWeights {
     this.#served.state = { status: 'loading', fraction, step, ...alreadyKnown(this.#served) }
   }
 
-  /** Returns a callback that shows every step to clients and readiness checks, and logs each step once. */
+  /** Returns a callback that publishes each step to clients and readiness checks, and logs each step once. */
   #progressReporter(): (fraction: number, step: string) => void {
     const served = this.#served
     let last: string | undefined
@@ -288,7 +290,7 @@ function alreadyKnown({ known }: ServedModel): { readonly known?: KnownModel } {
   return known === undefined ? {} : { known }
 }
 
-/** Resolves to false if the signal is aborted, or the limit reached, before the work settles. */
+/** Resolves to false if the signal is aborted or the limit passes before the work settles. */
 function first(work: Promise<void> | undefined, signal: AbortSignal, milliseconds?: number): Promise<boolean> {
   return new Promise(resolve => {
     const timer = milliseconds === undefined ? undefined : setTimeout(finish, milliseconds, false)

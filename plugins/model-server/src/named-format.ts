@@ -11,7 +11,7 @@ export function grammarName(format: object, field: string): string {
   throw invalid(`'${field}.grammar.name' must be the name of a grammar`, `${field}.grammar.name`)
 }
 
-/** Returns the pattern of `{"type": "regex", "pattern": "[a-z]+"}`, an extension too. Throws `MSV_REQUEST_INVALID`. */
+/** Returns the pattern of `{"type": "regex", "pattern": "[a-z]+"}`, also an extension. Throws `MSV_REQUEST_INVALID`. */
 export function regexPattern(format: object, field: string): string {
   const { pattern } = format as { pattern?: unknown }
   if (typeof pattern !== 'string' || pattern === '') {

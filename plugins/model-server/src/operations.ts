@@ -17,7 +17,7 @@ const modelSummary = t.object({
   family: t.optional(t.string()),
   parameters: t.optional(t.integer({ description: 'Number of weights.' })),
   precision: t.optional(t.string()),
-  context: t.optional(t.integer({ description: 'Limit of prompt and answer together, in tokens.' })),
+  context: t.optional(t.integer({ description: 'Maximum tokens of prompt plus answer.' })),
   adapter: t.optional(t.boolean({ description: 'Whether a LoRA adapter is merged into the weights.' })),
   digest: t.optional(t.string())
 })
@@ -72,9 +72,15 @@ export const modelGenerate = defineOperation({
     model: t.optional(t.string({ description: 'Name of the model; default: the served model.' })),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Maximum number of tokens to generate.' })),
     temperature: t.optional(
-      t.number({ minimum: 0, maximum: 5, description: '0 always selects the most probable token.' })
+      t.number({
+        minimum: 0,
+        maximum: 5,
+        description: 'Sampling temperature; 0 always selects the most probable token.'
+      })
     ),
-    seed: t.optional(t.integer({ description: 'Same seed, same request, same model: same text.' })),
+    seed: t.optional(
+      t.integer({ description: 'Seed of the random sampling; the same seed, request and model give the same text.' })
+    ),
     stop: t.optional(
       t.array(t.string({ minLength: 1 }), { description: 'Strings at which the answer ends; they are not part of it.' })
     )

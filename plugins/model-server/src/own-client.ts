@@ -11,7 +11,7 @@ export interface Listening {
 
 const WILDCARDS: readonly string[] = ['0.0.0.0', '::']
 
-/** Client in the same process, if there is one. It may request a model that this server does not have. */
+/** Checks whether the inference client of this process requests a model that this server does not have. */
 export class OwnClient {
   readonly #client: Ref<InferenceClient> | undefined
   readonly #served: ServedModel
@@ -24,7 +24,7 @@ export class OwnClient {
     this.#listening = listening
   }
 
-  /** Returns the problem; null if the client uses another server, has no model set, or the model is served here. */
+  /** Returns the problem. Null if the client uses another server or names no model, or if its model is served here. */
   problem(): string | null {
     const target = this.#target()
     const url = target?.urls.find(each => reaches(new URL(each), this.#listening))
@@ -41,7 +41,7 @@ export class OwnClient {
     return problem === null ? { status: 'ok' } : { status: 'degraded', detail: problem }
   }
 
-  /** Logs the problem, unless it is the same as last time. */
+  /** Logs the problem, unless it is unchanged since the last call. */
   report(log: Logger): void {
     const problem = this.problem()
     if (problem !== null && problem !== this.#reported) log.warn(problem)
@@ -52,14 +52,14 @@ export class OwnClient {
     try {
       return this.#client?.current.target()
     } catch (error) {
-      // The client is disabled, or its settings are invalid, which it reports itself.
+      // The client is disabled, or its settings are invalid; it reports that itself.
       if (isSvcError(error)) return undefined
       throw error
     }
   }
 }
 
-/** Returns true if the URL reaches the listener: a wildcard address is reachable by any address of this machine. */
+/** True if the URL reaches the listener. A wildcard listener is reachable through any loopback name. */
 export function reaches(url: URL, { host, port }: Listening): boolean {
   const asked = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
   const name = url.hostname.replace(/^\[(.*)\]$/, '$1')

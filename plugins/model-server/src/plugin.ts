@@ -48,11 +48,11 @@ const HEALTH = { idle: 'ok', loading: 'degraded', ready: 'ok', unloaded: 'ok', f
 
 export default definePlugin({
   name: 'model-server',
-  summary: 'Serves a language model in the formats of OpenAI and Ollama',
+  summary: 'Serves a language model through the OpenAI and Ollama APIs',
   requires: { engine: inferenceEngine },
-  // A reference, so that a change of the client does not reload the model.
+  // A ref, so that a change of the client does not reload this plugin and its model.
   optional: { client: ref(inferenceClient) },
-  // It drains before http, which carries its requests.
+  // This plugin drains before http, which carries its requests.
   after: ['http'],
   provides: [ownModelServer],
   points: [inferenceGrammars],
@@ -88,7 +88,7 @@ export default definePlugin({
 
     if (api_key === undefined && !isLoopback(host)) {
       ctx.log.warn(
-        `anyone who reaches ${host}:${port} can use the model: set plugins.model-server.api_key or a loopback host`
+        `anyone who can reach ${host}:${port} can use the model; set plugins.model-server.api_key or a loopback host`
       )
     }
     ctx.contribute(httpListeners, { name: LISTENER, host, port, setting: 'plugins.model-server.port', guard: 'own' })
@@ -126,7 +126,7 @@ export default definePlugin({
     })
     ctx.contribute(readiness, {
       name: 'model-server',
-      // A model that was loaded once is loaded again by the next request.
+      // An unloaded model is ready too: the next request loads it again.
       check: () => ({
         ok: served.state.status !== 'failed' && served.known !== undefined,
         detail: served.describe()

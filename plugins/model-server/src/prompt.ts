@@ -3,8 +3,8 @@ import { invalid } from './body-reader.ts'
 import { errors } from './errors.ts'
 
 /**
- * Text or tokens that the model continues. Names of special tokens in the text are those tokens. `begin`: whether the
- * model's begin-of-text token is added, which chat templates write themselves.
+ * Text or tokens that the model continues. Names of special tokens in the text become those tokens. `begin`: whether to
+ * add the model's begin-of-text token; chat templates write it themselves.
  */
 export type Prompt =
   | { readonly kind: 'text'; readonly text: string; readonly begin?: boolean }
@@ -28,16 +28,16 @@ export function promptTokens(model: LoadedModel, prompt: Prompt, contextLength: 
 export function contextExceeded(promptTokens: number, contextLength: number, atLeast = false): Error {
   return errors.create(
     'MSV_CONTEXT_EXCEEDED',
-    `the prompt has ${atLeast ? 'at least ' : ''}${promptTokens} tokens, the context holds ${contextLength} together with the answer`,
+    `the prompt has ${atLeast ? 'at least ' : ''}${promptTokens} tokens; the context holds ${contextLength} tokens, including the answer`,
     { data: { promptTokens, contextLength }, hint: 'Shorten the prompt, or serve a model with a longer context.' }
   )
 }
 
-/** Upper bound on the mean number of characters in a token, for any vocabulary. */
+/** Upper bound on the mean number of characters per token, for any vocabulary. */
 const CHARACTERS_PER_TOKEN = 32
 
 /**
- * Rejects a text that is far too long by its first part, since tokenising megabytes would block the event loop.
+ * Rejects text that is far too long after tokenising only its beginning: megabytes would block the event loop.
  * Throws `MSV_CONTEXT_EXCEEDED`.
  */
 export function refuseHopelessLength(model: LoadedModel, text: string, contextLength: number): void {

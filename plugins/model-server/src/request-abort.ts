@@ -32,7 +32,7 @@ export class RequestAbort {
     this.#controller.abort()
   }
 
-  /** Returns the finish reason of an aborted sequence. Throws if its answer is incomplete. */
+  /** Returns the finish reason of an aborted sequence. Throws `MSV_TIMEOUT` or `MSV_STOPPED` if it was cut off. */
   reason(): 'stop' {
     if (this.why === 'finish') return 'stop'
     if (this.why === 'timeout') throw timedOut(this.#milliseconds)
@@ -46,7 +46,7 @@ export class RequestAbort {
 }
 
 export function stopped(): Error {
-  return errors.create('MSV_STOPPED', 'the answer was aborted, since the server is stopping or the client disconnected')
+  return errors.create('MSV_STOPPED', 'the answer was aborted: the server is stopping, or the client disconnected')
 }
 
 function timedOut(milliseconds: number): Error {

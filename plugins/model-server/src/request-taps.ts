@@ -12,19 +12,19 @@ import type { AnswerEvent } from './answer/answer.ts'
 import type { ChatIntent, ToolIntent } from './chat-plan.ts'
 import { refuseUnknownTokens, type TextPrompt, textOf } from './text-prompt.ts'
 
-/** The hooks of models for one request of a client. A request for several answers is one request. */
+/** Triggers the model hooks for one client request, which may ask for several answers. */
 export class RequestTaps {
   readonly #hooks: ModelHooks
   readonly #name: string
   #intent: Promise<ChatIntent> | undefined
 
-  /** `name`: the model, as clients request it. */
+  /** `name`: model name that clients send. */
   constructor(hooks: ModelHooks, name: string) {
     this.#hooks = hooks
     this.#name = name
   }
 
-  /** Resolves to the conversation as changed by taps. Throws the error of a tap. */
+  /** Resolves to the conversation as changed by taps. Throws the errors of taps. */
   intent(model: LoadedModel, intent: ChatIntent): Promise<ChatIntent> {
     this.#intent ??= this.#changedIntent(model, intent)
     return this.#intent
@@ -32,7 +32,7 @@ export class RequestTaps {
 
   async #changedIntent(model: LoadedModel, intent: ChatIntent): Promise<ChatIntent> {
     const { messages, tools, context = [], templateText } = intent
-    // Tokens that the vocabulary lacks are refused when the prompt is made.
+    // Tokens outside the vocabulary are rejected later, when the prompt is rendered.
     const isKnown = context.length > 0 && context.every(token => token < model.info.vocabularySize)
     const asked: ModelRequest = {
       model: this.#name,
@@ -58,7 +58,7 @@ export class RequestTaps {
     }
   }
 
-  /** Resolves to a prompt without a conversation, as changed by taps. Throws the error of a tap. */
+  /** Resolves to a text prompt as changed by taps. Throws the errors of taps. */
   async prompt(model: LoadedModel, text: TextPrompt): Promise<TextPrompt> {
     refuseUnknownTokens(model, text.prompt)
     const prompt: ModelPrompt = { text: textOf(model, text.prompt), raw: true, ...defined({ suffix: text.suffix }) }
@@ -82,7 +82,7 @@ function toolsOf(tools: ToolIntent, functions: ToolIntent['functions'] = []): To
   return { ...tools, functions, forced: functions.filter(({ name }) => tools.forced.some(each => each.name === name)) }
 }
 
-/** Part of an answer for hooks, with calls as a whole. Events of type `passed` are not for hooks. */
+/** Part of an answer in the form that hooks see, with whole calls. Parts of type `passed` bypass the hooks. */
 type Part =
   | Extract<AnswerEvent, { type: 'text' | 'thinking' | 'done' }>
   | { readonly type: 'tool-call'; readonly call: ChatToolCall; readonly made: CalledEvent }
@@ -90,10 +90,10 @@ type Part =
 
 type CalledEvent = Extract<AnswerEvent, { type: 'called' }>
 
-/** Converts between the events of an answer and the parts that hooks look at. */
+/** Converts between the events of an answer and the parts that hooks see. */
 class TappedAnswer {
   readonly #holds: boolean
-  /** As the model wrote them. */
+  /** Text and thinking as the model wrote them. */
   readonly #written = { text: '', thinking: '' }
 
   /** `holds`: whether taps may change the answer. */
@@ -101,7 +101,7 @@ class TappedAnswer {
     this.#holds = holds
   }
 
-  /** Joins the pieces of each call. If taps may change the answer, a call that broke off is left out. */
+  /** Joins the pieces of each call. If taps may change the answer, an incomplete call is omitted. */
   async *parts(events: AsyncIterable<AnswerEvent>): AsyncGenerator<Part, void> {
     for await (const event of events) {
       if (event.type === 'text' || event.type === 'thinking') {
@@ -131,7 +131,7 @@ class TappedAnswer {
   }
 }
 
-/** Returns a call that is complete and whose arguments are an object. */
+/** Returns the call, or undefined if it is incomplete or its arguments are not an object. */
 function wholeCall({ call: { id, name, arguments: text }, complete }: CalledEvent): ChatToolCall | undefined {
   if (!complete) return undefined
   try {
@@ -143,7 +143,7 @@ function wholeCall({ call: { id, name, arguments: text }, complete }: CalledEven
   }
 }
 
-/** Yields the events of a complete call. A call that no tap changed has its arguments as the model wrote them. */
+/** Yields the events of a complete call. If no tap changed the call, its arguments stay as the model wrote them. */
 function* callEvents({ call, made }: Extract<Part, { type: 'tool-call' }>): Generator<AnswerEvent, void> {
   const { id, name } = call
   const { index } = made.call

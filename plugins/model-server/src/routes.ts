@@ -8,27 +8,27 @@ import type { WireServices } from './wire-services.ts'
 
 /** Routes that {@link modelServerRoutes} adds. */
 export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
-  { method: 'GET', path: '/', summary: 'Show that the model server runs' },
-  { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the format of OpenAI' },
-  { method: 'POST', path: '/v1/completions', summary: 'Completion in the format of OpenAI' },
+  { method: 'GET', path: '/', summary: 'Report that the model server runs' },
+  { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the OpenAI format' },
+  { method: 'POST', path: '/v1/completions', summary: 'Completion in the OpenAI format' },
   { method: 'POST', path: '/v1/embeddings', summary: 'Answers 501' },
-  { method: 'GET', path: '/v1/models', summary: 'The served model in the format of OpenAI' },
-  { method: 'GET', path: '/v1/models/:id', summary: 'The served model in the format of OpenAI' },
-  { method: 'GET', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
-  { method: 'POST', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
-  { method: 'DELETE', path: '/v1/*', summary: 'Answer 404 for an unknown route' },
-  { method: 'POST', path: '/api/chat', summary: 'Chat in the format of Ollama' },
-  { method: 'POST', path: '/api/generate', summary: 'Completion in the format of Ollama' },
-  { method: 'GET', path: '/api/tags', summary: 'The served model in the format of Ollama' },
+  { method: 'GET', path: '/v1/models', summary: 'The served model in the OpenAI format' },
+  { method: 'GET', path: '/v1/models/:id', summary: 'The served model in the OpenAI format' },
+  { method: 'GET', path: '/v1/*', summary: 'Return 404 for an unknown route' },
+  { method: 'POST', path: '/v1/*', summary: 'Return 404 for an unknown route' },
+  { method: 'DELETE', path: '/v1/*', summary: 'Return 404 for an unknown route' },
+  { method: 'POST', path: '/api/chat', summary: 'Chat in the Ollama format' },
+  { method: 'POST', path: '/api/generate', summary: 'Completion in the Ollama format' },
+  { method: 'GET', path: '/api/tags', summary: 'The served model in the Ollama format' },
   { method: 'GET', path: '/api/version', summary: 'Version and device' },
-  { method: 'GET', path: '/api/ps', summary: 'The loaded model in the format of Ollama' },
-  { method: 'POST', path: '/api/show', summary: 'Facts about the served model in the format of Ollama' },
+  { method: 'GET', path: '/api/ps', summary: 'The loaded model in the Ollama format' },
+  { method: 'POST', path: '/api/show', summary: 'Details of the served model in the Ollama format' },
   { method: 'POST', path: '/api/embeddings', summary: 'Answers 501' },
   { method: 'POST', path: '/api/embed', summary: 'Answers 501' },
   ...ROUTES_ELSEWHERE.map(route => ({ ...route, summary: 'Answers 501' })),
-  { method: 'GET', path: '/api/*', summary: 'Answer 404 for an unknown route' },
-  { method: 'POST', path: '/api/*', summary: 'Answer 404 for an unknown route' },
-  { method: 'DELETE', path: '/api/*', summary: 'Answer 404 for an unknown route' }
+  { method: 'GET', path: '/api/*', summary: 'Return 404 for an unknown route' },
+  { method: 'POST', path: '/api/*', summary: 'Return 404 for an unknown route' },
+  { method: 'DELETE', path: '/api/*', summary: 'Return 404 for an unknown route' }
 ]
 
 /** Adds all routes. Each API has its own scope and its own error format. */

@@ -3,11 +3,11 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errors } from './errors.ts'
 
-/** Identity of the content of a run directory, determined without reading the weights. */
+/** Fingerprint of the files of a run directory, computed without reading the weights. */
 export interface RunDirectoryState {
   /** SHA-256 over the names, sizes and times of the files, hex. */
   readonly fingerprint: string
-  /** When the newest file was written. */
+  /** Modification time of the newest file. */
   readonly modifiedAt: Date
 }
 

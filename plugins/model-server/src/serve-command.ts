@@ -13,8 +13,10 @@ export const serveCommand: CommandDescriptor = {
     port: t.optional(t.integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; default 11435.' })),
     host: t.optional(t.string({ description: 'Address to listen on; default 127.0.0.1.' })),
     model_name: t.optional(t.string({ description: 'Name of the model that clients send.' })),
-    device: t.optional(t.string({ description: 'Device that computes: auto, cpu, cuda, cuda:N, metal, webgpu.' })),
-    quant: t.optional(t.enum(['auto', 'none', 'q8', 'q4'], { description: 'Bits a weight; default auto.' })),
+    device: t.optional(t.string({ description: 'Device to run on: auto, cpu, cuda, cuda:N, metal, webgpu.' })),
+    quant: t.optional(
+      t.enum(['auto', 'none', 'q8', 'q4'], { description: 'Quantisation of the weights; default auto.' })
+    ),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Default maximum of generated tokens.' })),
     temperature: t.optional(t.number({ minimum: 0, description: 'Default temperature.' }))
   })
@@ -22,7 +24,7 @@ export const serveCommand: CommandDescriptor = {
 
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Exit codes: that of the server, 128 + n if signal n ended it, 1 if it could not be started. */
+/** Returns the command handler. Exit code: the server's; 128 + n if signal n ended it; 1 if it could not be started. */
 export function runServeCommand(packageRoot: string): CommandHandler {
   return async (input, io) => {
     const program = join(packageRoot, 'bin', 'svc-model-server.mjs')
@@ -37,7 +39,7 @@ export function runServeCommand(packageRoot: string): CommandHandler {
   }
 }
 
-/** Runs the child in a separate process group, so that Ctrl-C does not reach it twice. */
+/** Runs the child until it exits, in a separate process group, so that Ctrl-C does not reach it twice. */
 function runToItsEnd(argv: readonly string[]): Promise<number> {
   return new Promise((settle, reject) => {
     const child = spawn(process.execPath, argv, { stdio: 'inherit', detached: true })

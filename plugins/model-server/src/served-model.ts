@@ -6,7 +6,7 @@ import { fillsInTheMiddle } from './fill-in-the-middle.ts'
 import type { Loaded } from './kept-weights.ts'
 import { shownName } from './shown-name.ts'
 
-/** `known`: facts of the last loaded model, if any; then requests start the next load, or wait for it. */
+/** State of the model. `known`: facts of the last loaded model; with it, requests may start or await the next load. */
 export type ModelState =
   | { readonly status: 'idle' }
   | { readonly status: 'loading'; readonly fraction: number; readonly step: string; readonly known?: KnownModel }
@@ -16,13 +16,13 @@ export type ModelState =
 
 /** Facts about a model that are known even while its weights are unloaded. */
 export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatAbilities'>, Pick<Loaded, 'modifiedAt'> {
-  /** True if the model can fill in the middle of a text. */
+  /** True if the model supports fill-in-the-middle. */
   infills(): boolean
   /** Null if the engine cannot add adapters. */
   readonly adapters: readonly NamedAdapter[] | null
 }
 
-/** A model name that clients may request: the model as it was loaded, or its base with an adapter. */
+/** Model name that clients may request: the model as loaded, or its base with an adapter. */
 export interface ServedVariant extends KnownModel {
   readonly name: string
   /** Name of the base model; null for the base model itself. */
@@ -35,18 +35,18 @@ function knownOf({ model, modifiedAt }: Loaded): KnownModel {
   return { info, chatAbilities, modifiedAt, adapters: adapters?.list() ?? null, infills: () => fillsInTheMiddle(model) }
 }
 
-/** Returns the facts that remain known after the model is unloaded. */
+/** Returns the facts to keep after the model is unloaded. */
 export function remembered(loaded: Loaded): KnownModel {
   const infills = fillsInTheMiddle(loaded.model)
   return { ...knownOf(loaded), infills: () => infills }
 }
 
-/** An `MSV_MODEL_UNKNOWN`. */
+/** Data of an `MSV_MODEL_UNKNOWN` error. */
 export interface UnknownModel {
   readonly data: { readonly asked: string; readonly served: readonly string[] }
 }
 
-/** The model of this server and its state: idle, loading, ready, unloaded or failed. */
+/** Model of this server and its state: idle, loading, ready, unloaded or failed. */
 export class ServedModel {
   /** Name of the model that clients send. */
   readonly name: string
@@ -79,7 +79,7 @@ export class ServedModel {
     return state.status === 'failed' ? this.failure(state.error) : errors.create('MSV_MODEL_LOADING', this.describe())
   }
 
-  /** Returns the error of a request for which the model could not be loaded. */
+  /** Returns the `MSV_MODEL_FAILED` error for a failed load. */
   failure(error: unknown): Error {
     return errors.create('MSV_MODEL_FAILED', this.#failureText(error), {
       cause: error,
@@ -90,7 +90,7 @@ export class ServedModel {
   /** Returns the state in one sentence. */
   describe(): string {
     const { state } = this
-    if (state.status === 'idle') return `model '${this.name}' is loaded when it is first used`
+    if (state.status === 'idle') return `model '${this.name}' will be loaded on first use`
     if (state.status === 'loading') {
       return `model '${this.name}' is loading: ${state.step}, ${Math.floor(state.fraction * 100)} %`
     }
@@ -106,7 +106,7 @@ export class ServedModel {
     return `model '${this.name}' could not be loaded from ${this.directory}: ${errorMessage(error)}`
   }
 
-  /** Returns the models that clients can request. Throws like {@link ready} until the model was loaded once. */
+  /** Returns the models that clients can request. Throws like {@link ready} until the model has been loaded once. */
   variants(): readonly [ServedVariant, ...ServedVariant[]] {
     const { known } = this
     if (known === undefined) throw this.notReady()
@@ -117,27 +117,27 @@ export class ServedModel {
     ]
   }
 
-  /** Returns the known names that clients can request. */
+  /** Returns the names that clients can request, as far as they are known. */
   names(): readonly [string, ...string[]] {
     const { known, name } = this
     return [name, ...(known?.adapters ?? []).map(adapter => `${name}:${adapter.name}`)]
   }
 
-  /** True if the name is served, or may be served once the model is loaded. */
+  /** True if the name is served, or may be once the model is loaded. */
   has(asked: string): boolean {
     if (this.known === undefined) return mayStandFor(this.name, asked)
     return isLoaded(this.name, asked) || this.names().includes(asked)
   }
 
   /**
-   * Throws `MSV_MODEL_UNKNOWN` for a name that can never be served. Valid are an absent or empty name, and the served
-   * name, with or without the tag `:latest` or that of an adapter.
+   * Throws `MSV_MODEL_UNKNOWN` for a name that can never be served. Valid names: absent, empty, or the served name with
+   * an optional tag, `:latest` or the name of an adapter.
    */
   check(asked: string | undefined): void {
     if (!mayStandFor(this.name, asked)) throw this.unknown(asked)
   }
 
-  /** Returns the model of a name. Throws `MSV_MODEL_UNKNOWN`, and like {@link variants}. */
+  /** Returns the model with a name. Throws `MSV_MODEL_UNKNOWN`, and like {@link variants}. */
   find(asked: string | undefined): ServedVariant {
     this.check(asked)
     const [loaded, ...adapted] = this.variants()
@@ -150,12 +150,12 @@ export class ServedModel {
   /** Returns the error for an unknown name. */
   unknown(asked = ''): Error {
     const served = this.names()
-    const message = `model ${shownName(asked)} not found, this server has ${quoted(served)}`
+    const message = `model ${shownName(asked)} not found; this server has ${quoted(served)}`
     return errors.create('MSV_MODEL_UNKNOWN', message, { data: { param: 'model', asked, served } })
   }
 }
 
-/** Returns names in quotes for messages. They come from the settings, so they need no sanitizing. */
+/** Returns names in quotes, for messages. Names from the settings need no sanitizing. */
 export function quoted(names: readonly string[]): string {
   return names.map(name => `'${name}'`).join(', ')
 }
@@ -173,7 +173,7 @@ export function adapterOf({ adapter }: ServedVariant): { readonly adapter?: stri
   return adapter === null ? {} : { adapter: adapter.name }
 }
 
-/** Returns the identity of the weights: the digest of the model, or one of the model and the adapter. */
+/** Returns the identity of the weights: a digest of the model, or of model and adapter. */
 export function variantDigest({ info, adapter }: ServedVariant): string {
   if (adapter === null) return info.digest
   return createHash('sha256')

@@ -21,11 +21,11 @@ export const settings = t.object({
   }),
   adapter_roots: t.array(t.string({ minLength: 1 }), {
     default: [],
-    description: 'Folders outside of the project in which callers of model.adapters.add may name adapters.'
+    description: 'Folders outside the project from which model.adapters.add may load adapters.'
   }),
   must_load: t.boolean({
     default: false,
-    description: 'Whether a failed load at the start is an uncaught error of the plugin.'
+    description: 'Whether a failed load at startup is an uncaught error of the plugin.'
   }),
   host: t.string({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   port: t.integer({
@@ -40,13 +40,13 @@ export const settings = t.object({
   device: t.optional(
     t.string({
       pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|metal|webgpu)$',
-      description:
-        'Device that computes: auto (or best), cpu, cuda, cuda:N, metal, webgpu; default: the engine decides.'
+      description: 'Device to run on: auto (or best), cpu, cuda, cuda:N, metal, webgpu; default: the engine decides.'
     })
   ),
   quantization: t.optional(
     t.enum(['auto', 'none', 'q8', 'q4'], {
-      description: 'Bits per weight: auto, none (as in the checkpoint), q8, q4; default: the setting of the engine.'
+      description:
+        'Quantisation of the weights: auto, none (as in the checkpoint), q8, q4; default: the engine setting.'
     })
   ),
   slots: t.integer({ default: 1, minimum: 1, maximum: 256, description: 'Answers that are generated concurrently.' }),
@@ -65,33 +65,33 @@ export const settings = t.object({
     pattern: DURATION,
     'x-reload': 'live',
     description:
-      'Time that the model stays loaded after its last request, such as 5m; without a unit seconds. 0 unloads it immediately, a negative value never. Requests of the Ollama API may override it.'
+      'Time that the model stays loaded after its last request, such as 5m, or a number of seconds. 0 unloads it immediately, a negative value never. Requests of the Ollama API may override it.'
   }),
   max_tokens: t.integer({
     default: 512,
     minimum: 1,
     'x-reload': 'live',
-    description: 'Maximum of generated tokens if a request sets none.'
+    description: 'Maximum generated tokens of requests that set none.'
   }),
   temperature: t.number({
     default: 0.7,
     minimum: 0,
     maximum: 5,
     'x-reload': 'live',
-    description: 'Temperature if a request sets none; 0 always takes the most probable token.'
+    description: 'Temperature of requests that set none; 0 always selects the most probable token.'
   }),
   request_timeout_seconds: t.number({
     default: 600,
     minimum: 0,
     maximum: 2_000_000,
     'x-reload': 'live',
-    description: 'Seconds that an answer may take, with its time in the queue; 0 for no limit.'
+    description: 'Seconds that an answer may take, including its time in the queue; 0 for no limit.'
   }),
   grammar: t.optional(
     t.string({
       minLength: 1,
       'x-reload': 'live',
-      description: 'Name of the grammar for answers if a request sets no format and no tools. Plugins provide grammars.'
+      description: 'Name of the grammar for requests that set neither format nor tools. Plugins provide grammars.'
     })
   ),
   max_body_bytes: t.integer({

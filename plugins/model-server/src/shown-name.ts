@@ -1,6 +1,6 @@
 const SHOWN_CHARACTERS = 64
 
-/** Returns a name from outside in a form that is safe for a log and a terminal: bounded, without control characters. */
+/** Returns a client's name in a form that is safe for logs and terminals: shortened, without control characters. */
 export function shownName(name: string): string {
   const characters = [...name.slice(0, 2 * SHOWN_CHARACTERS)]
   const cut = characters.slice(0, SHOWN_CHARACTERS).join('')

@@ -1,8 +1,8 @@
 import type { LoadedModel } from '@svc/contracts'
 
 /**
- * Escapes names of special tokens in text from outside, so that a message cannot end and begin another in a different
- * role: `<|im_end|>` becomes `[im_end]`, `</s>` becomes `[/s]`, `[INST]` becomes `(INST)`. Other text stays.
+ * Escapes names of special tokens in text from clients, so that a message cannot end itself and begin another in a
+ * different role: `<|im_end|>` becomes `[im_end]`, `</s>` becomes `[/s]`, `[INST]` becomes `(INST)`.
  */
 export function neutraliseSpecialTokens(model: LoadedModel, text: string): string {
   return text.replace(CANDIDATE, name => (isSpecial(model, name) ? inBrackets(name) : name))
@@ -21,7 +21,7 @@ function isSpecial(model: LoadedModel, name: string): boolean {
   }
   const known = names.get(name)
   if (known !== undefined) return known
-  // A name is special if it is one token only while special tokens are recognised; ordinary text can be one token too.
+  // Ordinary text can be a single token too. A name is special only if recognising special tokens makes it one.
   const special = model.tokenize(name, { special: true })
   const plain = model.tokenize(name, { special: false })
   const verdict = special.length !== plain.length || special.some((token, at) => token !== plain[at])

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
-/** Returns a signal that is aborted when the answer was sent or its client has disconnected. */
+/** Returns a signal that is aborted when the response was sent or the client has disconnected. */
 export function replySignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
   const response = reply.raw
@@ -13,8 +13,8 @@ export function replySignal(reply: FastifyReply): AbortSignal {
 const BUFFERED_BYTES = 16_384
 
 /**
- * Sends text pieces with backpressure: the next piece is pulled once the socket has accepted the last, up to a small
- * buffer. A client that reads nothing for `stallMs` is disconnected, since its answer holds a slot.
+ * Sends text pieces with backpressure: apart from a small buffer, the next piece is pulled once the socket has accepted
+ * the last. A client that reads nothing for `stallMs` is disconnected, because its answer holds a slot.
  */
 export function sendStream(
   reply: FastifyReply,

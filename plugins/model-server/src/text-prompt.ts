@@ -3,7 +3,7 @@ import { invalid } from './body-reader.ts'
 import { fillInTheMiddle } from './fill-in-the-middle.ts'
 import type { Prompt } from './prompt.ts'
 
-/** A prompt without a conversation, and the text that follows the answer. */
+/** Prompt without a conversation; `suffix`: text that follows the answer. */
 export interface TextPrompt {
   readonly prompt: string | readonly number[]
   readonly suffix?: string
@@ -19,7 +19,7 @@ export function promptOf(model: LoadedModel, name: string, { prompt, suffix }: T
   return { kind: 'tokens', tokens: prompt }
 }
 
-/** Throws `MSV_REQUEST_INVALID`. */
+/** Throws `MSV_REQUEST_INVALID` if the vocabulary lacks a token of the prompt. */
 export function refuseUnknownTokens(model: LoadedModel, prompt: TextPrompt['prompt']): void {
   const strange = typeof prompt === 'string' ? undefined : prompt.find(token => token >= model.info.vocabularySize)
   if (strange !== undefined) throw invalid(`'prompt' contains ${strange}, which is not a token of this model`, 'prompt')

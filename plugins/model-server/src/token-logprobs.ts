@@ -1,6 +1,6 @@
 import type { GenerateEvent, TokenLogprob } from '@svc/contracts'
 
-/** Log probability of a token in the form of both APIs. */
+/** Log probability of a token, in the form that both APIs use. */
 export interface LogprobEntry {
   readonly token: string
   readonly logprob: number

@@ -5,14 +5,14 @@ import { shownName } from './shown-name.ts'
 const AGAIN_MS = 600_000
 const MAX_NAMES = 100
 
-/** Logs unknown names that clients request. Limits how often a name is logged, and how many names. */
+/** Logs unknown model names that clients request. Limits how often a name is logged, and how many names. */
 export class UnknownModels {
   readonly #log: Logger
   readonly #now: () => number
-  /** Requested name to the time of its log entry, the oldest first. */
+  /** Time of the log entry by requested name, oldest first. */
   readonly #logged = new Map<string, number>()
 
-  /** `now`: a clock in milliseconds that never goes back. */
+  /** `now`: monotonic clock in milliseconds. */
   constructor(log: Logger, now: () => number = () => performance.now()) {
     this.#log = log
     this.#now = now

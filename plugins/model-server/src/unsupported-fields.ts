@@ -1,8 +1,8 @@
 import { errors } from './errors.ts'
 
 /**
- * Unsupported fields of a format that would change the answer. Each has a test for values without effect, which clients
- * send by default. Absent and null are always accepted.
+ * Unsupported fields of an API that would change the answer. Each has a predicate for the values without effect, which
+ * clients send by default. Absent and null are always accepted.
  */
 export type UnsupportedFields = Readonly<Record<string, (value: unknown) => boolean>>
 
@@ -22,12 +22,12 @@ export function unsupported(field: string, because = 'this server does not suppo
   })
 }
 
-/** Returns the error for an ability that the model lacks. Clients of Ollama search for these words. */
+/** Returns the error for an ability that the model lacks. Ollama clients match its wording. */
 export function beyondModel(field: string, model: string, ability: 'tools' | 'thinking' | 'insert'): Error {
   return errors.create('MSV_UNSUPPORTED', `${model} does not support ${ability}`, { data: { param: field } })
 }
 
-/** Accepts values that have no effect. */
+/** Returns a predicate that accepts only these values. */
 export function only(...values: readonly unknown[]): (value: unknown) => boolean {
   return value => values.includes(value)
 }

@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UnknownModel } from './served-model.ts'
 import type { WireServices } from './wire-services.ts'
 
-/** Error that each API converts to its own format. */
+/** Error in a neutral form, which each API renders in its own format. */
 export interface WireError {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Invalid field. */
+  /** Invalid request field. */
   readonly param: string | null
 }
 
@@ -29,7 +29,7 @@ export function toWireError(error: unknown, log: Logger): WireError {
   return { status: 500, code: 'internal_error', message: 'internal error, see the log of the server', param: null }
 }
 
-/** Returns an error handler that answers in the format of one API. */
+/** Returns an error handler that sends errors in the format of one API. */
 export function errorHandler(
   shape: (error: WireError) => unknown,
   { log, unknownModels }: Pick<WireServices, 'log' | 'unknownModels'>

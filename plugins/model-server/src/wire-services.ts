@@ -7,14 +7,14 @@ import type { RequestTaps } from './request-taps.ts'
 import type { ServedModel, ServedVariant } from './served-model.ts'
 import type { UnknownModels } from './unknown-models.ts'
 
-/** The weights of the served model, as requests need them. */
+/** Weights of the served model, as requests use them. */
 export interface ServedWeights {
   /**
    * Loads the model if necessary, and keeps it until the signal is aborted. `keepMs`: idle time after that.
    * Throws `MSV_MODEL_FAILED`, or the reason of the signal.
    */
   use(signal: AbortSignal, keepMs?: number): Promise<ModelUse>
-  /** Unloads the model once no one uses it. */
+  /** Unloads the model once it is no longer in use. */
   unload(): Promise<void>
   /** Time of the unload; null for never. */
   readonly expiresAt: Date | null
@@ -27,7 +27,7 @@ export interface WireServices {
   readonly completions: Completions
   readonly grammars: Grammars
   readonly log: Logger
-  /** Returns the hooks of models for a request, given its headers. They are empty if the client has triggered them. */
+  /** Returns the model hooks for a request. They are empty if its headers show that the client has triggered them. */
   taps(headers: IncomingHttpHeaders, variant: Pick<ServedVariant, 'name'>): RequestTaps
   readonly unknownModels: UnknownModels
   /** Version of this plugin, shown by `/api/version`. */
@@ -36,6 +36,6 @@ export interface WireServices {
   readonly host: string
   readonly apiKey: string | undefined
   readonly maxBodyBytes: number
-  /** Milliseconds that a client may stop reading. */
+  /** Returns the milliseconds for which a client may stop reading. */
   stallMs(): number
 }

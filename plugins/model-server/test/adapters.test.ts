@@ -2,10 +2,10 @@ import { cpSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { LoadedModel } from '@svc/contracts'
+import engine from '@svc/plugin-inference-onnx'
 import t, { type Test } from 'tap'
-import engine from '../../inference-onnx/src/plugin.ts'
-import { ConfiguredAdapters, type ConfiguredNames } from '../src/configured-adapters.ts'
-import modelServer from '../src/plugin.ts'
+import modelServer from '#plugin'
+import { ConfiguredAdapters, type ConfiguredNames } from '#root'
 import { openServer } from './open-server.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/', import.meta.url))
@@ -62,7 +62,7 @@ t.test('adapters of the settings are listed, and requests choose one by the name
 
 t.test('an unknown adapter is a 404 in the format of each API', async t => {
   const { json } = await open(t, { adapters: { one: join(PEFT, 'patterns') } })
-  const message = "model 'tiny:nope' not found, this server has 'tiny', 'tiny:one'"
+  const message = "model 'tiny:nope' not found; this server has 'tiny', 'tiny:one'"
   const messages = [{ role: 'user', content: 'a' }]
   for (const [path, body] of [
     ['/api/generate', { model: 'tiny:nope', prompt }],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parameterSize } from '../src/ollama/catalog.ts'
+import { parameterSize } from '#ollama'
 
 t.test('sizes of models are abbreviated', async t => {
   t.same([135_000, 3_200_000, 494_000_000, 7_615_616_512, 70_000_000_000].map(parameterSize), [

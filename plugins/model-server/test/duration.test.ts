@@ -1,5 +1,5 @@
 import t from 'tap'
-import { durationMs } from '../src/duration.ts'
+import { durationMs } from '#root'
 
 t.test('durations are seconds, or parts with units', async t => {
   const known = { '0': 0, '300': 300_000, '5m': 300_000, '1h30m': 5_400_000, '1.5h': 5_400_000, '+2s': 2000 }

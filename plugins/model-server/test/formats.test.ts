@@ -2,7 +2,7 @@ import type OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import t from 'tap'
 import { z } from 'zod'
-import { Grammars } from '../src/grammars.ts'
+import { Grammars } from '#root'
 import { connect, refusal, say } from './clients.ts'
 import type { ServeOptions } from './serve.ts'
 import { literalGrammar } from './toy-constraint.ts'
@@ -77,7 +77,10 @@ t.test('requests of both APIs can name a grammar of a plugin', async t => {
   const reply = await post('/v1/chat/completions', unknown)
   t.match(
     [reply.status, await reply.json()],
-    [400, { error: { message: `there is no grammar 'cobol': known are 'vox'`, param: 'response_format.grammar.name' } }]
+    [
+      400,
+      { error: { message: `there is no grammar 'cobol'; available: 'vox'`, param: 'response_format.grammar.name' } }
+    ]
   )
   t.ok(url)
 })
@@ -101,7 +104,7 @@ t.test('a grammar in the settings is the default of requests without a format', 
   const error = await refusal(missing.openai.chat.completions.create({ model: 'toy', messages: say('hi') }))
   t.match(error, {
     status: 400,
-    message: /there is no grammar 'vox': no plugin offers one/,
+    message: /there is no grammar 'vox'; no plugin provides one/,
     param: 'plugins.model-server.grammar'
   })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { goTemplate, isGoTemplate } from '../src/ollama/go-template.ts'
+import { goTemplate, isGoTemplate } from '#ollama'
 
 const VALUES = { System: 'be brief', Prompt: 'hi' }
 

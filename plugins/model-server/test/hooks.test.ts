@@ -11,10 +11,10 @@ import {
   modelRequest,
   modelToolCall
 } from '@svc/contracts'
+import client from '@svc/plugin-inference-client'
 import { definePlugin, type Plugin, type PluginContext, SvcError } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import client from '../../inference-client/src/plugin.ts'
-import { modelGenerate } from '../src/operations.ts'
+import { modelGenerate } from '#root'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
 import { toyPlugin } from './toy-plugin.ts'

@@ -166,11 +166,11 @@ t.test('waiting requests get the error of a failed load, and the next request re
 
 t.test('a reload of the plugin keeps a loaded model, and loads an unloaded one', async t => {
   const { generate, engine, kernel, open } = await openToy(t)
-  await kernel.replace((await import('../src/plugin.ts')).default)
+  await kernel.replace((await import('#plugin')).default)
   t.equal((await generate('hello')).response, 'hello')
   t.equal(engine.models.length, 1)
   await generate('', NOW)
-  await kernel.replace((await import('../src/plugin.ts')).default)
+  await kernel.replace((await import('#plugin')).default)
   t.equal((await generate('hello')).load_duration, 0)
   t.equal(engine.models.length, 2)
   await kernel.close()

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { KeptWeights, type Loaded } from '../src/kept-weights.ts'
+import { KeptWeights, type Loaded } from '#root'
 import { ToyModel } from './toy-engine.ts'
 import { until } from './until.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Job, type LaneEvent, runInLanes } from '../src/lanes.ts'
+import { type Job, type LaneEvent, runInLanes } from '#root'
 
 async function all<A>(events: AsyncIterable<LaneEvent<A>>): Promise<LaneEvent<A>[]> {
   const read: LaneEvent<A>[] = []

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clientOf } from '../src/client.ts'
+import { clientOf } from '#root'
 import { connect, refusal } from './clients.ts'
 import { serve } from './serve.ts'
 

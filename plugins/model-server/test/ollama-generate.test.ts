@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fillInTheMiddle, fillsInTheMiddle } from '../src/fill-in-the-middle.ts'
+import { fillInTheMiddle, fillsInTheMiddle } from '#root'
 import { connect, refusal, say } from './clients.ts'
 import { ToyModel } from './toy-engine.ts'
 

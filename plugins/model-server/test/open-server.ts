@@ -1,9 +1,9 @@
 import { type HttpServer, httpServer } from '@svc/contracts'
+import http from '@svc/plugin-http'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
-import http from '../../http/src/plugin.ts'
-import modelServer from '../src/plugin.ts'
+import modelServer from '#plugin'
 
 /** Starts the plugin with the engine of another plugin, on a real socket, until the test ends. */
 export async function openServer(

@@ -1,6 +1,6 @@
 import type { Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import modelServer from '../src/plugin.ts'
+import modelServer from '#plugin'
 import { grammarPlugin } from './grammar-plugin.ts'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
@@ -20,9 +20,9 @@ t.test('a grammar of another plugin is available while that plugin is active', a
   const format = { type: 'grammar', grammar: { name: 'brackets' } }
   t.match((await generate({ format, prompt: '((x))' })).response, /^\((.*)\)$/)
   t.equal((await generate({ format, prompt: '((x))' })).response, '((x))')
-  t.match((await generate({ format: { ...format, grammar: { name: 'vox' } } })).error, /known are 'brackets'/)
+  t.match((await generate({ format: { ...format, grammar: { name: 'vox' } } })).error, /available: 'brackets'/)
   await replace(grammarPlugin('bracket-language', 'parentheses'))
-  t.match((await generate({ format })).error, /there is no grammar 'brackets': known are 'parentheses'/)
+  t.match((await generate({ format })).error, /there is no grammar 'brackets'; available: 'parentheses'/)
 })
 
 t.test('the setting grammar constrains every answer', async t => {

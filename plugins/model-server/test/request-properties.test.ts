@@ -1,10 +1,9 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { Grammars } from '../src/grammars.ts'
-import { readGenerateRequest, readChatRequest as readOllamaChat } from '../src/ollama/requests.ts'
-import { readChatRequest } from '../src/openai/chat-request.ts'
-import { readCompletionRequest } from '../src/openai/completion-request.ts'
+import { readGenerateRequest, readChatRequest as readOllamaChat } from '#ollama'
+import { readChatRequest, readCompletionRequest } from '#openai'
+import { Grammars } from '#root'
 import { serve } from './serve.ts'
 
 const grammars = new Grammars()

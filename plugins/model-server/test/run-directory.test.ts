@@ -1,6 +1,6 @@
 import { renameSync, utimesSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { runDirectoryState } from '../src/run-directory.ts'
+import { runDirectoryState } from '#root'
 
 t.test('the fingerprint changes only with names, sizes and times of files', async t => {
   const directory = t.testdir({ 'config.json': '{}', 'model.safetensors': 'abc' })

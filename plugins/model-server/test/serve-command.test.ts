@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { CommandIo } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { runServeCommand } from '../src/serve-command.ts'
+import { runServeCommand } from '#root'
 import { until } from './until.ts'
 
 const BIN = fileURLToPath(new URL('../bin/svc-model-server.mjs', import.meta.url))

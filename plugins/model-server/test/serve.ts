@@ -3,13 +3,16 @@ import { NO_MODEL_HOOKS } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
-import { Completions, type Limits } from '../src/completions.ts'
-import { Grammars } from '../src/grammars.ts'
-import { RequestTaps } from '../src/request-taps.ts'
-import { modelServerRoutes } from '../src/routes.ts'
-import { ServedModel } from '../src/served-model.ts'
-import { UnknownModels } from '../src/unknown-models.ts'
-import type { WireServices } from '../src/wire-services.ts'
+import {
+  Completions,
+  Grammars,
+  type Limits,
+  modelServerRoutes,
+  RequestTaps,
+  ServedModel,
+  UnknownModels,
+  type WireServices
+} from '#root'
 import { ToyModel, type ToyOptions } from './toy-engine.ts'
 
 export interface ServeOptions extends ToyOptions, Partial<Limits>, Partial<Omit<WireServices, 'stallMs'>> {

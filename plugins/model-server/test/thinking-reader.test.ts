@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ThinkingReader, thinkingMarks } from '../src/answer/thinking-reader.ts'
+import { ThinkingReader, thinkingMarks } from '#answer'
 
 const marks = { open: '<think>', close: '</think>' }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type ToolCallPiece, ToolCallReader } from '../src/answer/tool-call-reader.ts'
-import { toolFormat } from '../src/answer/tool-format.ts'
+import { type ToolCallPiece, ToolCallReader, toolFormat } from '#answer'
 
 const FORMATS = {
   tagged: toolFormat('… <tool_call> …'),

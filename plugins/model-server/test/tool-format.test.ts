@@ -1,5 +1,5 @@
 import t from 'tap'
-import { forcedCall, toolFormat } from '../src/answer/tool-format.ts'
+import { forcedCall, toolFormat } from '#answer'
 
 const parameters = {
   type: 'object',

@@ -1,8 +1,6 @@
 import type { Logger } from '@svc/plugin-sdk'
 import t from 'tap'
-import type { UnknownModel } from '../src/served-model.ts'
-import { shownName } from '../src/shown-name.ts'
-import { UnknownModels } from '../src/unknown-models.ts'
+import { shownName, type UnknownModel, UnknownModels } from '#root'
 import { serve } from './serve.ts'
 
 const MINUTE = 60_000
@@ -52,7 +50,7 @@ t.test('a name from outside is truncated, and its control characters are escaped
 t.test('routes of both APIs reject an unknown model with both names, and log it once', async t => {
   const { post, warnings, url } = await serve(t)
   const asked = 'llama3\u001b[2J'
-  const message = String.raw`model 'llama3\u{1b}[2J' not found, this server has 'toy'`
+  const message = String.raw`model 'llama3\u{1b}[2J' not found; this server has 'toy'`
   const messages = [{ role: 'user', content: 'hi' }]
   for (const path of ['/api/chat', '/api/generate', '/api/show']) {
     const response = await post(path, { model: asked, messages, prompt: 'hi' })

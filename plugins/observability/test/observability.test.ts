@@ -11,9 +11,8 @@ import {
 import { defineOperation, definePlugin, ref, t as s } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { LogFile, readLogLines } from '../src/log-file.ts'
-import plugin from '../src/plugin.ts'
-import { Ring } from '../src/ring.ts'
+import plugin from '#plugin'
+import { LogFile, Ring, readLogLines } from '#root'
 
 const line = (msg: string, fields: object = {}, level = 30): string =>
   `${JSON.stringify({ level, time: '2026-01-31T12:00:00.000Z', ...fields, msg })}\n`

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { ControlConnection } from '../src/control-connection.ts'
-import { OpenClawGateway } from '../src/gateway.ts'
+import { ControlConnection, OpenClawGateway } from '#root'
 import { type Frame, fakeGateway, sendJson } from './fake-gateway.ts'
 import { DEFAULTS, openGateway, TOKEN } from './open-gateway.ts'
 

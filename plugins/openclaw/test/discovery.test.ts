@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap'
-import { Discovery } from '../src/discovery.ts'
-import type { Settings } from '../src/settings.ts'
+import { Discovery, type Settings } from '#root'
 import { type FakeOptions, fakeGateway, sendJson } from './fake-gateway.ts'
 import { DEFAULTS } from './open-gateway.ts'
 

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
-import { OpenClawGateway } from '../src/gateway.ts'
-import type { Settings } from '../src/settings.ts'
+import { OpenClawGateway, type Settings } from '#root'
 import { type FakeGateway, type FakeOptions, fakeGateway } from './fake-gateway.ts'
 
 export const DEFAULTS: Settings = {

@@ -2,7 +2,7 @@ import { type SkillsGateway, skillsGateway } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import openclaw from '../src/plugin.ts'
+import openclaw from '#plugin'
 import { fakeGateway } from './fake-gateway.ts'
 import { TOKEN } from './open-gateway.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { encodedSlug } from '../src/skills-api.ts'
+import { encodedSlug } from '#root'
 import { sendJson } from './fake-gateway.ts'
 import { openGateway, TOKEN } from './open-gateway.ts'
 

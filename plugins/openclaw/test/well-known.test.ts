@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readWellKnown } from '../src/well-known.ts'
+import { readWellKnown } from '#root'
 
 t.test('addresses without TLS in a document that came with TLS are ignored', t => {
   const gateway = { httpUrl: 'http://elsewhere.test', wsUrl: 'ws://elsewhere.test' }

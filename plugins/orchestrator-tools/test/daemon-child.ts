@@ -1,10 +1,10 @@
 // A daemon in a separate process: prints its address, and serves until it is killed.
 import { readDaemonState } from '@svc/contracts'
+import daemon from '@svc/plugin-daemon'
+import orchestrator from '@svc/plugin-orchestrator'
 import type { Plugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
-import daemon from '../../daemon/src/plugin.ts'
-import orchestrator from '../../orchestrator/src/plugin.ts'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
 
 const settings = {
   daemon: { socket: '127.0.0.1:0' },

@@ -1,8 +1,8 @@
+import orchestrator from '@svc/plugin-orchestrator'
 import type { Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
+import plugin from '#plugin'
 import { ERAS, startMcp, textOf } from '../../mcp/test/start-mcp.ts'
-import orchestrator from '../../orchestrator/src/plugin.ts'
-import plugin from '../src/plugin.ts'
 
 for (const era of ERAS) {
   t.test(`the official client submits, uses an alias, and gets errors (${era})`, async t => {

@@ -6,15 +6,15 @@ import {
   type Orchestrator,
   orchestrator as orchestratorToken
 } from '@svc/contracts'
+import a2a from '@svc/plugin-a2a'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
-import a2a from '../../a2a/src/plugin.ts'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import mcp from '../../mcp/src/plugin.ts'
-import orchestrator from '../../orchestrator/src/plugin.ts'
-import sessions from '../../sessions/src/plugin.ts'
-import plugin from '../src/plugin.ts'
+import mcp from '@svc/plugin-mcp'
+import orchestrator from '@svc/plugin-orchestrator'
+import sessions from '@svc/plugin-sessions'
+import plugin from '#plugin'
 
 interface Teardown {
   teardown(run: () => unknown): unknown

@@ -1,7 +1,7 @@
 import { callDaemon, readDaemonState } from '@svc/contracts'
+import daemon from '@svc/plugin-daemon'
 import type { Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import daemon from '../../daemon/src/plugin.ts'
 import { openWorld } from './open-world.ts'
 
 const DONE = { completion_summary: 'It is done, and a person has looked at it.', checks_passed: ['tests'] }

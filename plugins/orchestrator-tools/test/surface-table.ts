@@ -1,5 +1,5 @@
 import { type Operation, rpcMethodNames } from '@svc/plugin-sdk'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
 
 /** The tables of the README: what the operations are called on each surface. */
 export function surfaceTables(): string {

@@ -5,14 +5,17 @@ import { type CommandIo, waitForAbort } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import t from 'tap'
-import { topCommand } from '../src/top/command.ts'
-import { eventLine } from '../src/top/event-line.ts'
-import { fit } from '../src/top/fit.ts'
-import { frame } from '../src/top/frame.ts'
-import { RateCounter } from '../src/top/rates.ts'
-import type { Snapshot, StatusReport } from '../src/top/snapshot.ts'
-import type { Source } from '../src/top/source.ts'
-import { Watcher } from '../src/top/watcher.ts'
+import {
+  eventLine,
+  fit,
+  frame,
+  RateCounter,
+  type Snapshot,
+  type Source,
+  type StatusReport,
+  topCommand,
+  Watcher
+} from '#top'
 import { openWorld, until } from './open-world.ts'
 import { secondDaemon } from './second-daemon.ts'
 

@@ -39,7 +39,7 @@ export default definePlugin({
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions }) {
     checkSettings(ctx.config)
-    // Components keep this object; live settings are changed in place.
+    // Components hold this object; live changes of settings update it in place.
     const current = { ...ctx.config }
     const log = levelledLog(ctx.log, () => current.log_level)
     const gpu = (name: string) => {
@@ -95,14 +95,14 @@ export default definePlugin({
       event_log === undefined
         ? null
         : await ctx.keep(
-            `log of events ${event_log}`,
+            `event log ${event_log}`,
             () => new EventLog({ file: resolve(ctx.projectRoot, event_log), log: ctx.log }),
             kept => kept.close()
           )
     const joined = await joinHub(ctx, kernel.repositoryId, outlet, services, options)
     const { hub, core } = joined
     if (core === null) outlet.log ??= eventLog
-    ctx.onServe('take over the state', () => {
+    ctx.onServe('import the state', () => {
       outlet.log = eventLog
       if (core !== null) takeOver(hub, joined.services, core)
     })
@@ -114,7 +114,7 @@ export default definePlugin({
       const transition = { task_id: kind.task_id, type: kind.type, at_ms: timestamp_ms, event }
       ctx.trigger(taskChanged, transition).catch(() => {})
     }
-    ctx.effect('transitions of tasks', outlet.bus.subscribe(announce))
+    ctx.effect('task transitions', outlet.bus.subscribe(announce))
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
       if (!serves()) return
@@ -123,7 +123,7 @@ export default definePlugin({
       })
     }, TICK_MS)
     timer.unref()
-    ctx.effect('duties of each second', async () => {
+    ctx.effect('periodic work', async () => {
       clearInterval(timer)
       await ticking
     })
@@ -137,7 +137,7 @@ export default definePlugin({
       const { outbox, durability, stopped } = service.status()
       if (outbox.failing !== null)
         return { status: 'degraded', detail: `changes wait for the database: ${outbox.failing}` }
-      if (stopped) return { status: 'degraded', detail: 'an emergency stop holds' }
+      if (stopped) return { status: 'degraded', detail: 'the emergency stop is active' }
       if (durability.kind === 'memory' && store !== undefined)
         return { status: 'degraded', detail: `the state ends with the process: ${durability.because}` }
       return { status: 'ok' }
@@ -146,7 +146,7 @@ export default definePlugin({
   }
 })
 
-/** `core` takes over at the flip; null if the hub was opened for this unit. */
+/** A hub, and the new core that imports its state when this unit starts to serve; null if this unit opened the hub. */
 interface Joined {
   readonly hub: Hub
   readonly services: UnitServices
@@ -154,8 +154,8 @@ interface Joined {
 }
 
 /**
- * Returns the hub of the previous unit if it stores its state in the same place; else a new one. If the database
- * cannot be used, that is logged and the state is kept in memory.
+ * Returns the hub of the previous unit if it uses the same storage; otherwise opens a new one. If the database cannot be
+ * used, logs that and stores the state in memory.
  */
 async function joinHub(
   ctx: PluginContext,
@@ -164,7 +164,7 @@ async function joinHub(
   services: UnitServices,
   options: CoreOptions
 ): Promise<Joined> {
-  const join = async (place: string, used: UnitServices, because?: string): Promise<Joined> => {
+  const join = async (location: string, used: UnitServices, because?: string): Promise<Joined> => {
     let isOwn = false
     const open = (): Promise<Hub> => {
       isOwn = true
@@ -173,7 +173,7 @@ async function joinHub(
         makeCore(held, options)
       )
     }
-    const hub = await ctx.keep(`state ${HUB_VERSION} ${place}`, open, closeHub)
+    const hub = await ctx.keep(`state ${HUB_VERSION} ${location}`, open, closeHub)
     return { hub, services: used, core: isOwn ? null : await makeCore(hub, options) }
   }
   const { store, log } = services
@@ -182,7 +182,7 @@ async function joinHub(
     return await join(`${outlet.seatsLost} ${store.location}`, services)
   } catch (error) {
     const reason = errorMessage(error)
-    log.error('the database cannot be used: tasks are kept in memory, and end with the process', { reason })
+    log.error('the database cannot be used; tasks are in memory only, and are lost when the process ends', { reason })
     return join('memory', { ...services, store: null }, reason)
   }
 }

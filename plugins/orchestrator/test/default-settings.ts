@@ -1,4 +1,4 @@
-import { type Settings, settings } from '../src/settings.ts'
+import { type Settings, settings } from '#root'
 
 interface Declared {
   readonly default?: unknown

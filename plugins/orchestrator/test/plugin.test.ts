@@ -3,8 +3,8 @@ import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import '../../database/test/built-worker.ts'
-import database from '../../database/src/plugin.ts'
-import plugin from '../src/plugin.ts'
+import database from '@svc/plugin-database'
+import plugin from '#plugin'
 
 const DONE = { checks_passed: ['tests'] }
 const task = { description: 'Do it', files: [] }

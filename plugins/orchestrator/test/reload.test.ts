@@ -9,10 +9,10 @@ import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import '../../database/test/built-worker.ts'
-import database from '../../database/src/plugin.ts'
-import tools from '../../orchestrator-tools/src/plugin.ts'
-import sessions from '../../sessions/src/plugin.ts'
-import plugin from '../src/plugin.ts'
+import database from '@svc/plugin-database'
+import tools from '@svc/plugin-orchestrator-tools'
+import sessions from '@svc/plugin-sessions'
+import plugin from '#plugin'
 
 const RELOADS = 20
 const WORKERS = 4

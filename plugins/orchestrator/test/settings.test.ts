@@ -1,5 +1,5 @@
 import t from 'tap'
-import { replaceSettings } from '../src/settings.ts'
+import { replaceSettings } from '#root'
 import { defaultSettings } from './default-settings.ts'
 
 t.test('a setting that is set no more while running holds no more', async t => {

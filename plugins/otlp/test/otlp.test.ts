@@ -2,7 +2,7 @@ import { type ObservabilitySpans, observabilitySpans, type SpanRecord } from '@s
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
 import { openCollector } from './collector.ts'
 
 const REQUEST: SpanRecord = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type AdequacyQuestion, assessPlan, complexityHint, estimateGoal, targetTasks } from '../src/assess/adequacy.ts'
-import type { PlanTask } from '../src/plan-task.ts'
+import { type AdequacyQuestion, assessPlan, complexityHint, estimateGoal, targetTasks } from '#assess'
+import type { PlanTask } from '#root'
 
 /** A task without any code; its words differ from those of other ids. */
 function task(id: number, change: Partial<PlanTask> = {}): PlanTask {

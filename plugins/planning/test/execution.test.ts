@@ -1,7 +1,7 @@
 import { orchestrationErrors, rowsByName, type SqlValue } from '@svc/contracts'
 import type { OutputOf } from '@svc/plugin-sdk'
 import t from 'tap'
-import { planExecute, planList, planNew, planReplan, planResume, planStatus } from '../src/operations/plan-sessions.ts'
+import { planExecute, planList, planNew, planReplan, planResume, planStatus } from '#operations'
 import type { FakeOrchestrator } from './fake-orchestrator.ts'
 import { type OpenPlanning, openPlanning, until } from './open-planning.ts'
 

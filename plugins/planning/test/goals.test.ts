@@ -1,6 +1,6 @@
 import { type GoalRequest, goalSubmitting, rowsByName } from '@svc/contracts'
 import t from 'tap'
-import { planStatus } from '../src/operations/plan-sessions.ts'
+import { planStatus } from '#operations'
 import { FakeOrchestrator } from './fake-orchestrator.ts'
 import { openPlanning, openWithoutDatabase, until } from './open-planning.ts'
 

@@ -1,11 +1,8 @@
 import t from 'tap'
-import { assessPlan } from '../src/assess/adequacy.ts'
-import { qualityCodes } from '../src/assess/quality-gate.ts'
-import { routeGoal } from '../src/assess/router.ts'
-import { parseModelPlan } from '../src/draft/model-plan.ts'
-import { splitGoal } from '../src/draft/splitter.ts'
-import { workflowName } from '../src/goals.ts'
-import { DEFAULT_TRIGGERS, matchingTrigger } from '../src/store/materialise.ts'
+import { assessPlan, qualityCodes, routeGoal } from '#assess'
+import { parseModelPlan, splitGoal } from '#draft'
+import { workflowName } from '#root'
+import { DEFAULT_TRIGGERS, matchingTrigger } from '#store'
 
 const SIZE = 131_072
 const filled = (text: string) => text.repeat(Math.ceil(SIZE / text.length)).slice(0, SIZE)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseModelPlan } from '../src/draft/model-plan.ts'
-import { inOrder } from '../src/draft/task-order.ts'
-import type { PlanTask } from '../src/plan-task.ts'
+import { inOrder, parseModelPlan } from '#draft'
+import type { PlanTask } from '#root'
 
 t.test('a plan is read from an object, an array, a fence or words around it', async t => {
   const plan = '{"summary":" S ","tasks":[{"id":1,"description":"Add the page"}]}'

@@ -2,8 +2,8 @@ import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { type Fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import '../../database/test/built-worker.ts'
-import database from '../../database/src/plugin.ts'
-import planning from '../src/plugin.ts'
+import database from '@svc/plugin-database'
+import planning from '#plugin'
 import { FakeOrchestrator, fakeOrchestratorPlugin } from './fake-orchestrator.ts'
 
 export interface OpenPlanning {

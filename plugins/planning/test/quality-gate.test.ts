@@ -1,5 +1,5 @@
 import t from 'tap'
-import { qualityCodes } from '../src/assess/quality-gate.ts'
+import { qualityCodes } from '#assess'
 
 t.test('a step has the codes of its problems', async t => {
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [

@@ -1,9 +1,9 @@
 import { orchestrationErrors } from '@svc/contracts'
 import t from 'tap'
-import { Announcements } from '../src/announcements.ts'
-import { PlanExecution } from '../src/execution/plan-execution.ts'
-import { planExecute, planNew, planStatus } from '../src/operations/plan-sessions.ts'
-import { PlanStore } from '../src/store/plan-store.ts'
+import { PlanExecution } from '#execution'
+import { planExecute, planNew, planStatus } from '#operations'
+import { Announcements } from '#root'
+import { PlanStore } from '#store'
 import { type OpenPlanning, openPlanning } from './open-planning.ts'
 
 const GOAL = 'Add the login page to src/login.ts\nWrite a test for the login page'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { PlannerModel } from '../src/draft/planner-model.ts'
-import { draftPlan, type RefinementOptions } from '../src/draft/refinement.ts'
+import { draftPlan, type PlannerModel, type RefinementOptions } from '#draft'
 
 const THIN_GOAL = 'Adapt the login page across its languages'
 const step = (id: number, description: string) => ({

@@ -1,6 +1,6 @@
 import { xxhash3 } from 'hash-wasm'
 import t from 'tap'
-import { rolloutBucket, takesPart } from '../src/assess/rollout.ts'
+import { rolloutBucket, takesPart } from '#assess'
 
 t.test('the hash is XXH3 with 64 bits and seed 0', async t => {
   // From the test vectors of the reference implementation.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { complexityOf, intentOf, routeGoal } from '../src/assess/router.ts'
+import { complexityOf, intentOf, routeGoal } from '#assess'
 
 const words = (count: number, word = 'x') => Array.from({ length: count }, () => word).join(' ')
 

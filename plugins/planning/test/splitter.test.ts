@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { complexityOfText, piecesOf, splitGoal } from '../src/draft/splitter.ts'
+import { complexityOfText, piecesOf, splitGoal } from '#draft'
 
 const VERIFICATION = 'Verify the result: run the tests and checks that cover this goal'
 const steps = (goal: string, maxTasks?: number) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalisedPriors, posteriors, readBelief, withAnswer } from '../src/belief.ts'
+import { normalisedPriors, posteriors, readBelief, withAnswer } from '#root'
 
 const mass = fc.option(fc.double({ min: 0, max: 1e300, noNaN: true }), { nil: null })
 const options = fc

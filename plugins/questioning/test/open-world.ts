@@ -1,11 +1,11 @@
 import { databaseStore, type PrimaryDatabase, type Questioning, questioning } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
 import { FakeOrchestrator } from '../../a2a/test/fake-orchestrator.ts'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import plugin from '../src/plugin.ts'
+import plugin from '#plugin'
 
 /** The plugin over a real database and an orchestrator that does what the test says. */
 export async function openWorld(t: Test, settings: object = {}, parts: { readonly database?: boolean } = {}) {

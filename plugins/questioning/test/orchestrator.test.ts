@@ -5,15 +5,15 @@ import {
   questioning as questioningToken,
   taskSubmitting
 } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import orchestrator from '../../orchestrator/src/plugin.ts'
+import orchestrator from '@svc/plugin-orchestrator'
+import plugin from '#plugin'
+import { questioningAnswer, questioningPending } from '#root'
 import { defaultSettings } from '../../orchestrator/test/default-settings.ts'
-import { questioningAnswer, questioningPending } from '../src/operations.ts'
-import plugin from '../src/plugin.ts'
 import { candidate } from './candidate.ts'
 
 t.test('a question costs the attention of the orchestrator, and its answer lets the task go', async t => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { assertSound, POLICY, stopReason, utility } from '../src/policy.ts'
+import { assertSound, POLICY, stopReason, utility } from '#root'
 import { candidate, choice } from './candidate.ts'
 
 const fresh = { turn: 0, spentMs: 0, maxMs: POLICY.maxAttentionMs }

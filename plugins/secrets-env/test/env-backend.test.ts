@@ -1,6 +1,6 @@
 import { secretBackendSuite } from '@svc/contracts/conformance'
 import t from 'tap'
-import { envBackend } from '../src/env-backend.ts'
+import { envBackend } from '#root'
 
 const suite = secretBackendSuite({
   backend: envBackend({ TOKEN: 'opensesame', EMPTY: '', OTHER: 'hidden' }),

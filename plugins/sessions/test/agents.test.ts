@@ -10,11 +10,9 @@ import {
 import { definePlugin } from '@svc/plugin-sdk'
 import { fake, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { parseEnvelope } from '../src/context/parse.ts'
-import { violationsOf } from '../src/context/validate.ts'
-import { contextBudget, handoffContext } from '../src/operations/agents.ts'
-import { sessionCreate, sessionReset } from '../src/operations/sessions.ts'
-import sessions from '../src/plugin.ts'
+import { parseEnvelope, violationsOf } from '#context'
+import { contextBudget, handoffContext, sessionCreate, sessionReset } from '#operations'
+import sessions from '#plugin'
 import { envelope } from './envelopes.ts'
 
 const agents: readonly Partial<AgentView>[] = [

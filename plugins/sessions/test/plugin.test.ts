@@ -12,14 +12,22 @@ import {
   type Transcripts,
   transcripts
 } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
-import { contextGet, contextList, contextSet } from '../src/operations/context.ts'
-import { chatHistory, sessionCreate, sessionInfo, sessionList, sessionReset } from '../src/operations/sessions.ts'
-import sessions from '../src/plugin.ts'
+import {
+  chatHistory,
+  contextGet,
+  contextList,
+  contextSet,
+  sessionCreate,
+  sessionInfo,
+  sessionList,
+  sessionReset
+} from '#operations'
+import sessions from '#plugin'
 import { envelope } from './envelopes.ts'
 
 interface Services {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentEventKind, type ContextEnvelope, journeyEnvelopeSchema, newJourney } from '@svc/contracts'
+import { seedStatements } from '@svc/plugin-database/testing'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { seedStatements } from '../../database/src/baseline/journeys.ts'
-import { contextEnvelopeSchema } from '../src/context/envelope-schema.ts'
+import { contextEnvelopeSchema } from '#context'
 import { declaredEvents } from './agent-event-source.ts'
 import { envelope } from './envelopes.ts'
 

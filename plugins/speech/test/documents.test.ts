@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ErrorSpec } from '@svc/plugin-sdk'
 import t from 'tap'
-import { pluginErrors } from '../src/errors.ts'
-import { settings } from '../src/settings.ts'
+import { pluginErrors, settings } from '#root'
 
 const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
 

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { Fft } from '../src/whisper/fft.ts'
-import { LogMel } from '../src/whisper/log-mel.ts'
+import { Fft, LogMel } from '#whisper'
 import { fixtureFloats, fixtureJson, tones } from './fixtures.ts'
 
 interface Features {

@@ -11,9 +11,7 @@ import {
 } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
-import { ModelDownload } from '../src/model-download.ts'
-import { locateModel } from '../src/model-location.ts'
-import { speechStatus, speechTranscribe } from '../src/operations.ts'
+import { locateModel, ModelDownload, speechStatus, speechTranscribe } from '#root'
 import { MODEL, openWorld } from './world.ts'
 
 t.test('a tool reports when to confirm the text', async t => {

@@ -2,11 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { languageHint } from '../src/language-hint.ts'
-import { confidenceOf } from '../src/refine/confidence.ts'
-import { EMPTY_LEXICON, LexiconFile, parseLexicon } from '../src/refine/lexicon.ts'
-import { refine } from '../src/refine/refine.ts'
-import { groupsOf, tunablesOf } from '../src/tunables.ts'
+import { confidenceOf, EMPTY_LEXICON, LexiconFile, parseLexicon, refine } from '#refine'
+import { groupsOf, languageHint, tunablesOf } from '#root'
 
 const lexicon = parseLexicon(
   JSON.stringify({

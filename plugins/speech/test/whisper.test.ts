@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
-import { DEFAULT_THRESHOLDS } from '../src/whisper/fallback.ts'
-import { LogMel } from '../src/whisper/log-mel.ts'
-import { readModelConfig } from '../src/whisper/model-config.ts'
-import { findModel, isMultilingual, type ModelFiles } from '../src/whisper/model-files.ts'
-import { Sessions } from '../src/whisper/sessions.ts'
-import { Whisper } from '../src/whisper/whisper.ts'
+import {
+  DEFAULT_THRESHOLDS,
+  findModel,
+  isMultilingual,
+  LogMel,
+  type ModelFiles,
+  readModelConfig,
+  Sessions,
+  Whisper
+} from '#whisper'
 import { FIXTURES, fixtureFloats, fixtureJson, tones } from './fixtures.ts'
 
 interface Expected {

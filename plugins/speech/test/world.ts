@@ -2,10 +2,10 @@ import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type HttpServer, httpServer, type SpeechRecogniser, speechRecogniser } from '@svc/contracts'
+import http from '@svc/plugin-http'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
-import http from '../../http/src/plugin.ts'
-import speech from '../src/plugin.ts'
+import speech from '#plugin'
 import './built-worker.ts'
 import { FIXTURES } from './fixtures.ts'
 

@@ -2,7 +2,7 @@ import { type WebProject, webProject } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import web from '../src/plugin.ts'
+import web from '#plugin'
 
 async function projectWith(settings: object): Promise<boolean | undefined> {
   let found: WebProject | undefined

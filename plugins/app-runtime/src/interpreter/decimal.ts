@@ -4,7 +4,7 @@ import { fail } from './failure.ts'
 const QUOTIENT_SCALE = 28
 
 /** Maximum decimal places of a product, so that it cannot grow without bound in a loop. */
-const MAX_DIGITS = 10_000
+const MAX_SCALE = 10_000
 
 /** A decimal number: `digits` / 10^`scale`. `1.50` and `1.5` are equal, but are printed as written. */
 export class Decimal {
@@ -36,24 +36,24 @@ export class Decimal {
 
   times(other: Decimal): Decimal {
     const scale = this.scale + other.scale
-    if (scale > MAX_DIGITS)
-      fail('RUN_OVERFLOW', `a product would have ${scale} decimal places; the limit is ${MAX_DIGITS}`)
+    if (scale > MAX_SCALE)
+      fail('RUN_OVERFLOW', `a product would have ${scale} decimal places; the limit is ${MAX_SCALE}`)
     return new Decimal(this.digits * other.digits, scale)
   }
 
   /** Divides, rounded half to even after 28 decimal places. Drops trailing zeros beyond the scale difference. */
   dividedBy(other: Decimal, at: number): Decimal {
     if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} divided by zero`, at)
-    const least = Math.max(0, this.scale - other.scale)
-    const scale = Math.max(QUOTIENT_SCALE, least)
+    const minScale = Math.max(0, this.scale - other.scale)
+    const scale = Math.max(QUOTIENT_SCALE, minScale)
     const dividend = this.digits * 10n ** BigInt(scale + other.scale - this.scale)
     let digits = roundedQuotient(dividend, other.digits)
-    let kept = scale
-    while (kept > least && digits % 10n === 0n) {
+    let resultScale = scale
+    while (resultScale > minScale && digits % 10n === 0n) {
       digits /= 10n
-      kept--
+      resultScale--
     }
-    return new Decimal(digits, kept)
+    return new Decimal(digits, resultScale)
   }
 
   remainder(other: Decimal, at: number): Decimal {

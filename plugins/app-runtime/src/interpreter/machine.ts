@@ -18,10 +18,10 @@ export interface Limits {
 }
 
 /** Steps between two checks of the clock. */
-const STRETCH = 20_000
+const CLOCK_CHECK_STEPS = 20_000
 
 /** The heap is checked each time 1/8 of the limit has been allocated. */
-const SHARE = 8
+const HEAP_CHECK_FRACTION = 8
 
 /** Result of a statement that jumps instead of returning a value; the kind is in `Machine.jump`. */
 export const JUMP = Object.freeze({ jump: true }) as unknown as Value
@@ -99,7 +99,7 @@ export class Machine {
     try {
       const result = run()
       if (performance.now() > this.#deadline)
-        fail('RUN_TIME_LIMIT', `the call ran longer than ${durationText(milliseconds)}`)
+        fail('RUN_TIME_LIMIT', `the activity ran longer than ${durationText(milliseconds)}`)
       return result
     } finally {
       ;[this.#deadline, this.#limits, this.#isOwnDeadline] = before
@@ -113,9 +113,9 @@ export class Machine {
     if (performance.now() > this.#deadline) {
       fail('RUN_TIME_LIMIT', `the program ran longer than ${this.timeLimit}`, at)
     }
-    const given = Math.min(needed + STRETCH, this.#stepsLeft)
-    this.#stepsLeft -= given
-    this.fuel += given
+    const granted = Math.min(needed + CLOCK_CHECK_STEPS, this.#stepsLeft)
+    this.#stepsLeft -= granted
+    this.fuel += granted
   }
 
   /** Returns the remaining milliseconds of the program, at least 1. */
@@ -134,7 +134,7 @@ export class Machine {
     this.#allocated += bytes
     const limit = this.#limits.bytes
     if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value would need ${bytes} bytes; the limit is ${limit}`, at)
-    if (this.#allocated * SHARE < limit) return
+    if (this.#allocated * HEAP_CHECK_FRACTION < limit) return
     this.#allocated = 0
     const used = getHeapStatistics().used_heap_size
     if (used > limit) fail('RUN_MEMORY_LIMIT', `the program uses ${used} bytes; the limit is ${limit}`, at)

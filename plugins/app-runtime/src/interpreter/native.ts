@@ -7,21 +7,21 @@ import { Callable, Float, isInt, isList, type Value } from './value.ts'
 
 /** A function of the host. It throws without a position, which the caller adds. */
 export interface Native {
-  readonly least: number
-  readonly most: number
+  readonly minArgs: number
+  readonly maxArgs: number
   readonly capability?: Capability
   /** True if a repeated call may return another value: the clock, random numbers, a wait. */
   readonly isUnrepeatable?: true
   readonly run: (args: readonly Value[], machine: Machine) => Value
 }
 
-export function native(least: number, most: number, run: Native['run'], capability?: Capability): Native {
-  return { least, most, run, ...defined({ capability }) }
+export function native(minArgs: number, maxArgs: number, run: Native['run'], capability?: Capability): Native {
+  return { minArgs, maxArgs, run, ...defined({ capability }) }
 }
 
 /** Declares a non-deterministic function. Functions that need a capability are always non-deterministic. */
-export function unrepeatable(least: number, most: number, run: Native['run']): Native {
-  return { least, most, run, isUnrepeatable: true }
+export function unrepeatable(minArgs: number, maxArgs: number, run: Native['run']): Native {
+  return { minArgs, maxArgs, run, isUnrepeatable: true }
 }
 
 /** Capabilities whose effects cannot be rolled back. */
@@ -31,12 +31,16 @@ const EFFECTFUL: ReadonlySet<Capability> = new Set(['browser', 'fs', 'net', 'pro
 export function callNative(
   machine: Machine,
   name: string,
-  { least, most, capability, isUnrepeatable, run }: Native,
+  { minArgs, maxArgs, capability, isUnrepeatable, run }: Native,
   args: Value[]
 ): Value {
-  if (args.length < least || args.length > most) {
+  if (args.length < minArgs || args.length > maxArgs) {
     const takes =
-      least === most ? `${least}` : most === Number.POSITIVE_INFINITY ? `${least} or more` : `${least} to ${most}`
+      minArgs === maxArgs
+        ? `${minArgs}`
+        : maxArgs === Number.POSITIVE_INFINITY
+          ? `${minArgs} or more`
+          : `${minArgs} to ${maxArgs}`
     fail('RUN_ARGUMENTS', `${name} takes ${takes} ${takes === '1' ? 'argument' : 'arguments'}, got ${args.length}`)
   }
   if (capability !== undefined && !machine.host.capabilities.has(capability)) {

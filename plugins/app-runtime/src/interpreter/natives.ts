@@ -84,8 +84,8 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
       : workflow.waitForSignal(key)
   }),
   'workflow.version': native(3, 3, (args, { workflow }) => {
-    const [id, least, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]
-    return workflow?.version(id, least, newest) ?? newest
+    const [id, oldest, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]
+    return workflow?.version(id, oldest, newest) ?? newest
   }),
   state_load: native(1, 1, (args, { actors }) => actors?.load(textArg(args, 0)) ?? NONE),
   state_save: native(2, 2, (args, { actors }) => actors?.save(textArg(args, 0), args[1] ?? null) ?? null),

@@ -4,12 +4,12 @@ import { fail } from './failure.ts'
 import { typeName } from './type-name.ts'
 import { Float, isInt, isList, type Value } from './value.ts'
 
-const LEAST = -(1n << 63n)
-const MOST = (1n << 63n) - 1n
+const MIN_INT = -(1n << 63n)
+const MAX_INT = (1n << 63n) - 1n
 
 /** Returns an int in its canonical form. Throws `RUN_OVERFLOW` beyond 64 bits. */
 export function intOf(value: bigint, at: number): number | bigint {
-  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} does not fit a 64-bit int`, at)
+  if (value < MIN_INT || value > MAX_INT) fail('RUN_OVERFLOW', `${value} does not fit a 64-bit int`, at)
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Float, Tagged } from '../../src/interpreter/value.ts'
-import { losslessText, losslessValue } from '../../src/wire/lossless.ts'
-import { skippingDurable } from '../../src/workflows/memory-durable.ts'
+import { Float, Tagged } from '#interpreter'
+import { losslessText, losslessValue } from '#wire'
+import { skippingDurable } from '#workflows'
 import { drivenDurable, durableProgram } from '../durable-program.ts'
 import { LIMITS, run } from '../run-program.ts'
 

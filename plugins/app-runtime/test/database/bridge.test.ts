@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
+import { openMemory } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
-import { openMemory } from '../../../database/src/store/local-store.ts'
-import type { DatabaseAccess } from '../../src/database/access.ts'
-import { migrateSchema } from '../../src/schema/migrate.ts'
-import type { TestResult } from '../../src/testing/run-tests.ts'
-import type { Job } from '../../src/worker/job.ts'
-import { runInThread, type ThreadResult } from '../../src/worker/run-in-thread.ts'
+import type { DatabaseAccess } from '#database'
+import { migrateSchema } from '#schema'
+import type { TestResult } from '#testing'
+import { type Job, runInThread, type ThreadResult } from '#worker'
 import { LIMITS, programFrom } from '../run-program.ts'
 
 const ACCESS: DatabaseAccess = { thread: null, location: ':memory:', capabilities: { fts: false, vector: false } }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { display } from '../../src/interpreter/display.ts'
+import { display } from '#interpreter'
 import { withTables } from './with-tables.ts'
 
 const KINDS = `

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Float, isRecord, type Value } from '../../src/interpreter/value.ts'
+import { Float, isRecord, type Value } from '#interpreter'
 import { withTables } from './with-tables.ts'
 
 const PROGRAM = `

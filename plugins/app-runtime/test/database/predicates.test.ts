@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Value } from '../../src/interpreter/value.ts'
+import type { Value } from '#interpreter'
 import { withTables } from './with-tables.ts'
 
 const ROWS = [

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rawSqlUseOf } from '../../src/database/raw-sql-use.ts'
+import { rawSqlUseOf } from '#database'
 import { programFrom } from '../run-program.ts'
 
 t.test('functions that can reach raw SQL are found, on every path', async t => {

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { ProgramDatabase } from '../../src/database/program-database.ts'
-import { display } from '../../src/interpreter/display.ts'
-import { Interpreter } from '../../src/interpreter/interpreter.ts'
+import { ProgramDatabase } from '#database'
+import { display, Interpreter } from '#interpreter'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 import { withTables } from './with-tables.ts'
 

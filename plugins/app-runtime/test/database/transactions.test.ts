@@ -1,6 +1,6 @@
+import { FileConnection } from '@svc/plugin-database/testing'
 import t from 'tap'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
-import { Tagged, type Value } from '../../src/interpreter/value.ts'
+import { Tagged, type Value } from '#interpreter'
 import { freshFile, withTables } from './with-tables.ts'
 
 const PROGRAM = `
@@ -112,8 +112,8 @@ t.test('a lock timeout is reported', async t => {
   const { call, connection } = withTables(PROGRAM, file)
   connection.close()
   const holder = new FileConnection({ file, busyTimeoutMs: 0, synchronous: 'normal' })
-  const { ProgramDatabase } = await import('../../src/database/program-database.ts')
-  const { Interpreter } = await import('../../src/interpreter/interpreter.ts')
+  const { ProgramDatabase } = await import('#database')
+  const { Interpreter } = await import('#interpreter')
   const { hostOf, LIMITS, programFrom } = await import('../run-program.ts')
   const waiting = new FileConnection({ file, busyTimeoutMs: 20, synchronous: 'normal' })
   t.teardown(() => [holder, waiting].map(each => each.close()))

@@ -1,5 +1,5 @@
 // A child process that inserts rows into a file that other processes also write.
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
+import { FileConnection } from '@svc/plugin-database/testing'
 import { programFrom } from '../run-program.ts'
 import { tablesOf } from './with-tables.ts'
 

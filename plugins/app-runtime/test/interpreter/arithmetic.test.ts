@@ -1,9 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Decimal } from '../../src/interpreter/decimal.ts'
-import { display } from '../../src/interpreter/display.ts'
-import { Interpreter } from '../../src/interpreter/interpreter.ts'
-import type { Value } from '../../src/interpreter/value.ts'
+import { Decimal, display, Interpreter, type Value } from '#interpreter'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 
 const interpreter = new Interpreter(

@@ -98,8 +98,8 @@ const METHODS: Readonly<Record<string, string>> = {
   'std.time.now_ms()': '1700000000000',
   'std.random.int(0, 10)': '5',
   'std.path.extension("a/b.txt")': 'txt',
-  'OpenClaw.list_skills()': 'Error(other plugins cannot be called from here)',
-  'Browser.open("http://a/")': 'Error(there is no browser here)',
+  'OpenClaw.list_skills()': 'Error(other plugins are not available here)',
+  'Browser.open("http://a/")': 'Error(no browser is available here)',
   'std.nothing.here()': 'RUN_UNSUPPORTED'
 }
 

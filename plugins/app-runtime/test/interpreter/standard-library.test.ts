@@ -15,7 +15,7 @@ t.test('csv is read as rows or as records, and written with the necessary quotes
   t.equal(shown(`std.csv.parse(${text}).unwrap().at(1).unwrap().at(1).unwrap()`), 'a, "b"')
   t.equal(shown(`std.csv.parse_records(${text}).unwrap().at(0).unwrap().get_str("name").unwrap()`), 'Ada')
   t.equal(shown('std.csv.render([["a", "b,c"], [1, true]]).unwrap()'), 'a,"b,c"\n1,true\n')
-  t.match(shown(`std.csv.parse("a,\\"b")`), /^Error\(no CSV: /)
+  t.match(shown(`std.csv.parse("a,\\"b")`), /^Error\(invalid CSV: /)
 })
 
 t.test('toml and yaml are read and written, with clear errors', async t => {
@@ -27,11 +27,11 @@ t.test('toml and yaml are read and written, with clear errors', async t => {
   )
   t.equal(shown('std.toml.parse("big = 9007199254740993").unwrap().get_int("big").unwrap() + 1'), '9007199254740994')
   t.equal(shown('std.toml.render({ a: 1, b: { c: ["x"] } }).unwrap()'), 'a = 1\n\n[b]\nc = [ "x" ]\n')
-  t.match(shown('std.toml.parse("a = ")'), /^Error\(no TOML: /)
+  t.match(shown('std.toml.parse("a = ")'), /^Error\(invalid TOML: /)
   t.match(shown('std.toml.render([1])'), /^Error\(cannot be written as TOML: /)
   t.equal(shown('std.yaml.parse("- a\\n- b: 2").unwrap().at(1).unwrap().get_int("b").unwrap()'), '2')
   t.equal(shown('std.yaml.render([1, { a: "x" }]).unwrap()'), '- 1\n- a: x\n')
-  t.match(shown('std.yaml.parse("a: [")'), /^Error\(no YAML: /)
+  t.match(shown('std.yaml.parse("a: [")'), /^Error\(invalid YAML: /)
 })
 
 t.test('a short yaml text with a huge value is refused', async t => {
@@ -39,7 +39,7 @@ t.test('a short yaml text with a huge value is refused', async t => {
   for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf', 'hg'].map(pair => [...pair])) {
     rows.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(',')}]`)
   }
-  t.match(shown(`std.yaml.parse(${JSON.stringify(rows.join('\n'))})`), /^Error\(no YAML: /)
+  t.match(shown(`std.yaml.parse(${JSON.stringify(rows.join('\n'))})`), /^Error\(invalid YAML: /)
 })
 
 t.test('ints of JSON keep all their digits, and are written in the wire form', async t => {

@@ -1,8 +1,7 @@
 import { type DatabaseStore, httpHandlers, httpUpgrades } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { type AskQuery, type LiveService, openLive } from '#live'
 import { openWorld, type World } from '../../../http/test/world.ts'
-import { type LiveService, openLive } from '../../src/live/live-service.ts'
-import type { AskQuery } from '../../src/live/query-streams.ts'
 import { programFrom } from '../run-program.ts'
 import { apply, openStore } from '../schema/schema-fixture.ts'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { CHANGES_TABLE } from '../../src/schema/triggers.ts'
+import { CHANGES_TABLE } from '#schema'
 import { freshName, openStore, rowsOf } from '../schema/schema-fixture.ts'
 import { type EventClient, listen, type StreamEvent } from './event-client.ts'
 import { openLiveWorld } from './live-world.ts'

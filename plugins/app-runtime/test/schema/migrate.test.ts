@@ -1,8 +1,8 @@
 import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { openMemory } from '@svc/plugin-database/testing'
 import { isSvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { openMemory } from '../../../database/src/store/local-store.ts'
 import { apply, freshName, namesIn, openStore, project, rowsOf, said } from './schema-fixture.ts'
 
 const NOTES = '@table type Note { title: str  body: Option[str]  stars: int = 3 }\n'

@@ -1,7 +1,7 @@
 // Changes a database's tables: `FILE PROJECT SOURCE`. Reports its start and its end.
 import { join } from 'node:path'
-import { openFile } from '../../../database/src/store/local-store.ts'
-import { migrateSchema } from '../../src/schema/migrate.ts'
+import { openFile } from '@svc/plugin-database/testing'
+import { migrateSchema } from '#schema'
 import { programFrom } from '../run-program.ts'
 
 const [file = '', projectRoot = '', source = ''] = process.argv.slice(2)

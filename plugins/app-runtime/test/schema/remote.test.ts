@@ -1,7 +1,7 @@
+import { openRemote } from '@svc/plugin-database/testing'
 import t from 'tap'
-import { openRemote } from '../../../database/src/remote/remote-store.ts'
+import { ChangeFeed } from '#live'
 import { startHranaServer } from '../../../database/test/hrana-server.ts'
-import { ChangeFeed } from '../../src/live/change-feed.ts'
 import { apply, freshName, rowsOf, said } from './schema-fixture.ts'
 
 t.test('a remote database gets the tables, their changes and their searches', async t => {

@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseStore, SqlValue } from '@svc/contracts'
+import { openFile } from '@svc/plugin-database/testing'
 import t from 'tap'
-import { openFile } from '../../../database/src/store/local-store.ts'
-import { migrateSchema, type SchemaOptions, type SchemaOutcome } from '../../src/schema/migrate.ts'
+import { migrateSchema, type SchemaOptions, type SchemaOutcome } from '#schema'
 import { programFrom } from '../run-program.ts'
 
 /** A project with its database, removed after the test file. */

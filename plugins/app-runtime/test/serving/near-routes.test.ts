@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearRoute } from '../../src/serving/near-routes.ts'
+import { nearRoute } from '#serving'
 
 const routes = [
   { method: 'GET', path: '/api/query/tasks' },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { plainLookups } from '../../src/serving/plain-lookups.ts'
+import { plainLookups } from '#serving'
 import { programFrom } from '../run-program.ts'
 
 const DECLARED = `

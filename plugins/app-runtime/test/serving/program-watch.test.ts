@@ -2,7 +2,7 @@ import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { ProgramWatch } from '../../src/serving/program-watch.ts'
+import { ProgramWatch } from '#serving'
 
 /** A watched program, the reported texts, and a wait for the next one. */
 async function watched(t: Test, text: string) {

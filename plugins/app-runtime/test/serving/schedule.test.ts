@@ -1,6 +1,6 @@
 import type { PluginContext } from '@svc/plugin-sdk'
 import t from 'tap'
-import { runSchedule } from '../../src/serving/schedule.ts'
+import { runSchedule } from '#serving'
 import { programFrom } from '../run-program.ts'
 
 t.test('scheduled functions are called until the plugin begins to end', async t => {

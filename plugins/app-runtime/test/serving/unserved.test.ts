@@ -27,7 +27,7 @@ t.test('svc run reports why a program cannot be served, and ends', async t => {
   t.equal(code, 1)
   t.match(err, `port ${port} on 127.0.0.1 is in use`)
   t.match(err, 'HTTP_PORT_IN_USE')
-  t.notMatch(err, 'next try in')
+  t.notMatch(err, 'next retry in')
 })
 
 t.test('with the setting on, it is retried', async t => {
@@ -35,7 +35,7 @@ t.test('with the setting on, it is retried', async t => {
   let err = ''
   for await (const chunk of child.stderr) {
     err += chunk
-    if (err.includes('next try in')) break
+    if (err.includes('next retry in')) break
   }
   t.match(err, 'HTTP_PORT_IN_USE')
   t.equal(child.exitCode, null)

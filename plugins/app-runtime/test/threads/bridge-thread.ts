@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type BridgeEnd, bridgeTo } from '../../src/threads/bridge.ts'
+import { type BridgeEnd, bridgeTo } from '#threads'
 
 /** A thread that sends the questions it receives, and returns the answers. */
 const bridge = bridgeTo(workerData as BridgeEnd)

@@ -5,7 +5,7 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { SvcError } from '@svc/plugin-sdk'
 import { buildSync } from 'esbuild'
 import t, { type Test } from 'tap'
-import { answerBridge, type BridgeAnswers } from '../../src/threads/bridge.ts'
+import { answerBridge, type BridgeAnswers } from '#threads'
 
 const [script] = buildSync({
   entryPoints: [fileURLToPath(new URL('./bridge-thread.ts', import.meta.url))],

@@ -2,7 +2,7 @@ import { type KernelAdmin, type KernelPort, kernelPort, mcpTools } from '@svc/co
 import { defineOperation, definePlugin, type Plugin, t as schema } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { mutationKindOf } from '../../src/threads/mutation-kind.ts'
+import { mutationKindOf } from '#threads'
 
 const operation = (id: string, effect: 'read' | 'write' | 'destructive', mcp: boolean | { name: string }) =>
   defineOperation({ id, summary: id, input: schema.object({}), output: schema.object({}), effect, expose: { mcp } })

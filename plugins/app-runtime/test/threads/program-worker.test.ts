@@ -22,7 +22,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ProgramWorker } from './src/threads/program-worker.ts'
+import { ProgramWorker } from '#threads'
 
 const folder = mkdtempSync(join(tmpdir(), 'guard-'))
 const contracts = join(folder, 'guard.cjs')
@@ -67,7 +67,7 @@ require('node:crypto').pbkdf2Sync('a', 'b', 2 ** 31 - 1, 4096, 'sha512')
 `
 const LEAVING = `
 import { once } from 'node:events'
-import { ProgramWorker } from './src/threads/program-worker.ts'
+import { ProgramWorker } from '#threads'
 const worker = new ProgramWorker(${JSON.stringify(ENDLESS)}, { eval: true, execArgv: [] })
 await once(worker, 'message')
 worker.on('left', () => console.log('left behind'))
@@ -82,7 +82,7 @@ t.test('a thread with an endless database call blocks neither other threads nor 
 })
 
 t.test('a thread that ended itself during a call is reported immediately', async t => {
-  const { ProgramWorker } = await import('../../src/threads/program-worker.ts')
+  const { ProgramWorker } = await import('#threads')
   const script = `
 const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)
 Atomics.store(guard, 0, 1)

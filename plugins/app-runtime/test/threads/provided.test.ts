@@ -1,7 +1,7 @@
 import { type BrowserAutomation, browserAutomation, type KernelAdmin } from '@svc/contracts'
 import { type Ref, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { provided } from '../../src/threads/provided.ts'
+import { provided } from '#threads'
 
 /** A service that becomes available when it is set. */
 class Later implements Ref<BrowserAutomation> {

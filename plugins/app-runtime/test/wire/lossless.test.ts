@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Decimal } from '../../src/interpreter/decimal.ts'
-import { Callable, Float, Json, NONE, ok, some, Tagged, Tuple, type Value } from '../../src/interpreter/value.ts'
-import { losslessText, losslessValue } from '../../src/wire/lossless.ts'
+import { Callable, Decimal, Float, Json, NONE, ok, some, Tagged, Tuple, type Value } from '#interpreter'
+import { losslessText, losslessValue } from '#wire'
 
 const handle = (): never => {
   throw new Error('it contains no actor')

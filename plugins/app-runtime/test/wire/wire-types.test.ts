@@ -1,11 +1,8 @@
 import { type HirType, TypeNames, TypeSchemas } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { Decimal } from '../../src/interpreter/decimal.ts'
-import { isEqual } from '../../src/interpreter/equality.ts'
-import { error, Float, Json, NONE, ok, some, Tagged, Tuple, type Value } from '../../src/interpreter/value.ts'
-import { parseJson, printJson } from '../../src/wire/json-text.ts'
-import { WireTypes } from '../../src/wire/wire-types.ts'
+import { Decimal, error, Float, isEqual, Json, NONE, ok, some, Tagged, Tuple, type Value } from '#interpreter'
+import { parseJson, printJson, WireTypes } from '#wire'
 import { programFrom } from '../run-program.ts'
 
 const program = programFrom(`

@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap'
-import type { Value } from '../../src/interpreter/value.ts'
-import { callOptions, OPTIONS_OF } from '../../src/workflows/call-options.ts'
-import type { JournalEntry } from '../../src/workflows/journal.ts'
-import { skippingDurable } from '../../src/workflows/memory-durable.ts'
+import type { Value } from '#interpreter'
+import { callOptions, type JournalEntry, OPTIONS_OF, skippingDurable } from '#workflows'
 import { durableProgram } from '../durable-program.ts'
 
 const PROGRAM = (step: string, options: string): string => `

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
-import { Interpreter } from '../../src/interpreter/interpreter.ts'
-import { databaseDurable } from '../../src/workflows/database-durable.ts'
+import { FileConnection } from '@svc/plugin-database/testing'
+import { Interpreter } from '#interpreter'
+import { databaseDurable } from '#workflows'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
 
 /** Runs turns until the run has ended. Arguments: the database, the source, the file of lines, the run. */

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FileConnection } from '@svc/plugin-database/testing'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
-import { databaseDurable } from '../../src/workflows/database-durable.ts'
+import { databaseDurable } from '#workflows'
 
 const KILLS = 36
 const NAMES = ['a', 'b', 'c', 'd', 'e']

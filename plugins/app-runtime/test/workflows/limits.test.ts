@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FileConnection } from '@svc/plugin-database/testing'
 import t from 'tap'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
 import { ask, serveApp } from '../serving/served-app.ts'
 
 const SOURCE = `

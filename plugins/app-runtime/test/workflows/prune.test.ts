@@ -1,14 +1,17 @@
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
+import { FileConnection, openFile } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
-import { openFile } from '../../../database/src/store/local-store.ts'
 import '../../../database/test/built-worker.ts'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
-import { databaseDurable } from '../../src/workflows/database-durable.ts'
-import { entry } from '../../src/workflows/journal.ts'
-import { openRuns, pruneHandler } from '../../src/workflows/operations.ts'
-import { countExpendable, pruneRuns } from '../../src/workflows/prune.ts'
-import type { WorkflowStore } from '../../src/workflows/workflow-store.ts'
+import {
+  countExpendable,
+  databaseDurable,
+  entry,
+  openRuns,
+  pruneHandler,
+  pruneRuns,
+  type WorkflowStore
+} from '#workflows'
 
 const DAY = 24 * 60 * 60 * 1000
 const NOW = 100 * DAY

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Durable } from '../../src/interpreter/durable.ts'
-import { memoryDurable } from '../../src/workflows/memory-durable.ts'
-import type { RunRecord, WorkflowStore } from '../../src/workflows/workflow-store.ts'
+import type { Durable } from '#interpreter'
+import { memoryDurable, type RunRecord, type WorkflowStore } from '#workflows'
 import { durableProgram } from '../durable-program.ts'
 import { LIMITS } from '../run-program.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FileConnection } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
 import { makeProject } from '../../../../test/e2e/served-project.ts'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
 import { type App, ask, serveApp } from '../serving/served-app.ts'
 
 const SOURCE = `

@@ -1,11 +1,8 @@
 import { join } from 'node:path'
+import { FileConnection } from '@svc/plugin-database/testing'
 import t, { type Test } from 'tap'
-import { FileConnection } from '../../../database/src/thread/file-connection.ts'
-import type { Durable } from '../../src/interpreter/durable.ts'
-import { databaseDurable } from '../../src/workflows/database-durable.ts'
-import { entry } from '../../src/workflows/journal.ts'
-import { memoryDurable } from '../../src/workflows/memory-durable.ts'
-import { ownerOf } from '../../src/workflows/owner.ts'
+import type { Durable } from '#interpreter'
+import { databaseDurable, entry, memoryDurable, ownerOf } from '#workflows'
 
 const ADDRESS = { actor: 'A', id: '1', args: '[]' }
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { display } from '../../src/interpreter/display.ts'
-import type { JournalEntry } from '../../src/workflows/journal.ts'
-import { skippingDurable } from '../../src/workflows/memory-durable.ts'
+import { display } from '#interpreter'
+import { type JournalEntry, skippingDurable } from '#workflows'
 import { drivenDurable, durableProgram } from '../durable-program.ts'
 import { LIMITS, run } from '../run-program.ts'
 

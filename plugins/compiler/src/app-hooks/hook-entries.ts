@@ -1,6 +1,6 @@
 import type { AppHook, Param, Type } from '../syntax/ast.ts'
 
-/** App hooks whose functions an app calls. `tokens` is a table of values, which may have any names. */
+/** App hooks whose entries have fixed names. `tokens` is a table of values, which may have any names. */
 export type HookName = Exclude<AppHook['hook'], 'tokens'>
 
 /** Kind of value that a hook entry holds. */
@@ -10,11 +10,11 @@ export interface HookEntry {
     | 'handler'
     /** A function, or a path of the program. */
     | 'action'
-    /** A record of patterns of paths with their actions. */
+    /** A record from path patterns to their actions. */
     | 'links'
-  /** Values that an entry's function may receive, by parameter name. */
+  /** Parameter names that the hook passes to the entry's function. */
   readonly offers: readonly string[]
-  /** Values that an entry's function may return. `path` is a string or nothing. */
+  /** Result type of an entry's function. `path` is a string or nothing. */
   readonly gives: 'bool' | 'path' | 'anything'
 }
 
@@ -41,36 +41,36 @@ export const HOOK_ENTRIES: Readonly<Record<HookName, Readonly<Record<string, Hoo
   }
 }
 
-/** Returns the entry of a hook, or undefined if the hook has none of that name. */
+/** Returns the entry of a hook; undefined if the hook has no entry of that name. */
 export function hookEntry(hook: HookName, name: string): HookEntry | undefined {
   return Object.hasOwn(HOOK_ENTRIES[hook], name) ? HOOK_ENTRIES[hook][name] : undefined
 }
 
-/** Custom URL scheme of an app. */
+/** True for a custom URL scheme of an app, such as `shopping`. */
 export function isOwnScheme(scheme: string): boolean {
   return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !/^(?:https?|file|data|javascript|about|blob)$/.test(scheme)
 }
 
-/** `https://example.org`, without a path. */
+/** True for an HTTPS origin, such as `https://example.org`. */
 export function isOrigin(address: string): boolean {
   return (
     URL.canParse(address) && address.startsWith('https://') && new URL(address).origin === address.replace(/\/$/, '')
   )
 }
 
-/** `/tasks/:id`: words and parameters. */
+/** True for a path of words and parameters, such as `/tasks/:id`. */
 export function isLinkPattern(pattern: string): boolean {
   return pattern === '/' || /^(?:\/(?:[\w.~%@+-]+|:[a-z_]\w*))+$/.test(pattern)
 }
 
-/** A path of the program, with parameters, query and fragment. */
+/** True for a path of the program. It may have parameters, a query and a fragment. */
 export function isPath(path: string): boolean {
   return /^\/(?!\/)[^\s\\]*$/.test(path)
 }
 
 /**
- * Value for each parameter of a handler; null keeps the default. A handler's only parameter may have
- * any name. `missing` lists the parameters without a value.
+ * Returns the value for each parameter of a handler; null keeps the default. A handler's only parameter may have any
+ * name. `missing` lists the parameters without a value.
  */
 export function handlerArguments(
   params: readonly Param[],
@@ -87,12 +87,14 @@ export function handlerArguments(
   return { given, missing }
 }
 
-/** `Option[T]` and `T?`. */
+/** True for `Option[T]` and `T?`. */
 export function isOptional(type: Type | null): boolean {
   return type?.kind === 'OptionalType' || (type?.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
 }
 
-/** Name of a type without arguments, or of the type inside an `Option` or a `Result`; '' otherwise. */
+/**
+ * Returns the name of a type without arguments, or of the type inside an `Option` or a `Result`; '' for other types.
+ */
 export function plainTypeName(type: Type): string {
   if (type.kind === 'OptionalType') return plainTypeName(type.inner)
   if (type.kind === 'UnitType') return 'Unit'

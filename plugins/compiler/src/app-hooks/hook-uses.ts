@@ -3,14 +3,14 @@ import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
 import { type HookName, hookEntry } from './hook-entries.ts'
 
-/** A function named by a hook, with the names of the arguments available to it. */
+/** A function named by a hook, with the names of the arguments that the hook passes. */
 export interface HookUse {
   readonly hook: HookName
   readonly name: string
   readonly offers: readonly string[]
 }
 
-/** Every use of a function in a hook of an app. */
+/** Returns every use of a function in the app hooks of a module. */
 export function hookUses({ items }: Module): HookUse[] {
   return items.flatMap(item => {
     const { hook } = item.kind === 'AppHook' ? item : { hook: 'tokens' as const }

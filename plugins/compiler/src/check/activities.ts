@@ -1,7 +1,10 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 
-/** Activities are retried on failure, so they must be able to report one. */
+/**
+ * Reports activities that do not return a `Result`: an activity is retried on failure, so it must be able to return
+ * one.
+ */
 export function checkActivities(module: Module): Diagnostic[] {
   return module.items.flatMap(item => {
     if (item.kind !== 'Activity') return []

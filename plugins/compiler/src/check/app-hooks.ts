@@ -35,7 +35,7 @@ export function checkAppHooks({ items }: Module): Diagnostic[] {
   return checker.found
 }
 
-/** The decorator of a hook, or the whole hook if modifiers precede it. */
+/** Returns the span of a hook's decorator, or of the whole hook if modifiers precede it. */
 function mark({ decorators, isPublic, hook, start, end }: AppHook): Span {
   return decorators.length > 0 || isPublic ? { start, end } : { start, end: start + hook.length + 1 }
 }
@@ -135,7 +135,7 @@ class HookChecker {
     else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
   }
 
-  /** `inPath` holds the names of the parameters in a link's path. */
+  /** Checks a function or path. `inPath` holds the parameter names of a link's path. */
   #action(value: Expression, entry: HookEntry, inPath: readonly string[]): void {
     if (value.kind !== 'String') {
       this.#handler(value, entry, inPath)

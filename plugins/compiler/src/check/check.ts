@@ -28,7 +28,7 @@ import { checkCalls, WordsRule } from './words.ts'
 import { checkWorkflows } from './workflows.ts'
 
 export interface CheckOptions {
-  /** Leaves out warnings about hooks of React in components and islands that are functions. */
+  /** Suppresses warnings about React hooks in components and islands that are functions. */
   readonly suppressHookLints: boolean
   /** Treats unresolved external names and unknown options as errors. */
   readonly strict?: boolean
@@ -36,7 +36,7 @@ export interface CheckOptions {
   readonly mesh?: boolean
 }
 
-/** Diagnostics of a module with valid syntax, in source order. */
+/** Returns the diagnostics of a module with valid syntax, in source order. */
 export function check(module: Module, options: CheckOptions): Diagnostic[] {
   return checkModule(module, options).diagnostics
 }
@@ -47,7 +47,7 @@ export interface CheckedModule {
   readonly records: RecordTypes
 }
 
-/** The same, with the facts that the checks collected. */
+/** Like `check`, but also returns the facts that the checks collected. */
 export function checkModule(
   module: Module,
   { suppressHookLints, strict = false, mesh = true }: CheckOptions

@@ -1,7 +1,7 @@
 /** Red, green and blue from 0 to 255. */
 export type Colour = readonly [red: number, green: number, blue: number]
 
-/** Parses a CSS colour: `#rgb`, `#rrggbb` or `rgb(r, g, b)`; null for other texts and translucent colours. */
+/** Parses a CSS colour: `#rgb`, `#rrggbb` or `rgb(r, g, b)`; null for other strings and translucent colours. */
 export function readColour(text: string): Colour | null {
   const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim())?.[1]
   if (hex !== undefined) {
@@ -19,13 +19,13 @@ export function readColour(text: string): Colour | null {
   return Math.max(red, green, blue) > 255 ? null : [red, green, blue]
 }
 
-/** From 1 to 21; the ratio of WCAG 2.1, "contrast ratio". */
+/** Returns the contrast ratio of WCAG 2.1, from 1 to 21. */
 export function contrast(a: Colour, b: Colour): number {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number]
   return (light + 0.05) / (dark + 0.05)
 }
 
-/** From 0 to 1; WCAG 2.1, "relative luminance". */
+/** Returns the relative luminance of WCAG 2.1, from 0 to 1. */
 function luminance(colour: Colour): number {
   const [red, green, blue] = colour.map(part => {
     const value = part / 255

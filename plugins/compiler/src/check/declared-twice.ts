@@ -4,7 +4,7 @@ import type { Name } from '../syntax/node.ts'
 import type { AnyNode } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** Kinds of names that share one namespace. */
+/** Namespaces of declarations, by kind. Names must be unique in a namespace. */
 const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Function: 'function',
   ExternFunction: 'function',
@@ -24,7 +24,7 @@ const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Form: 'form'
 }
 
-/** Duplicate names where a name must be unique: declarations, fields, handlers, variants, states. */
+/** Reports duplicate names of declarations, fields, handlers, variants and states. */
 export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   const groups = new Map<string, Name[]>()
   for (const item of items) {
@@ -39,7 +39,7 @@ export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   )
   return [
     ...[...groups].flatMap(([group, names]) => repeated(names, `a ${group}`)),
-    // The types around a use may decide between the two.
+    // The expected type at a use may select one of the variants, so this is only a warning.
     ...repeated(variants, 'a variant').map((each): Diagnostic => ({ ...each, severity: 'warning' })),
     ...items.flatMap(insideOf)
   ]
@@ -87,7 +87,7 @@ function insideOf(item: Declaration): Diagnostic[] {
   return found
 }
 
-/** Parameters that share a name. */
+/** Reports parameters that share a name. */
 export class ParametersRule implements NodeRule {
   readonly found: Diagnostic[] = []
 

@@ -2,7 +2,7 @@ import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 import { deprecation } from './names/module-names.ts'
 
-/** Uses of deprecated declarations. */
+/** Reports declarations that are marked as deprecated. */
 export function checkDeprecations({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     const decorator = 'decorators' in item ? deprecation(item.decorators) : undefined

@@ -5,7 +5,7 @@ import type { Span } from '../syntax/node.ts'
 
 const DURATION = /^\d+(ms|s|m|h|d)$/
 
-/** Common spellings of units, by the unit of the language. */
+/** Common spellings of each unit. */
 const UNITS: Readonly<Record<string, RegExp>> = {
   ms: /^(ms|msecs?|millis|milliseconds?)$/i,
   s: /^(s|secs?|seconds?)$/i,
@@ -16,7 +16,7 @@ const UNITS: Readonly<Record<string, RegExp>> = {
 
 const HELP = 'a duration is a number with a unit (`ms`, `s`, `m`, `h` or `d`), such as "500ms" or "5m"'
 
-/** Intervals of `@scheduled` functions; a function without a valid duration could not be scheduled. */
+/** Reports `@scheduled` functions without a valid interval; they could not be scheduled. */
 export function checkSchedules({ items }: Module): Diagnostic[] {
   return items.flatMap(scheduleOf)
 }
@@ -33,12 +33,12 @@ function scheduleOf(item: Declaration): Diagnostic[] {
     const suggestions = ['write `@scheduled("5m")`', HELP]
     return [diagnostic('typecheck.duration', `the schedule ${of} has no interval`, decorator, { suggestions })]
   }
-  // No expression is evaluated before the program runs, and numbers carry no unit.
+  // The compiler does not evaluate expressions, and numbers have no unit.
   if (value.kind !== 'String') return [wrong(`the schedule ${of} is not a duration literal`, value)]
   return durationProblems(`the schedule ${of}`, value)
 }
 
-/** Checks `value` as a duration, as far as it is a literal; `what` names its purpose in messages. */
+/** Checks `value` if it is a string literal. `what` names the value in messages. */
 export function durationProblems(what: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
   return [wrong(`${what} is "${value.value}", which is not a duration`, value, meant(value))]
@@ -49,7 +49,7 @@ function wrong(message: string, at: Span, replacement: string | null = null): Di
   return diagnostic('typecheck.duration', message, at, { suggestions: [HELP], fixes })
 }
 
-/** `"5m"` for `"5 minutes"`; null when the unit is unknown. */
+/** Returns the literal for a common spelling: `"5m"` for `"5 minutes"`; null if the unit is unknown. */
 function meant({ value }: StringLiteral): string | null {
   const [, number = '', word = ''] = /^\s*(\d+)\s*([a-z]+)\s*$/i.exec(value) ?? []
   const unit = Object.keys(UNITS).find(each => UNITS[each]?.test(word))

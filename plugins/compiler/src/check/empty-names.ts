@@ -13,7 +13,7 @@ const NAMING: Readonly<Record<string, string>> = {
   state_save: 'a key'
 }
 
-/** Empty texts in places that name something. */
+/** Reports empty strings that should name something. */
 export class EmptyNamesRule implements NodeRule {
   readonly found: Diagnostic[] = []
 

@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { FormField, Module } from '../syntax/ast.ts'
 
-/** Fields without a label; a build derives one from the name. */
+/** Reports fields without a label. A build derives a label from the name. */
 export function checkForms({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Form') return []
@@ -14,7 +14,7 @@ function withoutLabel({ name, type, rules }: FormField): Diagnostic[] {
   const text = rule?.args?.[0]
   if (text !== undefined && (text.kind !== 'String' || text.value.trim() !== '')) return []
   const label = `label("${readable(name.text)}")`
-  // No fix for an empty label: only its author knows the text.
+  // There is no fix for an empty label: only the author knows the text.
   const fixes =
     rule === undefined
       ? [{ label: `add ${label}`, span: { start: type.end, end: type.end }, replacement: ` ${label}` }]
@@ -25,7 +25,7 @@ function withoutLabel({ name, type, rules }: FormField): Diagnostic[] {
   ]
 }
 
-/** `first_name` as `First name`. */
+/** Converts a name to a label: `first_name` to `First name`. */
 function readable(name: string): string {
   const words = name.replaceAll('_', ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)

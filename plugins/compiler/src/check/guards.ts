@@ -3,7 +3,7 @@ import type { Decorator } from '../syntax/ast.ts'
 import type { AnyNode } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** Advice until a guard is enforced, by decorator name. */
+/** Suggested alternative for each guard that is not enforced yet, by decorator name. */
 const INSTEAD: Readonly<Record<string, string>> = {
   auth: 'remove it, and require a token for the whole server: set `plugins.http.token`',
   rate_limit: 'remove it, and limit the rate in a proxy in front of the server',
@@ -11,7 +11,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   webhook: 'remove it, and verify the signature in a proxy in front of the server'
 }
 
-/** Refuses guards that are not enforced: the program would serve without the guard. */
+/** Reports guards that are not enforced: the program would be served without protection. */
 export class GuardsRule implements NodeRule {
   readonly found: Diagnostic[] = []
 

@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 
-/** Functions without a body yet. */
+/** Reports functions with `@hole` that have no body yet. */
 export function checkHoles({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []

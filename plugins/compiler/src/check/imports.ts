@@ -4,7 +4,7 @@ import type { Name } from '../syntax/node.ts'
 import { importedNames, moduleNames } from './names/module-names.ts'
 import { CURATED_CRATES } from './rust-crates.ts'
 
-/** Imports whose name is already taken, and crates that deserve a diagnostic. */
+/** Reports imports whose name is already in use, and crates with a restricted or unknown usage. */
 export function checkImports(module: Module): Diagnostic[] {
   const first = new Map<string, Name>()
   const declared = declaredNames(module)
@@ -29,7 +29,7 @@ export function checkImports(module: Module): Diagnostic[] {
   return found
 }
 
-/** Names of declarations other than imports. */
+/** Returns the names of all declarations except imports. */
 function declaredNames({ items, ...module }: Module): Map<string, Name> {
   const rest = { ...module, items: items.filter(({ kind }) => kind !== 'Import') }
   return new Map([...moduleNames(rest)].map(([text, { name }]) => [text, name]))

@@ -4,7 +4,7 @@ import { type AnyNode, childrenOf } from '../syntax/walk.ts'
 
 const LOOPS: ReadonlySet<string> = new Set(['While', 'Loop', 'For'])
 
-/** `break` and `continue` belong to the enclosing loop; they do not cross a function. */
+/** Reports `break` and `continue` outside a loop. A function body inside a loop is outside it. */
 export function checkJumps({ items }: Module): Diagnostic[] {
   const found: Diagnostic[] = []
   for (const item of items) lookInto(item, false, found)

@@ -1,6 +1,6 @@
 import type { Expression } from '../syntax/ast-expressions.ts'
 
-/** The words of `std.fs.read`; null for an expression that is more than words and dots. */
+/** Returns the names in a path such as `std.fs.read`; null for other expressions. */
 export function memberPath(expression: Expression): string[] | null {
   const path: string[] = []
   let at = expression

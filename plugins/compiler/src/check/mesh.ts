@@ -3,7 +3,7 @@ import type { Module } from '../syntax/ast.ts'
 import type { Call } from '../syntax/ast-expressions.ts'
 import { walk } from '../syntax/walk.ts'
 
-/** Calls in workflows of functions for other machines, while no mesh is enabled. */
+/** Reports workflows that call functions of other machines while no mesh is enabled. */
 export function checkMesh({ items }: Module): Diagnostic[] {
   const found: Diagnostic[] = []
   for (const item of items) {

@@ -5,11 +5,11 @@ import { type AnyNode, walk } from '../syntax/walk.ts'
 /** A check of single syntax nodes. */
 export interface NodeRule {
   readonly found: readonly Diagnostic[]
-  /** Called for every node of a declaration, the declaration itself first. */
+  /** Called for every node of a declaration; the declaration itself is the first. */
   node(node: AnyNode, item: Declaration): void
 }
 
-/** Shows all syntax of a module to rules, in one walk. */
+/** Calls the rules for all nodes of a module, in one walk. */
 export function checkNodes({ items }: Module, rules: readonly NodeRule[]): Diagnostic[] {
   for (const item of items) {
     walk(item, node => {

@@ -2,7 +2,7 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic, spellingFix } from
 import type { Decorator, DecoratorArgument, Module } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 
-/** Purposes of a prompt: the research steps that models are selected for. */
+/** Stages of a prompt: the research steps for which models are selected. */
 const STAGES: readonly string[] = [
   'Planner',
   'ClaimExtraction',
@@ -15,7 +15,7 @@ const STAGES: readonly string[] = [
 /** Maximum depth of subagents that call each other. */
 const MAX_CALLS = 5
 
-/** Checks `@prompt` and `@subagent` on model-backed functions. `mesh` is true if a mesh is enabled. */
+/** Checks `@prompt` and `@subagent`. `mesh` is true if a mesh is enabled. */
 export function checkPrompts({ items }: Module, mesh: boolean): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []
@@ -67,13 +67,13 @@ function argument({ args }: Decorator, name: string): DecoratorArgument | undefi
   return args?.find(each => each.name?.text === name)
 }
 
-/** `Planner` or `"Planner"`. */
+/** Returns the word of `Planner` or `"Planner"`; null for other values. */
 function wordOf({ value }: DecoratorArgument): string | null {
   if (value.kind === 'Identifier') return value.name
   return value.kind === 'String' ? value.value : null
 }
 
-/** NaN unless it is a number literal. */
+/** Returns the value of a number literal; NaN for other expressions. */
 function numberOf({ value }: DecoratorArgument): number {
   if (value.kind === 'Unary' && value.operator === '-') return -digitsOf(value.operand)
   return digitsOf(value)

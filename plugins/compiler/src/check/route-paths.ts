@@ -5,7 +5,7 @@ import type { Identifier } from '../syntax/ast-expressions.ts'
 import { nearName } from '../syntax/near-name.ts'
 import { walk } from '../syntax/walk.ts'
 
-/** `http` route paths that the router refuses, and path segments without a parameter. */
+/** Reports `http` route paths that the router does not accept, and path segments without a parameter. */
 export function checkRoutePaths({ items }: Module): Diagnostic[] {
   return items.flatMap(item => (item.kind === 'HttpRoute' ? [...pathProblems(item), ...unusedParts(item)] : []))
 }
@@ -24,7 +24,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
       diagnostic('typecheck.route.path', `the path "${value}" does not begin with /`, path, { suggestions, fixes })
     ]
   }
-  // These characters have a meaning in the router's patterns, and a last parameter may be optional.
+  // The router's patterns use these characters. The last parameter may be optional.
   const plain = value.replace(/\(.*\)/s, '').replace(/(:\w+)\?$/, '$1')
   if (/[?#]/.test(plain)) {
     return say(
@@ -39,7 +39,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
   return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
 }
 
-/** Path parameters that the route neither declares (if it declares any) nor uses. */
+/** Reports path parameters that the route does not declare. Without declared parameters, the body must use them. */
 function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
   if (params === null) return []
   const inPath = pathParameters(path.value)

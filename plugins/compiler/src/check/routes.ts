@@ -3,7 +3,7 @@ import type { Declaration, Module, RouteEntry } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 
 interface Endpoint {
-  /** Method and path; a path parameter counts, its name does not. */
+  /** Method and path. Names of path parameters are normalised. */
   readonly key: string
   readonly shown: string
   readonly span: Span
@@ -11,7 +11,7 @@ interface Endpoint {
 
 const RPC = { query: ['GET', '/api/query/'], mutation: ['POST', '/api/mutation/'], server: ['POST', '/api/'] } as const
 
-/** Duplicate routes and empty paths. */
+/** Reports duplicate routes and empty paths. */
 export function checkRoutes(module: Module): Diagnostic[] {
   const first = new Map<string, Endpoint>()
   const found: Diagnostic[] = []

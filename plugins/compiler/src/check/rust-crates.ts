@@ -1,13 +1,13 @@
-/** How a crate may be used by programs. */
+/** A crate that the compiler knows. */
 export interface CuratedCrate {
   /**
-   * `supported`: no diagnostic. `internal`: the language has this built in. `deferred`: not built in yet.
-   * `escape_hatch`: works, but bypasses guarantees of the language.
+   * `supported`: no diagnostic. `internal`: duplicates a builtin feature. `deferred`: not built in yet. `escape_hatch`:
+   * works, but bypasses guarantees of the language.
    */
   readonly standing: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
-  /** The alternative to use, or the cost. */
+  /** The alternative to use, or the risk. */
   readonly instead: string
-  /** Names that may be used; null for all. */
+  /** Names that programs may use; null for all. */
   readonly items: readonly string[] | null
 }
 
@@ -19,7 +19,7 @@ const crate = (standing: CuratedCrate['standing'], instead: string, items: strin
   items: items === null ? null : items.split(' ')
 })
 
-/** Crates with a known usage. */
+/** Crates that the compiler knows, by name. */
 export const CURATED_CRATES: ReadonlyMap<string, CuratedCrate> = new Map(
   Object.entries({
     serde: crate('supported', '', 'Serialize Deserialize Serializer Deserializer de ser'),

@@ -2,7 +2,7 @@ import { type Diagnostic, diagnostic, spellingFix } from '../diagnostics/diagnos
 import type { Module, StateMachine } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 
-/** Transitions that lead from or to a state that their machine does not have. */
+/** Reports transitions from or to a state that their machine does not have. */
 export function checkStateMachines({ items }: Module): Diagnostic[] {
   return items.flatMap(item => (item.kind === 'StateMachine' ? unknownStates(item) : []))
 }

@@ -1,4 +1,4 @@
-/** Functions of the standard library, by their namespaces. Hosts may have more namespaces. */
+/** Functions of the standard library, by namespace. Hosts may add namespaces. */
 export const STD_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     fs:
@@ -26,7 +26,7 @@ export const STD_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
   }).map(([namespace, members]) => [namespace, members.split(' ')] as const)
 )
 
-/** Functions of the namespaces that other plugins provide, in addition to the standard library. */
+/** Functions of namespaces outside `std`, which other plugins provide. */
 export const NAMESPACE_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     Browser: 'open goto click fill wait_for text html screenshot close',

@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 
-/** Warnings that a strict check turns into errors. */
+/** Warnings that are errors in a strict check. */
 const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'E0301',
   'lint.db_unsafe_query',
@@ -28,7 +28,7 @@ const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'vox/workflow/non-deterministic-call'
 ])
 
-/** The same findings, with lenient ones raised to errors. */
+/** Returns the findings, with the warnings above as errors. */
 export function strictly(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.map(each => (LENIENT.has(each.code) ? { ...each, severity: 'error' } : each))
 }

@@ -73,7 +73,7 @@ function checkColumns(index: Index, { name: table, fields }: Table): Diagnostic[
   return [...unfit, ...surplus]
 }
 
-/** `type` is null for the row id, which neither kind of search accepts. */
+/** Reports a column that an index cannot search. `type` is null for the row id, which no search accepts. */
 function unfitColumn(variant: Index['variant'], type: Type | null, what: string, column: Name): Diagnostic[] {
   if (variant === 'btree' || (type !== null && (variant === 'search' ? isText(type) : isVector(type)))) return []
   const [lack, suggestions] =

@@ -7,7 +7,7 @@ import { contrast, readColour } from './colour.ts'
 /** Minimum contrast for text of normal size (WCAG 2.1, success criterion 1.4.3). */
 const MIN_CONTRAST = 4.5
 
-/** Text colours, by the names of possible background colours. */
+/** Text colours, with the names of their possible background colours. */
 const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonly string[]])[] = [
   [/^(text|foreground|fg)$/, () => ['background', 'bg', 'surface']],
   [/^on_(.+)$/, name => [name]],
@@ -16,7 +16,7 @@ const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonl
 
 type Colours = ReadonlyMap<string, StringLiteral>
 
-/** Text colours of a theme with too little contrast to their background. */
+/** Reports text colours of a theme with too little contrast to their background. */
 export function checkThemeContrast({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'AppHook' || item.hook !== 'tokens') return []
@@ -24,7 +24,7 @@ export function checkThemeContrast({ items }: Module): Diagnostic[] {
   })
 }
 
-/** A table of colours; nested tables, such as light and dark, are checked separately. */
+/** Checks a table of colours. Nested tables, such as light and dark, are checked separately. */
 function ofTable(entries: readonly (readonly [name: string, value: Expression])[]): Diagnostic[] {
   const colours = new Map<string, StringLiteral>()
   const found: Diagnostic[] = []

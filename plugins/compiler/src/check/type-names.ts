@@ -13,12 +13,12 @@ const BUILTIN_TYPES: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Findings that get a "did you mean" suggestion. */
+/** Maximum number of findings with a "did you mean" suggestion. */
 const COMPARED = 100
 
 /**
- * Unresolved type names, and deprecated ones. A value of an unknown type fits everywhere, so this is a
- * warning unless strict.
+ * Reports unresolved type names and deprecated types. A value of an unknown type fits everywhere, so an unresolved name
+ * is only a warning unless the check is strict.
  */
 export class TypeNamesRule implements NodeRule {
   readonly found: Diagnostic[] = []
@@ -39,7 +39,7 @@ export class TypeNamesRule implements NodeRule {
   node(node: AnyNode, item: Declaration): void {
     if (node.kind !== 'NamedType') return
     const [name, ...rest] = (node as NamedType).path
-    // The owner of a qualified name resolves it.
+    // A qualified name is resolved by its owner.
     if (name === undefined || rest.length > 0 || name.text === '') return
     if ('generics' in item && item.generics.some(({ text }) => text === name.text)) return
     const deprecated = this.#deprecated.get(name.text)

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { checkFile } from '../../src/compile.ts'
-import { SourceFile } from '../../src/source-file.ts'
+import { checkFile, SourceFile } from '#root'
 
 const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
 

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { checkFile } from '../../src/compile.ts'
-import type { DiagnosticCode } from '../../src/diagnostics/codes.ts'
-import { SourceFile } from '../../src/source-file.ts'
+import type { DiagnosticCode } from '#diagnostics'
+import { checkFile, SourceFile } from '#root'
 
 /** Codes that only a build for browsers reports. */
 type WebCode = Extract<DiagnosticCode, `web${string}`>

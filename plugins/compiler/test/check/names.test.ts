@@ -1,7 +1,7 @@
 import t from 'tap'
-import { check } from '../../src/check/check.ts'
-import type { DiagnosticCode } from '../../src/diagnostics/codes.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { check } from '#check'
+import type { DiagnosticCode } from '#diagnostics'
+import { parse } from '#syntax'
 
 interface Case {
   readonly code: DiagnosticCode

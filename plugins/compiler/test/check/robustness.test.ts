@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { check } from '../../src/check/check.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { check } from '#check'
+import { parse } from '#syntax'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
 /** The same in every run; SVC_TEST_FUZZ_CASES tries more. */

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { check } from '../../src/check/check.ts'
-import { hasErrors } from '../../src/compile.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { check } from '#check'
+import { hasErrors } from '#root'
+import { parse } from '#syntax'
 
 const PRELUDE = `@ai fn ask(question: str, about: str = "") to str
 @prompt(stage = Planner) fn plan(goal: str) to str

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { check } from '../../src/check/check.ts'
-import { NAMESPACE_WORDS } from '../../src/lsp/vocabulary/std.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { check } from '#check'
+import { NAMESPACE_WORDS } from '#lsp'
+import { parse } from '#syntax'
 
 const PRELUDE = `@table type Task { title: str done: bool due: Option[str] }
 type Shape = | Circle(r: float) | Empty

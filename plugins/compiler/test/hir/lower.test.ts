@@ -1,7 +1,6 @@
 import t from 'tap'
-import type { HirExpression, HirModule } from '../../src/hir/hir.ts'
-import { lower } from '../../src/hir/lower.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { type HirExpression, type HirModule, lower } from '#hir'
+import { parse } from '#syntax'
 
 function lowered(source: string): HirModule {
   const { module, diagnostics } = parse(source)

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { irDocumentSchema } from '@svc/contracts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { lower } from '../../src/hir/lower.ts'
-import { irDocument, printIr } from '../../src/ir/document.ts'
-import { parse } from '../../src/syntax/parse.ts'
+import { lower } from '#hir'
+import { irDocument, printIr } from '#ir'
+import { parse } from '#syntax'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
 const ARRAYS =

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CleanFiles } from '../../src/lsp/clean-files.ts'
+import { CleanFiles } from '#lsp'
 
 t.test('a file is reported when it loses its last finding, at most once in two minutes', t => {
   let now = 0

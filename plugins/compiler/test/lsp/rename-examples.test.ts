@@ -1,13 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import { Analysis } from '../../src/lsp/analysis.ts'
-import { OpenFiles } from '../../src/lsp/open-files.ts'
-import { RenameRefused, rename } from '../../src/lsp/rename.ts'
-import { Workspace } from '../../src/lsp/workspace/workspace.ts'
-import type { Declaration } from '../../src/syntax/ast.ts'
-import type { Identifier } from '../../src/syntax/ast-expressions.ts'
-import { walk } from '../../src/syntax/walk.ts'
+import { Analysis, OpenFiles, RenameRefused, rename, Workspace } from '#lsp'
+import { type Declaration, type Identifier, walk } from '#syntax'
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
 const options = { allowComponentFunctions: false, suppressHookLints: false }

@@ -2,17 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Position } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import { Analysis } from '../../src/lsp/analysis.ts'
-import { codeLenses } from '../../src/lsp/code-lenses.ts'
-import { completions } from '../../src/lsp/completion.ts'
-import { documentSymbols } from '../../src/lsp/document-symbols.ts'
-import { hover } from '../../src/lsp/hover.ts'
-import { definition, references } from '../../src/lsp/navigation.ts'
-import { OpenFiles } from '../../src/lsp/open-files.ts'
-import { publishedDiagnostics } from '../../src/lsp/published-diagnostics.ts'
-import { RenameRefused, rename } from '../../src/lsp/rename.ts'
-import { semanticTokens } from '../../src/lsp/semantic-tokens.ts'
-import { Workspace } from '../../src/lsp/workspace/workspace.ts'
+import {
+  Analysis,
+  codeLenses,
+  completions,
+  definition,
+  documentSymbols,
+  hover,
+  OpenFiles,
+  publishedDiagnostics,
+  RenameRefused,
+  references,
+  rename,
+  semanticTokens,
+  Workspace
+} from '#lsp'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
 /** The same in every run; SVC_TEST_FUZZ_CASES tries more. */

@@ -1,11 +1,9 @@
 import t from 'tap'
-import { diagnosticCodes } from '../../src/diagnostics/codes.ts'
-import { lower } from '../../src/hir/lower.ts'
-import { parse } from '../../src/syntax/parse.ts'
-import { translateViews } from '../../src/web/components/translate-views.ts'
-import { webIr } from '../../src/web-ir/build-web-ir.ts'
-import { validateWebIr } from '../../src/web-ir/validate.ts'
-import type { WebIr } from '../../src/web-ir/web-ir.ts'
+import { diagnosticCodes } from '#diagnostics'
+import { lower } from '#hir'
+import { parse } from '#syntax'
+import { translateViews } from '#web'
+import { validateWebIr, type WebIr, webIr } from '#web-ir'
 
 const EMPTY: WebIr = {
   dom_nodes: [],

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { irDocument, printIr } from '../../src/ir/document.ts'
-import { parse } from '../../src/syntax/parse.ts'
-import type { WebIr } from '../../src/web-ir/web-ir.ts'
+import { irDocument, printIr } from '#ir'
+import { parse } from '#syntax'
+import type { WebIr } from '#web-ir'
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
 const schemas = new URL('../../../../contracts/ir/', import.meta.url)

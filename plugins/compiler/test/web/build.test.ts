@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runBuild } from '../../src/build-command.ts'
+import { runBuild } from '#root'
 import { build, builder, filesIn, run } from './building.ts'
 import { SVC, unbuilt } from './serving.ts'
 

@@ -5,10 +5,8 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
-import { type Builder, type BuildSettings, runBuild } from '../../src/build-command.ts'
-import { checkFile } from '../../src/compile.ts'
-import { readSources } from '../../src/source-files.ts'
-import { type WebGenerationSettings, webGeneration } from '../../src/web/components/web-generation.ts'
+import { type Builder, type BuildSettings, checkFile, readSources, runBuild } from '#root'
+import { type WebGenerationSettings, webGeneration } from '#web'
 
 const options = { allowComponentFunctions: false, suppressHookLints: false, script: false }
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { readSources } from '../../src/source-files.ts'
-import { v0Health } from '../../src/web/v0-health.ts'
+import { readSources } from '#root'
+import { v0Health } from '#web'
 import { build, filesIn } from './building.ts'
 
 async function built(t: Test, source: string, others: Record<string, string> = {}, settings = {}) {

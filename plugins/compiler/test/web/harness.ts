@@ -1,4 +1,4 @@
-import { settings } from '../../src/settings.ts'
+import { settings } from '#root'
 
 interface Declared {
   readonly 'x-env'?: string

@@ -1,11 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkFile, hasErrors } from '../../src/compile.ts'
-import { SourceFile } from '../../src/source-file.ts'
-import { emitComponents } from '../../src/web/components/emit-components.ts'
-import { emitProject, type ProjectOptions } from '../../src/web/emit-project.ts'
-import { webModule } from '../../src/web/web-module.ts'
+import { checkFile, hasErrors, SourceFile } from '#root'
+import { emitComponents, emitProject, type ProjectOptions, webModule } from '#web'
 import { randomFrom } from '../mutated-source.ts'
 import { build, install, ROOT, typeCheck } from './building.ts'
 

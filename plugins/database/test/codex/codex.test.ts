@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { databaseStore, type HttpServer, httpServer, type PrimaryDatabase } from '@svc/contracts'
+import http from '@svc/plugin-http'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
-import http from '../../../http/src/plugin.ts'
-import database from '../../src/plugin.ts'
+import database from '#plugin'
 import '../built-worker.ts'
 
 async function openWorld(t: Test) {

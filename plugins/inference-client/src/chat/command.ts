@@ -36,10 +36,10 @@ interface ChatInput {
 }
 
 const HELP = `/system TEXT   sets the system prompt
-/model NAME    continues with another model
+/model NAME    switches to another model
 /models        lists the models of the server
 /reset         clears the conversation
-/exit          leaves, like Ctrl-D
+/exit          ends the chat, like Ctrl-D
 Ctrl-C stops an answer. """ begins and ends a question of several lines.
 `
 

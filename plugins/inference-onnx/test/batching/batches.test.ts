@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { GenerateRequest, LoadedModel } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { CachePool } from '../../src/batching/cache-pool.ts'
+import { CachePool } from '#batching'
 import { collect, greedy, loadModel } from '../support/models.ts'
 
 const bundled = '../../../model-server/models/vox-tiny'

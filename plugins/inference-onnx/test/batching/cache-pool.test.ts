@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { CachePool } from '../../src/batching/cache-pool.ts'
-import type { ServedConfig } from '../../src/model-config.ts'
-import { elementCount, type Runtime, type Tensor } from '../../src/ort/runtime.ts'
+import { CachePool } from '#batching'
+import { elementCount, type Runtime, type Tensor } from '#ort'
+import type { ServedConfig } from '#root'
 
 const config = { layers: 2, keyValueHeads: 2, headSize: 1 } as ServedConfig
 

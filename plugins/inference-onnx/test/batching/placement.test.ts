@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { CacheRow } from '../../src/batching/cache-rows.ts'
-import { arrange, gather } from '../../src/batching/placement.ts'
+import { arrange, type CacheRow, gather } from '#batching'
 
 function rows(lengths: readonly number[]): CacheRow[] {
   return lengths.map((length, index) => ({ index, length, tokens: [], weights: null, taken: true, releasedAt: 0 }))

@@ -1,8 +1,7 @@
 import type { GenerateRequest } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { PromptLookup } from '../../src/batching/prompt-lookup.ts'
-import { RunCosts, Speculation } from '../../src/batching/speculation.ts'
+import { PromptLookup, RunCosts, Speculation } from '#batching'
 import { collect, greedy, loadModel } from '../support/models.ts'
 
 function costs(single: number, further: number): RunCosts {

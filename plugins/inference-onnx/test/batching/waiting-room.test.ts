@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { WaitingRoom } from '../../src/batching/waiting-room.ts'
+import { WaitingRoom } from '#batching'
 
 /** All entries, in order of admission. */
 function drain(room: WaitingRoom<string>): string[] {

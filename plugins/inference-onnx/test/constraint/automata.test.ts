@@ -1,12 +1,20 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { codePoints, complement, everyCodePoint, intersect } from '../../src/constraint/code-points.ts'
-import { numbers } from '../../src/constraint/decimal.ts'
-import { combine } from '../../src/constraint/dfa.ts'
-import { formats } from '../../src/constraint/formats.ts'
-import { jsonString, jsonStringBytes, literals, otherNames } from '../../src/constraint/json-text.ts'
-import { compileRegex } from '../../src/constraint/regex.ts'
-import { utf8Ranges } from '../../src/constraint/utf8.ts'
+import {
+  codePoints,
+  combine,
+  compileRegex,
+  complement,
+  everyCodePoint,
+  formats,
+  intersect,
+  jsonString,
+  jsonStringBytes,
+  literals,
+  numbers,
+  otherNames,
+  utf8Ranges
+} from '#constraint'
 import { patterns } from '../support/patterns.ts'
 
 const whole = (pattern: string) => compileRegex(pattern, { path: 'pattern', match: 'whole' })

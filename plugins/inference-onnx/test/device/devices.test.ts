@@ -1,16 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { type CudaProvider, libraryCommand, providerFiles } from '../../src/device/cuda-provider.ts'
-import { capturesRuns } from '../../src/device/device-graphs.ts'
-import { parseDevice } from '../../src/device/device-name.ts'
-import { Devices } from '../../src/device/devices.ts'
-import { neededLibraries } from '../../src/device/elf.ts'
-import type { Host } from '../../src/device/host.ts'
-import type { StatedGpu } from '../../src/device/nvidia.ts'
-import { cudaObstacle, webgpuObstacle } from '../../src/device/obstacles.ts'
-import type { Survey } from '../../src/device/survey.ts'
-import { findLibrary, ownRequire } from '../../src/ort/library.ts'
+import {
+  type CudaProvider,
+  capturesRuns,
+  cudaObstacle,
+  Devices,
+  type Host,
+  libraryCommand,
+  neededLibraries,
+  parseDevice,
+  providerFiles,
+  type StatedGpu,
+  type Survey,
+  webgpuObstacle
+} from '#device'
+import { findLibrary, ownRequire } from '#ort'
 import { bareHost, nvidiaHost, sharedLibrary } from '../support/hosts.ts'
 import { temporaryFolder } from '../support/models.ts'
 

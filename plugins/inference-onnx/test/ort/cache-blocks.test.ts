@@ -1,6 +1,6 @@
 import { assert, integer, property, record } from 'fast-check'
 import t from 'tap'
-import { blockCopies } from '../../src/ort/cache-blocks.ts'
+import { blockCopies } from '#ort'
 
 t.test('blocks cover each position to copy exactly once', async t => {
   const cases = record({

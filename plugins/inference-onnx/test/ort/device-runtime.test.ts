@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { LoadedModel } from '@svc/contracts'
 import t from 'tap'
-import { OnnxGraph } from '../../src/onnx/graph.ts'
-import type { OrtSession, Runtime, Tensor } from '../../src/ort/runtime.ts'
+import { OnnxGraph } from '#onnx'
+import type { OrtSession, Runtime, Tensor } from '#ort'
 import { collect, fixtures, greedy, models, openEngine } from '../support/models.ts'
 import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
 

@@ -1,4 +1,4 @@
-import type { ExecutionTarget } from '../../src/ort/execution-target.ts'
+import type { ExecutionTarget } from '#ort'
 
 /**
  * The CPU, treated as if it were a device: its memory has addresses, as on CUDA, and it supports half precision, unlike

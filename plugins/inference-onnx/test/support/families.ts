@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { elementCount } from '../../src/ort/runtime.ts'
-import { readSafetensors } from '../../src/safetensors.ts'
-import { TensorReader } from '../../src/weights/tensor-reader.ts'
+import { elementCount } from '#ort'
+import { readSafetensors } from '#root'
+import { TensorReader } from '#weights'
 import { fixtures, temporaryFolder } from './models.ts'
 import { type Source, safetensors } from './safetensors.ts'
 

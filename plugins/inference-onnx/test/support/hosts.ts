@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Host } from '../../src/device/host.ts'
+import type { Host } from '#device'
 import { temporaryFolder } from './models.ts'
 
 interface Teardown {

@@ -1,4 +1,4 @@
-import { OnnxEngine } from '../../src/engine.ts'
+import { OnnxEngine } from '#root'
 
 /** A process that kills itself, as with `kill -9`, at a given progress while it quantises a run directory. */
 const [runDirectory = '', cacheDirectory = '', progress = ''] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 import type { Quantization } from '@svc/contracts'
-import { OnnxEngine } from '../../src/engine.ts'
+import { OnnxEngine } from '#root'
 
 /** A process that loads a run directory with a cache, prints the first tokens and whether it packed weights, and ends. */
 const [runDirectory = '', cacheDirectory = '', quantization = 'none'] = process.argv.slice(2)

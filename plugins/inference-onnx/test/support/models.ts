@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { GenerateEvent, GenerateRequest, LoadedModel, LoadOptions } from '@svc/contracts'
-import { OnnxEngine, type OnnxEngineOptions } from '../../src/engine.ts'
+import { OnnxEngine, type OnnxEngineOptions } from '#root'
 
 export const fixtures = resolve(import.meta.dirname, '../fixtures')
 /** Models of this repository. */

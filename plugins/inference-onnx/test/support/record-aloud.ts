@@ -1,10 +1,6 @@
 /** Runs a session on WebGPU eight times, with verbose logs of ONNX Runtime on standard error. */
-import { OnnxGraph } from '../../src/onnx/graph.ts'
-import { type Koffi, OrtApi } from '../../src/ort/api.ts'
-import { DeviceRuntime } from '../../src/ort/device-runtime.ts'
-import type { ExecutionTarget } from '../../src/ort/execution-target.ts'
-import { findLibrary, ownRequire } from '../../src/ort/library.ts'
-import { webgpuTarget } from '../../src/ort/webgpu-target.ts'
+import { OnnxGraph } from '#onnx'
+import { DeviceRuntime, type ExecutionTarget, findLibrary, type Koffi, OrtApi, ownRequire, webgpuTarget } from '#ort'
 
 const LOG_INFO = 1
 

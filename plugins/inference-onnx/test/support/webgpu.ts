@@ -1,8 +1,12 @@
-import type { Koffi } from '../../src/ort/api.ts'
-import { OrtApi } from '../../src/ort/api.ts'
-import { DeviceRuntime, type DeviceRuntimeOptions } from '../../src/ort/device-runtime.ts'
-import { findLibrary, ownRequire } from '../../src/ort/library.ts'
-import { webgpuTarget } from '../../src/ort/webgpu-target.ts'
+import {
+  DeviceRuntime,
+  type DeviceRuntimeOptions,
+  findLibrary,
+  type Koffi,
+  OrtApi,
+  ownRequire,
+  webgpuTarget
+} from '#ort'
 
 export async function openWebgpuRuntime(options?: DeviceRuntimeOptions): Promise<DeviceRuntime> {
   const require = ownRequire()

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { OutputConstraint } from '@svc/contracts'
-import { type ConstraintVocabulary, OutputConstraints } from '../../src/constraint/output-constraints.ts'
-import { seededRandom } from '../../src/random.ts'
-import { Sampler } from '../../src/sampling.ts'
-import { Tokenizer } from '../../src/tokenizer.ts'
+import { type ConstraintVocabulary, OutputConstraints } from '#constraint'
+import { Sampler, seededRandom, Tokenizer } from '#root'
 import { models } from './models.ts'
 
 /** A vocabulary of texts and one token, the last one, that ends a text. */

@@ -8,9 +8,9 @@ import type { ToolFormat } from './tool-format.ts'
 
 type TextEvent = Extract<CompletionEvent, { type: 'text' }>
 
-/** Parts to recognise in an answer, and their constraints. */
+/** Parts to recognise in an answer, and the constraints on them. */
 export interface AnswerReading {
-  /** `inside`: the prompt has opened the thought. */
+  /** `inside`: the prompt already ends with the mark that opens a thought. */
   readonly thinking: { readonly marks: ThinkingMarks; readonly inside: boolean } | null
   /** Constraint on the text after the thought. `prefill` is its beginning, which the model does not generate. */
   readonly afterThought?: { readonly prefill: string; readonly constraint: FieldConstraint }
@@ -19,7 +19,7 @@ export interface AnswerReading {
   readonly tools: {
     readonly format: ToolFormat
     readonly names: readonly string[]
-    /** The answer after any thought is a call, whose beginning is prefilled. */
+    /** True if the answer after any thought is a call, whose beginning is prefilled. */
     readonly forced: boolean
     /** True if one answer may contain several calls. */
     readonly several: boolean
@@ -44,18 +44,18 @@ export class AnswerReader {
   readonly #marks: SpecialMarks
   readonly #thinking: ThinkingReader | null
   #toolCalls: ToolCallReader | undefined
-  /** The answer as the model sees it. */
+  /** The answer as the model sees it, with all marks. */
   #raw = ''
   #hasContent = false
-  /** Log probabilities of tokens whose text was not emitted yet; `end` is where it ends in the raw text. */
+  /** Log probabilities of tokens whose text was not emitted yet; `end`: end of that text in the raw answer. */
   #logprobs: { readonly end: number; readonly entries: NonNullable<TextEvent['logprobs']> }[] = []
   #strict: StrictCall | undefined
   #continuation: Continuation | undefined
-  /** Everything from here on is text under a constraint. */
+  /** True once the rest of the answer is text under a constraint. */
   #bound = false
   #over = false
   #called = false
-  #brokenOff = false
+  #incomplete = false
   #thinkingTokens = 0
   #thought = false
   readonly #closeMark: string
@@ -76,7 +76,7 @@ export class AnswerReader {
 
   /** True if there are calls, and all of them are complete. */
   get calledWhole(): boolean {
-    return this.#called && !this.#brokenOff
+    return this.#called && !this.#incomplete
   }
 
   get thinkingTokens(): number {
@@ -101,7 +101,7 @@ export class AnswerReader {
     if (this.#over) return { events: [] }
     if (this.#strict !== undefined) return this.#endArguments(this.#strict, finishReason === 'stop')
     const thoughts = this.#hasContent ? [] : this.#thoughts(this.#thinking?.finish() ?? [])
-    // If the model ends its turn inside a thought, the answer is still missing.
+    // The model ended its turn inside a thought: close the thought, and generate the answer.
     if (finishReason === 'stop' && !this.#hasContent) this.#answerAfter(`${this.#raw}${this.#closeMark}`)
     const pieces = this.#bound ? [] : (this.#toolCalls?.finish() ?? [])
     const events = [...thoughts, ...this.#events(pieces)]
@@ -109,8 +109,8 @@ export class AnswerReader {
       if (!this.#hasContent && this.#thinking?.closedAt === undefined) this.#raw += this.#closeMark
       this.#beginBoundText(this.#raw.length)
     }
-    const behind = this.#takeContinuation()
-    return behind === undefined ? { events } : { events, continuation: behind }
+    const following = this.#takeContinuation()
+    return following === undefined ? { events } : { events, continuation: following }
   }
 
   #thoughts(pieces: ReturnType<ThinkingReader['push']>): AnswerEvent[] {
@@ -127,7 +127,7 @@ export class AnswerReader {
     return events
   }
 
-  /** Continues after the thought under its constraint, if there is one. */
+  /** Requests a continuation after the thought, if that has a constraint. */
   #answerAfter(thought: string): void {
     const { afterThought } = this.#reading
     if (afterThought === undefined) return
@@ -144,7 +144,7 @@ export class AnswerReader {
     return continuation
   }
 
-  /** Emits text; `start` is where it begins in the raw answer. */
+  /** Emits text. `start`: position of the text in the raw answer. */
   #content(text: string, start = this.#raw.length - text.length): AnswerEvent[] {
     this.#hasContent = true
     const { tools } = this.#reading
@@ -171,7 +171,7 @@ export class AnswerReader {
     return events
   }
 
-  /** Restarts the text under its constraint, if it has one and no call was made. */
+  /** Generates the text again under its constraint, if it has one and there was no call. Returns whether it does. */
   #beginBoundText(start: number): boolean {
     const { textRule } = this.#reading
     if (textRule === undefined || this.#bound || this.#called || this.#continuation !== undefined) return false
@@ -195,7 +195,7 @@ export class AnswerReader {
 
   #endCall(complete: boolean): void {
     this.#called = true
-    this.#brokenOff ||= !complete
+    this.#incomplete ||= !complete
     if (this.#reading.tools?.several === false) this.#over = true
   }
 
@@ -219,11 +219,11 @@ export class AnswerReader {
     return { events, continuation: { raw } }
   }
 
-  /** Removes and returns log probabilities of tokens that end within a part of the raw text. Drops earlier ones. */
+  /** Removes and returns the log probabilities of tokens that end in this range of the raw text. Drops earlier ones. */
   #takeLogprobs(start: number, end: number): TextEvent['logprobs'] {
     if (this.#logprobs.length === 0) return undefined
-    const taken = this.#logprobs.filter(each => each.end > start && each.end <= end)
+    const inRange = this.#logprobs.filter(each => each.end > start && each.end <= end)
     this.#logprobs = this.#logprobs.filter(each => each.end > end)
-    return taken.flatMap(each => each.entries)
+    return inRange.flatMap(each => each.entries)
   }
 }

@@ -17,11 +17,11 @@ export interface AnswerEnd {
   readonly type: 'done'
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
   readonly usage: GenerateUsage
-  /** Tokens of the thoughts, which are included in those of the completion. */
+  /** Tokens of the thoughts; the completion tokens include them. */
   readonly thinkingTokens: number
 }
 
-/** Point from which an answer continues under another constraint. */
+/** Answer so far, and the constraint under which it continues. */
 export interface Continuation {
   /** The answer so far, as the model sees it. */
   readonly raw: string
@@ -29,12 +29,12 @@ export interface Continuation {
   readonly constraint?: FieldConstraint
 }
 
-/** Continues an answer of `generated` tokens. Resolves to null at its token limit. */
+/** Continues an answer after `generated` tokens. Resolves to null if the token limit is reached. */
 export type Proceed = (continuation: Continuation, generated: number) => Promise<Completion | null>
 
 /**
  * Splits an answer into thoughts, text and calls while it is generated. A constraint may begin inside the answer: after
- * the thoughts, or at the arguments of a strict function. There generation stops and continues under the constraint.
+ * the thoughts, or at the arguments of a strict function. Generation then stops and continues under the constraint.
  */
 export async function* readAnswer(
   first: Completion,
@@ -72,7 +72,7 @@ async function* readPart(reader: AnswerReader, completion: Completion): AsyncGen
     yield* reader.push(event)
     if (reader.pausing) completion.finish()
   }
-  throw new Error('a completion ended without its last event')
+  throw new Error('a completion ended without its final event')
 }
 
 /** Adds the usage of two parts of an answer. The prompt is that of the first part. */

@@ -5,7 +5,7 @@
 export class CallObject {
   /** Everything read so far. */
   raw = ''
-  /** Set once the string of the name has ended. */
+  /** Function name, set once its string has ended. */
   name: string | undefined
   /** JSON text of the arguments so far; undefined until it is certain that they are an object. */
   argumentsText: string | undefined
@@ -19,7 +19,7 @@ export class CallObject {
   #escaped = false
   readonly #alone: boolean
 
-  /** `name`: function name that was read before, if only the arguments are an object. */
+  /** `name`: function name, if it precedes the JSON, which then contains only the arguments. */
   constructor(name?: string) {
     this.#alone = name !== undefined
     if (name === undefined) return

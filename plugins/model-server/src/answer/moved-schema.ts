@@ -1,9 +1,9 @@
-/** Keywords that hold data, in which `$ref` is not a reference. */
+/** Keywords whose values are data: a `$ref` in them is not a reference. */
 const DATA = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
  * Rewrites the local references of a schema that is embedded in another schema.
- * `pointer` is its place in the outer schema, for example `#/properties/arguments`.
+ * `pointer`: its location in the outer schema, for example `#/properties/arguments`.
  */
 export function movedSchema<A>(schema: A, pointer: string): A {
   if (Array.isArray(schema)) return schema.map(each => movedSchema(each, pointer)) as A

@@ -3,7 +3,7 @@ import type { GenerateEvent, LoadedModel } from '@svc/contracts'
 type TextEvent = Extract<GenerateEvent, { type: 'text' }>
 
 /**
- * Puts marks back into the text of an answer. The engine omits them if the tokenizer defines them as special tokens.
+ * Restores marks in the text of an answer. The engine omits marks that the tokenizer defines as special tokens.
  * Marks that are ordinary text, or more than one token, need no change.
  */
 export class SpecialMarks {

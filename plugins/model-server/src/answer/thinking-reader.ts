@@ -16,25 +16,25 @@ export function thinkingMarks(template: string): ThinkingMarks | null {
   return KNOWN.find(({ open, close }) => template.includes(open) || template.includes(close)) ?? null
 }
 
-/** A part of the answer; `end` is where it ends in the raw text. */
+/** Part of an answer; `end`: its end in the raw text. */
 export interface ThinkingPiece {
   readonly type: 'thinking' | 'content'
   readonly text: string
   readonly end: number
 }
 
-/** Separates the thoughts of a model from its answer. Drops the marks, and white space around the thoughts. */
+/** Separates thoughts from the answer. Drops the marks and the white space around thoughts. */
 export class ThinkingReader {
   readonly #marks: ThinkingMarks
   #state: 'before' | 'inside' | 'behind' | 'content'
   #buffer = ''
-  /** Where the buffer begins in the raw text. */
+  /** Position of the buffer in the raw text. */
   #offset = 0
   #shown = false
-  /** End of the thought in the raw text, its mark included; 0 if there was no thought. */
+  /** End of the thought in the raw text, including its mark; 0 if there was no thought. */
   closedAt: number | undefined
 
-  /** `inside`: the prompt has opened the thought already. */
+  /** `inside`: the prompt already ends with the mark that opens a thought. */
   constructor(marks: ThinkingMarks, inside: boolean) {
     this.#marks = marks
     this.#state = inside ? 'inside' : 'before'

@@ -12,7 +12,7 @@ export interface ToolCall {
 
 export type ToolCallPiece =
   | { readonly type: 'text'; readonly text: string; readonly end: number }
-  /** A call has begun; `start` is where its JSON begins in the raw text. */
+  /** A call has begun; `start`: position of its JSON in the raw text. */
   | {
       readonly type: 'call'
       readonly index: number
@@ -22,7 +22,7 @@ export type ToolCallPiece =
     }
   /** More text of the arguments. */
   | { readonly type: 'arguments'; readonly index: number; readonly text: string }
-  /** The call has ended; `complete` is false if the answer ended inside it. `raw`: text of the whole call. */
+  /** The call has ended; `complete` is false if the answer ended inside the call. `raw`: text of the whole call. */
   | { readonly type: 'called'; readonly call: ToolCall; readonly complete: boolean; readonly raw: string }
 
 /** Form of newer Mistral models: `name[ARGS]{…}`. */
@@ -33,9 +33,9 @@ interface OpenCall {
   readonly object: CallObject
   readonly index: number
   readonly start: number
-  /** Set once the call has been announced. */
+  /** Id of the call; undefined until the call was announced. */
   id: string | undefined
-  /** Characters of the arguments that were emitted. */
+  /** Number of characters of the arguments that were emitted. */
   sent: number
 }
 
@@ -43,14 +43,14 @@ export interface ToolCallReaderOptions {
   readonly format: ToolFormat
   /** Names of the functions that may be called. */
   readonly names: readonly string[]
-  /** Where the text begins in the raw answer. */
+  /** Position of the text in the raw answer. */
   readonly offset: number
-  /** The beginning of the answer was prefilled: it starts inside a call. */
+  /** True if the prefilled beginning of the answer has already opened a call. */
   readonly forced?: boolean
 }
 
 /**
- * Finds calls in an answer while it is generated. Text that only looked like a call is emitted as text, without loss.
+ * Finds calls in an answer while it is generated. Text that only looks like a call is emitted as text, without loss.
  * White space around calls is dropped.
  *
  * A call is announced as soon as its name is known. Its arguments follow while they are generated.
@@ -60,14 +60,14 @@ export class ToolCallReader {
   readonly #names: ReadonlySet<string>
   #state: 'text' | 'between' | 'call'
   #buffer = ''
-  /** Where the buffer begins in the raw text. */
+  /** Position of the buffer in the raw text. */
   #offset: number
   /** Text taken from the buffer since the mark; emitted as text if there is no call. */
   #region = ''
   #call: OpenCall | undefined
   #calls = 0
   #inList = false
-  /** A call has ended, and only white space followed. */
+  /** True after the end of a call, while only white space followed. */
   #behindCall = false
   #textShown = false
 
@@ -87,7 +87,7 @@ export class ToolCallReader {
     return this.#advance(true)
   }
 
-  /** Continues at `offset`, after the caller has read the rest of the last call itself. */
+  /** Continues at `offset`, after the caller itself has consumed the rest of the last call. */
   resume(offset: number): void {
     this.#buffer = ''
     this.#region = ''
@@ -130,7 +130,7 @@ export class ToolCallReader {
     return this.#textPiece(this.#buffer.slice(0, this.#buffer.length - possible).trimEnd().length)
   }
 
-  /** Finds the start of a call in an answer that consists only of a call. */
+  /** Returns position and mark length of a call without a mark, which must begin the answer; position -1 if none. */
   #bareCall(): readonly [number, number] {
     const { name } = this.#format
     const begins = name === 'bare' && !this.#textShown && this.#buffer.trimStart().startsWith('{')
@@ -140,9 +140,9 @@ export class ToolCallReader {
   /** Reads text before a call, between two calls, or after the last call. */
   #readBetween(final: boolean): ToolCallPiece[] {
     const { name, close } = this.#format
-    const taken = this.#separator.exec(this.#buffer)?.[0] ?? ''
-    this.#region += this.#drop(taken.length)
-    this.#inList ||= taken.endsWith('[')
+    const separator = this.#separator.exec(this.#buffer)?.[0] ?? ''
+    this.#region += this.#drop(separator.length)
+    this.#inList ||= separator.endsWith('[')
     if (this.#buffer === '' && !final) return []
     if (close !== '' && this.#behindCall) {
       if (!final && close.startsWith(this.#buffer) && this.#buffer !== close) return []
@@ -166,7 +166,7 @@ export class ToolCallReader {
     return this.#behindCall ? this.#leave() : this.#asText()
   }
 
-  /** Matches text of the format that may precede a call without being part of it. */
+  /** Pattern of text that may precede a call without being part of it. */
   get #separator(): RegExp {
     const { name } = this.#format
     if (name === 'tagged') return /^\s+/
@@ -204,7 +204,7 @@ export class ToolCallReader {
     return pieces
   }
 
-  /** Returns events for the parts of a call that have become certain. */
+  /** Returns events for the parts of a call that are certain by now. */
   #news(open: OpenCall): ToolCallPiece[] {
     const { object, index, start } = open
     if (object.name === undefined) return []
@@ -230,7 +230,7 @@ export class ToolCallReader {
     return []
   }
 
-  /** Returns text that looked like a call, but is not one. */
+  /** Returns text that looked like a call but is none. */
   #asText(): ToolCallPiece[] {
     const text = this.#region
     this.#call = undefined
@@ -240,7 +240,7 @@ export class ToolCallReader {
   }
 
   #textPiece(length: number): ToolCallPiece[] {
-    // White space is dropped if it is all that follows a call.
+    // Only white space follows the call: drop it.
     if (this.#calls > 0 && !this.#textShown) {
       const space = this.#buffer.length - this.#buffer.trimStart().length
       const before = Math.min(space, length)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ChatTool, OutputConstraint } from '@svc/contracts'
 import { movedSchema } from './moved-schema.ts'
 
-/** Text format in which a family of models writes its calls. */
+/** Text format in which a model family writes tool calls. */
 export interface ToolFormat {
   readonly name: 'tagged' | 'list' | 'bare'
   /** Marks that begin a call. */
@@ -66,7 +66,7 @@ export interface ForcedCall {
   readonly constraint: OutputConstraint
 }
 
-/** Forces a call of one of the tools; `several` allows more calls, if the format supports that. */
+/** Returns the prefill and constraint that force a call of one of the tools. `several`: allow more than one call. */
 export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], several: boolean): ForcedCall {
   const isList = format.name === 'list'
   const calls = tools.map(({ name, parameters }, at) => {

@@ -1,7 +1,7 @@
 import { invalid } from '../body-reader.ts'
 import { unsupported } from '../unsupported-fields.ts'
 
-/** Values of a request to `/api/generate` that a template can show. */
+/** Values of a request to `/api/generate` that a template can contain. */
 export interface TemplateValues {
   readonly System: string
   readonly Prompt: string
@@ -17,15 +17,15 @@ const MAX_TEXT_LENGTH = 16 * 1024 * 1024
 interface Action {
   readonly start: number
   readonly end: number
-  /** Text of the action, with the braces. */
+  /** Text of the action, including the braces. */
   readonly whole: string
-  /** Text between the braces, without the marks that trim blanks. */
+  /** Text between the braces, without the `-` that trims white space. */
   readonly body: string
   readonly trimsBefore: boolean
   readonly trimsAfter: boolean
 }
 
-/** Yields the actions of a template, in linear time, since the text comes from clients. */
+/** Yields the actions of a template. Takes linear time, because the template comes from clients. */
 function* actionsOf(template: string): Generator<Action> {
   let end = 0
   for (;;) {
@@ -50,10 +50,10 @@ export function isGoTemplate(template: string): boolean {
 }
 
 /**
- * Parses a Go template over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`. Nearly all templates use
- * only these. The prompt ends where the response begins.
+ * Compiles a Go template over `.System`, `.Prompt` and `.Response`, with `if`, `else` and `end`. Nearly all templates use
+ * only these. The rendered prompt ends where `.Response` begins.
  *
- * Throws `MSV_UNSUPPORTED`, quoting the first other action.
+ * Throws `MSV_UNSUPPORTED`, quoting the first unsupported action.
  */
 export function goTemplate(template: string): (values: TemplateValues) => string {
   const root: Node[] = []
@@ -76,7 +76,8 @@ export function goTemplate(template: string): (values: TemplateValues) => string
     const [keyword = '', operand = ''] = words
     if (words.length === 1 && keyword.startsWith('.')) add({ field: fieldOf(keyword, whole) })
     else if (words.length === 2 && keyword === 'if') {
-      if (open.length === MAX_NESTING) throw unsupported('template', `it nests more than ${MAX_NESTING} conditions`)
+      if (open.length === MAX_NESTING)
+        throw unsupported('template', `it nests more than ${MAX_NESTING} conditions, the limit`)
       const node = { when: fieldOf(operand, whole), yes: [], no: [] }
       add(node)
       open.push({ node, inElse: false })
@@ -93,7 +94,7 @@ export function goTemplate(template: string): (values: TemplateValues) => string
     render(root, values, pieces)
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
     if (length > MAX_TEXT_LENGTH) {
-      throw invalid(`'template' gives a prompt of more than ${MAX_TEXT_LENGTH} characters`, 'template')
+      throw invalid(`'template' renders to a prompt of more than ${MAX_TEXT_LENGTH} characters`, 'template')
     }
     return pieces.join('')
   }

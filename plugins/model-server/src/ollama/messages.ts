@@ -18,7 +18,7 @@ export const ollamaMessage = t.object(
     role: t.enum(['system', 'user', 'assistant', 'tool']),
     content: text,
     thinking: text,
-    tool_calls: t.optional(t.nullable(t.array(toolCall), { description: 'a list of calls with a function each' })),
+    tool_calls: t.optional(t.nullable(t.array(toolCall), { description: 'a list of calls, each with a function' })),
     tool_name: text,
     tool_call_id: text
   },
@@ -30,8 +30,8 @@ export type OllamaMessage = Infer<typeof ollamaMessage>
 const UNSUPPORTED: UnsupportedFields = { images: emptyList }
 
 /**
- * Adds ids to calls and their results, which templates need and the format omits. A result without an id belongs to the
- * first open call, of its name if it has one. Throws `MSV_UNSUPPORTED`.
+ * Adds ids to calls and their results: templates need them, and the Ollama format omits them. A result without an id
+ * belongs to the first open call; if it has a name, to the first with that name. Throws `MSV_UNSUPPORTED`.
  */
 export function ollamaMessages(messages: readonly OllamaMessage[]): readonly ChatMessage[] {
   const unanswered: ChatToolCall[] = []

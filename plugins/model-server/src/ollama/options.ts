@@ -8,8 +8,7 @@ const MAX_STOP_STRINGS = 64
 const stopString = t.string({ minLength: 1 })
 
 /**
- * Supported `options`. Options that tune another engine, and unknown options, are accepted without effect, as the format
- * requires.
+ * Supported `options`. Unknown options, and options that tune another engine, are accepted without effect, as in Ollama.
  */
 const options = t.object(
   {
@@ -38,14 +37,14 @@ const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) =>
   return `invalid option "${path[0]}": must be ${expected}, got ${got}`
 })
 
-/** Unsupported ways of sampling, each with the values that disable it. */
+/** Unsupported sampling options, each with the values that disable it. */
 const UNSUPPORTED: UnsupportedFields = {
   mirostat: only(0),
   tfs_z: only(1),
   penalize_newline: only(true)
 }
 
-/** Reads the `options` of a request. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the option. */
+/** Parses the `options` of a request. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the option. */
 export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'constraint' | 'logprobs'> {
   if (raw === undefined) return { sampling: {} }
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
@@ -71,7 +70,7 @@ export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'c
   }
 }
 
-/** Returns `rest` for -1 (no limit) and -2 (until the context is full), otherwise at least 1. */
+/** Returns `rest` for -1 (no limit) and -2 (until the context is full); other values become at least 1. */
 function maxTokensOf(numPredict: number): number | 'rest' {
   return numPredict === -1 || numPredict === -2 ? 'rest' : Math.max(1, numPredict)
 }

@@ -5,17 +5,17 @@ import type { ChatAnswer } from '../chat-answer.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { toWireError } from '../wire-error.ts'
 
-/** Route that answers. The routes differ in the field that holds the text. */
+/** Route of the response. The routes differ in the field that holds the text. */
 export type ReplyKind = 'chat' | 'generate'
 
 export interface ReplyHead {
   readonly kind: ReplyKind
   readonly model: string
-  /** `process.hrtime.bigint()` when the request came in. */
+  /** `process.hrtime.bigint()` when the request arrived. */
   readonly startedNs: bigint
-  /** Nanoseconds that the request waited for a load of the model. */
+  /** Nanoseconds that the request waited for the model to load. */
   readonly loadNs: number
-  /** Whether the last row has the tokens of prompt and answer, for a request that continues them. */
+  /** Whether the last row contains the tokens of prompt and answer, so that a later request can continue them. */
   readonly context: boolean
 }
 
@@ -33,7 +33,7 @@ export function emptyReply(head: Pick<ReplyHead, 'kind' | 'model'>, reason: 'loa
   return { ...row(head, NOTHING), done: true, done_reason: reason }
 }
 
-/** Resolves to the whole answer as one object. */
+/** Resolves to the complete response as one object. */
 export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<object> {
   let text = ''
   let thinking = ''
@@ -54,7 +54,7 @@ export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<
   return { ...row(head, said), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
 }
 
-/** Yields the answer as lines of JSON, the last one with the counts. An error after the start is the last line. */
+/** Yields the response as JSON lines; the last one has the token counts. An error after the start is the last line. */
 export async function* replyRows(head: ReplyHead, answer: ChatAnswer, log: Logger): AsyncGenerator<string, void> {
   try {
     for await (const event of answer.events) {
@@ -76,7 +76,7 @@ export function line(value: object): string {
   return `${JSON.stringify(value)}\n`
 }
 
-/** Converts an event. A call is emitted when it is complete, since its arguments are an object; a broken call is text. */
+/** Converts an event. A call is emitted when it is complete, as an object; an incomplete call becomes text. */
 function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): ReplyContent {
   if (event.type === 'text') return { text: event.text }
   if (event.type === 'thinking') return { text: '', thinking: event.text }

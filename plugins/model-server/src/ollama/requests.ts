@@ -25,7 +25,7 @@ export interface OllamaRequest {
 
 type Options = ChatRequest['options']
 
-/** A conversation, a raw text, or a text with a gap to fill. */
+/** Conversation, raw prompt, or prompt with a gap to fill. */
 export type OllamaQuestion =
   | { readonly kind: 'chat'; readonly chat: ChatRequest }
   | { readonly kind: 'raw'; readonly text: string; readonly options: Options; readonly constraint?: FieldConstraint }
@@ -38,7 +38,7 @@ export type OllamaQuestion =
     }
 
 const MAX_TOP_LOGPROBS = 20
-/** Three times the longest template of a public model. */
+/** Three times the length of the longest template of a public model, in characters. */
 const MAX_TEMPLATE_LENGTH = 65_536
 const open = { additionalProperties: true }
 
@@ -78,7 +78,7 @@ const UNSUPPORTED: UnsupportedFields = { images: emptyList }
 const readGenerateBody = bodyReader(generateBody)
 const readChatBody = bodyReader(chatBody)
 
-/** Reads the body of `POST /api/generate`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
+/** Parses the body of `POST /api/generate`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
 export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaRequest {
   const body = readGenerateBody(raw)
   refuseUnsupported(body, { ...UNSUPPORTED, tools: emptyList })
@@ -112,7 +112,7 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
   return { ...head, question: { kind: 'chat', chat: { intent, options } } }
 }
 
-/** Reads the body of `POST /api/chat`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
+/** Parses the body of `POST /api/chat`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
 export function readChatRequest(raw: unknown, grammars: Grammars): OllamaRequest {
   const body = readChatBody(raw)
   refuseUnsupported(body, UNSUPPORTED)
@@ -134,7 +134,7 @@ export function readChatRequest(raw: unknown, grammars: Grammars): OllamaRequest
 const commonBody = t.object(common)
 type Common = Infer<typeof commonBody>
 
-/** An answer is streamed unless the request says otherwise. */
+/** Parses the fields that both requests share. The response is streamed by default. */
 function commonOf(body: Common, grammars: Grammars, hasTools = false) {
   const { model, stream = true, format, top_logprobs } = body
   const keepMs = keepAliveMs(body.keep_alive)
@@ -149,7 +149,7 @@ function commonOf(body: Common, grammars: Grammars, hasTools = false) {
   return { head: { model, stream, keepMs }, options, constraint }
 }
 
-/** Reads `think`. Templates only enable or disable thoughts, so all levels are the same. */
+/** Parses `think`. Templates only enable or disable thoughts, so the level makes no difference. */
 function thinkingOf({ think }: Common): Pick<ChatIntent, 'thinking' | 'thinkingField'> {
   return { thinkingField: 'think', ...(think === undefined ? {} : { thinking: think !== false }) }
 }
@@ -161,7 +161,7 @@ function refuseBesideSuffix(body: Infer<typeof generateBody>): void {
   if (field !== undefined) throw unsupported(field, `it cannot be combined with 'suffix', which uses no template`)
 }
 
-/** Reads `template`: Jinja, like the model's template, or a simple Go template. */
+/** Parses `template`: Jinja, like the model's template, or a simple Go template. */
 function templateOf(template: string, think: Common['think']): RequestTemplate {
   if (!isGoTemplate(template)) return template
   if (think !== undefined && think !== false) throw unsupported('think', 'a Go template has no switch for thoughts')

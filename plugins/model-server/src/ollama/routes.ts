@@ -25,7 +25,7 @@ const readShowBody = bodyReader(
   t.object({ model: t.optional(t.string()), name: t.optional(t.string()) }, { additionalProperties: true })
 )
 
-/** Adds routes in the format of Ollama, with its error format for everything below `/api`. */
+/** Adds routes of the Ollama API, with its error format for everything below `/api`. */
 export function ollamaRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served } = services
   scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
@@ -88,7 +88,7 @@ async function answer(
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
 
-/** Starts an answer. `asker`: fields that every kind of request passes on; `name`: model name in errors. */
+/** Starts an answer. `asker`: fields that all kinds of requests share; `name`: model name for errors. */
 async function start(
   question: OllamaQuestion,
   model: LoadedModel,

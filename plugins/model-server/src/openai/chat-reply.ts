@@ -17,7 +17,7 @@ interface Choice {
   finishReason: string
 }
 
-/** Resolves to the whole answer as one `chat.completion`. `wantsLogprobs`: whether log probabilities are reported. */
+/** Resolves to the complete response as one `chat.completion`. `wantsLogprobs`: whether to report log probabilities. */
 export async function chatCompletion(
   head: ReplyHead,
   events: Events,
@@ -69,7 +69,7 @@ function messageOf({ content, thinking, calls }: Choice): object {
 }
 
 /**
- * Yields the answer as server-sent events. Every choice has a chunk with the role, one for every piece and one with the
+ * Yields the response as server-sent events. Each choice has a chunk with the role, one per piece and one with the
  * finish reason. The usage, if requested, and `[DONE]` follow. An error after the start is the last event.
  */
 export async function* chatCompletionChunks(

@@ -14,14 +14,14 @@ export interface OpenAiChatRequest {
   readonly model: string | undefined
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** One request for each of `n` answers. */
+  /** One request per answer; `n` in total. */
   readonly choices: readonly [ChatRequest, ...ChatRequest[]]
 }
 
 const readBody = bodyReader(chatBody)
 
 /**
- * Reads the body of `POST /v1/chat/completions`.
+ * Parses the body of `POST /v1/chat/completions`.
  * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, both naming the field.
  */
 export function readChatRequest(raw: unknown, grammars: Grammars): OpenAiChatRequest {
@@ -64,7 +64,7 @@ function constraintOf(body: ChatBody, hasTools: boolean, grammars: Grammars): Fi
   return hasTools ? undefined : grammars.byDefault()
 }
 
-/** Reads the effort. Templates only enable or disable thoughts, so every effort but none is the same. */
+/** Parses the effort. Templates only enable or disable thoughts, so all efforts except `none` are the same. */
 function thinkingOf(body: ChatBody): { readonly thinkingField: string; readonly thinking?: boolean } {
   const switched = body.chat_template_kwargs?.enable_thinking
   if (switched !== undefined) return { thinkingField: 'chat_template_kwargs.enable_thinking', thinking: switched }

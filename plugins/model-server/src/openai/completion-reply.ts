@@ -10,12 +10,12 @@ import { UsageTotal } from './usage.ts'
 type Events = AsyncIterable<LaneEvent<AnswerEvent>>
 
 export interface CompletionShape {
-  /** Text that is repeated before the answers, by prompt. */
+  /** Text to repeat before the answers, by prompt. */
   readonly echoes: readonly string[]
-  /** Answers that are returned for each prompt, and answers that are generated. */
+  /** Number of answers to return for each prompt, and to generate for it. */
   readonly n: number
   readonly bestOf: number
-  /** Whether probabilities are reported. */
+  /** Whether to report log probabilities. */
   readonly logprobs: boolean
 }
 
@@ -25,7 +25,7 @@ interface Choice {
   finishReason: string
 }
 
-/** Resolves to the whole answer as one `text_completion`. */
+/** Resolves to the complete response as one `text_completion`. */
 export async function textCompletion(head: ReplyHead, events: Events, shape: CompletionShape): Promise<object> {
   const { echoes, n, bestOf } = shape
   const usage = new UsageTotal()
@@ -61,7 +61,7 @@ export async function textCompletion(head: ReplyHead, events: Events, shape: Com
   }
 }
 
-/** Yields the answer as server-sent events, then `[DONE]`. An error after the start is the last event. */
+/** Yields the response as server-sent events, then `[DONE]`. An error after the start is the last event. */
 export async function* textCompletionChunks(
   head: ReplyHead,
   events: Events,
@@ -107,7 +107,7 @@ function likelihood({ logprobs }: Choice): number {
   return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / Math.max(1, logprobs.length)
 }
 
-/** Returns the lists of the format, one entry for each token; `offset` is the begin of the first token in the text. */
+/** Returns the parallel lists of the API, one entry per token. `offset`: position of the first token in the text. */
 function logprobsReport(
   entries: readonly LogprobEntry[],
   offset: number

@@ -12,12 +12,12 @@ export interface OpenAiCompletionRequest {
   readonly model: string | undefined
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Whether the prompt is repeated before the answer. */
+  /** Whether to repeat the prompt before the answer. */
   readonly echo: boolean
-  /** Alternatives that are reported for each token; undefined: no log probabilities. */
+  /** Number of alternatives to report for each token; undefined: no log probabilities. */
   readonly logprobs: number | undefined
   readonly prompts: readonly TextPrompt[]
-  /** Answers that are returned for each prompt: the most probable of `bestOf` generated answers. */
+  /** Number of answers to return for each prompt: the most probable of `bestOf` generated ones. */
   readonly n: number
   readonly bestOf: number
   options(choice: number): Omit<CompletionRequest, 'prompt'>
@@ -26,7 +26,7 @@ export interface OpenAiCompletionRequest {
 const MAX_ALTERNATIVES = 20
 const MAX_CHOICES = 128
 const MAX_PROMPTS = 256
-/** Default of the format. */
+/** Default of the OpenAI API. */
 const DEFAULT_MAX_TOKENS = 16
 const open = { additionalProperties: true }
 const tokens = t.array(t.integer({ minimum: 0 }), { minItems: 1 })
@@ -62,7 +62,7 @@ const UNSUPPORTED: UnsupportedFields = {
 const readBody = bodyReader(completionBody)
 
 /**
- * Reads the body of `POST /v1/completions`.
+ * Parses the body of `POST /v1/completions`.
  * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, both naming the field.
  */
 export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiCompletionRequest {

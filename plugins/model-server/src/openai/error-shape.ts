@@ -9,7 +9,7 @@ export interface OpenAiError {
   }
 }
 
-/** Error codes of the API that its clients expect. */
+/** Error codes that clients of the API expect, by error code of this server. */
 const CODES: Readonly<Record<string, string>> = {
   MSV_UNSUPPORTED: 'unsupported_parameter',
   MSV_CONSTRAINT_UNSUPPORTED: 'unsupported_value',

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type ServedVariant, variantDigest } from '../served-model.ts'
 
-/** Fields that all chunks of one answer share. */
+/** Fields that all chunks of one response share. */
 export interface ReplyHead {
   readonly id: string
   /** Seconds since the epoch. */
   readonly created: number
   readonly model: string
-  /** Changes with the weights. */
+  /** Identity of the weights. */
   readonly system_fingerprint: string
 }
 
@@ -20,7 +20,7 @@ export function replyHead(prefix: 'chatcmpl' | 'cmpl', variant: ServedVariant): 
   }
 }
 
-/** Returns a value as a server-sent event. */
+/** Serialises a value as a server-sent event. */
 export function serverSentEvent(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }

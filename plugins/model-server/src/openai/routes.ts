@@ -18,7 +18,7 @@ import { readCompletionRequest } from './completion-request.ts'
 import { openAiError } from './error-shape.ts'
 import { replyHead } from './reply-head.ts'
 
-/** Adds routes in the format of OpenAI's completions, with its error format for everything below `/v1`. */
+/** Adds routes of the OpenAI completions APIs, with their error format for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served, completions, weights, log } = services
   scope.setErrorHandler(errorHandler(openAiError, services))
@@ -93,7 +93,7 @@ function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
     object: 'model',
     created: Math.floor(modifiedAt.getTime() / 1000),
     owned_by: 'svc',
-    // Common extension, which clients use to fit their prompts.
+    // Common extension: clients use it to size their prompts.
     max_model_len: info.contextLength,
     ...(parent === null ? {} : { parent })
   }
@@ -101,7 +101,7 @@ function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
 
 async function unknownRoute(request: { method: string; url: string }): Promise<never> {
   const path = request.url.split('?')[0]
-  const hint = path?.startsWith('/v1/responses') === true ? ', this server supports chat completions' : ''
+  const hint = path?.startsWith('/v1/responses') === true ? '; this server supports chat completions instead' : ''
   throw errors.create(
     'MSV_ROUTE_UNKNOWN',
     `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions, POST /v1/completions or GET /v1/models`

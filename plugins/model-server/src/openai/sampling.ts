@@ -5,7 +5,7 @@ import { invalid } from '../body-reader.ts'
 const MAX_STOP_STRINGS = 4
 const stopString = t.string({ minLength: 1 })
 
-/** Fields of both completion routes for sampling and stop strings. */
+/** Fields for sampling and stop strings, shared by both completion routes. */
 export const samplingFields = {
   temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
   top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
@@ -29,7 +29,7 @@ const samplingBody = t.object(samplingFields)
 
 export type SamplingFields = Infer<typeof samplingBody>
 
-/** Returns sampling options. `choice` is the index of the answer: with a seed each answer has its own seed. */
+/** Returns sampling options. `choice`: index of the answer, added to the seed so that answers differ. */
 export function samplingOf(body: SamplingFields, choice = 0): SamplingOptions {
   const { temperature, top_p, top_k, min_p, typical_p, presence_penalty, frequency_penalty, seed } = body
   return {

@@ -8,7 +8,7 @@ export class UsageTotal {
   #thinkingTokens = 0
   readonly #prompts = new Set<unknown>()
 
-  /** Adds an answer. `prompt` identifies its prompt, whose tokens count once. */
+  /** Adds an answer. `prompt` identifies its prompt, whose tokens are counted only once. */
   add(usage: GenerateUsage, thinkingTokens = 0, prompt: unknown = null): void {
     if (!this.#prompts.has(prompt)) {
       this.#prompts.add(prompt)

@@ -5,7 +5,7 @@ import type { EventBus } from '../events/bus.ts'
 import { type LineageSettings, lineageRow } from '../events/lineage.ts'
 import type { Settings } from '../settings.ts'
 import type { RecordSource, StateChanges, TableRow } from '../state/changes.ts'
-import { Answers } from './answers.ts'
+import { CallerNotifier } from './caller-notifier.ts'
 import type { CommitOptions, Committer } from './committer.ts'
 import { because, describeFailure, notDurable, seatLost, statementToBlame } from './failures.ts'
 import { Pause } from './pause.ts'
@@ -21,10 +21,10 @@ export interface CommitterOptions {
   readonly store: StateStore
   readonly repositoryId: string
   readonly seats: Seats
-  /** The seat that the records are under. */
+  /** Seat that owns the records. */
   readonly seat: SeatRow
   readonly source: RecordSource
-  /** JSON of the ids that the seat may still give out. */
+  /** Returns the seat's unused ids as JSON. */
   readonly ids: () => string
   readonly bus: EventBus
   readonly log: Logger
@@ -39,18 +39,18 @@ export interface CommitterOptions {
 interface PendingCommit {
   readonly changes: StateChanges
   readonly rows: readonly TableRow[]
-  /** Done before the records, in the same transaction. */
+  /** Statements that run before the records are written, in the same transaction. */
   readonly first: readonly SqlStatement[]
   readonly since: number
-  /** Time of the caller's timeout; infinite afterwards, or without a caller. */
+  /** Time of the caller's timeout; infinite once it has passed, or without a caller. */
   until: number
-  /** Whether it has no caller: it joins another transaction. */
+  /** True if it has no caller, and so joins the transaction of another change. */
   readonly isAhead: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** One requested transaction: the number of waiting changes that it took. */
+/** A started transaction: its number, and the count of waiting changes that it includes. */
 interface Attempt {
   readonly number: number
   readonly count: number
@@ -58,28 +58,29 @@ interface Attempt {
 
 const DONE = Promise.resolve()
 const NOTHING: ReadonlySet<string> = new Set()
-const nobody = (): void => {}
+const NO_CALLER = (): void => {}
 /** Milliseconds that a change without a caller waits for others. */
 const AHEAD_MS = 20
-/** Statements that check the owner of a transaction. */
-const TURN = 2
+/** Leading statements of a transaction, which check that the process still owns the seat. */
+const OWNER_CHECKS = 2
 
 /**
- * Writes waiting changes together, one transaction at a time. A transaction takes all changes that wait when it
- * starts, and reads their records from the state at that moment. No command runs meanwhile, so this is the effect of
- * exactly these commands. A record changed by ten of them is written once. The first transaction after a pause starts
- * at the end of the event loop turn, with all changes of that turn.
+ * Writes waiting changes together, one transaction at a time. A transaction includes all changes that wait when it
+ * starts, and reads their records from the state at that moment. No command runs meanwhile, so the records contain the
+ * effect of exactly these changes. A record changed ten times is written once. The first transaction after a pause
+ * starts at the end of the event loop turn, with all changes of that turn.
  *
- * After a failure the seat is asked which transaction it had last, since one without an answer may have been done: rows are
- * added once, and a late arrival finds the number gone on and fails.
+ * After a failure, the number of the seat's last transaction is read, since a transaction without a result may have
+ * been committed. Each transaction checks the number before it, so rows are added once: a late duplicate fails.
  */
 export class DatabaseCommitter implements Committer {
   readonly #options: CommitterOptions
   readonly #pause = new Pause()
   readonly #waiting: PendingCommit[] = []
-  readonly #answers = new Answers<PendingCommit>(each => this.#answer(each))
-  /** Records touched by waiting changes, except for those being written, and these. */
+  readonly #callers = new CallerNotifier<PendingCommit>(each => this.#notify(each))
+  /** Records touched by waiting changes that are not being written yet. */
   #dirty = new Set<string>()
+  /** Records being written. */
   #writing = NOTHING
   readonly #unfit: UnfitRows
   /** Waiting changes whose callers have timed out. */
@@ -90,17 +91,17 @@ export class DatabaseCommitter implements Committer {
   #failing: string | null = null
   #failure: unknown = null
   #lost: SvcError | null = null
-  /** The database file was removed or overwritten: commands are refused until a transaction succeeds again. */
+  /** Error if the database file was removed or overwritten: commands are rejected until a transaction succeeds again. */
   #fileLost: unknown = null
   #closed = false
   #running: Promise<void> | null = null
   #sweep: NodeJS.Timeout | undefined
   #sweepAt = Number.POSITIVE_INFINITY
   #aheadTimer: NodeJS.Timeout | undefined
-  /** Whether changes without a caller have waited long enough. */
+  /** True once changes without a caller have waited long enough. */
   #isDue = false
-  /** Whether answered callers will call again by the end of the turn. */
-  #isBetterLater = false
+  /** True if notified callers will call again by the end of the turn. */
+  #startLater = false
 
   constructor(options: CommitterOptions) {
     this.#options = options
@@ -121,12 +122,12 @@ export class DatabaseCommitter implements Committer {
   commitAhead(changes: StateChanges): Promise<void> {
     if (!changes.isKept || this.#lost !== null || this.#closed || this.#touchesPending(changes))
       return this.commit(changes)
-    this.#add(changes, [], Number.POSITIVE_INFINITY, nobody, nobody)
+    this.#add(changes, [], Number.POSITIVE_INFINITY, NO_CALLER, NO_CALLER)
     if (this.#running === null) this.#armAhead()
     return DONE
   }
 
-  /** A change with extra statements, which run before its records are written. */
+  /** Commits a change with extra statements, which run before its records are written. */
   commitWith(changes: StateChanges, first: readonly SqlStatement[]): Promise<void> {
     return this.#take(changes, first, this.#options.settings().commit_timeout_ms)
   }
@@ -134,12 +135,12 @@ export class DatabaseCommitter implements Committer {
   assertRoom(): void {
     const { commit_queue_limit } = this.#options.settings()
     if (this.#lost !== null) throw this.#lost
-    if (this.#fileLost !== null) throw this.#notDurable('the file of the database is lost')
+    if (this.#fileLost !== null) throw this.#notDurable('the database file is lost')
     if (this.#waiting.length < commit_queue_limit) return
     throw orchestrationErrors.create(
       'ORC_QUEUE_FULL',
-      `Queue full: ${this.#waiting.length} changes wait for the database, and ${commit_queue_limit} may${because(this.#failure)}`,
-      { hint: 'try again later; svc db status says whether the database answers' }
+      `Queue full: ${this.#waiting.length} changes wait for the database; the limit is ${commit_queue_limit}${because(this.#failure)}`,
+      { hint: 'try again later; svc db status shows whether the database responds' }
     )
   }
 
@@ -152,7 +153,7 @@ export class DatabaseCommitter implements Committer {
     }
   }
 
-  /** Writes the waiting changes until the deadline, and refuses the rest. Returns how many changes were left. */
+  /** Writes waiting changes until the deadline, and rejects the rest. Returns the number of rejected changes. */
   async close(milliseconds: number): Promise<number> {
     this.#closed = true
     this.#pause.end()
@@ -166,9 +167,9 @@ export class DatabaseCommitter implements Committer {
     this.#pause.close()
     clearTimeout(this.#sweep)
     clearTimeout(this.#aheadTimer)
-    this.#answers.giveAll()
+    this.#callers.notifyAll()
     const left = this.#waiting.splice(0)
-    for (const each of left) each.reject(this.#notDurable('the orchestrator was closed before'))
+    for (const each of left) each.reject(this.#notDurable('the orchestrator closed before it was written'))
     return left.length
   }
 
@@ -199,13 +200,13 @@ export class DatabaseCommitter implements Committer {
       first,
       since,
       until: since + waitMs,
-      isAhead: resolve === nobody,
+      isAhead: resolve === NO_CALLER,
       resolve,
       reject
     })
   }
 
-  /** Whether a caller waits for a change of the same records. */
+  /** Returns true if a pending change touches one of the same records. */
   #touchesPending({ records }: StateChanges): boolean {
     for (const name of records) if (this.#dirty.has(name) || this.#writing.has(name)) return true
     return false
@@ -224,7 +225,7 @@ export class DatabaseCommitter implements Committer {
     this.#running ??= turnEnds().then(() => this.#run())
   }
 
-  /** Callers that timed out, and wait again. */
+  /** Waits again for a change whose caller timed out. */
   #rejoin(late: PendingCommit, waitMs: number): Promise<void> {
     this.#late.delete(late.changes)
     late.until = performance.now() + waitMs
@@ -248,8 +249,8 @@ export class DatabaseCommitter implements Committer {
     for (let failures = 0; this.#isWaitedFor() && this.#lost === null; ) {
       try {
         await this.#attempt()
-        if (this.#isBetterLater) await turnEnds()
-        this.#isBetterLater = false
+        if (this.#startLater) await turnEnds()
+        this.#startLater = false
         failures = 0
         this.#failing = null
         this.#failure = null
@@ -262,7 +263,7 @@ export class DatabaseCommitter implements Committer {
       }
     }
     this.#running = null
-    // Changes without a caller arrived during the last transaction.
+    // Only changes without a caller are left; they arrived during the last transaction.
     if (this.#waiting.length > 0 && this.#lost === null) this.#armAhead()
   }
 
@@ -270,7 +271,7 @@ export class DatabaseCommitter implements Committer {
     return this.#waiting.length > 0 && (this.#closed || this.#isDue || this.#waiting.some(({ isAhead }) => !isAhead))
   }
 
-  /** One transaction with all waiting changes. */
+  /** Runs one transaction with all waiting changes. */
   async #attempt(): Promise<void> {
     const { store, repositoryId, seats, seat, source, ids } = this.#options
     const claimed = this.#waiting.length
@@ -305,12 +306,13 @@ export class DatabaseCommitter implements Committer {
     } catch (error) {
       for (const name of dirty) this.#dirty.add(name)
       const blamed = statementToBlame(error) ?? -1
-      if (blamed >= TURN && blamed < TURN + first.length) this.#lose('and another that it has claimed was taken over')
+      if (blamed >= OWNER_CHECKS && blamed < OWNER_CHECKS + first.length)
+        this.#lose('and a seat that it had claimed were taken over by another process')
       const failed = own[blamed - statements.length]
-      // An answer that says that nothing was done.
+      // Unless a row statement failed, the transaction may still have been committed.
       if (failed === undefined) throw error
       this.#open.pop()
-      this.#unfit.refused(failed.rows, error)
+      this.#unfit.failed(failed.rows, error)
       return
     } finally {
       this.#writing = NOTHING
@@ -322,20 +324,20 @@ export class DatabaseCommitter implements Committer {
     this.#committed = number
     this.#open = []
     const done = this.#waiting.splice(0, count)
-    // After an unanswered transaction they are still there.
+    // A transaction without a result leaves its records dirty; if nothing waits, all are written.
     if (this.#waiting.length === 0) this.#dirty.clear()
     this.#isDue = false
-    this.#isBetterLater = this.#answers.add(done, this.#waiting.length)
+    this.#startLater = this.#callers.add(done, this.#waiting.length)
   }
 
-  #answer({ changes, rows, resolve }: PendingCommit): void {
+  #notify({ changes, rows, resolve }: PendingCommit): void {
     resolve()
     if (this.#late.size > 0) this.#late.delete(changes)
     this.#unfit.forget(rows)
     if (changes.events.length > 0) this.#options.bus.publish(changes.events)
   }
 
-  /** Finds out whether failed or unanswered transactions were committed. */
+  /** Returns true if it is settled whether failed transactions were committed, or if the seat is lost. */
   async #settledAfterAll(): Promise<boolean> {
     const { seats, seat } = this.#options
     if (this.#lost !== null) return true
@@ -345,13 +347,13 @@ export class DatabaseCommitter implements Committer {
     } catch {
       return false
     }
-    if (row === null) this.#lose('is gone')
-    else if (row.fence !== seat.fence) this.#lose('was taken over')
+    if (row === null) this.#lose('was deleted')
+    else if (row.fence !== seat.fence) this.#lose('was taken over by another process')
     else {
       const done = this.#open.find(({ number }) => number === row.committed)
       if (done !== undefined) this.#settle(done)
       else if (row.committed === this.#committed) return false
-      else this.#lose('was put back to an earlier state')
+      else this.#lose('was restored to an earlier state')
     }
     return true
   }
@@ -360,7 +362,7 @@ export class DatabaseCommitter implements Committer {
     const { seat, store, onLost, log } = this.#options
     const lost = seatLost(seat.seat, store.location, why)
     this.#lost = lost
-    this.#answers.giveAll()
+    this.#callers.notifyAll()
     log.error(lost.message, { pending: this.#waiting.length })
     for (const { reject } of this.#waiting.splice(0)) reject(lost)
     onLost(lost)
@@ -370,10 +372,10 @@ export class DatabaseCommitter implements Committer {
     if (isSvcError(error, 'DBS_FILE_LOST')) this.#fileLost = error
     this.#failing = describeFailure(this.#fileLost ?? error)
     this.#failure = this.#fileLost ?? error
-    // A later attempt may succeed if the file is restored; the callers get the error now.
+    // Callers get the error now; a later attempt succeeds if the file is restored.
     if (this.#fileLost !== null) this.#rejectLate(() => true)
     if (failures === 1)
-      this.#options.log.warn('changes of the orchestrator wait for the database', {
+      this.#options.log.warn('orchestrator changes wait for the database', {
         reason: this.#failing,
         pending: this.#waiting.length
       })
@@ -383,7 +385,7 @@ export class DatabaseCommitter implements Committer {
     return notDurable(this.#options.store.location, why, this.#failure)
   }
 
-  /** One timer for all: notifies callers that time out; their changes stay. */
+  /** Sets the one timer that rejects callers at their timeout; their changes stay queued. */
   #armSweep(waitMs: number): void {
     const at = performance.now() + waitMs
     if (at >= this.#sweepAt) return
@@ -400,13 +402,13 @@ export class DatabaseCommitter implements Committer {
     if (next < Number.POSITIVE_INFINITY) this.#armSweep(Math.ceil(next - now))
   }
 
-  /** Rejects those callers; their changes stay. Returns the time of the next timeout. */
+  /** Rejects callers for which `isLate` is true; their changes stay queued. Returns the time of the next timeout. */
   #rejectLate(isLate: (each: PendingCommit) => boolean): number {
     const now = performance.now()
     let next = Number.POSITIVE_INFINITY
     for (const each of this.#waiting) {
       if (each.until < Number.POSITIVE_INFINITY && isLate(each)) {
-        each.reject(this.#notDurable(`it has waited for ${Math.round(now - each.since)} ms`))
+        each.reject(this.#notDurable(`it is still waiting after ${Math.round(now - each.since)} ms`))
         each.until = Number.POSITIVE_INFINITY
         this.#late.set(each.changes, each)
       }

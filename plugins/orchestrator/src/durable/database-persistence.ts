@@ -11,7 +11,7 @@ import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
 /** Interval between searches for the state of ended processes. */
 const LOOK_MS = 10_000
-/** Timeout of closing for a database that does not answer. */
+/** Timeout of closing if the database does not respond. */
 const CLOSE_MS = 5_000
 
 export interface DatabasePersistenceOptions extends SeatOptions {
@@ -21,13 +21,13 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly settings: () => CommitSettings
   /** Milliseconds between searches for the state of ended processes; default 10,000. */
   readonly lookMs?: number
-  /** Milliseconds that closing waits for a database that does not answer; default 5,000. */
+  /** Milliseconds that closing waits for a database that does not respond; default 5,000. */
   readonly closeMs?: number
   /** Called once when another process has claimed the seat; this one writes nothing afterwards. */
   readonly onLost?: (error: SvcError) => void
 }
 
-/** Whether the state is in a database. Throws its errors where it cannot be reached. */
+/** Opens the storage of the state in a database. Throws the database's error if it is unavailable. */
 export async function openDatabasePersistence(options: DatabasePersistenceOptions): Promise<Persistence> {
   const { store } = options
   await store.migrate(`${Object.values(ORCHESTRATOR_TABLES).join(';\n')};`)
@@ -50,7 +50,7 @@ class DatabasePersistence implements Persistence {
   readonly #renewal: NodeJS.Timeout
   #state: Restorable | null = null
   #committer: DatabaseCommitter | null = null
-  /** Claimed seats, whose records must be moved to this process's seat. */
+  /** Claimed seats whose records are being moved to this process's seat. */
   readonly #merging = new Set<number>()
   #lookAt = 0
   #looking: Promise<Recovery | null> | null = null
@@ -110,12 +110,12 @@ class DatabasePersistence implements Persistence {
     await this.#looking
     const { log, store, closeMs = CLOSE_MS } = this.#options
     const left = (await this.#committer?.close(closeMs)) ?? 0
-    if (left > 0) log.error('changes of the orchestrator were not written before it closed', { changes: left })
+    if (left > 0) log.error('the orchestrator closed with unwritten changes', { changes: left })
     try {
       await this.#seats.release(this.#seat.seat, this.#seat.fence, this.#blocks.serialise())
     } catch (error) {
-      // Other processes will find that this one has ended.
-      log.warn(`seat ${this.#seat.seat} in ${store.location} was not given back`, { reason: String(error) })
+      // Other processes take the seat over once they notice that this process has ended.
+      log.warn(`seat ${this.#seat.seat} in ${store.location} was not released`, { reason: String(error) })
     }
   }
 
@@ -124,7 +124,7 @@ class DatabasePersistence implements Persistence {
       const found = await this.#adopt()
       return found.length === 0 ? null : joinRecoveries(found)
     } catch (error) {
-      this.#options.log.warn('what other processes left could not be looked for', { reason: String(error) })
+      this.#options.log.warn('the search for the state of ended processes failed', { reason: String(error) })
       return null
     } finally {
       this.#lookAt = performance.now() + (this.#options.lookMs ?? LOOK_MS)
@@ -143,7 +143,7 @@ class DatabasePersistence implements Persistence {
       this.#blocks.add(claimed.ids)
       this.#report(recovery)
       this.#merging.add(claimed.seat)
-      // One that takes too long keeps its place among the waiting changes.
+      // If this times out, the change stays in the queue, and the seat stays in `#merging`.
       await this.#started().commitWith(changes, mergeSeat(repositoryId, claimed, this.#seat.seat))
       this.#merging.delete(claimed.seat)
       recoveries.push(recovery)
@@ -155,19 +155,19 @@ class DatabasePersistence implements Persistence {
     try {
       await this.#seats.renew(this.#seat.seat, this.#seat.fence)
     } catch {
-      // The next change, or the next renewal, reaches the database again; no other process of this host takes the seat.
+      // The next transaction or renewal extends the lease. Meanwhile, no process of this host claims the seat.
     }
   }
 
   #report({ unreadable, records, seats }: Recovery): void {
     const { log } = this.#options
     for (const { kind, key, reason } of unreadable)
-      log.error(`record ${kind}/${key} of the orchestrator cannot be read, and stays as it is`, { reason })
-    if (records > 0) log.info('the state of the orchestrator was taken up again', { records, seat: seats[0] })
+      log.error(`orchestrator record ${kind}/${key} cannot be read; it is left unchanged`, { reason })
+    if (records > 0) log.info('the orchestrator state was restored', { records, seat: seats[0] })
   }
 
   #started(): DatabaseCommitter {
     if (this.#committer !== null) return this.#committer
-    throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: its state was not read yet')
+    throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: its state is not loaded yet')
   }
 }

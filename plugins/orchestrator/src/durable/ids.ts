@@ -5,11 +5,11 @@ import type { IdSource } from '../state/ports.ts'
 /** Kind of a numbered object. */
 export type Numbered = 'task' | 'agent'
 
-/** Ids from the first to before the second. */
+/** Range of ids: `next` to `end` - 1. */
 export type IdRange = readonly [next: number, end: number]
 export type IdRanges = Readonly<Record<Numbered, readonly IdRange[]>>
 
-/** Without a database there is no other process that assigns ids. */
+/** Ids without a database: no other process assigns any. */
 export class MemoryIds implements IdSource {
   #task = 1
   #agent = 1
@@ -27,12 +27,12 @@ export class MemoryIds implements IdSource {
   }
 }
 
-/** Size of a block of ids, and the number that one command needs. */
-const BLOCKS: Readonly<Record<Numbered, { readonly size: number; readonly most: number; readonly enough: number }>> = {
-  task: { size: 32, most: 64_000, enough: 1 },
-  agent: { size: 16, most: 1_024, enough: 8 }
+/** Initial and maximum size of a block, and the number of ids that one command needs. */
+const BLOCKS: Readonly<Record<Numbered, { readonly size: number; readonly max: number; readonly enough: number }>> = {
+  task: { size: 32, max: 64_000, enough: 1 },
+  agent: { size: 16, max: 1_024, enough: 8 }
 }
-/** Blocks that last shorter than this are doubled. */
+/** If a block is used up faster than this, the next one is twice as large. */
 const BRIEF_MS = 1_000
 
 interface Block {
@@ -40,30 +40,30 @@ interface Block {
   left: number
   size: number
   takenAt: number
-  /** Commands that wait for the next ones. */
+  /** Number of commands that wait for new ids. */
   waiting: number
   taking: Promise<void> | null
 }
 
 /**
- * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the
- * last one is used. Blocks grow with the rate of use and the number of waiting commands. Small blocks leave small
- * gaps when another process works concurrently.
+ * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when more than half
+ * of the last one is used. Blocks grow with the rate of use and the number of waiting commands. Small blocks leave only
+ * small gaps if several processes work concurrently.
  */
 export class IdBlocks implements IdSource {
-  /** Takes that many from the counter. Throws the errors of the database. */
-  readonly #take: (what: Numbered, count: number) => Promise<IdRange>
+  /** Takes `count` ids from the counter. Throws the database's errors. */
+  readonly #take: (kind: Numbered, count: number) => Promise<IdRange>
   readonly #now: () => number
   readonly #blocks: Record<Numbered, Block>
 
-  /** `now` in milliseconds, going forward only. */
-  constructor(take: (what: Numbered, count: number) => Promise<IdRange>, now: () => number = () => performance.now()) {
+  /** `now`: monotonic time in milliseconds. */
+  constructor(take: (kind: Numbered, count: number) => Promise<IdRange>, now: () => number = () => performance.now()) {
     this.#take = take
     this.#now = now
-    const block = (what: Numbered): Block => ({
+    const block = (kind: Numbered): Block => ({
       ranges: [],
       left: 0,
-      size: BLOCKS[what].size,
+      size: BLOCKS[kind].size,
       takenAt: Number.NEGATIVE_INFINITY,
       waiting: 0,
       taking: null
@@ -79,40 +79,43 @@ export class IdBlocks implements IdSource {
     return this.#next('agent')
   }
 
-  /** Rejects with `ORC_NOT_DURABLE` if no ids are left and the database is unavailable. */
+  /**
+   * Starts to fetch ids if few are left. Returns null if a command can run now. Rejects with `ORC_NOT_DURABLE` if no ids
+   * are left and the database is unavailable.
+   */
   ready(): Promise<void> | null {
     const { task, agent } = this.#blocks
     if (task.left * 2 < task.size && task.taking === null) this.#refill('task')
     if (agent.left * 2 < agent.size && agent.taking === null) this.#refill('agent')
     const missing: Promise<void>[] = []
-    for (const what of ['task', 'agent'] as const) {
-      const block = this.#blocks[what]
-      if (block.left >= BLOCKS[what].enough || block.taking === null) continue
+    for (const kind of ['task', 'agent'] as const) {
+      const block = this.#blocks[kind]
+      if (block.left >= BLOCKS[kind].enough || block.taking === null) continue
       block.waiting += 1
       missing.push(block.taking)
     }
     return missing.length === 0 ? null : Promise.all(missing).then(() => undefined)
   }
 
-  /** Remaining ids of a seat, as stored in the database. Incomplete ranges are left out. */
+  /** Adds the stored unused ids of a seat. Invalid ranges are ignored. */
   add(ranges: Partial<IdRanges>): void {
-    for (const what of ['task', 'agent'] as const)
-      for (const range of ranges[what] ?? []) this.#add(this.#blocks[what], range)
+    for (const kind of ['task', 'agent'] as const)
+      for (const range of ranges[kind] ?? []) this.#add(this.#blocks[kind], range)
   }
 
-  /** JSON of {@link IdRanges}: the unused ids. */
+  /** Returns the unused ids as JSON of {@link IdRanges}. */
   serialise(): string {
     return JSON.stringify({ task: this.#blocks.task.ranges, agent: this.#blocks.agent.ranges })
   }
 
-  #next(what: Numbered): number {
-    const block = this.#blocks[what]
+  #next(kind: Numbered): number {
+    const block = this.#blocks[kind]
     const range = block.ranges[0]
     if (range === undefined)
       throw orchestrationErrors.create(
         'ORC_NOT_DURABLE',
-        `Database error: there is no id for another ${what}; more are taken from the database`,
-        { hint: 'try again; svc db status says whether the database answers' }
+        `Database error: no id is left for a new ${kind}; more are being fetched from the database`,
+        { hint: 'try again; svc db status shows whether the database responds' }
       )
     const id = range[0]
     range[0] += 1
@@ -121,13 +124,13 @@ export class IdBlocks implements IdSource {
     return id
   }
 
-  #refill(what: Numbered): void {
-    const block = this.#blocks[what]
-    const { size, most } = BLOCKS[what]
+  #refill(kind: Numbered): void {
+    const block = this.#blocks[kind]
+    const { size, max } = BLOCKS[kind]
     const brief = this.#now() - block.takenAt < BRIEF_MS
-    block.size = Math.min(Math.max(brief ? block.size * 2 : size, block.waiting), most)
+    block.size = Math.min(Math.max(brief ? block.size * 2 : size, block.waiting), max)
     block.waiting = 0
-    const taking = this.#take(what, block.size).then(
+    const taking = this.#take(kind, block.size).then(
       range => {
         block.takenAt = this.#now()
         this.#add(block, range)
@@ -135,22 +138,22 @@ export class IdBlocks implements IdSource {
       cause => {
         throw orchestrationErrors.create(
           'ORC_NOT_DURABLE',
-          `Database error: no ids for another ${what} could be taken: ${errorMessage(cause)}`,
-          { hint: 'svc db status says whether the database answers', cause }
+          `Database error: ids for a new ${kind} could not be fetched: ${errorMessage(cause)}`,
+          { hint: 'svc db status shows whether the database responds', cause }
         )
       }
     )
     block.taking = taking.finally(() => {
       block.taking = null
     })
-    // A waiting caller learns of a failure; while ids are left, no caller waits.
+    // Waiting callers get the error through `ready`. While ids are left, no caller waits.
     block.taking.catch(() => {})
   }
 
   #add(block: Block, [next, end]: IdRange): void {
     if (!Number.isSafeInteger(next) || !Number.isSafeInteger(end) || next < 1 || end <= next) return
     block.left += end - next
-    // Lower ones first, so that numbers increase where possible.
+    // Lower ids first, so that ids increase if possible.
     const ranges = [...block.ranges, [next, end] as [number, number]].sort((a, b) => a[0] - b[0])
     block.ranges = []
     for (const range of ranges) {

@@ -1,13 +1,13 @@
 const FIRST_MS = 50
 const MAX_PAUSE_MS = 5_000
 
-/** Exponential backoff with jitter, up to five seconds. */
+/** Exponential backoff with jitter: at most 50 ms at first, doubled up to five seconds. */
 export class Pause {
   #wake: (() => void) | null = null
   #ended = false
   #closed = false
 
-  /** `failures`: consecutive failures, from 1. False if there is no further retry. */
+  /** Waits before the next retry. `failures`: consecutive failures, from 1. Returns false after `close`. */
   async wait(failures: number): Promise<boolean> {
     const longest = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 16), MAX_PAUSE_MS)
     const milliseconds = longest * (0.5 + Math.random() / 2)
@@ -23,13 +23,13 @@ export class Pause {
     return !this.#closed
   }
 
-  /** Ends the pause, and shortens the next ones: a caller waits. */
+  /** Ends the current pause, and limits later ones to 50 ms, since a caller waits. */
   end(): void {
     this.#ended = true
     this.#wake?.()
   }
 
-  /** No more tries. */
+  /** Ends the retries. */
   close(): void {
     this.#closed = true
     this.#wake?.()

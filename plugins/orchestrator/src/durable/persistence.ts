@@ -9,8 +9,8 @@ import { MemoryCommitter } from './memory-committer.ts'
  * Storage of an orchestrator's state.
  *
  * 1. Once opened, it provides ids.
- * 2. `start` loads the stored state, and that of ended processes; then `committer` takes changes.
- * 3. `tick` regularly loads the state of processes that ended since.
+ * 2. `start` loads the stored state, and that of ended processes; then `committer` accepts changes.
+ * 3. `tick` loads the state of processes that have ended since.
  * 4. `close` waits for running transactions, and leaves a consistent state for the next process.
  */
 export interface Persistence {
@@ -18,21 +18,21 @@ export interface Persistence {
   readonly ids: IdSource
   readonly committer: Committer
   start(state: Restorable): Promise<Recovery>
-  /** Cheap; queries the database only at intervals. Does not throw. */
+  /** Loads the state of ended processes. Cheap: queries the database only at intervals. Does not throw. */
   tick(): Promise<Recovery | null>
   close(): Promise<void>
 }
 
 export interface Recovery {
-  /** Records that the state was given. */
+  /** Number of restored records. */
   readonly records: number
-  /** Seats of ended or closed processes that they came from. */
+  /** Seats that the records belonged to. */
   readonly seats: readonly number[]
-  /** Records that could not be read; they stay in the database as they are. */
+  /** Records that could not be read; they stay in the database unchanged. */
   readonly unreadable: readonly { readonly kind: string; readonly key: string; readonly reason: string }[]
 }
 
-/** The state ends with the process. `because`: the reason, in one sentence. */
+/** Opens a storage in memory: the state ends with the process. `because`: the reason, in one sentence. */
 export function openMemoryPersistence(bus: EventBus, because: string): Persistence {
   return {
     durability: { kind: 'memory', because },

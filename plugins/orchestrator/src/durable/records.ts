@@ -4,13 +4,13 @@ import type { StateStore } from './state-store.ts'
 
 /** Maximum records of one database query. */
 const PAGE = 2_000
-/** Begins the value of a record whose JSON is neither an object nor an array. */
+/** Prefix of stored values whose JSON is neither an object nor an array. */
 const SCALAR = '{"":'
-/** Keys that are JSON texts between quotes, as most are. */
+/** Keys that need no escaping in JSON, which is most of them. */
 const PLAIN = /^[\w:./ -]*$/
 /** Lone surrogates and control characters such as U+0000. */
 const UNFIT = /\p{Surrogate}|\p{Cc}/u
-/** Rows that a table refused; they belong to no process's state. */
+/** Kind of records for rows that a table rejected; they are not part of the state. */
 export const REJECTED_ROW = 'rejected_row'
 
 export interface StoredRecord {
@@ -20,8 +20,8 @@ export interface StoredRecord {
 }
 
 /**
- * Statements that update the records of a seat: one per kind with changed records, and one per kind with deleted
- * ones. Values are parts of one JSON text, which the database parses once.
+ * Returns statements that update the records of a seat: one per kind with changed records, and one per kind with
+ * deleted ones. All values of a statement are in one JSON parameter, which the database parses once.
  */
 export function recordStatements(
   source: RecordSource,
@@ -29,39 +29,39 @@ export function recordStatements(
   seat: number,
   dirty: Iterable<string>
 ): SqlStatement[] {
-  const kinds = new Map<string, { set: string; gone: string }>()
+  const kinds = new Map<string, { set: string; deleted: string }>()
   for (const name of dirty) {
     const at = name.indexOf('/')
     const kind = name.slice(0, at)
     const key = name.slice(at + 1)
     let group = kinds.get(kind)
     if (group === undefined) {
-      group = { set: '', gone: '' }
+      group = { set: '', deleted: '' }
       kinds.set(kind, group)
     }
     const json = source.serialise(kind as RecordKind, key)
     const stored = PLAIN.test(key) ? `"${key}"` : JSON.stringify(storedKey(key))
-    // The parts are copied once, when the whole is.
-    if (json === null) group.gone += group.gone === '' ? stored : `,${stored}`
+    // V8 concatenates strings lazily, so the parts are copied only once.
+    if (json === null) group.deleted += group.deleted === '' ? stored : `,${stored}`
     else {
       if (group.set !== '') group.set += ','
       group.set += isComposite(json) ? `${stored}:${json}` : `${stored}:${SCALAR}${json}}`
     }
   }
   const statements: SqlStatement[] = []
-  for (const [kind, { set, gone }] of kinds) {
-    if (gone !== '')
+  for (const [kind, { set, deleted }] of kinds) {
+    if (deleted !== '')
       statements.push({
         sql: `DELETE FROM orchestrator_records WHERE repository_id = ? AND seat = ? AND kind = ?
           AND key IN (SELECT value FROM json_each(?))`,
-        parameters: [repositoryId, seat, kind, `[${gone}]`]
+        parameters: [repositoryId, seat, kind, `[${deleted}]`]
       })
     if (set !== '') statements.push(setRecords(repositoryId, seat, kind, `{${set}}`))
   }
   return statements
 }
 
-/** `values`: JSON of an object, whose members are objects or arrays. */
+/** Returns a statement that writes records of one kind. `values`: JSON object from key to an object or array. */
 export function setRecords(repositoryId: string, seat: number, kind: string, values: string): SqlStatement {
   return {
     sql: `INSERT INTO orchestrator_records (repository_id, seat, kind, key, value)
@@ -71,7 +71,7 @@ export function setRecords(repositoryId: string, seat: number, kind: string, val
   }
 }
 
-/** All records of a seat, in the order of their kinds and keys. */
+/** Reads all records of a seat, ordered by kind and key. */
 export async function* readRecords(
   store: StateStore,
   repositoryId: string,
@@ -94,7 +94,7 @@ export async function* readRecords(
   }
 }
 
-/** Texts that a column cannot hold unchanged, and texts that look like their encoding, are stored as JSON texts. */
+/** Encodes a key as a JSON string if a column cannot store it unchanged, or if it looks like an encoded key. */
 function storedKey(key: string): string {
   return key.startsWith('"') || UNFIT.test(key) ? JSON.stringify(key) : key
 }

@@ -7,10 +7,11 @@ import type { SeatRow } from './seats.ts'
 import type { StateStore } from './state-store.ts'
 
 /**
- * Loads every record of a seat into the state, and repairs what the end of the process left incomplete. Records are
- * read first and given in one go, so that no command runs between them.
+ * Loads every record of a seat into the state, and repairs what the end of the process left incomplete. All records are
+ * read first and then restored synchronously, so that no command runs in between.
  *
- * `changes` is what that changed; where `takeOver`, also every record that was given, to be written under another seat.
+ * Returns the changes to persist. With `takeOver`, they include every restored record, so that it is rewritten under
+ * the new seat.
  */
 export async function recoverSeat(
   store: StateStore,

@@ -3,15 +3,15 @@ import type { TableRow } from '../state/changes.ts'
 
 const NAME = /^[a-z][a-z0-9_]*$/i
 
-/** A statement, with the rows that it adds. */
+/** A statement, and the rows that it inserts. */
 export interface RowStatement {
   readonly statement: SqlStatement
   readonly rows: readonly TableRow[]
 }
 
 /**
- * Statements that insert rows, in order within each table: one for all rows with the same columns, except those for
- * which `alone` returns true.
+ * Returns statements that insert rows, in order within each table. Rows with the same columns share one statement; a
+ * row for which `alone` returns true gets its own.
  */
 export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) => boolean): RowStatement[] {
   const groups: Group[] = []
@@ -24,7 +24,7 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
       statements.push({ statement: insert(row, columns, [values]), rows: [row] })
       continue
     }
-    // Mostly the same as the previous one.
+    // The group is mostly that of the previous row.
     if (group === undefined || !isOf(group, row, columns)) group = groups.find(each => isOf(each, row, columns))
     if (group === undefined) {
       group = { table: row.table, columns, rows: [], values: [] }
@@ -42,7 +42,7 @@ interface Group {
   readonly table: string
   readonly columns: readonly string[]
   readonly rows: TableRow[]
-  /** JSON of each. */
+  /** JSON of each row's values. */
   readonly values: string[]
 }
 
@@ -52,13 +52,13 @@ function isOf(group: Group, row: TableRow, columns: readonly string[]): boolean 
   return true
 }
 
-/** Why the rows of a statement cannot be sent; null if they can. */
+/** Returns why the rows of a statement cannot be inserted; null if they can. */
 export function malformed({ rows }: RowStatement): string | null {
   const [{ table, values }] = rows as readonly [TableRow]
   const columns = Object.keys(values)
   if (columns.length === 0) return 'it has no columns'
   const wrong = [table, ...columns].find(name => !NAME.test(name))
-  return wrong === undefined ? null : `${JSON.stringify(wrong)} is not a name of a table or column`
+  return wrong === undefined ? null : `${JSON.stringify(wrong)} is not a valid table or column name`
 }
 
 function insert({ table, replaces }: TableRow, columns: readonly string[], values: readonly string[]): SqlStatement {

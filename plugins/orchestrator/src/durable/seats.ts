@@ -12,7 +12,7 @@ import type { IdRange, IdRanges, Numbered } from './ids.ts'
 import type { StateStore } from './state-store.ts'
 
 const LEASE_MS = 15_000
-/** Maximum clock difference of two hosts. With a larger one, a process loses its seat and notices that. */
+/** Tolerated clock difference of two hosts. With a larger one, a running process may lose its seat; it notices that. */
 const CLOCK_SKEW_MS = 5_000
 
 export interface SeatOptions {
@@ -21,13 +21,13 @@ export interface SeatOptions {
   /** Unix milliseconds. */
   readonly now: () => number
   /**
-   * Lease of a seat in milliseconds after the last heartbeat, for hosts that cannot check the process; default
-   * 15,000.
+   * Lease of a seat in milliseconds after its last renewal; default 15,000. Other hosts rely on it, since they cannot
+   * check the process.
    */
   readonly leaseMs?: number
   /** Default: this process. */
   readonly identity?: ProcessIdentity
-  /** Whether another process runs; default: asks the system. */
+  /** Returns whether another process runs; default: asks the operating system. */
   readonly presence?: (other: ProcessIdentity) => Presence
 }
 
@@ -48,12 +48,12 @@ const COLUMNS = 'seat, owner, host, pid, process_start, lease_until_ms, fence, c
 const OWN = 'repository_id = ? AND seat = ? AND fence = ?'
 
 /**
- * Ownership of records by processes. A claim increments the seat's fencing token, and every write under the seat
- * contains it.
+ * Ownership of records by processes. A claim increments the seat's fencing token. Every write under the seat checks it,
+ * so a process that lost its seat cannot write.
  */
 export class Seats {
   readonly owner = randomUUID()
-  /** Milliseconds. */
+  /** Lease in milliseconds. */
   readonly lease: number
   readonly #options: SeatOptions
   readonly #identity: ProcessIdentity
@@ -66,29 +66,29 @@ export class Seats {
     this.#presence = options.presence ?? presenceOf
   }
 
-  /** End of a lease that starts now, in Unix milliseconds. */
+  /** Returns the end of a lease that starts now, in Unix milliseconds. */
   leaseUntil(): number {
     return this.#options.now() + this.lease
   }
 
-  /** The lowest free seat, or else a new one. */
+  /** Claims the lowest free seat, or adds one. */
   async acquire(): Promise<SeatRow> {
     for (;;) {
       const rows = await this.#rows()
       const free = rows.find(row => this.isAbandoned(row))
       const acquired = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
-      // Another process was faster; tries another seat, or a new one.
+      // If another process was faster, try again.
       if (acquired !== null) return acquired
     }
   }
 
-  /** Seats without an owner, and those claimed here, except for `own`. */
+  /** Returns abandoned seats, and seats that this process has claimed, except for `own`. */
   async abandoned(own: number): Promise<readonly SeatRow[]> {
     const rows = await this.#rows()
     return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
   }
 
-  /** Null if another process was faster. */
+  /** Claims a seat. Returns null if another process was faster. */
   async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options
     const { host, pid, start } = this.#identity
@@ -101,7 +101,7 @@ export class Seats {
     return row === undefined ? null : seatRow(row)
   }
 
-  /** False if the seat is no longer the process's own. */
+  /** Extends the lease. Returns false if the process no longer owns the seat. */
   async renew(seat: number, fence: number): Promise<boolean> {
     const { store, repositoryId } = this.#options
     const { changes } = await store.execute(`UPDATE orchestrator_seats SET lease_until_ms = ? WHERE ${OWN}`, [
@@ -113,7 +113,7 @@ export class Seats {
     return changes === 1
   }
 
-  /** State of the seat in the primary database, which a replica may not have yet; null if absent. */
+  /** Reads the seat's row with a write, since a replica may lag behind the primary database; null if it is missing. */
   async look(seat: number): Promise<SeatRow | null> {
     const { store, repositoryId } = this.#options
     const { rows, columns } = await store.execute(
@@ -125,8 +125,8 @@ export class Seats {
   }
 
   /**
-   * Keeps its records and its ids, JSON of {@link IdRanges}, for the next process. The last ids taken from the
-   * counters are returned.
+   * Releases a seat with its records for the next process. `ids`: the unused ids, as JSON of {@link IdRanges}. The last
+   * range is returned to its counter if no other process has taken ids since; the others stay with the seat.
    */
   async release(seat: number, fence: number, ids: string): Promise<void> {
     const { store, repositoryId } = this.#options
@@ -134,18 +134,18 @@ export class Seats {
     const left: Partial<IdRanges> = JSON.parse(ids)
     const returned: SqlStatement[] = []
     const kept: { readonly sql: string; readonly parameters: readonly SqlValue[] }[] = []
-    for (const what of ['task', 'agent'] as const) {
-      const ranges = left[what] ?? []
+    for (const name of ['task', 'agent'] as const) {
+      const ranges = left[name] ?? []
       const [next, end] = ranges.at(-1) ?? [0, 0]
       returned.push({
         sql: `UPDATE orchestrator_counters SET next = ? WHERE repository_id = ? AND name = ? AND next = ?
           AND EXISTS (SELECT 1 FROM orchestrator_seats WHERE ${OWN})`,
-        parameters: [next, repositoryId, what, end, ...own]
+        parameters: [next, repositoryId, name, end, ...own]
       })
       kept.push({
         sql: `json(CASE WHEN (SELECT next FROM orchestrator_counters WHERE repository_id = ? AND name = ?) <= ?
           THEN ? ELSE ? END)`,
-        parameters: [repositoryId, what, next, JSON.stringify(ranges.slice(0, -1)), JSON.stringify(ranges)]
+        parameters: [repositoryId, name, next, JSON.stringify(ranges.slice(0, -1)), JSON.stringify(ranges)]
       })
     }
     await store.batch([
@@ -159,20 +159,20 @@ export class Seats {
   }
 
   /** Takes ids from a counter, and stores them with the seat, so that they are not lost with the process. */
-  async takeIds({ seat, fence }: Pick<SeatRow, 'seat' | 'fence'>, what: Numbered, count: number): Promise<IdRange> {
+  async takeIds({ seat, fence }: Pick<SeatRow, 'seat' | 'fence'>, kind: Numbered, count: number): Promise<IdRange> {
     const { store, repositoryId } = this.#options
     const counter = 'SELECT next FROM orchestrator_counters WHERE repository_id = ? AND name = ?'
     const [counted] = await store.batch([
       {
         sql: `INSERT INTO orchestrator_counters (repository_id, name, next) VALUES (?, ?, ?)
           ON CONFLICT (repository_id, name) DO UPDATE SET next = next + ? RETURNING next`,
-        parameters: [repositoryId, what, count + 1, count]
+        parameters: [repositoryId, kind, count + 1, count]
       },
       {
-        sql: `UPDATE orchestrator_seats SET ids = json_set(coalesce(ids, '{}'), '$.${what}', json(json_insert(
-            coalesce(json_extract(ids, '$.${what}'), '[]'), '$[#]', json_array((${counter}) - ?, (${counter})))))
+        sql: `UPDATE orchestrator_seats SET ids = json_set(coalesce(ids, '{}'), '$.${kind}', json(json_insert(
+            coalesce(json_extract(ids, '$.${kind}'), '[]'), '$[#]', json_array((${counter}) - ?, (${counter})))))
           WHERE ${OWN}`,
-        parameters: [repositoryId, what, count, repositoryId, what, repositoryId, seat, fence]
+        parameters: [repositoryId, kind, count, repositoryId, kind, repositoryId, seat, fence]
       }
     ])
     const end = Number(counted?.rows[0]?.[0])
@@ -180,8 +180,8 @@ export class Seats {
   }
 
   /**
-   * A process of this host is looked up. For a process of another host, or an unclosed unit of this process, only the
-   * lease is known.
+   * Returns true if a seat may be claimed. If the owner is on this host, its process is checked. The lease decides for
+   * an owner on another host, and for an earlier owner within this process.
    */
   isAbandoned({ owner, host, pid, start, leaseUntilMs }: SeatRow): boolean {
     if (owner === null || host === null || pid === null) return true
@@ -219,14 +219,18 @@ export interface SeatTurn {
   readonly repositoryId: string
   readonly seat: number
   readonly fence: number
-  /** Number of the transaction before this one, and of this one. */
+  /** Number of the previous transaction. */
   readonly from: number
+  /** Number of this transaction. */
   readonly to: number
   readonly leaseUntilMs: number
   readonly ids: string
 }
 
-/** First in each transaction of a seat: the transaction fails if the seat belongs to another process, or was written since. */
+/**
+ * Returns the first statements of each transaction of a seat. They fail if another process owns the seat, or if the
+ * last committed transaction is not `from`.
+ */
 export function seatTurn({ repositoryId, seat, fence, from, to, leaseUntilMs, ids }: SeatTurn): SqlStatement[] {
   return [
     {
@@ -238,8 +242,8 @@ export function seatTurn({ repositoryId, seat, fence, from, to, leaseUntilMs, id
 }
 
 /**
- * For the transaction that moves records of another seat, claimed with `fence`, to this one: records without an equal
- * key here are moved, and the seat is deleted.
+ * Returns statements that move the records of a claimed seat to seat `to`, and delete the claimed seat. If both seats
+ * have a record with the same key, that of `to` stays.
  */
 export function mergeSeat(repositoryId: string, from: SeatRow, to: number): SqlStatement[] {
   const { seat, fence, committed } = from
@@ -255,7 +259,7 @@ export function mergeSeat(repositoryId: string, from: SeatRow, to: number): SqlS
   ]
 }
 
-/** Breaks a constraint, and so rolls the transaction back, if the seat is in another state. */
+/** Returns a statement that violates a constraint, and so aborts the transaction, if the seat has changed. */
 function guard(repositoryId: string, seat: number, fence: number, committed: number): SqlStatement {
   return {
     sql: `INSERT INTO orchestrator_records (repository_id, seat, kind, key, value) SELECT NULL, 0, '', '', ''

@@ -1,9 +1,9 @@
 import type { DatabaseStore } from '@svc/contracts'
 
-/** Part of the database store that keeps the state. */
+/** Methods of the database store that the orchestrator uses. */
 export type StateStore = Pick<DatabaseStore, 'location' | 'migrate' | 'query' | 'execute' | 'batch'>
 
-/** Passes each call to the store that `current` returns then, so that its holder outlives a reload of the database. */
+/** Passes each call to the store that `current` returns at that time, so that it outlives a reload of the database. */
 export class CurrentStore implements StateStore {
   readonly #current: () => StateStore
 
@@ -15,8 +15,8 @@ export class CurrentStore implements StateStore {
     return this.#current().location
   }
 
-  migrate: StateStore['migrate'] = (...given) => this.#current().migrate(...given)
-  query: StateStore['query'] = (...given) => this.#current().query(...given)
-  execute: StateStore['execute'] = (...given) => this.#current().execute(...given)
-  batch: StateStore['batch'] = (...given) => this.#current().batch(...given)
+  migrate: StateStore['migrate'] = (...args) => this.#current().migrate(...args)
+  query: StateStore['query'] = (...args) => this.#current().query(...args)
+  execute: StateStore['execute'] = (...args) => this.#current().execute(...args)
+  batch: StateStore['batch'] = (...args) => this.#current().batch(...args)
 }

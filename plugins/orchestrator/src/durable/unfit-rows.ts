@@ -5,8 +5,8 @@ import { REJECTED_ROW, setRecords } from './records.ts'
 import { malformed, type RowStatement, rowStatements } from './rows.ts'
 
 /**
- * Inserts rows; a row that does not fit does not block the others. Rows of a failed statement are tried one by one, and
- * a row that still fails is kept as a separate record.
+ * Inserts rows so that an invalid row does not block the others. After a statement fails, its rows are retried one by
+ * one. A row that still fails is stored as a record {@link REJECTED_ROW}.
  */
 export class UnfitRows {
   readonly #log: Logger
@@ -18,7 +18,7 @@ export class UnfitRows {
     this.#log = log
   }
 
-  /** The last one is for rows that do not fit, and has no rows yet. */
+  /** Returns the statements that insert `rows`. If some were rejected, the last statement stores them as records. */
   statements(rows: readonly TableRow[], repositoryId: string, seat: number): readonly RowStatement[] {
     const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
     const statements = rowStatements(good, row => this.#alone.has(row)).filter(each => {
@@ -27,29 +27,29 @@ export class UnfitRows {
       return reason === null
     })
     if (this.#rejected.size === 0) return statements
-    const kept: string[] = []
+    const records: string[] = []
     for (const row of rows) {
       const found = this.#rejected.get(row)
-      if (found !== undefined) kept.push(`"${found.key}":${JSON.stringify({ ...row, reason: found.reason })}`)
+      if (found !== undefined) records.push(`"${found.key}":${JSON.stringify({ ...row, reason: found.reason })}`)
     }
-    return [...statements, { statement: setRecords(repositoryId, seat, REJECTED_ROW, `{${kept}}`), rows: [] }]
+    return [...statements, { statement: setRecords(repositoryId, seat, REJECTED_ROW, `{${records}}`), rows: [] }]
   }
 
-  /** The statement with these rows was refused. */
-  refused(rows: readonly TableRow[], error: unknown): void {
+  /** Called after the statement with these rows failed. */
+  failed(rows: readonly TableRow[], error: unknown): void {
     const [first] = rows
     if (rows.length === 1 && first !== undefined) this.#reject(first, (error as Error).message)
     else for (const row of rows) this.#alone.add(row)
   }
 
-  /** They are durable. */
+  /** Called once these rows, or their records, are durable. */
   forget(rows: readonly TableRow[]): void {
     if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
   }
 
   #reject(row: TableRow, reason: string): void {
     this.#rejected.set(row, { key: randomUUID(), reason })
-    this.#log.error('a row does not fit its table and is kept among the records of the orchestrator', {
+    this.#log.error('a row does not fit its table; it is stored as a rejected_row in orchestrator_records', {
       table: row.table,
       reason
     })

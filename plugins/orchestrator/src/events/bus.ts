@@ -1,16 +1,16 @@
 import type { AgentEvent, AgentEventKind } from '@svc/contracts'
 
-/** Number of last events that are kept. */
-const KEPT = 1_024
-/** Events that wait for a slow reader. */
-const BUFFERED = 1_024
+/** Default number of past events in memory. */
+const CAPACITY = 1_024
+/** Default number of events that wait for a slow reader. */
+const BUFFER = 1_024
 
 export interface EventBusOptions {
   /** Unix milliseconds. */
   readonly now: () => number
-  /** Events that are kept; default 1,024. */
+  /** Number of past events in memory; default 1,024. */
   readonly capacity?: number
-  /** Receives the errors of listeners, which affect neither the others nor the publisher. */
+  /** Receives the errors of listeners. They affect neither other listeners nor the publisher. */
   readonly report: (error: unknown) => void
 }
 
@@ -26,20 +26,20 @@ interface Reader {
   wake(): void
 }
 
-/** Numbers events, keeps the last ones, and calls every listener for each, in one order. */
+/** Numbers events, stores the last ones, and calls every listener for each event, in the same order for all. */
 export class EventBus {
   readonly #options: EventBusOptions
   readonly #capacity: number
   readonly #ring: AgentEvent[] = []
   readonly #listeners = new Set<(event: AgentEvent) => void>()
-  /** Events that listeners publish during a notification come after it for every listener. */
+  /** Events published by listeners during a delivery; delivered after it, so that all listeners see the same order. */
   readonly #later: AgentEventKind[] = []
   #last = 0
   #delivering = false
 
   constructor(options: EventBusOptions) {
     this.#options = options
-    this.#capacity = options.capacity ?? KEPT
+    this.#capacity = options.capacity ?? CAPACITY
   }
 
   publish(kinds: readonly AgentEventKind[]): void {
@@ -57,13 +57,13 @@ export class EventBus {
 
   /** Calls `listener` for every event until the returned function is called. */
   subscribe(listener: (event: AgentEvent) => void): () => void {
-    // A separate object, so that one function may listen twice.
+    // A new function, so that the same listener can subscribe twice.
     const own = (event: AgentEvent): void => listener(event)
     this.#listeners.add(own)
     return () => void this.#listeners.delete(own)
   }
 
-  /** The last ones, oldest first. */
+  /** Returns the last events, oldest first. */
   recent(limit = this.#capacity): readonly AgentEvent[] {
     const count = Math.min(Math.max(Math.trunc(limit), 0), this.#ring.length)
     return Array.from(
@@ -73,10 +73,10 @@ export class EventBus {
   }
 
   /**
-   * New events for a slow reader: at most `buffer` wait for it; beyond that, the oldest are dropped and counted. Ends
-   * with the reader's loop, and when `signal` is aborted, after what waits was read.
+   * Iterates over new events. At most `buffer` events wait for a slow reader; beyond that, the oldest are dropped and
+   * counted. After `signal` is aborted, the iteration ends once the waiting events are read.
    */
-  read(signal: AbortSignal, buffer = BUFFERED): AsyncGenerator<ReadEvent, void, undefined> {
+  read(signal: AbortSignal, buffer = BUFFER): AsyncGenerator<ReadEvent, void, undefined> {
     const reader: Reader = { waiting: [], dropped: 0, wake: () => {} }
     const stop = this.subscribe(event => {
       reader.waiting.push(event)

@@ -2,13 +2,13 @@ import type { LineageRow } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
 import type { TableRow } from '../state/changes.ts'
 
-/** Characters of a goal that lineage shows. */
+/** Maximum characters of a goal in a lineage row. */
 const GOAL_PREVIEW = 240
 
-/** `campaign_id` goes into every payload where it is set. */
+/** Settings for lineage. If set, `campaign_id` is added to every payload. */
 export type LineageSettings = Pick<Settings, 'lineage_off' | 'campaign_id'>
 
-/** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null if lineage is off. */
+/** Returns a row of `orchestration_lineage_events`; null if lineage is off. `at`: Unix milliseconds. */
 export function lineageRow(
   { lineage_off, campaign_id }: LineageSettings,
   repositoryId: string,
@@ -46,7 +46,7 @@ function payloadOf({ payload = {} }: LineageRow, campaign: string | undefined): 
   })
 }
 
-/** Whole characters: a pair of surrogates is one. */
+/** Returns the first `count` code points, so that no surrogate pair is split. */
 function firstCharacters(text: string, count: number): string {
   return text.length <= count ? text : [...text.slice(0, count * 2)].slice(0, count).join('')
 }

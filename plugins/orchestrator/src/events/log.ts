@@ -4,9 +4,9 @@ import { dirname } from 'node:path'
 import type { AgentEvent } from '@svc/contracts'
 import { errorMessage, type Logger } from '@svc/plugin-sdk'
 
-/** Maximum lines that wait for an unwritable file; beyond it, the oldest are dropped and counted. */
+/** Maximum lines that wait while the file cannot be written; beyond it, the oldest are dropped and counted. */
 const WAITING = 20_000
-/** Maximum size of one write, in characters. */
+/** Maximum characters of one write. */
 const PIECE = 262_144
 const RETRY_MS = 1_000
 const NEWLINE = 10
@@ -22,11 +22,11 @@ export interface EventLogOptions {
 }
 
 /**
- * A file of events, one JSON object a line, in their order. Several processes may add to one file. Writers of events
- * never wait. An unwritable file is reported once and retried.
+ * A file of events in order, one JSON object per line. Several processes may append to one file. Publishers of events
+ * never wait for it. A file that cannot be written is reported once and retried.
  *
- * Each write first checks the file's name. If the file was renamed or deleted, as by log rotation, it is closed and a
- * new one created; a truncated one continues from its beginning.
+ * Before each write, the path is checked. If the file was renamed or deleted, for example by log rotation, a new one is
+ * created. A truncated file is continued from its start.
  */
 export class EventLog {
   readonly #options: EventLogOptions
@@ -52,7 +52,7 @@ export class EventLog {
     this.#running ??= Promise.resolve().then(() => this.#run())
   }
 
-  /** Waiting events are written, unless that fails once more. */
+  /** Closes the file after one last attempt to write the waiting events. */
   async close(): Promise<void> {
     this.#closed = true
     this.#wake?.()
@@ -93,7 +93,7 @@ export class EventLog {
     }
   }
 
-  /** The file that has the name now. */
+  /** Returns the file that is at the path now; opens or creates it if it has changed. */
   async #current(piece: BufferedLines): Promise<FileHandle> {
     const { file } = this.#options
     if (this.#handle !== null) {
@@ -139,7 +139,7 @@ export class EventLog {
   }
 }
 
-/** Lines on their way into a file. */
+/** Lines of one write, and how many bytes of them are written. */
 class BufferedLines {
   readonly bytes: Buffer
   written = 0
@@ -152,13 +152,13 @@ class BufferedLines {
     return this.written === this.bytes.length
   }
 
-  /** A line that was partly written to another file is written again as a whole. */
+  /** Goes back to the start of a partly written line, so that the new file gets the whole line. */
   backToLine(): void {
     this.written = this.written === 0 ? 0 : this.bytes.lastIndexOf(NEWLINE, this.written - 1) + 1
   }
 }
 
-/** Whether the file ends within a line. */
+/** Returns true if the file's last line has no line break. */
 async function endsWithinLine(handle: FileHandle): Promise<boolean> {
   const { size } = await handle.stat()
   if (size === 0) return false

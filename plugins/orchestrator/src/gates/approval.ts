@@ -3,7 +3,7 @@ import { type Finding, type Gate, passed, skipped } from './gate.ts'
 /** Checks that count as a review. */
 const REVIEWS: readonly string[] = ['human_review_approved', 'peer_review_approved', 'approval_reviewed']
 
-/** The reviews that the task's tier of approval requires have happened. */
+/** Gate: the work was reviewed as the task's approval tier requires. */
 export const approvalGate: Gate = {
   name: 'approval',
   counter: 'debug_iterations',
@@ -11,18 +11,18 @@ export const approvalGate: Gate = {
   ask({ task, attestation, settings }) {
     if (!settings.tier_enforcement) return skipped('tier_enforcement is off')
     const tier = task.approval_tier
-    if (tier === undefined) return skipped('the task has no tier of approval')
+    if (tier === undefined) return skipped('the task has no approval tier')
     if (tier === 'AutoApprove') return passed('the tier is AutoApprove')
-    if (tier === 'Blocked') return missing('the tier is Blocked: a person must do this')
+    if (tier === 'Blocked') return missing('the tier is Blocked: a human must do this task')
     const checks = attestation?.checks_passed ?? []
     if (tier === 'Confirm')
       return checks.length > 0 || attestation?.declared_non_placeholder === true
-        ? passed('it is confirmed')
-        : missing('the tier is Confirm: name a check that passed, or declare that nothing is a placeholder')
+        ? passed('the work is confirmed')
+        : missing('the tier is Confirm: name a passed check, or set declared_non_placeholder')
     const review = checks.find(check => REVIEWS.includes(check.trim().toLowerCase()))
     return review !== undefined
-      ? passed(`it was reviewed: ${review.trim()}`)
-      : missing(`the tier is Review: one of the checks ${REVIEWS.join(', ')} must have passed`)
+      ? passed(`the work was reviewed: ${review.trim()}`)
+      : missing(`the tier is Review: checks_passed must contain one of ${REVIEWS.join(', ')}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Gate, passed, skipped } from './gate.ts'
 
-/** The project's own tests pass. */
+/** Gate: the project's tests pass. */
 export const behavioralGate: Gate = {
   name: 'behavioral',
   counter: 'debug_iterations',

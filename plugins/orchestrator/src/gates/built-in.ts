@@ -16,7 +16,7 @@ import { stubcheckGate } from './stubcheck.ts'
 import { detectTestCommand, MAX_RUN_MS, runTests } from './test-command.ts'
 import { trustGate } from './trust.ts'
 
-/** In the order in which they are asked. */
+/** Built-in gates, in evaluation order. */
 export const BUILT_IN_GATES: readonly Gate[] = [
   behavioralGate,
   researchGate,
@@ -35,11 +35,14 @@ export interface BuiltInGateOptions {
   readonly root: string
   /** Resolves to the merged envelope of a session; null if it has none. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
-  /** Reports a failed lookup; the gates go on without it. */
+  /** Reports a failed lookup; the gates continue without its result. */
   readonly warn: (message: string) => void
 }
 
-/** The gates of the orchestrator, with the orders 100 to 900. They share one lookup of files and envelope for each completion. */
+/**
+ * Returns the built-in gates, with `order` 100 to 900. For each completion they share one lookup of files, envelope and
+ * tests.
+ */
 export function builtInGates(options: BuiltInGateOptions): readonly CompletionGate<GatheredEvidence>[] {
   const lookups = new WeakMap<TaskView, Promise<GatheredEvidence> | null>()
   const groundings = new WeakMap<TaskView, Grounding | null>()
@@ -62,7 +65,7 @@ export function builtInGates(options: BuiltInGateOptions): readonly CompletionGa
     name: gate.name,
     order: 100 * (at + 1),
     counter: gate.counter,
-    // The tests of the project have a separate limit.
+    // Longer than the time limit of the project's tests, which applies first.
     gatherTimeoutMs: 2 * MAX_RUN_MS,
     gather,
     ask: ({ task, attestation, trust, rollup, evidence }) =>
@@ -79,7 +82,7 @@ export function builtInGates(options: BuiltInGateOptions): readonly CompletionGa
   }))
 }
 
-/** Null if no gate needs a lookup. */
+/** Gathers the evidence of all gates. Returns null if no gate needs any. */
 function lookUp(
   task: TaskView,
   attestation: Attestation | null,
@@ -92,7 +95,7 @@ function lookUp(
   return gatherEvidence(task, paths, wantsEnvelope, options)
 }
 
-/** Files that the task writes or that are claimed, each once; none if no gate inspects files. */
+/** Returns the paths that the task should write or that the attestation names; none if no gate inspects files. */
 function pathsToInspect(task: TaskView, attestation: Attestation | null, settings: GateSettings): readonly string[] {
   const isInspected =
     settings.stubcheck_gate || settings.completion_markdown_link_audit_enabled || task.role === 'researcher'
@@ -125,7 +128,7 @@ async function readEnvelope(session: string, { envelope, warn }: BuiltInGateOpti
     const read = await envelope(session)
     return read === null ? null : envelopeText(read)
   } catch (error) {
-    warn(`the envelope of session ${session} could not be read: ${errorMessage(error)}`)
+    warn(`session ${session}: its envelope could not be read: ${errorMessage(error)}`)
     return null
   }
 }

@@ -8,9 +8,9 @@ const GATHER_MS = 30_000
 
 export interface CompletionGatesOptions {
   readonly settings: () => GateSettings
-  /** The gates of the unit that serves, in any order. */
+  /** Returns the gates of the serving unit, in any order. */
   readonly gates: () => readonly CompletionGate[]
-  /** Share of an agent's tasks that it completed, [0, 1]; null if none of them has ended. */
+  /** Returns an agent's trust in completing tasks, [0, 1]; null before its first outcome. */
   readonly rollup: (agent: number) => number | null
 }
 
@@ -23,7 +23,7 @@ class GatherFailure {
   }
 }
 
-/** Asks the gates in their order. Asking does no I/O: `gather` does it before. */
+/** Runs the gates in their order. `run` does no I/O; `gather` fetches the evidence before. */
 export class CompletionGates implements GatePort {
   readonly #options: CompletionGatesOptions
   #unsorted: readonly CompletionGate[] = []
@@ -67,7 +67,7 @@ export class CompletionGates implements GatePort {
   }
 }
 
-/** Null if the gate needs no lookup. Resolves to a {@link GatherFailure} if the lookup fails. */
+/** Gathers a gate's evidence; null if it needs none. Resolves to a {@link GatherFailure} if the lookup fails. */
 function gatherFor(gate: CompletionGate, task: TaskView, attestation: Attestation | null): Promise<unknown> | null {
   const controller = new AbortController()
   try {

@@ -1,6 +1,6 @@
 import { type Gate, passed, skipped } from './gate.ts'
 
-/** Links of the written documents have existing targets. */
+/** Gate: file links in written Markdown files have existing targets. */
 export const docLinksGate: Gate = {
   name: 'doc_links',
   counter: 'debug_iterations',
@@ -9,11 +9,11 @@ export const docLinksGate: Gate = {
     if (!settings.completion_markdown_link_audit_enabled)
       return skipped('completion_markdown_link_audit_enabled is off')
     const broken = evidence?.brokenLinks ?? []
-    if (broken.length === 0) return passed('every link of a document has a target')
+    if (broken.length === 0) return passed('every file link in the documents has a target')
     const named = broken.slice(0, 5).map(({ file, line, target }) => `${file}:${line} to ${target}`)
     return {
       verdict: 'fail',
-      detail: `${broken.length} links lead nowhere: ${named.join('; ')}`,
+      detail: `${broken.length} links have no target: ${named.join('; ')}`,
       atLimit: 'pass',
       data: { broken: broken.slice(0, 50) }
     }

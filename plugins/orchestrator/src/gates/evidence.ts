@@ -3,26 +3,26 @@ import type { StubFinding } from './stub-scan/scan.ts'
 
 /** State of a file that a task claims to have created. */
 export interface FileEvidence {
-  /** As it was claimed. */
+  /** Path as the attestation or the task names it. */
   readonly path: string
   /**
-   * `outside`: its path or a link leaves the repository. `unseen`: it was not scanned, since it or the number of
-   * files is over the limit.
+   * `outside`: its path or a link leaves the repository. `unseen`: not scanned, since the file is too large or there
+   * are too many files.
    */
   readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
   readonly why?: string
-  /** Absent if it is no source code. */
+  /** Placeholders found; absent if the file is not source code. */
   readonly stubs?: readonly StubFinding[]
-  /** Whether it holds an object or an array in JSON; absent for other files. */
+  /** True if a `.json` file contains a JSON object or array; absent for other files. */
   readonly isJson?: boolean
 }
 
 export interface TestRun {
   readonly command: string
   readonly ok: boolean
-  /** Why it is not. */
+  /** Reason of the failure; empty on success. */
   readonly why: string
-  /** The end of its output. */
+  /** End of the command's output. */
   readonly output: string
 }
 
@@ -30,7 +30,7 @@ export interface TestRun {
 export type GatheredEvidence = {
   readonly files: readonly FileEvidence[]
   readonly brokenLinks: readonly BrokenLink[]
-  /** Text of the session's envelope, lower-case; null for none. */
+  /** Text of the session's envelope, lower-case; null if there is none. */
   readonly envelope: string | null
   /** Absent if the tests were not run. */
   readonly tests?: TestRun

@@ -6,14 +6,14 @@ import type { GateSettings } from './settings.ts'
 /** Input of the built-in gates. */
 export interface GateContext {
   readonly task: TaskView
-  /** Null if the agent claimed nothing. */
+  /** Null if the agent passed none. */
   readonly attestation: Attestation | null
   /** Null if nothing had to be looked up. */
   readonly evidence: GatheredEvidence | null
   readonly trust: TrustView
-  /** Share of the agent's tasks that it completed, [0, 1]; null if none of them has ended. */
+  /** The agent's trust in completing tasks, [0, 1]; null before its first outcome. */
   readonly rollup: number | null
-  /** Citations checked against the envelope; null if the task has no evidence to weigh. */
+  /** Citations checked against the envelope; null if the task has no evidence to check. */
   readonly grounding: Grounding | null
   readonly settings: GateSettings
 }

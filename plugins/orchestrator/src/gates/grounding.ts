@@ -5,12 +5,13 @@ import { isTrustRelaxed } from './settings.ts'
 
 const MARKER = /\[\[voxcite:([^\]\n]{1,2048})\]\]/g
 
-/** Maximum citations of one attestation that are looked up. */
+/** Maximum citations of one attestation that are checked. */
 const MAX_REFS = 1_000
 
 export interface Grounding {
-  /** Cited references, and those of them in the session's envelope. */
+  /** Cited references. */
   readonly declared: readonly string[]
+  /** Cited references that are in the session's envelope. */
   readonly matched: readonly string[]
   readonly violations: readonly {
     readonly code: 'declared_not_in_envelope' | 'factual_without_declarations'
@@ -18,13 +19,13 @@ export interface Grounding {
   }[]
 }
 
-/** Citations are in the session's envelope, and facts have citations where required. */
+/** Gate: citations are in the session's envelope, and facts have citations if required. */
 export const groundingGate: Gate = {
   name: 'grounding',
   counter: 'qgate_iterations',
   heading: () => '[GROUNDING GATE]',
   ask({ grounding, settings, trust }) {
-    if (grounding === null) return skipped('the task has no evidence to weigh')
+    if (grounding === null) return skipped('the task has no evidence to check')
     if (!settings.completion_grounding_enforce && !settings.completion_grounding_shadow)
       return skipped('completion_grounding_enforce and completion_grounding_shadow are off')
     const { declared, matched, violations } = grounding
@@ -40,7 +41,7 @@ export const groundingGate: Gate = {
   }
 }
 
-/** Citations of an attestation: those that it lists, and those that its summary marks. Trimmed, each once. */
+/** Returns the citations of an attestation, from its list and from marks in its summary. Trimmed, each once. */
 export function declaredRefs(attestation: Attestation | null): readonly string[] {
   const summary = attestation?.completion_summary ?? ''
   const marked = summary.includes('[[') ? [...summary.matchAll(MARKER)].map(([, ref = '']) => ref) : []
@@ -49,8 +50,8 @@ export function declaredRefs(attestation: Attestation | null): readonly string[]
 }
 
 /**
- * Compares citations with the session's envelope, ignoring case. `envelope` is its text, see {@link envelopeText};
- * null for none; then no citation is in it.
+ * Compares citations with the session's envelope, ignoring case. `envelope`: the result of {@link envelopeText}, or null
+ * if there is no envelope; then no citation matches.
  */
 export function groundingOf(qgate: QgateContext, attestation: Attestation | null, envelope: string | null): Grounding {
   const declared = declaredRefs(attestation)
@@ -65,7 +66,7 @@ export function groundingOf(qgate: QgateContext, attestation: Attestation | null
   return { declared, matched, violations }
 }
 
-/** Everything of an envelope that a citation may name, lower-case. */
+/** Returns all text of an envelope that a citation may name, lower-case. */
 export function envelopeText({ envelope_id, envelope_type, content }: ContextEnvelope): string {
   const { summary_text, facts = [], repo_paths = [], artifact_refs = [], citations = [], structured_payload } = content
   const parts = [summary_text, ...repo_paths, ...artifact_refs, ...citations, envelope_type, envelope_id]

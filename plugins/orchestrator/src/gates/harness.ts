@@ -1,7 +1,7 @@
 import { type Finding, type Gate, passed, skipped } from './gate.ts'
 import { repositoryPath } from './repository-path.ts'
 
-/** Requirements of a harness are met: its outputs are among the artifacts, and its gates have evidence. */
+/** Gate: the harness's outputs are among the artifacts, and evidence is cited if its gates require it. */
 export const harnessGate: Gate = {
   name: 'harness',
   counter: 'debug_iterations',
@@ -13,8 +13,8 @@ export const harnessGate: Gate = {
     const artifacts = (attestation?.artifact_paths ?? []).map(repositoryPath)
     const cited = (attestation?.evidence_citations ?? []).length > 0
     const missing = missingOf(task.harness_spec_json, artifacts, cited)
-    if (missing.length === 0) return passed('all requirements of its harness are met')
-    const detail = `requirements of its harness are not met: ${missing.join('; ')}`
+    if (missing.length === 0) return passed('all requirements of the harness are met')
+    const detail = `harness requirements are not met: ${missing.join('; ')}`
     const isEnforced = guard === 'enforce' || guard === 'strict'
     const data = { missing }
     if (!isEnforced) return { verdict: 'shadow', detail, data }
@@ -29,7 +29,7 @@ interface Contracts {
 
 function missingOf(json: string, artifacts: readonly string[], cited: boolean): string[] {
   const contracts = contractsOf(json)
-  if (contracts === null) return ['it does not parse']
+  if (contracts === null) return ['harness_spec_json is not valid JSON']
   const missing: string[] = []
   for (const { artifact_id, path_hint, required } of rows(contracts.required_outputs)) {
     if (required === false || typeof path_hint !== 'string') continue
@@ -42,7 +42,7 @@ function missingOf(json: string, artifacts: readonly string[], cited: boolean): 
   return missing
 }
 
-/** A flag, or a list of requirements. */
+/** Returns true if a gate requires evidence. `value` is a flag or a list of requirements. */
 function requiresEvidence(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value === true
 }

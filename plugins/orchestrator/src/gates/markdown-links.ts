@@ -1,7 +1,7 @@
 export interface BrokenLink {
-  /** Document that has the link, relative to the repository. */
+  /** Document that contains the link, relative to the repository. */
   readonly file: string
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly target: string
 }
@@ -10,7 +10,7 @@ const LINK = /\]\(\s{0,4}<?([^()<>\s]{1,1024})>?(?:\s{1,4}["'][^"'\n]{0,256}["']
 const FENCE = /^ {0,3}(?:`{3,}|~{3,})/
 const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i
 
-/** Links of a Markdown document to files, with their lines. Skips code and web links. */
+/** Returns the file links of a Markdown document, with their lines. Skips code and web links. */
 export function fileLinks(markdown: string): readonly { readonly line: number; readonly target: string }[] {
   const links: { readonly line: number; readonly target: string }[] = []
   let isCode = false
@@ -24,7 +24,7 @@ export function fileLinks(markdown: string): readonly { readonly line: number; r
   return links
 }
 
-/** The path that a link means: without query and fragment, decoded. */
+/** Returns the path of a link: decoded, without query and fragment. */
 export function linkPath(target: string): string {
   const path = target.replace(/[?#].*$/, '')
   try {

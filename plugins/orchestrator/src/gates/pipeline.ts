@@ -13,7 +13,7 @@ import { errorMessage } from '@svc/plugin-sdk'
 import type { GateOutcome } from '../state/ports.ts'
 import type { GateSettings } from './settings.ts'
 
-/** Characters that one gate appends to a description. */
+/** Maximum characters that one gate appends to a description. */
 const MAX_NOTE_CHARACTERS = 600
 
 const PREFIXES: Readonly<Record<Exclude<AtLimit, 'pass'>, string>> = {
@@ -28,15 +28,15 @@ const LIMITS = {
   qgate_iterations: 'max_qgate_debug_iterations'
 } as const satisfies Readonly<Record<GateCounter, keyof GateSettings>>
 
-/** A gate with its question bound. */
+/** A gate bound to one completion. */
 export interface BoundGate extends Pick<CompletionGate, 'name' | 'counter' | 'heading'> {
   ask(): GateFinding
 }
 
 /**
- * Asks the gates in order. The first failing gate requeues the task while its counter is below its limit. At the limit
- * it refuses the task, or passes it to the next gate. A gate that throws refuses. Returns one record for each gate that
- * was asked.
+ * Runs the gates in order. The first failing gate requeues the task while its counter is below its limit. At the limit
+ * it rejects the completion, or passes it to the next gate. A gate that throws rejects the completion. The outcome
+ * contains one record for each gate that ran.
  */
 export function runGates(
   gates: readonly BoundGate[],
@@ -50,9 +50,9 @@ export function runGates(
     return { kind: 'refuse', gate: gate.name, error: refusal(code, finding.detail, task, gate.name), records }
   }
   for (const gate of gates) {
-    const finding = answerOf(gate)
+    const finding = findingOf(gate)
     if (finding instanceof Error) {
-      const detail = `the gate itself failed: ${errorMessage(finding)}`
+      const detail = `the gate threw an error: ${errorMessage(finding)}`
       return refuse(gate, 'ORC_VALIDATION_FAILED', { verdict: 'fail', atLimit: 'ORC_VALIDATION_FAILED', detail })
     }
     if (finding.verdict !== 'fail') {
@@ -71,7 +71,7 @@ export function runGates(
   return { kind: 'pass', records }
 }
 
-function answerOf(gate: BoundGate): GateFinding | Error {
+function findingOf(gate: BoundGate): GateFinding | Error {
   try {
     return gate.ask()
   } catch (error) {
@@ -86,7 +86,7 @@ function recordOf(gate: GateName, verdict: GateRecord['verdict'], finding: GateF
 
 function refusal(code: Exclude<AtLimit, 'pass'>, detail: string, task: TaskView, gate: GateName): Error {
   return orchestrationErrors.create(code, `${PREFIXES[code]}: ${taskLabel(task.id)}, gate ${gate}: ${detail}`, {
-    hint: 'complete it again with what is missing, or fail it with a reason',
+    hint: 'fix what the gate found and complete the task again, or fail it with a reason',
     data: { gate, task_id: task.id }
   })
 }

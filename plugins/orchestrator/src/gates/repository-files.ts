@@ -6,9 +6,9 @@ import { repositoryPath } from './repository-path.ts'
 import { isJson } from './research.ts'
 import { scanForStubs } from './stub-scan/scan.ts'
 
-/** Bytes of a file that are looked through. */
+/** Maximum size of a file that is scanned. */
 const MAX_FILE_BYTES = 2 * 2 ** 20
-/** Files of one task that are looked through. */
+/** Maximum files of one task that are scanned. */
 const MAX_FILES = 500
 const MAX_BROKEN_LINKS = 100
 
@@ -17,7 +17,7 @@ export interface Inspection {
   readonly brokenLinks: readonly BrokenLink[]
 }
 
-/** Reads files of the repository, one after the other. Never reads outside it, for any path or link. */
+/** Reads and scans files of the repository, one after the other. Never reads outside it, whatever the path or link. */
 export async function inspectFiles(
   root: string,
   paths: readonly string[],
@@ -32,7 +32,7 @@ export async function inspectFiles(
     if (!options.links || found.text === null || !/\.(?:md|mdx|markdown)$/i.test(path)) continue
     for (const link of fileLinks(found.text)) {
       if (brokenLinks.length >= MAX_BROKEN_LINKS) break
-      if (!(await leadsSomewhere(home, path, link.target))) brokenLinks.push({ file: path, ...link })
+      if (!(await hasTarget(home, path, link.target))) brokenLinks.push({ file: path, ...link })
     }
   }
   for (const path of paths.slice(MAX_FILES)) files.push({ path, state: 'unseen' })
@@ -46,7 +46,7 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
   try {
     const real = await realpath(named)
     if (!isWithin(home, real)) return none({ state: 'outside' })
-    // A pipe would never end, and a device need not.
+    // Reading a pipe or a device might never end.
     const found = await stat(real)
     if (!found.isFile()) return none({ state: 'not_a_file' })
     if (found.size > MAX_FILE_BYTES) return none({ state: 'unseen' })
@@ -66,12 +66,12 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
   }
 }
 
-async function leadsSomewhere(home: string, document: string, target: string): Promise<boolean> {
+async function hasTarget(home: string, document: string, target: string): Promise<boolean> {
   const path = linkPath(target)
   if (path === '') return true
   const from = path.startsWith('/') ? home : resolve(home, dirname(repositoryPath(document)))
   const named = resolve(from, path.replace(/^\/+/, ''))
-  // Files outside of the repository are not read.
+  // Targets outside the repository are not checked.
   if (!isWithin(home, named)) return true
   try {
     await stat(named)

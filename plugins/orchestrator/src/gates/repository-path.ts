@@ -1,4 +1,4 @@
-/** One form for a path that is relative to the repository: forward slashes, no `./` before it. */
+/** Normalises a path relative to the repository: forward slashes, no leading `./`. */
 export function repositoryPath(path: string): string {
   return path
     .trim()

@@ -2,13 +2,13 @@ import { type Gate, passed, skipped } from './gate.ts'
 
 const FENCED = /^\s*```(?:json)?[ \t]*\n([\s\S]*?)\n```\s*$/
 
-/** A researcher's result is JSON: its summary, its observation, or a file. */
+/** Gate: a researcher's result is JSON, in its summary, its observation or a `.json` file. */
 export const researchGate: Gate = {
   name: 'research',
   counter: 'debug_iterations',
   heading: () => '[SCHEMA COMPLIANCE GATE]',
   ask({ task, attestation, evidence }) {
-    if (task.role !== 'researcher') return skipped('only results of a researcher are parsed')
+    if (task.role !== 'researcher') return skipped('the role of the task is not researcher')
     const texts = [attestation?.completion_summary, attestation?.observation_summary]
     if (texts.some(text => text !== undefined && isJson(text))) return passed('the result is JSON')
     const file = evidence?.files.find(found => found.isJson === true)
@@ -21,10 +21,10 @@ export const researchGate: Gate = {
   }
 }
 
-/** Whether a text is a JSON object or array, bare or in a fence. */
+/** Returns true if text is a JSON object or array, bare or in a Markdown code fence. */
 export function isJson(text: string): boolean {
   const body = FENCED.exec(text)?.[1] ?? text
-  // Most summaries are sentences; those need not be thrown away by the parser.
+  // Skips the parser for plain sentences, as most summaries are.
   if (!/^\s*[[{]/.test(body)) return false
   try {
     const value: unknown = JSON.parse(body)

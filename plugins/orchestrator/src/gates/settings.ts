@@ -22,7 +22,7 @@ export type GateSettings = Pick<
   | 'socrates_policy'
 >
 
-/** Whether a reliable agent skips the quality and grounding gates. */
+/** Returns true if an agent is reliable enough to skip the quality and grounding gates. */
 export function isTrustRelaxed(
   settings: Pick<GateSettings, 'trust_gate_relax_enabled' | 'trust_gate_relax_min_reliability'>,
   reliability: number

@@ -7,7 +7,7 @@ const MIN_SUMMARY_LENGTH = 24
 const MARKERS = /\b(?:todo|tbd|placeholders?|stubs?|not implemented|coming soon)\b/i
 const DELETES = /\b(?:delet|remov)/i
 
-/** The attestation is complete, and the files contain no placeholders. */
+/** Gate: the attestation is complete, and the files contain no placeholders. */
 export const stubcheckGate: Gate = {
   name: 'stubcheck',
   counter: 'stubcheck_iterations',
@@ -20,7 +20,7 @@ export const stubcheckGate: Gate = {
   }
 }
 
-/** First missing part of an attestation; null for none. */
+/** Returns the first fault of an attestation; null if it is complete. */
 function brokenPolicy(
   task: Pick<TaskView, 'files'>,
   attestation: Attestation | null,
@@ -29,7 +29,8 @@ function brokenPolicy(
   if (attestation === null) return 'the completion has no attestation: add one'
   const { force_risky, force_risky_reason, completion_summary = '' } = attestation
   const artifacts = (attestation.artifact_paths ?? []).map(repositoryPath)
-  if (force_risky === true && (force_risky_reason ?? '').trim() === '') return 'force_risky needs a force_risky_reason'
+  if (force_risky === true && (force_risky_reason ?? '').trim() === '')
+    return 'force_risky requires a force_risky_reason'
   const outside = files.find(file => file.state === 'outside')
   if (outside !== undefined) return `the artifact ${outside.path} is outside the repository`
   const planned = task.files.filter(file => file.access === 'write').map(file => repositoryPath(file.path))
@@ -40,11 +41,11 @@ function brokenPolicy(
     return 'declared_non_placeholder must be true for a task that writes no file'
   const summary = completion_summary.trim()
   if (summary.length < MIN_SUMMARY_LENGTH)
-    return `the completion_summary has ${summary.length} characters, and must have ${MIN_SUMMARY_LENGTH} or more`
+    return `completion_summary has ${summary.length} characters; the minimum is ${MIN_SUMMARY_LENGTH}`
   const marker = MARKERS.exec(summary)
-  if (marker !== null) return `the completion_summary speaks of "${marker[0].toLowerCase()}"`
+  if (marker !== null) return `completion_summary mentions "${marker[0].toLowerCase()}"`
   if (artifacts.length === 0 && (attestation.checks_passed ?? []).length === 0)
-    return 'at least one of artifact_paths and checks_passed must name something'
+    return 'artifact_paths and checks_passed are both empty; name an artifact or a passed check'
   return null
 }
 
@@ -67,5 +68,5 @@ function scan({ attestation, evidence }: GateContext): Finding {
   if (errors.length === 0) return { verdict: 'pass', detail: `${files.length} files, no placeholders`, data }
   const detail = `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}: ${errors.slice(0, 5).join('; ')}`
   if (attestation?.force_risky !== true) return { verdict: 'fail', detail, atLimit: 'pass', data }
-  return { verdict: 'shadow', detail: `${detail}; let pass because ${attestation.force_risky_reason}`, data }
+  return { verdict: 'shadow', detail: `${detail}; forced: ${attestation.force_risky_reason}`, data }
 }

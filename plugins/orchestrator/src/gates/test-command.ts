@@ -3,27 +3,27 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestRun } from './evidence.ts'
 
-/** Only the end of the output is kept. */
+/** Maximum characters of output that are stored, from its end. */
 const MAX_OUTPUT_CHARACTERS = 4_096
 /** Time limit of the project's tests. */
 export const MAX_RUN_MS = 10 * 60_000
-/** Milliseconds between the signal to end and the kill. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000
 
-/** Test command of a project, from its files; null for none. */
+/** Returns the test command of a project, from its files; null if there is none. */
 export async function detectTestCommand(root: string): Promise<string | null> {
   try {
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts?: { test?: unknown } }
     if (typeof manifest.scripts?.test === 'string') return 'npm test --silent'
   } catch {
-    // Not an npm package, or an unreadable one: tries the next kind.
+    // Not an npm package, or unreadable: try the next kind.
   }
   if (await exists(join(root, 'Cargo.toml'))) return 'cargo test --quiet'
   if (await exists(join(root, 'go.mod'))) return 'go test ./...'
   return null
 }
 
-/** Runs a command line in the project. It is killed with all its child processes after `limitMs`. */
+/** Runs a command line in the project. Kills it with all its child processes after `limitMs`. */
 export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): Promise<TestRun> {
   return new Promise(resolve => {
     const child = spawn(command, { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -49,18 +49,18 @@ export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): P
     child.on('close', (code, signal) => {
       if (isLate) end(`it took longer than ${limitMs} ms`)
       else if (code === 0) end(null)
-      else end(signal === null ? `it exited with ${code}` : `it was ended by ${signal}`)
+      else end(signal === null ? `it exited with code ${code}` : `it was killed by ${signal}`)
     })
   })
 }
 
-/** The command leads a separate process group. */
+/** Sends a signal to the command's process group. */
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, signal)
   } catch {
-    // It has ended meanwhile.
+    // The process group has already ended.
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Gate, passed, skipped } from './gate.ts'
 
-/** An agent whose tasks mostly failed must name a passed check. */
+/** Gate: an agent with low trust in completing tasks must name a passed check. */
 export const trustGate: Gate = {
   name: 'trust',
   counter: 'stubcheck_iterations',

@@ -25,14 +25,14 @@ export interface AdmissionDependencies {
 }
 
 /**
- * Checks of an external request, in this order:
- * 1. The attention budget, if enabled. 2. The interruption policy: it refuses only if a person is required; other
- * outcomes are recorded. 3. The text: its safety and its canonical form.
+ * Checks an external request and normalises its description, in this order:
  *
- * Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
+ * 1. The attention budget, if enabled. Throws `ORC_ATTENTION_EXHAUSTED`.
+ * 2. The interruption policy. Throws `ORC_HUMAN_REQUIRED` if a human must approve; other outcomes are only recorded.
+ * 3. The description. Throws `ORC_INJECTION`.
  */
 export function admit(deps: AdmissionDependencies, request: SubmitRequest, surface: string): Admission {
-  askAttention(deps, request, surface)
+  checkAttention(deps, request, surface)
   const original = request.description
   const screened = screen(deps, original)
   const warnings = [...screened.warnings, ...findConflicts(screened.description, request.files)]
@@ -47,7 +47,7 @@ export function admit(deps: AdmissionDependencies, request: SubmitRequest, surfa
   }
 }
 
-function askAttention(
+function checkAttention(
   { attention, qgatePolicy }: AdmissionDependencies,
   request: SubmitRequest,
   surface: string
@@ -57,7 +57,7 @@ function askAttention(
     const { spent_ms, max_attention_ms } = attention.state()
     throw orchestrationErrors.create(
       'ORC_ATTENTION_EXHAUSTED',
-      `Attention budget exhausted: ${Math.round(spent_ms)} of ${max_attention_ms} ms are spent`,
+      `Attention budget exhausted: ${Math.round(spent_ms)} ms of ${max_attention_ms} ms are spent`,
       { hint: 'reset the attention budget, or raise attention_budget_ms in [orchestrator]' }
     )
   }
@@ -85,7 +85,7 @@ function signalsOf(policy: QgatePolicy, request: SubmitRequest, surface: string)
 
 function humanRequired({ reason, rule }: InterruptionDecision) {
   return orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${reason}`, {
-    hint: 'When a person has agreed, submit it again with [human-approved] in its description.',
+    hint: 'after a human has approved the task, submit it again with [human-approved] in its description',
     data: { rule }
   })
 }

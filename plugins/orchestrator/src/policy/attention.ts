@@ -24,18 +24,18 @@ export type AttentionSettings = Pick<
 
 const MAX_EVENTS = 100
 const HOUR_MS = 3_600_000
-/** Interruptions closer than this count as this far apart, so that two in one second do not mean thousands an hour. */
+/** Minimum gap between interruptions in the rate, so that two within a second do not count as thousands an hour. */
 const MIN_GAP_MS = 60_000
 const FREQUENCY_WEIGHT = 0.2
 
-/** Fatigue: more switches than this in one window, or a session longer than this. */
+/** Fatigue: more than 25 interruptions without a gap of 5 minutes, or a session of more than 4 hours. */
 const MAX_SWITCHES = 25
 const SWITCH_GAP_MS = 5 * 60_000
 const MAX_SESSION_MS = 4 * HOUR_MS
 /** Idle time after which a new session starts. */
 const SESSION_GAP_MS = 30 * 60_000
 
-/** Outcomes that do not interrupt the person, with their record names. */
+/** Event kind that is recorded for each outcome. */
 const NOTED_AS: Readonly<Record<InterruptionOutcome, AttentionEventKind>> = {
   InterruptNow: 'Interrupted',
   RequireHuman: 'Interrupted',
@@ -45,7 +45,7 @@ const NOTED_AS: Readonly<Record<InterruptionOutcome, AttentionEventKind>> = {
 }
 
 interface Account {
-  /** Null: uses the setting. */
+  /** Budget in milliseconds; null if the setting applies. */
   max_ms: number | null
   spent_ms: number
   total_requests: number
@@ -60,10 +60,10 @@ interface Account {
 }
 
 /**
- * Attention budget of a person. One per process; it is the record `attention/global`.
+ * Attention budget of the user: one per process, stored as the record `attention/global`.
  *
- * `decide` only judges and records: the caller that interrupts takes the cost with `debit`. So the costs of all events add up to
- * the spending. Events of the orchestrator go to `notify`.
+ * `decide` only judges and records. The caller that interrupts then charges the cost with `debit`, so the costs of all
+ * events add up to the spending. Orchestrator events go to `notify`.
  */
 export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transferable {
   readonly #settings: () => AttentionSettings
@@ -72,7 +72,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
   readonly #events: AttentionEvent[] = []
   #account: Account = emptyAccount()
 
-  /** `notify` is called while a method runs, and must not call back. */
+  /** `notify` is called within a method, and must not call the ledger. */
   constructor(settings: () => AttentionSettings, now: Clock, notify: (event: AgentEventKind) => void) {
     this.#settings = settings
     this.#now = now
@@ -142,7 +142,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     }
   }
 
-  /** Negative values and NaN become 0. */
+  /** Charges a cost to the budget. Negative values and NaN count as 0. */
   debit(milliseconds: number, why: AttentionEventKind, options: { readonly frequency?: boolean } = {}): void {
     const now = this.#now()
     const cost = milliseconds > 0 && Number.isFinite(milliseconds) ? milliseconds : 0
@@ -153,7 +153,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     if (why === 'AutoApproved') account.auto_approved += 1
     if (why === 'Rejected') account.rejected += 1
     if (why === 'InboxSuppressed') account.suppressed += 1
-    if (reachesPerson(why)) this.#reach(now, options.frequency !== false)
+    if (reachesUser(why)) this.#reach(now, options.frequency !== false)
     this.#note({ kind: why, cost_ms: cost, channel: null, detail: '', timestamp_ms: now })
     this.#alarm(before)
   }
@@ -162,7 +162,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return limit <= 0 ? [] : this.#events.slice(-limit)
   }
 
-  /** Resets the spending to zero; `maxMs` is the new budget unless null. */
+  /** Resets the spending to zero. `maxMs`: the new budget; null leaves it unchanged. */
   reset(maxMs: number | null, reason: string): void {
     const max = maxMs ?? this.#account.max_ms
     this.#account = { ...emptyAccount(), max_ms: max }
@@ -173,7 +173,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return ['global']
   }
 
-  /** The last events. */
+  /** Returns the last events. */
   exportState(): readonly AttentionEvent[] {
     return this.#events
   }
@@ -186,7 +186,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return key === 'global' ? JSON.stringify(this.#account) : null
   }
 
-  /** Throws if the text is not JSON. Invalid fields get their initial values. */
+  /** Restores the budget. Throws if `json` is not JSON. Invalid fields get their initial values. */
   restore(_key: string, json: string): void {
     const stored = JSON.parse(json) as Record<string, unknown>
     const account = emptyAccount()
@@ -215,7 +215,7 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
     return frequency >= 8 ? 'Deep' : frequency >= 3 ? 'Focused' : 'Ambient'
   }
 
-  /** True if the budget is spent, after 25 switches without 5 idle minutes, or after 4 hours of one session. */
+  /** Returns true if the budget is spent, or a limit of switches or session length is exceeded. */
   #isFatigued(): boolean {
     if (this.exhausted) return true
     const { last_activity_ms: last, session_start_ms: start, switches } = this.#account
@@ -260,8 +260,8 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Transf
   }
 }
 
-/** Kinds that interrupt a person. */
-function reachesPerson(kind: AttentionEventKind): boolean {
+/** Returns true if events of this kind interrupt the user. */
+function reachesUser(kind: AttentionEventKind): boolean {
   return (
     kind === 'Interrupted' || kind === 'ClarificationAsked' || kind === 'ClarificationAnswered' || kind === 'Rejected'
   )
@@ -283,7 +283,7 @@ function emptyAccount(): Account {
   }
 }
 
-/** JSON has no infinity. */
+/** Drops infinite and NaN values, which JSON cannot represent. */
 function finite(signals: object): Readonly<Record<string, number | boolean>> {
   return Object.fromEntries(
     Object.entries(signals).filter(([, value]) => typeof value === 'boolean' || Number.isFinite(value))

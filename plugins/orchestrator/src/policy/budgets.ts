@@ -8,16 +8,16 @@ export type BudgetSettings = Pick<Settings, 'agent_max_tokens' | 'agent_max_cost
 
 const TOKEN_ALERT = 0.8
 const COST_ALERT = 0.9
-/** US dollars since the last completed task above which an agent counts as caught in a loop. */
+/** Maximum US dollars since the last completed task; above it, an agent counts as being in a loop. */
 const DOOM_LOOP_USD = 2
-/** Tool calls in a row that look like a loop. */
+/** Tool calls without a completed task that suggest a loop. */
 const DOOM_LOOP_CALLS = 25
-/** Number of compared outputs, compared bytes of each, and equal outputs that halt an agent above a spending limit. */
+/** Compared outputs, compared bytes of each, and the number of equal outputs that halts an agent above a spending limit. */
 const LAST_OUTPUTS = 5
 const OUTPUT_BYTES = 512
 const HALT_REPEATS = 3
 const HALT_USD = 0.5
-/** Sessions and costs that are kept in memory. */
+/** Maximum sessions and costs in memory. */
 const MAX_SESSIONS = 1_000
 const MAX_COSTS = 1_000
 
@@ -27,14 +27,14 @@ interface Spending {
 }
 
 interface Account extends Spending {
-  /** Null: uses the setting. */
+  /** Token limit; null if the setting applies. */
   max_tokens: number | null
   max_cost: number | null
   /** US dollars since the last completed task. */
   since_completion: number
 }
 
-/** Signs of a loop; they are not persisted. */
+/** Evidence of a loop; not persisted. */
 interface Activity {
   calls: number
   readonly outputs: string[]
@@ -54,7 +54,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
   readonly #now: Clock
   readonly #agents = new Map<number, Account>()
   readonly #tenants = new Map<string, Spending>()
-  /** The ones charged last are last. */
+  /** Spending of sessions, the last charged last. */
   readonly #sessions = new Map<string, Spending>()
   readonly #activity = new Map<number, Activity>()
   readonly #costs: TimedCost[] = []
@@ -78,7 +78,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     }
   }
 
-  /** Of every agent with spending or its own limits, by id. */
+  /** Returns the budget of every agent with spending or separate limits, by id. */
   all(): readonly AgentBudget[] {
     return [...this.#agents.keys()].sort((a, b) => a - b).map(agent => this.of(agent))
   }
@@ -101,21 +101,21 @@ export class BudgetLedger implements BudgetPort, Transferable {
     if (spending > DOOM_LOOP_USD) {
       throw orchestrationErrors.create(
         'ORC_DOOM_LOOP',
-        `Doom loop detected: ${agentLabel(agent)} has spent ${usd(spending)} since it completed a task, more than ${usd(DOOM_LOOP_USD)}`,
-        { hint: 'Complete one of its tasks, or give the work to another agent.' }
+        `Doom loop detected: ${agentLabel(agent)} has spent ${usd(spending)} since its last completed task; the limit is ${usd(DOOM_LOOP_USD)}`,
+        { hint: 'complete one of its tasks, or pass the work to another agent' }
       )
     }
-    const [used, most] = [account?.tokens ?? 0, this.#maxTokens(agent)]
-    if (used + estimatedTokens > most) {
-      const rest = Math.max(0, most - used)
-      throw exceeded(`the task takes about ${estimatedTokens} tokens, and ${agentLabel(agent)} has ${rest} left`)
+    const [used, max] = [account?.tokens ?? 0, this.#maxTokens(agent)]
+    if (used + estimatedTokens > max) {
+      const rest = Math.max(0, max - used)
+      throw exceeded(`the task needs about ${estimatedTokens} tokens; ${agentLabel(agent)} has ${rest} left`)
     }
     const signal = this.signal(agent)
     if (signal === 'CostExceeded' || signal === 'Critical') throw this.#spent(agent, signal)
     return signal
   }
 
-  /** The first that applies, in the order of the type. */
+  /** Returns an agent's signal: the first of `BudgetSignal` that applies. */
   signal(agent: number): BudgetSignal {
     const account = this.#agents.get(agent)
     const { tokens, cost } = account ?? { tokens: 0, cost: 0 }
@@ -149,8 +149,8 @@ export class BudgetLedger implements BudgetPort, Transferable {
   }
 
   /**
-   * A tool call of an agent ended with this output. Repetition is detected by the last 512 bytes of the last five
-   * outputs: `repeats` counts the equal ones, including this one.
+   * Records a tool call and its output. Outputs with the same last 512 bytes count as equal: `repeats` is how many of
+   * the last five outputs equal this one, including it.
    */
   toolCalled(agent: number, output: string): BudgetSignal {
     const activity = entryOf(this.#activity, agent, () => ({ calls: 0, outputs: [], repeats: 0 }))
@@ -162,7 +162,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     return this.signal(agent)
   }
 
-  /** How often the last output of an agent is among its last five. Two emit `budget_alert`. */
+  /** Returns how many of an agent's last five outputs equal the last one. At two, a `budget_alert` is emitted. */
   outputRepeats(agent: number): number {
     return this.#activity.get(agent)?.repeats ?? 0
   }
@@ -180,7 +180,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     this.#activity.delete(agent)
   }
 
-  /** Tokens and US dollars of a session, and of a tenant. */
+  /** Returns tokens and US dollars of a session. */
   session(name: string): { readonly tokens: number; readonly cost: number } {
     return this.#sessions.get(name) ?? { tokens: 0, cost: 0 }
   }
@@ -189,7 +189,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     return this.#tenants.get(name) ?? { tokens: 0, cost: 0 }
   }
 
-  /** Of this process, the newest last; at most 1,000 are kept. */
+  /** Returns the last costs of this process, newest last; at most 1,000 are stored. */
   costs(filter: { readonly agent_id?: number; readonly limit?: number } = {}): readonly TimedCost[] {
     const { agent_id: agent, limit = MAX_COSTS } = filter
     const found = agent === undefined ? this.#costs : this.#costs.filter(cost => cost.agent_id === agent)
@@ -205,7 +205,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     ]
   }
 
-  /** Signs of loops, and the last costs. */
+  /** Returns the evidence of loops, and the last costs. */
   exportState(): BudgetMemory {
     return { activity: this.#activity, costs: this.#costs }
   }
@@ -223,7 +223,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     return found === undefined ? null : JSON.stringify(found)
   }
 
-  /** Throws if the text is not JSON. Invalid numbers become 0. */
+  /** Restores a record. Throws if `json` is not JSON. Invalid amounts become 0, invalid limits null. */
   restore(key: string, json: string): void {
     const [kind, name] = split(key)
     const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>
@@ -257,7 +257,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
     return this.#agents.get(agent)?.max_cost ?? this.#settings().agent_max_cost_usd
   }
 
-  /** A session dropped from memory is reported by its key, so that its record goes too. */
+  /** Charges a session. Adds the keys of sessions dropped from memory to `keys`, so that their records are deleted. */
   #chargeSession(name: string, tokens: number, cost: number, keys: string[]): void {
     const spending = this.#sessions.get(name) ?? { tokens: 0, cost: 0 }
     charge(spending, tokens, cost)
@@ -281,7 +281,7 @@ export class BudgetLedger implements BudgetPort, Transferable {
 
 function exceeded(what: string): SvcError {
   return orchestrationErrors.create('ORC_BUDGET_EXCEEDED', `Budget exceeded: ${what}`, {
-    hint: 'raise the budget of the agent, or the limit in [orchestrator], or give the work to another agent'
+    hint: 'raise the budget of the agent or the limit in [orchestrator], or pass the work to another agent'
   })
 }
 

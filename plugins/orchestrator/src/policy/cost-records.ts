@@ -5,7 +5,7 @@ import type { TimedCost } from './budgets.ts'
 /** Maximum rows of one history query. */
 const MAX_ROWS = 10_000
 
-/** The row of `cost_records` for a cost at `now`, Unix milliseconds. Agents are identified by their number. */
+/** Returns the row of `cost_records` for a cost. `now`: Unix milliseconds. */
 export function costRow(cost: CostRecord, now: number): TableRow {
   return {
     table: 'cost_records',
@@ -23,7 +23,7 @@ export function costRow(cost: CostRecord, now: number): TableRow {
   }
 }
 
-/** Costs of every process of the database, the newest last. */
+/** Reads the costs of all processes from the database, newest last. */
 export async function costHistory(
   database: Pick<DatabaseStore, 'query'>,
   filter: { readonly agent_id?: number; readonly limit?: number } = {}
@@ -52,7 +52,7 @@ function costOf(row: Readonly<Record<string, SqlValue>>): TimedCost {
   }
 }
 
-/** As SQLite's `datetime('now')` writes it, with milliseconds. */
+/** Formats a time as SQLite's `datetime('now')` does, with milliseconds. */
 function sqlTime(now: number): string {
   return new Date(now).toISOString().replace('T', ' ').replace('Z', '')
 }

@@ -29,21 +29,21 @@ export interface ExecutionTimeDependencies {
   readonly settings: () => ExecutionTimeSettings
   readonly now: Clock
   readonly repositoryId: string
-  /** Null while there is none; samples are kept in memory then. */
+  /** Returns the database; null while there is none: samples are then stored in memory. */
   readonly database: () => Pick<DatabaseStore, 'query' | 'execute'> | null
 }
 
 const DAY_MS = 86_400_000
-/** Of one tool, in memory. */
+/** Maximum samples of one tool in memory. */
 const MAX_SAMPLES = 1_000
 const MAX_TOOLS = 1_000
-/** Milliseconds for which a profile that a budget was computed from is not read again. */
+/** Milliseconds for which a profile is cached for budgets. */
 const FRESH_MS = 30_000
 
-/** Durations of tools, from the rows of `agent_exec_history`. */
+/** Ledger of tool durations, from the rows of `agent_exec_history`. */
 export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
   readonly #deps: ExecutionTimeDependencies
-  /** By repository and tool; only what was recorded while there was no database. */
+  /** Samples by repository and tool, recorded while there was no database. */
   readonly #samples = new Map<string, Sample[]>()
   readonly #profiles = new Map<string, { readonly profile: ExecutionTimeProfile | null; readonly at: number }>()
 
@@ -96,7 +96,7 @@ export class ExecutionTimeLedger implements ExecutionTimes, Transferable {
     return { milliseconds: profile.recommended_budget_ms, signal: profile.signal }
   }
 
-  /** Samples without a database. */
+  /** Returns the samples recorded without a database. */
   exportState(): ReadonlyMap<string, Sample[]> {
     return this.#samples
   }
@@ -138,15 +138,15 @@ interface Summary {
   readonly total: number
   readonly timeouts: number
   readonly successes: number
-  /** Milliseconds of successful calls. */
+  /** Total milliseconds of successful calls. */
   readonly sum: number
   readonly max: number
   readonly p90: number
 }
 
-/** Index of the 90th percentile among `count` sorted values: max(0, ceil(0.9 count) - 1). */
+/** Returns the index of the 90th percentile among `count` sorted values: max(0, ceil(0.9 count) - 1). */
 export function p90Index(count: number): number {
-  // Nine tenths in whole numbers: 0.9 * 10 is a little more than 9 for some counts.
+  // Integer arithmetic: 0.9 * count is rounded up to the wrong integer for some counts.
   return Math.max(0, Math.ceil((9 * count) / 10) - 1)
 }
 
@@ -161,7 +161,7 @@ function profileOf(settings: ExecutionTimeSettings, tool: string, found: Summary
     p90_ms: found.p90,
     max_ms: found.max,
     timeout_rate,
-    // Without a successful call, the duration is unknown.
+    // If no call succeeded, the duration is unknown.
     recommended_budget_ms:
       found.successes === 0
         ? settings.exec_time_default_budget_ms

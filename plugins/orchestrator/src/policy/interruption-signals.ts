@@ -12,12 +12,12 @@ export interface SubmitFacts {
   readonly priority: Priority
   readonly confidence?: number
   readonly contradiction_ratio?: number
-  /** Questions of its session that wait. */
+  /** Number of pending questions of the session. */
   readonly backlog?: number
   readonly open_session?: boolean
 }
 
-/** Inputs of the interruption policy at the submission of a task. */
+/** Returns the inputs of the interruption policy for a submitted task. */
 export function submitSignals(facts: SubmitFacts): InterruptionSignals {
   const { surface, description, files, priority, confidence, contradiction_ratio, backlog, open_session } = facts
   const risky = RISK_WORDS.test(description)

@@ -2,10 +2,10 @@ import type { FocusDepth, InterruptionChannel, InterruptionOutcome, Interruption
 import type { Settings } from '../settings.ts'
 import { clamp } from './numbers.ts'
 
-/** The setting `interruption_calibration`: bits, bits per waiting question, and a factor. */
+/** The setting `interruption_calibration`. */
 export type InterruptionCalibration = Settings['interruption_calibration']
 
-/** The attention budget and the person to interrupt. */
+/** State of the attention budget and of the user. */
 export interface InterruptionScene {
   readonly enabled: boolean
   /** Spent attention / attention budget. */
@@ -16,7 +16,7 @@ export interface InterruptionScene {
   readonly baseCostMs: number
 }
 
-/** Signals with nothing missing, after calibration. */
+/** Signals after calibration, with all fields set. */
 export interface CalibratedSignals {
   readonly gain_bits: number
   readonly user_cost: number
@@ -32,14 +32,14 @@ export interface CalibratedSignals {
 
 export interface InterruptionVerdict {
   readonly decision: InterruptionOutcome
-  /** Which of the rules, 1 to 9. */
+  /** Number of the rule that decided, 1 to 9. */
   readonly rule: number
   readonly reason: string
   readonly scaled_cost_ms: number
   readonly signals: CalibratedSignals
 }
 
-/** Extra gain in bits that justifies a separate interruption while a session is open. */
+/** Extra gain, in bits, above which a question interrupts separately even though a session of questions is open. */
 const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
   plan: 0.06,
   task_submit: 0.05,
@@ -49,7 +49,7 @@ const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
 
 const FOCUS: Readonly<Record<FocusDepth, number>> = { Deep: 1.35, Focused: 1.12, Ambient: 1 }
 
-/** Costs below this count as this, since the gain is divided by them. */
+/** Minimum cost; the gain is divided by the cost. */
 const MIN_COST = 0.01
 
 export function calibrate(calibration: InterruptionCalibration, signals: InterruptionSignals): CalibratedSignals {
@@ -69,7 +69,10 @@ export function calibrate(calibration: InterruptionCalibration, signals: Interru
   }
 }
 
-/** base cost (1 + 0.22 backlog) (0.25 (1 - trust) + 0.75) focus (1 + 0.35 contradiction), in milliseconds. */
+/**
+ * Returns the cost of an interruption in milliseconds:
+ * base cost × user cost × (1 + 0.22 backlog) × (0.25 (1 - trust) + 0.75) × focus × (1 + 0.35 contradiction).
+ */
 export function scaledCostMs(
   scene: Pick<InterruptionScene, 'focus' | 'baseCostMs'>,
   signals: CalibratedSignals
@@ -79,14 +82,14 @@ export function scaledCostMs(
   return scene.baseCostMs * cost * (1 + 0.22 * backlog) * caution * FOCUS[scene.focus] * (1 + 0.35 * contradiction)
 }
 
-/** Bits per cost below which a question waits; it grows as attention is spent and where trust is low. */
+/** Returns the bits per cost below which a question is deferred: more if attention is spent or trust is low. */
 export function deferThreshold(scene: Pick<InterruptionScene, 'ratio' | 'alert'>, trust: number): number {
   const { ratio, alert } = scene
   const spent = alert > 0 ? ratio / alert : ratio
   return 0.11 + 0.12 * spent + 0.35 * Math.max(0, ratio - alert) + 0.08 * (1 - trust)
 }
 
-/** Whether this moment is worth an interruption. The first of the nine rules that matches decides. */
+/** Decides whether to interrupt the user now. The first matching rule of nine decides. */
 export function judgeInterruption(
   calibration: InterruptionCalibration,
   scene: InterruptionScene,
@@ -103,22 +106,30 @@ export function judgeInterruption(
     signals
   })
 
-  if (!scene.enabled) return verdict(1, 'InterruptNow', 'attention has no budget here')
+  if (!scene.enabled) return verdict(1, 'InterruptNow', 'the attention budget is disabled')
   if (risky && (confidence < 0.42 || contradiction > 0.38))
     return verdict(2, 'RequireHuman', 'the risk is high, and the evidence is weak or contradictory')
   if (signals.turn >= signals.max_turns)
-    return verdict(3, 'ProceedAutonomously', `${signals.turn} questions have been asked, which is the limit`)
+    return verdict(3, 'ProceedAutonomously', `the limit of ${signals.max_turns} questions is reached`)
   const exhausted = scene.ratio >= 1
   if (exhausted && !risky && gain < 0.22 + 0.15 * FOCUS[scene.focus])
-    return verdict(4, 'ProceedAutonomously', 'no attention is left, and little would be gained')
-  if (exhausted && risky) return verdict(5, 'RequireHuman', 'no attention is left, but the risk is high')
+    return verdict(4, 'ProceedAutonomously', 'the attention budget is spent, and the expected gain is small')
+  if (exhausted && risky) return verdict(5, 'RequireHuman', 'the attention budget is spent, but the risk is high')
   if (signals.open_session && backlog === 0 && gain < 0.1 + PRIORS[input.channel])
-    return verdict(6, 'BatchWithExisting', 'a session of questions is open that this one can join')
+    return verdict(6, 'BatchWithExisting', 'the question can join an open session')
   if (backlog >= 1 && gain < 0.11)
-    return verdict(7, 'DeferUntilCheckpoint', `${backlog} questions wait already, and little would be gained`)
+    return verdict(7, 'DeferUntilCheckpoint', `${backlog} questions are pending, and the expected gain is small`)
   const utility = gain / Math.max(signals.user_cost, MIN_COST)
   const threshold = deferThreshold(scene, signals.trust)
   if (utility < threshold)
-    return verdict(8, 'DeferUntilCheckpoint', `${utility.toFixed(3)} bits per cost are below ${threshold.toFixed(3)}`)
-  return verdict(9, 'InterruptNow', `${utility.toFixed(3)} bits per cost are worth it`)
+    return verdict(
+      8,
+      'DeferUntilCheckpoint',
+      `a gain of ${utility.toFixed(3)} bits per cost is below the threshold ${threshold.toFixed(3)}`
+    )
+  return verdict(
+    9,
+    'InterruptNow',
+    `a gain of ${utility.toFixed(3)} bits per cost reaches the threshold ${threshold.toFixed(3)}`
+  )
 }

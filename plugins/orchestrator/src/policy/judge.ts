@@ -26,11 +26,11 @@ export interface JudgeDependencies {
     of(agent: number): TrustView
     approvals(agent: number): { readonly count: number; readonly entropy: number }
   }
-  /** Requests that a person rejected of late, and tasks that ask for a person now. */
+  /** Returns the number of recently rejected requests, and of tasks that need the user now. */
   readonly demand: () => { readonly rejections: number; readonly concurrent: number }
 }
 
-/** Judges a task before it is queued: the required reviewer, the cost of a review, and whether it must be tested. */
+/** Judges a task before it is queued: its approval tier, the cost of a review, and whether it needs tests. */
 export class Judge implements JudgePort {
   readonly #deps: JudgeDependencies
 
@@ -54,7 +54,7 @@ export class Judge implements JudgePort {
     return { tier, because, attentionWeight: weight, test: this.test(task).decision }
   }
 
-  /** Whether a task must come with tests, and why. */
+  /** Decides whether a task must include tests, and why. */
   test(task: Pick<TaskToJudge, 'description' | 'files' | 'complexity' | 'qgate'>): TestVerdict {
     const { description, files, complexity, qgate } = task
     if (qgate === undefined) return testDecision({ description, files, complexity })
@@ -68,9 +68,9 @@ export class Judge implements JudgePort {
     if (injection !== null)
       throw orchestrationErrors.create(
         'ORC_INJECTION',
-        `Prompt injection detected: the description holds something forbidden (${injection.marker.replace('_', ' ')}), "${injection.found}"`,
+        `Prompt injection detected: the description contains a forbidden ${injection.marker.replace('_', ' ')}, "${injection.found}"`,
         {
-          hint: 'Take it out, or put what is only mentioned between backticks or quotes.',
+          hint: 'remove it, or put it between backticks or quotes if the description only mentions it',
           data: { marker: injection.marker }
         }
       )
@@ -84,8 +84,8 @@ export class Judge implements JudgePort {
     if (decision !== 'Abstain') return
     throw orchestrationErrors.create(
       'ORC_SCOPE_DENIED',
-      `Scope denied: the quality gate abstains, its confidence in the evidence is ${confidence.toFixed(2)}`,
-      { hint: 'Gather evidence first: more citations, or a retrieval that is verified.', data: { confidence } }
+      `Scope denied: the quality gate abstains; its confidence in the evidence is only ${confidence.toFixed(2)}`,
+      { hint: 'gather evidence first: more citations, or a verified retrieval', data: { confidence } }
     )
   }
 
@@ -101,7 +101,7 @@ export class Judge implements JudgePort {
   }
 }
 
-/** The policy of the quality gate with what the settings override. */
+/** Returns the policy of the quality gate: the defaults, overridden by the settings. */
 export function qgatePolicy(overrides: JudgeSettings['socrates_policy']): QgatePolicy {
   return {
     abstain_threshold: overrides.abstain_threshold ?? defaultQgatePolicy.abstain_threshold,

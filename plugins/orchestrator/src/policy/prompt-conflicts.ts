@@ -51,11 +51,11 @@ const BRIEF = new Set(['brief', 'concise', 'short', 'terse'])
 const LONG = new Set(['detailed', 'exhaustive', 'comprehensive', 'verbose'])
 const CHANGES = new Set(['modify', 'change', 'edit', 'write', 'touch'])
 
-/** Instructions of a text that contradict each other or the files to write; at most 8. Linear in the text. */
+/** Finds instructions that contradict each other or the files to write; at most 8. Runs in linear time. */
 export function findConflicts(text: string, files: readonly FileAffinity[] = []): readonly string[] {
   if (!NEGATIVE.test(text)) return []
   const words = promptWords(maskMentions(text))
-  const [asked, forbidden] = [new Map<string, string>(), new Map<string, string>()]
+  const [required, forbidden] = [new Map<string, string>(), new Map<string, string>()]
   const warnings: string[] = []
   const styles = { brief: '', long: '' }
   for (const [at, { text: word }] of words.entries()) {
@@ -68,17 +68,18 @@ export function findConflicts(text: string, files: readonly FileAffinity[] = [])
     const negated = isNegated(words, at)
     if (!negated && !isOrder(words, at)) continue
     const order = `${verb} ${object.stem}`
-    ;(negated ? forbidden : asked).set(order, `${word} ${object.word}`)
+    ;(negated ? forbidden : required).set(order, `${word} ${object.word}`)
   }
-  for (const [order, said] of forbidden) {
-    if (asked.has(order)) warnings.push(`it says both "${asked.get(order)}" and not "${said}"`)
+  for (const [order, phrase] of forbidden) {
+    if (required.has(order))
+      warnings.push(`the description both requires "${required.get(order)}" and forbids "${phrase}"`)
     const written = files.find(file => file.access === 'write')
     const [verb = '', object = ''] = order.split(' ')
     if (written !== undefined && CHANGES.has(verb) && ['file', 'anything', 'code'].includes(object))
-      warnings.push(`it says not to "${said}", but is to write ${written.path}`)
+      warnings.push(`the description forbids "${phrase}", but the task writes ${written.path}`)
   }
   if (styles.brief !== '' && styles.long !== '')
-    warnings.push(`it asks for something ${styles.brief} and ${styles.long} at once`)
+    warnings.push(`the description requires both a ${styles.brief} and a ${styles.long} style`)
   return warnings.slice(0, MAX_WARNINGS)
 }
 
@@ -106,7 +107,7 @@ function isOrder(words: readonly PromptWord[], at: number): boolean {
   return words[at]?.opens === true || ['and', 'then', 'please', 'must', 'should', 'also', 'always'].includes(before)
 }
 
-/** "be brief", "keep it short", "a detailed answer". */
+/** Returns true if the word is a style instruction, for example "be brief", "keep it short" or "a detailed answer". */
 function isStyle(words: readonly PromptWord[], at: number): boolean {
   const [two, one, next] = [words[at - 2]?.text ?? '', words[at - 1]?.text ?? '', words[at + 1]?.text ?? '']
   return one === 'be' || two === 'be' || two === 'keep' || ['answer', 'explanation', 'report', 'summary'].includes(next)

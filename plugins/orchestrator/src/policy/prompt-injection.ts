@@ -2,22 +2,22 @@ import { maskCode, maskMentions } from './prompt-mask.ts'
 import { type PromptWord, promptWords } from './prompt-words.ts'
 
 export interface Injection {
-  /** Which kind of marker. */
+  /** Kind of injection. */
   readonly marker: 'chat_token' | 'role_marker' | 'tool_call' | 'override' | 'persona' | 'disclosure'
   /** The matched text, at most 80 characters. */
   readonly found: string
 }
 
-/** Every refused text contains one of these; texts without them skip the search. */
+/** Every injection contains one of these; text without them skips the search. */
 const SUSPICIOUS =
   /[^\s -~]|<\||\[\/?inst|<<sys|<start_of|tool_|function_|<invoke|^[ \t#]*system|^human:|^user:|ignor|disregard|forget|overrid|bypass|discard|follow|obey|adhere|you are now|your (?:system|hidden|initial|secret|original|internal) |prompt|instruction/im
 
 /**
- * Finds prompt injections in a text: tokens of chat templates, turns of a conversation, forged tool calls,
- * "ignore the instructions above" and its relatives, personas without rules, and requests to disclose the prompt.
+ * Finds prompt injections: tokens of chat templates, turns of a conversation, forged tool calls, "ignore the
+ * instructions above" and variants, personas without rules, and requests to disclose the prompt.
  *
- * Precision comes first: quoted text and code are skipped, verbs count only at the start of a clause and without
- * negation, and instructions of something (a file, a processor) do not count. Linear in the text.
+ * Prefers precision: skips quoted text and code. A verb counts only at the start of a clause and without negation.
+ * Instructions that belong to something else (a file, a processor) do not count. Runs in linear time.
  */
 export function findInjection(text: string): Injection | null {
   if (!SUSPICIOUS.test(text)) return null
@@ -49,7 +49,7 @@ const TOOL_REACH = 300
 
 function forgedTool(text: string): Injection | null {
   for (const match of text.matchAll(TOOL_TAG)) {
-    // Between quotes it is a text about tool calls.
+    // A quoted tag is only mentioned.
     if (/["'“]/.test(text[match.index - 1] ?? '')) continue
     const behind = text.slice(match.index, match.index + match[0].length + TOOL_REACH)
     if (TOOL_BODY.test(behind)) return injection('tool_call', match[0])
@@ -63,13 +63,13 @@ const SYSTEM_ORDER = /\b(?:you (?:are|must|will|shall|may) |ignore |disregard |o
 function roleMarker(text: string): Injection | null {
   for (const match of text.matchAll(SYSTEM_LINE))
     if (SYSTEM_ORDER.test(match[1] ?? '')) return injection('role_marker', match[0])
-  // A single turn may be a note; a turn and its answer are a forged conversation.
+  // A single turn may be a note; a turn and its reply are a forged conversation.
   const human = /(?:^|\n\n)(?:Human|User):/.exec(text)
   const isAnswered = human !== null && text.indexOf('\n\nAssistant:', human.index) >= 0
   return isAnswered ? injection('role_marker', human[0]) : null
 }
 
-/** Words between the verb of an instruction and its object. */
+/** Maximum words between the verb of an instruction and its object. */
 const ORDER_REACH = 9
 
 const DISMISSALS = new Set(['ignore', 'disregard', 'forget', 'override', 'bypass', 'discard'])
@@ -79,7 +79,7 @@ const QUALIFIERS = new Set([
   ...['original', 'initial', 'existing', 'former', 'other']
 ])
 const OBJECTS = new Set(['instructions', 'instruction', 'directives', 'directive', 'prompts', 'prompt', 'guidelines'])
-/** These are about many things; only those of the reader count. */
+/** Ambiguous objects: they count only if they are the model's own. */
 const WEAK_OBJECTS = new Set(['rules', 'rule', 'programming', 'training', 'restrictions', 'safeguards', 'constraints'])
 const NEGATIONS = new Set([
   'not',
@@ -94,7 +94,7 @@ const NEGATIONS = new Set([
   "can't",
   'stop'
 ])
-/** Words after which a verb is an order, even within a clause. */
+/** Words after which a verb is an instruction, even within a clause. */
 const LEADS = new Set([
   ...['please', 'now', 'and', 'then', 'just', 'also', 'immediately', 'instead', 'simply', 'kindly', 'completely', 'so'],
   ...['first', 'always', 'must', 'should', 'you', 'will', 'shall', 'to', 'can', 'may', 'or', 'but', 'totally', 'fully']
@@ -115,7 +115,7 @@ const PLACES = new Set([
   'when',
   'with'
 ])
-/** Phrases for the reader's own instructions; these always count. */
+/** Places of the model's own instructions; objects in them always count. */
 const OWN_PLACES = new Set([
   ...['conversation', 'chat', 'prompt', 'system', 'context', 'session', 'developer', 'message', 'messages', 'above'],
   ...['user', 'operator', 'assistant', 'model', 'you', 'me', 'us', 'openai', 'anthropic', 'before']
@@ -162,11 +162,11 @@ function dismissal(words: readonly PromptWord[], at: number): FoundOrder | null 
 interface OrderObject {
   /** Index of its last word. */
   readonly end: number
-  /** Whether it surely belongs to the reader. */
+  /** True if it certainly belongs to the model. */
   readonly isOwn: boolean
 }
 
-/** The instructions that a verb is about; null if it is about something else. */
+/** Returns the instructions that are the object of a verb; null if it has another object. */
 function objectOf(words: readonly PromptWord[], verb: number): OrderObject | null {
   let isQualified = false
   let isOwn = false
@@ -182,7 +182,7 @@ function objectOf(words: readonly PromptWord[], verb: number): OrderObject | nul
   return null
 }
 
-/** Whether the instructions belong to something other than the reader. */
+/** Returns true if the instructions belong to something other than the model. */
 function isElsewhere(words: readonly PromptWord[], object: number): boolean {
   if (!PLACES.has(textAt(words, object + 1)) || !sameSentence(words, object, object + 1)) return false
   for (let at = object + 2; at <= object + 5 && sameSentence(words, object, at); at++)
@@ -213,17 +213,17 @@ function persona(words: readonly PromptWord[], at: number): FoundOrder | null {
   return null
 }
 
-/** Whether a verb is an order to the reader, and not a statement about a third party. */
+/** Returns true if a verb is an instruction to the model, not a statement about something else. */
 function isOrder(words: readonly PromptWord[], at: number): boolean {
   if (words[at]?.opens === true) return true
   const before = textAt(words, at - 1)
   if (!LEADS.has(before)) return false
-  // "the parser must ignore" is a statement about the parser, "you must ignore" is an order.
+  // "the parser must ignore" is a statement about the parser; "you must ignore" is an instruction.
   if (['must', 'should', 'will', 'shall', 'can', 'may'].includes(before)) return textAt(words, at - 2) === 'you'
   return before !== 'to' || ['you', 'need', 'have', 'want'].includes(textAt(words, at - 2))
 }
 
-/** By the word before it or, within the same clause, the one before that. */
+/** Returns true if the word before a verb negates it or, within the same clause, the second word before. */
 function isNegated(words: readonly PromptWord[], at: number): boolean {
   if (!sameSentence(words, at, at - 1)) return false
   if (NEGATIONS.has(textAt(words, at - 1))) return true

@@ -1,17 +1,17 @@
-/** The longest text between two quotes on a line that counts as quoted. */
+/** Maximum characters between two quotes on a line that count as quoted. */
 const MAX_QUOTE_LENGTH = 200
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n`]*$/gm
 const CLOSING: Readonly<Record<string, string>> = { '`': '`', '"': '"', "'": "'", '“': '”', '«': '»', '‘': '’' }
 
-/** The text with fenced code and code between backticks blanked out, at the same length. Linear in the text. */
+/** Blanks out fenced code and code between backticks; the length stays the same. Runs in linear time. */
 export function maskCode(text: string): string {
   return /[`~]/.test(text) ? maskQuotes(maskFences(text), { '`': '`' }) : text
 }
 
 /**
- * The text with mentions blanked out, at the same length: fenced code, code between backticks, and quotes on one
- * line. A fence or quote that is never closed hides nothing. Linear in the text.
+ * Blanks out mentions: fenced code, code between backticks, and quotes within one line; the length stays the same. An
+ * unclosed fence or quote hides nothing. Runs in linear time.
  */
 export function maskMentions(text: string): string {
   if (!/[`~"'“«‘]/.test(text)) return text
@@ -38,7 +38,7 @@ function maskFences(text: string): string {
 function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): string {
   let out = ''
   let done = 0
-  /** Up to where no closing quote of a kind was found, so that no stretch is searched twice. */
+  /** Offset by quote character before which no closing quote exists, so that nothing is searched twice. */
   const barren = new Map<string, number>()
   for (let at = 0; at < text.length; at++) {
     const closing = quotes[text[at] ?? '']
@@ -52,7 +52,7 @@ function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): str
   return out + text.slice(done)
 }
 
-/** Offset of the closing quote on the same line, within the maximum length; null for none. */
+/** Returns the offset of the closing quote on the same line, within the maximum length; null if there is none. */
 function quoteEnd(text: string, open: number, closing: string, barren: Map<string, number>): number | null {
   const last = Math.min(text.length - 1, open + MAX_QUOTE_LENGTH)
   let at = Math.max(open + 1, barren.get(closing) ?? 0)
@@ -62,7 +62,7 @@ function quoteEnd(text: string, open: number, closing: string, barren: Map<strin
   return null
 }
 
-/** An apostrophe is not a quote. */
+/** Returns true if a quote is an apostrophe within a word. */
 function isInsideWord(text: string, at: number): boolean {
   return isLetter(text[at - 1])
 }
@@ -71,7 +71,7 @@ function isLetter(letter: string | undefined): boolean {
   return letter !== undefined && /[\p{L}\p{N}]/u.test(letter)
 }
 
-/** Line breaks stay, so that lines remain lines. */
+/** Replaces all characters except line breaks by spaces. */
 function blank(text: string): string {
   return text.replace(/[^\n]/g, ' ')
 }

@@ -4,13 +4,13 @@ export interface PromptWord {
   /** Offset in the text, UTF-16 code units. */
   readonly start: number
   readonly end: number
-  /** Nothing but white space, quotes or list marks stands between the last end of a sentence, clause or line and this. */
+  /** True if the word is the first of a sentence, clause or line; white space, quotes and list marks do not count. */
   readonly opens: boolean
-  /** Number of the sentence; line breaks do not end one. */
+  /** Number of the sentence; a line break does not end a sentence. */
   readonly sentence: number
 }
 
-/** Letters of the Cyrillic, Armenian and Greek alphabets that are drawn like the Latin ones below them. */
+/** Cyrillic, Armenian and Greek letters that look like the Latin letter they map to. */
 const DRAWN_ALIKE =
   '\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u0458\u0501\u0261\u04bb\u0578\u03b1\u03bf\u03c1\u03bd\u03b9\u03ba\u04cf'
 const LATIN = 'aeopcxyisjdghnaopvikl'
@@ -22,7 +22,7 @@ const WORD = /[\p{L}\p{N}_]+(?:['’][\p{L}]+)?/gu
 const CLAUSE_END = /[.!?;:,\n—–()-]/
 const SENTENCE_END = /[.!?;]/
 
-/** Words of a text in their order. Runs of it that are blanked out belong to none. Linear in the text. */
+/** Splits text into words. Blanked-out parts yield no words. Runs in linear time. */
 export function promptWords(text: string): PromptWord[] {
   const words: PromptWord[] = []
   let end = 0
@@ -42,10 +42,10 @@ export function promptWords(text: string): PromptWord[] {
   return words
 }
 
-/** One form for letters that look alike: compatibility forms, case, and look-alikes of other alphabets. */
+/** Maps look-alike letters to one form: compatibility forms, case, and other alphabets. */
 export function fold(text: string): string {
   const lower = text.toLowerCase()
-  // Most words are plain.
+  // Fast path for plain words.
   if (/^[\w']+$/.test(lower)) return lower
   const plain = lower.normalize('NFKC').replaceAll('’', "'").toLowerCase()
   return [...plain].map(letter => LOOK_ALIKES.get(letter) ?? letter).join('')

@@ -8,10 +8,10 @@ export type TrustSettings = Pick<
   'trust_ewma_alpha' | 'trust_provisional_threshold' | 'trust_trusted_threshold'
 >
 
-/** Lowest first. */
+/** Trust tiers, lowest first. */
 const TIERS: readonly TrustTier[] = ['Untrusted', 'Provisional', 'Trusted', 'System']
 
-/** Score range of each tier. */
+/** Lower bound of each tier's score; the last entry is the upper bound of System. */
 const FLOORS: readonly number[] = [0, 0.45, 0.7, 0.9, 1]
 
 /** Consecutive outcomes below a tier's floor that lower the tier. */
@@ -19,10 +19,10 @@ const DEMOTION_RUN = 3
 
 const START_SCORE = 0.5
 
-/** Successes that count as approvals. */
+/** Maximum successes that count as approvals. */
 const MAX_APPROVALS = 50
 
-/** Weight of the last outcome in the stored trust in completing tasks, which routing and the trust gate read. */
+/** Weight of the newest outcome in `rollup`, the trust in completing tasks, which routing and the trust gate use. */
 const ROLLUP_ALPHA = 0.1
 
 interface Account {
@@ -41,9 +41,9 @@ interface Account {
 /**
  * Trust in each agent, from the outcomes of its tasks.
  *
- * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. An agent
- * rises one tier at a time, when its score reaches the tier's floor and enough outcomes are known. It falls one tier
- * after three outcomes in a row with a score below the floor. Only an operator makes an agent System.
+ * score <- score + alpha (outcome - score), with outcome 1 for a completed task and 0 for a failed one. An agent rises
+ * one tier at a time, when its score reaches the next tier's floor after enough outcomes. It falls one tier after three
+ * outcomes in a row with a score below its tier's floor. Only an operator can make an agent System.
  */
 export class TrustLedger implements TrustPort {
   readonly #settings: () => TrustSettings
@@ -70,9 +70,9 @@ export class TrustLedger implements TrustPort {
   }
 
   /**
-   * An operator's override. A tier without a score moves a score outside its range to the middle of the range. A
-   * score without a tier sets the tier of its range. Both null: only removes the override. Later outcomes continue
-   * from there.
+   * Sets an operator's override. If only the tier is set, a score outside its range moves to the middle of the range. If
+   * only the score is set, its tier follows. If both are null, only the flag is removed. Later outcomes continue from
+   * there.
    */
   override(agent: number, tier: TrustTier | null, score: number | null): TrustView {
     const account = this.#account(agent)
@@ -87,7 +87,7 @@ export class TrustLedger implements TrustPort {
     return view(agent, account)
   }
 
-  /** Approvals are the successes, at most 50; the entropy is that of the rate of success, 1 bit without outcomes. */
+  /** Returns the approvals (successes, at most 50), and the entropy of the success rate in bits; 1 without outcomes. */
   approvals(agent: number): { readonly count: number; readonly entropy: number } {
     const { successes, failures } = this.#accounts.get(agent) ?? { successes: 0, failures: 0 }
     const total = successes + failures
@@ -97,7 +97,7 @@ export class TrustLedger implements TrustPort {
     }
   }
 
-  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  /** Returns the trust in completing tasks, [0, 1]; null before the first outcome. */
   rollup(agent: number): number | null {
     return this.#accounts.get(agent)?.rollup ?? null
   }
@@ -116,7 +116,7 @@ export class TrustLedger implements TrustPort {
     return JSON.stringify({ ...account, tier: TIERS[account.tier] })
   }
 
-  /** Throws if the text is not JSON; missing or invalid fields get their initial values. */
+  /** Restores an agent's trust. Throws if `json` is not JSON. Missing or invalid fields get their initial values. */
   restore(key: string, json: string): void {
     const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>
     this.#accounts.set(Number(key), {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep, setImmediate as turnEnds } from 'node:timers/promises'
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
-import { StateChanges } from '../../src/state/changes.ts'
+import { StateChanges } from '#state'
 import { opened, openStore, recordsIn } from './opened.ts'
 import type { SmallState } from './small-state.ts'
 

@@ -6,12 +6,15 @@ import type { AgentEvent, DatabaseStore } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
 import t from 'tap'
 import '../../../database/test/built-worker.ts'
-import { applyBaseline } from '../../../database/src/baseline/apply.ts'
-import { openFile } from '../../../database/src/store/local-store.ts'
-import type { CommitSettings } from '../../src/durable/database-committer.ts'
-import { type DatabasePersistenceOptions, openDatabasePersistence } from '../../src/durable/database-persistence.ts'
-import type { Persistence, Recovery } from '../../src/durable/persistence.ts'
-import { EventBus } from '../../src/events/bus.ts'
+import { applyBaseline, openFile } from '@svc/plugin-database/testing'
+import {
+  type CommitSettings,
+  type DatabasePersistenceOptions,
+  openDatabasePersistence,
+  type Persistence,
+  type Recovery
+} from '#durable'
+import { EventBus } from '#events'
 import { SmallState } from './small-state.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'orchestrator-durable-'))

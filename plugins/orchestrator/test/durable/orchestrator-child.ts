@@ -1,7 +1,8 @@
 // An orchestrator that works until it kills itself: FILE, ROOT, POINT, AT. A line for each task that was submitted (`! TASK 1`),
 // taken up (`! TASK 2`) and completed (`! TASK 3`), written when that was acknowledged; `? TASK STEP` before.
-import { openFile } from '../../../database/src/store/local-store.ts'
-import { openOrchestrator } from '../../src/service/open.ts'
+
+import { openFile } from '@svc/plugin-database/testing'
+import { openOrchestrator } from '#service'
 import { defaultSettings } from '../default-settings.ts'
 import { deadly, kill, say } from './deadly-store.ts'
 

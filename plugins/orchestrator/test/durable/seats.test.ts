@@ -1,8 +1,7 @@
 import { ownIdentity } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { IdBlocks } from '../../src/durable/ids.ts'
-import { Seats } from '../../src/durable/seats.ts'
+import { IdBlocks, Seats } from '#durable'
 import { opened, openStore } from './opened.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }

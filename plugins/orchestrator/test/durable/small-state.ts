@@ -1,5 +1,4 @@
-import { type RecordKind, StateChanges } from '../../src/state/changes.ts'
-import type { Restorable } from '../../src/state/ports.ts'
+import { type RecordKind, type Restorable, StateChanges } from '#state'
 
 export interface SmallTask {
   readonly id: number

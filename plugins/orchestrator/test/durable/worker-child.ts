@@ -1,9 +1,10 @@
 // A process that has a seat and works: FILE, POINT, AT, TASKS. POINT is where it kills itself, in the transaction AT.
 // A line for each command that begins (`? TASK STEP`), for each that was acknowledged (`! TASK STEP`), and `seat` and `done`.
-import { openFile } from '../../../database/src/store/local-store.ts'
-import { openDatabasePersistence } from '../../src/durable/database-persistence.ts'
-import { EventBus } from '../../src/events/bus.ts'
-import type { StateChanges } from '../../src/state/changes.ts'
+
+import { openFile } from '@svc/plugin-database/testing'
+import { openDatabasePersistence } from '#durable'
+import { EventBus } from '#events'
+import type { StateChanges } from '#state'
 import { deadly, kill, say } from './deadly-store.ts'
 import { SmallState } from './small-state.ts'
 

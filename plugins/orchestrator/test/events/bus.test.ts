@@ -1,7 +1,7 @@
 import type { AgentEventKind } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { EventBus } from '../../src/events/bus.ts'
+import { EventBus } from '#events'
 
 const idle = (idle_ms: number): AgentEventKind => ({ type: 'orchestrator_idle', idle_ms })
 

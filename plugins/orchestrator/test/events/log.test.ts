@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent } from '@svc/contracts'
 import t from 'tap'
-import { EventLog } from '../../src/events/log.ts'
+import { EventLog } from '#events'
 
 const folder = mkdtempSync(join(tmpdir(), 'event-log-'))
 t.teardown(() => rm(folder, { recursive: true }))

@@ -3,14 +3,19 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attestation, ContextEnvelope, TaskView } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import { builtInGates } from '../../src/gates/built-in.ts'
-import { CompletionGates } from '../../src/gates/completion-gates.ts'
-import { declaredRefs, envelopeText, groundingOf } from '../../src/gates/grounding.ts'
-import { fileLinks } from '../../src/gates/markdown-links.ts'
-import { inspectFiles } from '../../src/gates/repository-files.ts'
-import { isJson } from '../../src/gates/research.ts'
-import type { GateSettings } from '../../src/gates/settings.ts'
-import { detectTestCommand, runTests } from '../../src/gates/test-command.ts'
+import {
+  builtInGates,
+  CompletionGates,
+  declaredRefs,
+  detectTestCommand,
+  envelopeText,
+  fileLinks,
+  type GateSettings,
+  groundingOf,
+  inspectFiles,
+  isJson,
+  runTests
+} from '#gates'
 import { honest, settings, task, trust } from './task.ts'
 
 const envelope: ContextEnvelope = {

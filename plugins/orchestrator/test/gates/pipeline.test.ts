@@ -1,13 +1,15 @@
 import type { Attestation, GateName, TaskView } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { BUILT_IN_GATES as GATES } from '../../src/gates/built-in.ts'
-import type { GatheredEvidence } from '../../src/gates/evidence.ts'
-import type { GateContext } from '../../src/gates/gate.ts'
-import { groundingOf } from '../../src/gates/grounding.ts'
-import { runGates } from '../../src/gates/pipeline.ts'
-import type { GateSettings } from '../../src/gates/settings.ts'
-import type { GateOutcome } from '../../src/state/ports.ts'
+import {
+  BUILT_IN_GATES as GATES,
+  type GateContext,
+  type GateSettings,
+  type GatheredEvidence,
+  groundingOf,
+  runGates
+} from '#gates'
+import type { GateOutcome } from '#state'
 import { honest, settings, task, trust } from './task.ts'
 
 const nothing: GatheredEvidence = { files: [], brokenLinks: [], envelope: null }

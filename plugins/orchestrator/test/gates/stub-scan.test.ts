@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { languageOf } from '../../src/gates/stub-scan/languages.ts'
-import { lex } from '../../src/gates/stub-scan/lex.ts'
-import { scanForStubs } from '../../src/gates/stub-scan/scan.ts'
+import { languageOf, lex, scanForStubs } from '#gates'
 
 /** Findings as `line rule severity`. */
 const scan = (path: string, text: string): readonly string[] | undefined =>

@@ -1,5 +1,5 @@
 import type { Attestation, TaskView, TrustView } from '@svc/contracts'
-import type { GateSettings } from '../../src/gates/settings.ts'
+import type { GateSettings } from '#gates'
 
 export const settings: GateSettings = {
   tier_enforcement: true,

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type AgentEventKind, defaultQgatePolicy, type SubmitRequest } from '@svc/contracts'
 import t from 'tap'
-import { admit } from '../../src/policy/admission.ts'
-import { AttentionLedger } from '../../src/policy/attention.ts'
-import { Judge, type JudgeSettings } from '../../src/policy/judge.ts'
-import { TrustLedger } from '../../src/policy/trust.ts'
+import { AttentionLedger, admit, Judge, type JudgeSettings, TrustLedger } from '#policy'
 
 const judgeSettings: JudgeSettings = {
   tlx_mental: 0.35,

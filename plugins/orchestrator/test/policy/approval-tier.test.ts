@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type ApprovalFacts, approvalTier } from '../../src/policy/approval-tier.ts'
-import { externalIntent, hasHumanApproval } from '../../src/policy/external-intent.ts'
-import { attentionWeight } from '../../src/policy/interruption-cost.ts'
-import { testDecision } from '../../src/policy/test-decision.ts'
-import { workTokens } from '../../src/policy/token-estimate.ts'
+import {
+  type ApprovalFacts,
+  approvalTier,
+  attentionWeight,
+  externalIntent,
+  hasHumanApproval,
+  testDecision,
+  workTokens
+} from '#policy'
 
 const settings = {
   entropy_auto_approve_threshold: 0.15,

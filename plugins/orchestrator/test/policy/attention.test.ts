@@ -1,7 +1,7 @@
 import type { AgentEventKind, InterruptionSignals } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { AttentionLedger, type AttentionSettings } from '../../src/policy/attention.ts'
+import { AttentionLedger, type AttentionSettings } from '#policy'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000

@@ -1,7 +1,7 @@
 import type { CostRecord } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { BudgetLedger, type BudgetSettings } from '../../src/policy/budgets.ts'
+import { BudgetLedger, type BudgetSettings } from '#policy'
 
 const settings: BudgetSettings = { agent_max_tokens: 1_000, agent_max_cost_usd: 10 }
 const ledger = (over: Partial<BudgetSettings> = {}): BudgetLedger =>

@@ -1,12 +1,11 @@
 import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import database from '@svc/plugin-database'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import database from '../../../database/src/plugin.ts'
 import '../../../database/test/built-worker.ts'
-import { costHistory, costRow } from '../../src/policy/cost-records.ts'
-import { ExecutionTimeLedger, type ExecutionTimeSettings, p90Index } from '../../src/policy/execution-times.ts'
+import { costHistory, costRow, ExecutionTimeLedger, type ExecutionTimeSettings, p90Index } from '#policy'
 
 const DAY = 86_400_000
 const settings: ExecutionTimeSettings = {

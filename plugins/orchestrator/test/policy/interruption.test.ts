@@ -6,9 +6,9 @@ import {
   deferThreshold,
   type InterruptionScene,
   judgeInterruption,
-  scaledCostMs
-} from '../../src/policy/interruption.ts'
-import { submitSignals } from '../../src/policy/interruption-signals.ts'
+  scaledCostMs,
+  submitSignals
+} from '#policy'
 
 const calibration = {
   task_submit_gain: 0,

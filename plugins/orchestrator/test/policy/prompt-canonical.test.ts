@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { canonicalText } from '../../src/policy/prompt-canonical.ts'
-import { findConflicts } from '../../src/policy/prompt-conflicts.ts'
+import { canonicalText, findConflicts } from '#policy'
 
 t.test('a text has one form', async t => {
   t.equal(canonicalText('plain\ttext\n'), 'plain\ttext\n')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { TrustLedger } from '../../src/policy/trust.ts'
+import { TrustLedger } from '#policy'
 
 const settings = { trust_ewma_alpha: 0.1, trust_provisional_threshold: 5, trust_trusted_threshold: 20 }
 const ledger = (over: Partial<typeof settings> = {}): TrustLedger => new TrustLedger(() => ({ ...settings, ...over }))

@@ -1,7 +1,12 @@
 import t from 'tap'
-import { mergeCapabilities } from '../../src/routing/capabilities.ts'
-import { type AdvertisedCapabilities, type HostFacts, hostFacts, probeHost } from '../../src/routing/host-probe.ts'
-import { advertisedOf } from '../../src/routing/host-settings.ts'
+import {
+  type AdvertisedCapabilities,
+  advertisedOf,
+  type HostFacts,
+  hostFacts,
+  mergeCapabilities,
+  probeHost
+} from '#routing'
 
 const NOTHING: AdvertisedCapabilities = { gpu: false, vulkan: false, webgpu: false, npu: false }
 const FACTS: HostFacts = { parallelism: 8, arch: 'x64', environment: {}, hostname: 'box' }

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { detectGroups } from '../../src/routing/group-detection.ts'
-import { AffinityGroups } from '../../src/routing/groups.ts'
+import { AffinityGroups, detectGroups } from '#routing'
 
 t.test('a repository that says nothing of parts is one group', async t => {
   const groups = await detectGroups(t.testdir({ src: { 'a.txt': '' }, 'package.json': '{"name":"x"}' }))

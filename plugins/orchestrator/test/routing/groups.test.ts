@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import picomatch from 'picomatch'
 import t from 'tap'
-import { AffinityGroups } from '../../src/routing/groups.ts'
+import { AffinityGroups } from '#routing'
 
 t.test('the first group that matches has the file', async t => {
   const groups = new AffinityGroups([

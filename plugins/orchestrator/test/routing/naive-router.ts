@@ -1,6 +1,6 @@
 import type { CapabilityHints, TrustView } from '@svc/contracts'
-import type { MeshRoutingSettings, RoutingSettings } from '../../src/routing/routing-settings.ts'
-import type { RoutableAgent, RouteDecision, TaskToRoute } from '../../src/state/ports.ts'
+import type { MeshRoutingSettings, RoutingSettings } from '#routing'
+import type { RoutableAgent, RouteDecision, TaskToRoute } from '#state'
 
 /** Everything that a decision depends on, laid open. */
 export interface NaiveWorld {

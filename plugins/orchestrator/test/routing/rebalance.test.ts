@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { rebalancer } from '../../src/routing/rebalance.ts'
-import type { AgentLoad, MovableTask, RebalanceWorld } from '../../src/state/ports.ts'
+import { rebalancer } from '#routing'
+import type { AgentLoad, MovableTask, RebalanceWorld } from '#state'
 
 const plan = rebalancer(() => ({ cost_preference: 'performance' }))
 

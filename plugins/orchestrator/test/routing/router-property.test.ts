@@ -1,7 +1,7 @@
 import type { CapabilityHints } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import type { RoutableAgent, TaskToRoute } from '../../src/state/ports.ts'
+import type { RoutableAgent, TaskToRoute } from '#state'
 import { naiveRoute } from './naive-router.ts'
 import { DEFAULTS, node, openRouter, task, World } from './world.ts'
 

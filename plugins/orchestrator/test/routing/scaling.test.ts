@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { hostPressure } from '../../src/routing/host-pressure.ts'
-import { Scaler, type ScalingSettings } from '../../src/routing/scaling.ts'
-import type { AgentLoad } from '../../src/state/ports.ts'
+import { hostPressure, Scaler, type ScalingSettings } from '#routing'
+import type { AgentLoad } from '#state'
 
 const DEFAULTS: ScalingSettings = {
   scaling_enabled: true,

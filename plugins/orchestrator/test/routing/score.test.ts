@@ -1,6 +1,6 @@
 import type { CapabilityHints } from '@svc/contracts'
 import t from 'tap'
-import type { TaskToRoute } from '../../src/state/ports.ts'
+import type { TaskToRoute } from '#state'
 import { agent, node, type Opened, openRouter, task } from './world.ts'
 
 const TRAINING = { routing_experimental: false, training_routing_experimental: true, training_budget_pressure: 0.5 }

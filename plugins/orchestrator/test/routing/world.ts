@@ -1,9 +1,6 @@
 import type { CapabilityHints, TrustView } from '@svc/contracts'
-import { AffinityGroups } from '../../src/routing/groups.ts'
-import type { RemoteNode } from '../../src/routing/remote-nodes.ts'
-import { Router } from '../../src/routing/router.ts'
-import type { MeshRoutingSettings, RoutingSettings } from '../../src/routing/routing-settings.ts'
-import type { RoutableAgent, TaskToRoute } from '../../src/state/ports.ts'
+import { AffinityGroups, type MeshRoutingSettings, type RemoteNode, Router, type RoutingSettings } from '#routing'
+import type { RoutableAgent, TaskToRoute } from '#state'
 
 export const DEFAULTS: RoutingSettings = {
   fallback_to_single_agent: true,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { forwardClock } from '../../src/service/clock.ts'
+import { forwardClock } from '#service'
 
 t.test('it never goes back, and continues after the system clock was set back', async t => {
   let system = 1_000

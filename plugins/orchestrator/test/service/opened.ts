@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentEvent, DatabaseStore, TaskEnd } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import { type OpenOrchestrator, openOrchestrator } from '../../src/service/open.ts'
-import type { Settings } from '../../src/settings.ts'
+import type { Settings } from '#root'
+import { type OpenOrchestrator, openOrchestrator } from '#service'
 import { defaultSettings } from '../default-settings.ts'
 
 export interface Opened extends OpenOrchestrator {

@@ -1,8 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict'
 import type { TaskStatusKind } from '@svc/contracts'
-import { hasEnded } from '../../src/state/status.ts'
-import { taskWeight } from '../../src/state/task.ts'
-import type { World } from '../../src/state/world.ts'
+import { hasEnded, taskWeight, type World } from '#state'
 
 /** Everything that must hold between two commands, recounted from the tasks themselves. Throws what does not. */
 export function assertInvariants(world: World): void {

@@ -1,7 +1,7 @@
 import type { TaskStatusKind } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { allows, hasEnded, transitions } from '../../src/state/status.ts'
+import { allows, hasEnded, transitions } from '#state'
 
 const kinds = Object.keys(transitions) as TaskStatusKind[]
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { restoreTask, serialiseTask, taskView } from '../../src/state/task.ts'
+import { restoreTask, serialiseTask, taskView } from '#state'
 
 const shared = { status: <A>(status: A): A => status }
 

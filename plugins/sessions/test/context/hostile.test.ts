@@ -1,13 +1,8 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { injectedText } from '../../src/context/inject.ts'
-import { oboToken } from '../../src/context/obo-token.ts'
-import { parseEnvelope } from '../../src/context/parse.ts'
-import { qgateOf } from '../../src/context/retrieval-evidence.ts'
-import { violationsOf } from '../../src/context/validate.ts'
-import { checkedJourney } from '../../src/journey.ts'
-import { isStorable, storable } from '../../src/json-bounds.ts'
+import { injectedText, oboToken, parseEnvelope, qgateOf, violationsOf } from '#context'
+import { checkedJourney, isStorable, storable } from '#root'
 import { envelope } from '../envelopes.ts'
 
 const json = (change: object): string => JSON.stringify({ ...envelope(), ...change })

@@ -1,9 +1,7 @@
 import type { ContextEnvelope } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { mergeEnvelopes } from '../../src/context/merge.ts'
-import { parseEnvelope } from '../../src/context/parse.ts'
-import { violationsOf } from '../../src/context/validate.ts'
+import { mergeEnvelopes, parseEnvelope, violationsOf } from '#context'
 import { envelope, withStrategy } from '../envelopes.ts'
 
 const word = fc.stringMatching(/^[a-z]{1,6}$/)

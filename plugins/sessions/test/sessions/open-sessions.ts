@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
-import { Sessions } from '../../src/sessions/sessions.ts'
-import type { Settings } from '../../src/settings.ts'
+import type { Settings } from '#root'
+import { Sessions } from '#sessions'
 
 export const SETTINGS: Settings = { idle_seconds: 1800, archive_seconds: 86_400, max_live: 16, fsync: 'auto' }
 

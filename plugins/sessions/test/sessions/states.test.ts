@@ -2,14 +2,15 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { sessionFileName, sessionIds } from '../../src/sessions/session-id.ts'
 import {
   eventOf,
   type SessionEvent,
   SessionFold,
   type SessionStateName,
+  sessionFileName,
+  sessionIds,
   TRANSITIONS
-} from '../../src/sessions/session-state.ts'
+} from '#sessions'
 import { freshFolder, openSessions } from './open-sessions.ts'
 
 const turn = (id: string, tokens = 1) =>

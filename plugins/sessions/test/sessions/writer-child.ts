@@ -1,8 +1,8 @@
 // A process that adds turns to a session and prints the acknowledged ones: FOLDER, the database's file or an empty
 // string, PREFIX.
 import { writeSync } from 'node:fs'
-import { openFile } from '../../../database/src/store/local-store.ts'
-import { SessionTranscripts } from '../../src/transcripts/session-transcripts.ts'
+import { openFile } from '@svc/plugin-database/testing'
+import { SessionTranscripts } from '#transcripts'
 import { openSessions } from './open-sessions.ts'
 
 const [folder = '', file = '', prefix = ''] = process.argv.slice(2)

@@ -26,10 +26,12 @@ export function compileActor(machine: Machine, names: ProgramNames, actor: HirAc
   const params = 'params' in actor ? (actor.params ?? []) : []
   const migrations = 'migrations' in actor ? actor.migrations : []
   const own = { name, params, fields }
-  const handler = (event: string, given: readonly HirParam[], body: HirBlock, at: number): FunctionUnit => {
-    const unit = unitOf(`${name}.${event}`, given, at)
+  const handler = (event: string, handlerParams: readonly HirParam[], body: HirBlock, at: number): FunctionUnit => {
+    const unit = unitOf(`${name}.${event}`, handlerParams, at)
     compileTwice(machine, names, compiler => {
-      compileFunction(compiler, unit, given, () => withFields(compiler, own, given, () => sequence(compiler, body)))
+      compileFunction(compiler, unit, handlerParams, () =>
+        withFields(compiler, own, handlerParams, () => sequence(compiler, body))
+      )
     })
     return unit
   }
@@ -45,10 +47,10 @@ export function compileActor(machine: Machine, names: ProgramNames, actor: HirAc
   return {
     name,
     version: 'version' in actor ? actor.version : null,
-    begin: beginner(machine, names, own, actor.span.start),
+    begin: compileInitialState(machine, names, own, actor.span.start),
     handlers: new Map(
-      handlers.map(({ event_name, params: given, body, span, return_type }) => {
-        const unit = handler(event_name, given, body, span.start)
+      handlers.map(({ event_name, params: handlerParams, body, span, return_type }) => {
+        const unit = handler(event_name, handlerParams, body, span.start)
         const isResult = return_type !== null && isResultType(return_type)
         return [event_name, { isResult, params: unit.params, run: args => call(unit, args) }]
       })
@@ -74,7 +76,7 @@ function compileTwice(machine: Machine, names: ProgramNames, compile: (body: Bod
 }
 
 /** Compiles the initial values of the fields. Each may use earlier fields and the arguments of `spawn`. */
-function beginner(
+function compileInitialState(
   machine: Machine,
   names: ProgramNames,
   { name, params, fields }: Stateful,
@@ -83,13 +85,13 @@ function beginner(
   const unit = unitOf(name, params, at)
   compileTwice(machine, names, body => {
     compileFunction(body, unit, params, () => {
-      const begun = fields.map(field => {
-        const value = field.default === undefined ? () => emptyOf(field.type_ann) : body.value(field.default)
+      const initialFields = fields.map(field => {
+        const value = field.default === undefined ? () => zeroValue(field.type_ann) : body.value(field.default)
         return { name: field.name, value, bind: bindLocal(body.scope.declare(field.name, field, true)) }
       })
       return frame => {
         const state = new Map<string, Value>()
-        for (const { name: field, value, bind } of begun) {
+        for (const { name: field, value, bind } of initialFields) {
           const first = value(frame)
           bind(frame, first)
           state.set(field, first)
@@ -98,9 +100,9 @@ function beginner(
       }
     })
   })
-  return given => {
-    const [args, begun] = (callableOf(machine, unit).call([...given], at) as Tuple).items
-    return { args: args as readonly Value[], fields: new Map(begun as ReadonlyMap<string, Value>) }
+  return handlerParams => {
+    const [args, initialFields] = (callableOf(machine, unit).call([...handlerParams], at) as Tuple).items
+    return { args: args as readonly Value[], fields: new Map(initialFields as ReadonlyMap<string, Value>) }
   }
 }
 
@@ -108,11 +110,11 @@ function beginner(
 function withFields(
   body: BodyCompiler,
   { params, fields }: Stateful,
-  given: readonly HirParam[],
+  handlerParams: readonly HirParam[],
   compile: () => Eval
 ): Eval {
   const { machine, scope } = body
-  const isHidden = (name: string): boolean => given.some(param => param.name === name)
+  const isHidden = (name: string): boolean => handlerParams.some(param => param.name === name)
   const spawned = params.flatMap((param, index) => {
     return isHidden(param.name) ? [] : [{ index, bind: bindLocal(scope.declare(param.name, param)) }]
   })
@@ -133,10 +135,10 @@ function withFields(
 }
 
 /** Returns the value of a field without a default. */
-function emptyOf(type: HirType | null): Value {
+function zeroValue(type: HirType | null): Value {
   if (type === 'Decimal') return new Decimal(0n, 0)
   if (type === null || type === 'Unit') return null
-  if ('Tuple' in type) return new Tuple(type.Tuple.map(emptyOf))
+  if ('Tuple' in type) return new Tuple(type.Tuple.map(zeroValue))
   const name = 'Named' in type ? type.Named : 'Generic' in type ? type.Generic[0] : ''
   switch (name) {
     case 'int':

@@ -5,7 +5,7 @@ import { add, arithmetic, compare, truth } from '../operators.ts'
 import { Float } from '../value.ts'
 import type { BodyCompiler } from './body-compiler.ts'
 
-const MOST = Number.MAX_SAFE_INTEGER
+const MAX_EXACT = Number.MAX_SAFE_INTEGER
 
 /** Compiles a binary operator with fast paths for numbers; `operators.ts` handles the rest. */
 export function compileBinary(
@@ -22,7 +22,7 @@ export function compileBinary(
         const b = right(frame)
         if (typeof a === 'number' && typeof b === 'number') {
           const sum = a + b
-          if (sum <= MOST && sum >= -MOST) return sum
+          if (sum <= MAX_EXACT && sum >= -MAX_EXACT) return sum
         }
         if (a instanceof Float && b instanceof Float) return new Float(a.value + b.value)
         const sum = add(a, b, at)
@@ -35,7 +35,7 @@ export function compileBinary(
         const b = right(frame)
         if (typeof a === 'number' && typeof b === 'number') {
           const difference = a - b
-          if (difference <= MOST && difference >= -MOST) return difference
+          if (difference <= MAX_EXACT && difference >= -MAX_EXACT) return difference
         }
         if (a instanceof Float && b instanceof Float) return new Float(a.value - b.value)
         return arithmetic('-', a, b, at)
@@ -47,7 +47,7 @@ export function compileBinary(
         if (typeof a === 'number' && typeof b === 'number') {
           const product = a * b
           // Adding 0 turns -0 into 0.
-          if (product <= MOST && product >= -MOST) return product + 0
+          if (product <= MAX_EXACT && product >= -MAX_EXACT) return product + 0
         }
         if (a instanceof Float && b instanceof Float) return new Float(a.value * b.value)
         return arithmetic('*', a, b, at)

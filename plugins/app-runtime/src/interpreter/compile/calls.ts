@@ -30,7 +30,7 @@ export function compileCall(
     if (!(called instanceof Callable)) fail('RUN_TYPE', `${typeName(called)} cannot be called`, at)
     if (named !== undefined) {
       return called.call(
-        inOrder(
+        completeArguments(
           called,
           args,
           values.map(value => value(frame)),
@@ -50,8 +50,13 @@ export function compileCall(
 type Called = Pick<Callable, 'name' | 'params'>
 
 /** Returns named arguments in the order of the parameters. Throws if one before the last is missing. */
-function inOrder(called: Called, args: readonly HirArgument[], values: readonly Value[], at: number): Value[] {
-  const ordered = placedByName(called, args, values, at)
+function completeArguments(
+  called: Called,
+  args: readonly HirArgument[],
+  values: readonly Value[],
+  at: number
+): Value[] {
+  const ordered = orderByName(called, args, values, at)
   for (let index = 0; index < ordered.length; index++) {
     const missing = called.params?.[index] ?? index
     if (ordered[index] === undefined) fail('RUN_ARGUMENTS', `${called.name} needs an argument ${missing}`, at)
@@ -60,7 +65,7 @@ function inOrder(called: Called, args: readonly HirArgument[], values: readonly 
 }
 
 /** Returns named arguments in the order of the parameters; a missing one is undefined. */
-function placedByName(
+function orderByName(
   { name, params }: Called,
   args: readonly HirArgument[],
   values: readonly Value[],
@@ -133,7 +138,7 @@ function callWithDefaults(
 ): Eval {
   const left = unit.params.map((_, slot) => slot).filter(slot => !slots.includes(slot))
   return frame => {
-    const given = options === null ? null : options(frame)
+    const callOptions = options === null ? null : options(frame)
     const own: CallFrame = new Array(unit.size)
     for (let index = 0; index < values.length; index++) own[slots[index] as number] = (values[index] as Eval)(frame)
     for (const slot of left) {
@@ -143,7 +148,7 @@ function callWithDefaults(
       }
       own[slot] = value(own)
     }
-    if (given !== null) machine.options = given
+    if (callOptions !== null) machine.options = callOptions
     return invoke(machine, unit, own, at)
   }
 }
@@ -154,13 +159,13 @@ function callOfNative(body: BodyCompiler, name: string, host: Native, args: read
   if (named !== undefined) return () => fail('RUN_ARGUMENTS', `${name} has no parameter ${named.name}`, at)
   const values = args.map(({ value }) => body.value(value))
   return frame => {
-    const given = values.map(value => value(frame))
-    return placed(at, () => callNative(machine, name, host, given))
+    const evaluated = values.map(value => value(frame))
+    return atPosition(at, () => callNative(machine, name, host, evaluated))
   }
 }
 
 /** Adds the position to a failure without one. */
-export function placed<A>(at: number, run: () => A): A {
+export function atPosition<A>(at: number, run: () => A): A {
   try {
     return run()
   } catch (thrown) {
@@ -185,29 +190,31 @@ export function compileMethodCall(
   const { machine } = body
   return frame => {
     const self = receiver(frame)
-    const given = values.map(value => value(frame))
-    if (named === undefined) return placed(at, () => callMethod(machine, self, method, given, at))
+    const evaluated = values.map(value => value(frame))
+    if (named === undefined) return atPosition(at, () => callMethod(machine, self, method, evaluated, at))
     if (!(self instanceof ActorHandle)) fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
-    return placed(at, () => callMethod(machine, self, method, ofHandler(self, method, args, given, at), at))
+    return atPosition(at, () =>
+      callMethod(machine, self, method, handlerArguments(self, method, args, evaluated, at), at)
+    )
   }
 }
 
 /** Returns named arguments in the order of the handler's parameters. The first argument of `send` is the handler. */
-function ofHandler(
+function handlerArguments(
   { type, params }: ActorHandle,
   method: string,
   args: readonly HirArgument[],
-  given: readonly Value[],
+  evaluated: readonly Value[],
   at: number
 ): Value[] {
-  const [first = null, ...rest] = given
+  const [first = null, ...rest] = evaluated
   const takes = (event: Value): Called => ({
     name: `${type}.${event}`,
     params: params.get(typeof event === 'string' ? event : '') ?? []
   })
   // A sent message is stored, and must have all arguments; a direct call fills in defaults.
-  if (method === 'send') return [first, ...inOrder(takes(first), args.slice(1), rest, at)]
-  return placedByName(takes(method), args, given, at) as Value[]
+  if (method === 'send') return [first, ...completeArguments(takes(first), args.slice(1), rest, at)]
+  return orderByName(takes(method), args, evaluated, at) as Value[]
 }
 
 /** Compiles a pipe: `a |> f(b)` is `f(a, b)`. */

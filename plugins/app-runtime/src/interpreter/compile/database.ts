@@ -30,11 +30,11 @@ export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTab
   const { table, op, span } = operation
   const shape = body.names.tables.shape(table)
   if (shape === undefined) return unsupported(`${op} on the undeclared table ${table}`, span.start)
-  return asTaken(body, operation, withPosition(shape, span.start, compileForm(body, shape, operation)))
+  return asResult(body, operation, withPosition(shape, span.start, compileForm(body, shape, operation)))
 }
 
 /** Wraps the outcome in Ok or Error if the program uses it as a Result. */
-function asTaken(body: BodyCompiler, operation: object, run: Eval): Eval {
+function asResult(body: BodyCompiler, operation: object, run: Eval): Eval {
   if (!body.names.tables.results.results.has(operation)) return run
   return frame => {
     try {
@@ -81,7 +81,7 @@ export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
     machine.charge(STATEMENT_STEPS)
     return rawQuery(databaseOf(machine, at), sql(frame), parameters?.(frame) ?? null)
   }
-  return asTaken(body, call, withPosition(null, at, run))
+  return asResult(body, call, withPosition(null, at, run))
 }
 
 /** Unwraps a variable that holds the Result of an operation; an Error fails the program. */
@@ -96,12 +96,12 @@ export function unwrapped(read: Eval, at: number): Eval {
 
 function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operation: TableOperation): Eval {
   const values = args.map(({ value }) => body.value(value))
-  const most = limit === null ? null : body.value(limit)
+  const maxRows = limit === null ? null : body.value(limit)
   const { machine } = body
   return frame => {
     machine.charge(STATEMENT_STEPS)
-    const given = values.map(value => value(frame))
-    const result = operation.run(databaseOf(machine), given, most === null ? null : most(frame))
+    const args = values.map(value => value(frame))
+    const result = operation.run(databaseOf(machine), args, maxRows === null ? null : maxRows(frame))
     if (isList(result)) {
       machine.charge(result.length)
       const [first] = result
@@ -114,7 +114,7 @@ function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operati
 type Entry = readonly [name: string, value: HirExpression]
 
 /** Returns the entries of a row literal: an object, a struct or named arguments. null for other expressions. */
-function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
+function literalEntries({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
   const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
   if (named.length > 0) return named
   const record = args[0]?.value
@@ -125,7 +125,7 @@ function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): 
 }
 
 function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
-  const entries = writtenOut(shape, args)
+  const entries = literalEntries(shape, args)
   const fallbacks = shape.columns.map(({ fallback }) => (fallback ? body.names.expression(fallback) : null))
   if (entries !== null && new Set(entries.map(([name]) => name)).size === entries.length) {
     return compileInsertOf(body, shape, entries, fallbacks)
@@ -157,18 +157,18 @@ function compileInsertOf(
   const columns = withId ? [shape.id, ...shape.columns] : shape.columns
   const left = withId ? [null, ...fallbacks] : fallbacks
   // Values are evaluated in source order, then stored at the position of their column.
-  const given = entries.map(([name, value]) => ({
+  const values = entries.map(([name, value]) => ({
     place: columns.findIndex(column => column.name === name),
     value: body.value(value)
   }))
-  const rest = columns.flatMap((_, place) => (given.some(each => each.place === place) ? [] : [place]))
+  const rest = columns.flatMap((_, place) => (values.some(each => each.place === place) ? [] : [place]))
   const sql = insertSql(shape, withId)
   const { machine } = body
   return frame => {
     machine.charge(STATEMENT_STEPS)
     const parameters: SqlParameter[] = new Array(columns.length)
-    for (let index = 0; index < given.length; index++) {
-      const { place, value } = given[index] as (typeof given)[number]
+    for (let index = 0; index < values.length; index++) {
+      const { place, value } = values[index] as (typeof values)[number]
       const encoded = value(frame)
       if (place >= 0) parameters[place] = shape.encode(columns[place] as TableColumn, encoded)
     }

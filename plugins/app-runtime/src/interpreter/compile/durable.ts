@@ -18,13 +18,13 @@ export function makeActivity(
   const isResult = isResultType(return_type)
   const kind = name.startsWith('mesh_') ? 'mesh' : 'activity'
   unit.run = frame => {
-    const given = machine.options
+    const callerOptions = machine.options
     machine.options = null
     const { workflow } = machine
     if (workflow === null) return run(frame)
-    const options = callOptions(kind, name, [declared === null ? null : declared(frame), given])
+    const options = callOptions(kind, name, [declared === null ? null : declared(frame), callerOptions])
     const args = frame.slice(0, params.length)
-    return workflow.activity({ name, options, isResult, run: () => runAgain(machine, unit, run, args) })
+    return workflow.activity({ name, options, isResult, run: () => runBody(machine, unit, run, args) })
   }
 }
 
@@ -34,14 +34,14 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
   machine.workflows?.define({
     name,
     plannedSteps: countSteps(body, steps),
-    run: args => runAgain(machine, unit, run, args)
+    run: args => runBody(machine, unit, run, args)
   })
   unit.run = frame => {
-    const given = machine.options
+    const callerOptions = machine.options
     machine.options = null
     const { workflows } = machine
     if (workflows === null) return fail('RUN_UNSUPPORTED', `the workflow ${name} cannot be run here`, unit.at)
-    return workflows.call(name, frame.slice(0, params.length), callOptions('workflow', name, [given]))
+    return workflows.call(name, frame.slice(0, params.length), callOptions('workflow', name, [callerOptions]))
   }
 }
 
@@ -90,7 +90,7 @@ function calledUnit(body: BodyCompiler, expression: HirExpression): FunctionUnit
 }
 
 /** Prefix of a tag that records how a block ended: by return, break or continue. No program can create it. */
-const LEFT = 'left by '
+const JUMP_TAG = 'left by '
 
 /** Compiles `side_effect { … }`: a step in a workflow, a plain block elsewhere. */
 export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: number): Eval {
@@ -108,14 +108,14 @@ export function compileSideEffect(body: BodyCompiler, statements: HirBlock, at: 
         at
       )
     }
-    const kept = workflow.sideEffect(() => {
+    const outcome = workflow.sideEffect(() => {
       const value = run(frame)
       if (value !== JUMP) return value
-      return new Tagged(LEFT + machine.jump, machine.jump === 'return' ? [machine.returned] : [])
+      return new Tagged(JUMP_TAG + machine.jump, machine.jump === 'return' ? [machine.returned] : [])
     })
-    if (!(kept instanceof Tagged) || !kept.tag.startsWith(LEFT)) return kept
-    machine.jump = kept.tag.slice(LEFT.length) as Machine['jump']
-    machine.returned = kept.fields[0] ?? null
+    if (!(outcome instanceof Tagged) || !outcome.tag.startsWith(JUMP_TAG)) return outcome
+    machine.jump = outcome.tag.slice(JUMP_TAG.length) as Machine['jump']
+    machine.returned = outcome.fields[0] ?? null
     return JUMP
   }
 }
@@ -165,7 +165,7 @@ function walk(node: unknown, visit: (key: string, value: unknown) => void): void
   }
 }
 
-function runAgain(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
+function runBody(machine: Machine, unit: FunctionUnit, run: Eval, args: readonly Value[]): Value {
   const frame: CallFrame = new Array(unit.size)
   for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
   const value = run(frame)

@@ -130,8 +130,8 @@ export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (fram
   })
 }
 
-function fillDefaults(unit: FunctionUnit, frame: CallFrame, given: number, at: number): void {
-  for (let index = given; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
+function fillDefaults(unit: FunctionUnit, frame: CallFrame, argCount: number, at: number): void {
+  for (let index = argCount; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
 }
 
 function fillDefault(unit: FunctionUnit, frame: CallFrame, index: number, at: number): void {
@@ -146,9 +146,9 @@ function fillDefault(unit: FunctionUnit, frame: CallFrame, index: number, at: nu
 export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Value | undefined)[]): Value {
   const frame: CallFrame = new Array(unit.size)
   for (const index of unit.params.keys()) {
-    const given = args[index]
-    if (given === undefined) fillDefault(unit, frame, index, unit.at)
-    else frame[index] = given
+    const arg = args[index]
+    if (arg === undefined) fillDefault(unit, frame, index, unit.at)
+    else frame[index] = arg
   }
   return invoke(machine, unit, frame, unit.at)
 }

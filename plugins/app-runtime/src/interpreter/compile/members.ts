@@ -98,18 +98,18 @@ export function compileStruct(
 ): Eval {
   const fieldNames = body.names.constructorNames(name)
   if (fieldNames === null) {
-    const given = new Set(fields.map(([key]) => key))
-    const missing = body.names.defaultsOf(name).filter(([key]) => !given.has(key))
-    for (const [key] of missing) given.add(key)
-    const empty = body.names.optionsOf(name).filter(key => !given.has(key))
+    const names = new Set(fields.map(([key]) => key))
+    const missing = body.names.defaultsOf(name).filter(([key]) => !names.has(key))
+    for (const [key] of missing) names.add(key)
+    const empty = body.names.optionsOf(name).filter(key => !names.has(key))
     const nothing = empty.map((key): Entry => [key, { Ident: ['None', span] }])
     return compileRecord(body, [...fields, ...missing, ...nothing], span.start)
   }
   const unknown = fields.find(([key]) => !fieldNames.includes(key))
-  const missing = fieldNames.find(key => !fields.some(([given]) => given === key))
+  const missing = fieldNames.find(key => !fields.some(([field]) => field === key))
   if (unknown !== undefined || missing !== undefined) {
-    const what = unknown === undefined ? `needs a field ${missing}` : `has no field ${unknown[0]}`
-    return () => fail('RUN_ARGUMENTS', `${name} ${what}`, span.start)
+    const problem = unknown === undefined ? `needs a field ${missing}` : `has no field ${unknown[0]}`
+    return () => fail('RUN_ARGUMENTS', `${name} ${problem}`, span.start)
   }
   const record = compileRecord(body, fields, span.start)
   return frame => {

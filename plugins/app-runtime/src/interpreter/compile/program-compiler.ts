@@ -18,7 +18,7 @@ import { HOST_NAMESPACES, NATIVES } from '../natives.ts'
 import { Callable, NONE, Tagged, type Value } from '../value.ts'
 import { compileActor } from './actors.ts'
 import { BodyCompiler, constant, readLocal, unsupported } from './body-compiler.ts'
-import { placed } from './calls.ts'
+import { atPosition } from './calls.ts'
 import { sequence } from './control.ts'
 import { makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
@@ -152,7 +152,7 @@ export class ProgramCompiler implements ProgramNames {
 
   #nativeValue(name: string, host: Native): Eval {
     const machine = this.#machine
-    return constant(new Callable(name, null, (args, at) => placed(at, () => callNative(machine, name, host, args))))
+    return constant(new Callable(name, null, (args, at) => atPosition(at, () => callNative(machine, name, host, args))))
   }
 
   #declare(): void {
@@ -243,13 +243,13 @@ export class ProgramCompiler implements ProgramNames {
   #compile({ unit, params, body: statements }: Declared): void {
     const conditions = this.#program.conditions.filter(each => each.of === unit.name)
     const cells = new Set<object>()
-    const once = (): void => {
+    const compileOnce = (): void => {
       const body = new BodyCompiler(this.#machine, this, FORMS, cells)
       compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
     }
-    once()
+    compileOnce()
     // Captured variables are known only after the first pass.
-    if (cells.size > 0) once()
+    if (cells.size > 0) compileOnce()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
     if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)
   }

@@ -15,8 +15,8 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
   const wrong = slots.findIndex((slot, index) => slot < 0 || slot >= params.length || slots.indexOf(slot) < index)
   const missing = params.find((param, slot) => param.default === null && !slots.includes(slot))
   if (wrong >= 0 || missing !== undefined) {
-    const why = missing === undefined ? `takes ${params.length} arguments` : `needs an argument ${missing.name}`
-    return () => fail('RUN_ARGUMENTS', `${name} ${why}`, at)
+    const problem = missing === undefined ? `takes ${params.length} arguments` : `needs an argument ${missing.name}`
+    return () => fail('RUN_ARGUMENTS', `${name} ${problem}`, at)
   }
   const values = args.map(({ value }) => body.value(value))
   // Only arguments at the end may be omitted; they get their defaults when the instance is created.
@@ -24,9 +24,9 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
   if (length > slots.length) return () => fail('RUN_ARGUMENTS', `spawn of ${name} may omit only its last arguments`, at)
   const { machine } = body
   return frame => {
-    const given: Value[] = new Array(length)
-    for (const [index, value] of values.entries()) given[slots[index] as number] = value(frame)
-    return machine.actors?.spawn(name, given) ?? fail('RUN_UNSUPPORTED', `${name} cannot be spawned here`, at)
+    const spawnArgs: Value[] = new Array(length)
+    for (const [index, value] of values.entries()) spawnArgs[slots[index] as number] = value(frame)
+    return machine.actors?.spawn(name, spawnArgs) ?? fail('RUN_UNSUPPORTED', `${name} cannot be spawned here`, at)
   }
 }
 

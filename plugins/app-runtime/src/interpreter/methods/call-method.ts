@@ -30,9 +30,9 @@ export function callMethod(machine: Machine, self: Value, name: string, args: Va
   const table = tableOf(self)
   const method = Object.hasOwn(table, name) ? table[name] : undefined
   if (method !== undefined) {
-    const { least, most } = method
-    if (args.length < least || args.length > most) {
-      const takes = least === most ? `${least}` : `${least} to ${most}`
+    const { minArgs, maxArgs } = method
+    if (args.length < minArgs || args.length > maxArgs) {
+      const takes = minArgs === maxArgs ? `${minArgs}` : `${minArgs} to ${maxArgs}`
       fail(
         'RUN_ARGUMENTS',
         `${name} takes ${takes} ${takes === '1' ? 'argument' : 'arguments'}, got ${args.length}`,

@@ -8,18 +8,22 @@ import { error, ok, type Value } from '../value.ts'
 
 /** Functions of web pages, for programs with the capability browser. `open` returns the id of a page. */
 export const BROWSER: Readonly<Record<string, Native>> = {
-  'Browser.open': asking(1, 2, (args, ask) =>
+  'Browser.open': browserFunction(1, 2, (args, ask) =>
     ok(ask('open', { url: textArg(args, 0), headless: isHeadless(args) }) as string)
   ),
-  'Browser.goto': asking(2, 2, (args, ask) => done(ask('goto', { page: textArg(args, 0), url: textArg(args, 1) }))),
-  'Browser.click': asking(2, 2, (args, ask) => done(ask('click', targetOf(args)))),
-  'Browser.fill': asking(3, 3, (args, ask) => done(ask('fill', { ...targetOf(args), text: textArg(args, 2) }))),
-  'Browser.wait_for': asking(3, 3, (args, ask) =>
+  'Browser.goto': browserFunction(2, 2, (args, ask) =>
+    done(ask('goto', { page: textArg(args, 0), url: textArg(args, 1) }))
+  ),
+  'Browser.click': browserFunction(2, 2, (args, ask) => done(ask('click', targetOf(args)))),
+  'Browser.fill': browserFunction(3, 3, (args, ask) =>
+    done(ask('fill', { ...targetOf(args), text: textArg(args, 2) }))
+  ),
+  'Browser.wait_for': browserFunction(3, 3, (args, ask) =>
     done(ask('wait_for', { ...targetOf(args), milliseconds: intArg(args, 2) }))
   ),
-  'Browser.text': asking(1, 2, (args, ask, machine) => content(ask('text', targetOf(args)), machine)),
-  'Browser.html': asking(1, 2, (args, ask, machine) => content(ask('html', targetOf(args)), machine)),
-  'Browser.screenshot': asking(2, 2, (args, ask, { host }) => {
+  'Browser.text': browserFunction(1, 2, (args, ask, machine) => content(ask('text', targetOf(args)), machine)),
+  'Browser.html': browserFunction(1, 2, (args, ask, machine) => content(ask('html', targetOf(args)), machine)),
+  'Browser.screenshot': browserFunction(2, 2, (args, ask, { host }) => {
     const [page, path] = [textArg(args, 0), textArg(args, 1)]
     if (!host.capabilities.has('fs')) {
       fail('RUN_CAPABILITY_DENIED', 'Browser.screenshot needs the capability fs, which the program was not granted')
@@ -32,20 +36,20 @@ export const BROWSER: Readonly<Record<string, Native>> = {
     }
     return ok(path)
   }),
-  'Browser.close': asking(1, 1, (args, ask) => done(ask('close', { page: textArg(args, 0) })))
+  'Browser.close': browserFunction(1, 1, (args, ask) => done(ask('close', { page: textArg(args, 0) })))
 }
 
 type Ask = (kind: string, question: object) => unknown
 
 /** Declares a function that uses the browser through the main thread; returns an Error if the browser fails. */
-function asking(
-  least: number,
-  most: number,
+function browserFunction(
+  minArgs: number,
+  maxArgs: number,
   run: (args: readonly Value[], ask: Ask, machine: Machine) => Value
 ): Native {
   return native(
-    least,
-    most,
+    minArgs,
+    maxArgs,
     (args, machine) => {
       const { bridge } = machine.host
       if (bridge === null) return error('no browser is available here')

@@ -16,12 +16,12 @@ import { globSync } from 'tinyglobby'
 import { type Native, native, textArg } from '../native.ts'
 import { error, ok, type Value } from '../value.ts'
 
-const file = (least: number, run: (path: string, other: string) => Value): Native =>
+const file = (argCount: number, run: (path: string, other: string) => Value): Native =>
   native(
-    least,
-    least,
+    argCount,
+    argCount,
     args => {
-      const [path, other] = [textArg(args, 0), least === 2 ? textArg(args, 1) : '']
+      const [path, other] = [textArg(args, 0), argCount === 2 ? textArg(args, 1) : '']
       try {
         return run(path, other)
       } catch (cause) {

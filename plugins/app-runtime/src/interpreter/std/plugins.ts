@@ -14,8 +14,8 @@ export const PLUGINS: Readonly<Record<string, Native>> = {
     2,
     2,
     (args, machine) => {
-      const [, given = null] = args
-      const command = typeof given === 'string' ? given : printJson(toJson(given))
+      const [, input = null] = args
+      const command = typeof input === 'string' ? input : printJson(toJson(input))
       return ask(machine, 'skills.call', { skill: textArg(args, 0), command })
     },
     'net'

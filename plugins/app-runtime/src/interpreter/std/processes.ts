@@ -12,14 +12,14 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
 /** Functions of processes and the environment, for programs with the capability. */
 export const PROCESSES: Readonly<Record<string, Native>> = {
-  'std.process.run': native(2, 2, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
-  'std.process.run_capture': native(2, 2, args => ran(args, 'pipe', captured), 'process'),
+  'std.process.run': native(2, 2, args => runCommand(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
+  'std.process.run_capture': native(2, 2, args => runCommand(args, 'pipe', captured), 'process'),
   'std.process.run_capture_lines': native(
     2,
     2,
     args => {
-      return ran(args, 'pipe', ({ exit, stdout, stderr }) => {
-        if (exit !== 0) return error(`${textArg(args, 0)} ended with ${exit}: ${stderr.trim()}`)
+      return runCommand(args, 'pipe', ({ exit, stdout, stderr }) => {
+        if (exit !== 0) return error(`${textArg(args, 0)} result with ${exit}: ${stderr.trim()}`)
         return ok(stdout.replace(/\r?\n$/, '').split(/\r?\n/))
       })
     },
@@ -29,19 +29,21 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     2,
     args =>
-      ran(args, 'pipe', ({ exit, stdout, stderr }) => {
-        if (exit !== 0) return error(`${textArg(args, 0)} ended with ${exit}: ${stderr.trim()}`)
+      runCommand(args, 'pipe', ({ exit, stdout, stderr }) => {
+        if (exit !== 0) return error(`${textArg(args, 0)} result with ${exit}: ${stderr.trim()}`)
         return read('JSON', () => parseJson(stdout))
       }),
     'process'
   ),
-  'std.process.run_ex': native(4, 4, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
-  'std.process.run_capture_ex': native(4, 4, args => ran(args, 'pipe', captured), 'process'),
+  'std.process.run_ex': native(4, 4, args => runCommand(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
+  'std.process.run_capture_ex': native(4, 4, args => runCommand(args, 'pipe', captured), 'process'),
   'std.process.exec': native(
     2,
     2,
     args =>
-      ran(args, 'inherit', ({ exit }) => (exit === 0 ? ok(null) : error(`${textArg(args, 0)} ended with ${exit}`))),
+      runCommand(args, 'inherit', ({ exit }) =>
+        exit === 0 ? ok(null) : error(`${textArg(args, 0)} result with ${exit}`)
+      ),
     'process'
   ),
   'std.process.which': native(
@@ -57,7 +59,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     2,
     args => {
-      const child = spawn(textArg(args, 0), textsOf(args, 1), { stdio: 'ignore', detached: true })
+      const child = spawn(textArg(args, 0), strListArg(args, 1), { stdio: 'ignore', detached: true })
       // A failed start leaves `pid` undefined; without a listener, its event would crash the process.
       child.on('error', () => undefined)
       child.unref()
@@ -69,9 +71,9 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     2,
     (args, { host }) => {
-      const [command, given] = [textArg(args, 0), textsOf(args, 1)]
+      const [command, commandArgs] = [textArg(args, 0), strListArg(args, 1)]
       if (host.ending === null) return error('a served program does not end, so the command would never run')
-      host.ending.push(() => void spawnSync(command, given, { stdio: 'inherit' }))
+      host.ending.push(() => void spawnSync(command, commandArgs, { stdio: 'inherit' }))
       return ok(null)
     },
     'process'
@@ -101,29 +103,29 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
   'std.env.args': native(0, 0, (_, { host }) => [...host.args])
 }
 
-interface Ended {
+interface CommandResult {
   readonly exit: number
   readonly stdout: string
   readonly stderr: string
 }
 
-const captured = ({ exit, stdout, stderr }: Ended): Value =>
+const captured = ({ exit, stdout, stderr }: CommandResult): Value =>
   ok(new Map<string, Value>(Object.entries({ exit, stdout, stderr })))
 
 /** Runs a command. `args`: the command, its arguments, and optionally the folder and `NAME=value` pairs. */
-function ran(args: readonly Value[], output: 'inherit' | 'pipe', use: (ended: Ended) => Value): Value {
+function runCommand(args: readonly Value[], output: 'inherit' | 'pipe', use: (result: CommandResult) => Value): Value {
   const command = textArg(args, 0)
-  const ended = spawnSync(command, textsOf(args, 1), {
+  const result = spawnSync(command, strListArg(args, 1), {
     stdio: ['ignore', output, output],
     encoding: 'utf8',
     maxBuffer: MAX_OUTPUT_BYTES,
-    ...(args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(textsOf(args, 3)) } })
+    ...(args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(strListArg(args, 3)) } })
   })
-  if (ended.error !== undefined) return error(`${command}: ${ended.error.message}`)
-  return use({ exit: ended.status ?? 1, stdout: ended.stdout ?? '', stderr: ended.stderr ?? '' })
+  if (result.error !== undefined) return error(`${command}: ${result.error.message}`)
+  return use({ exit: result.status ?? 1, stdout: result.stdout ?? '', stderr: result.stderr ?? '' })
 }
 
-function textsOf(args: readonly Value[], index: number): string[] {
+function strListArg(args: readonly Value[], index: number): string[] {
   const list = listArg(args, index)
   return list.map((_, at) => textArg(list, at))
 }

@@ -14,7 +14,7 @@ const RESULT: readonly Constructor[] = [
   { name: 'Error', arity: 1 }
 ]
 
-/** Non-exhaustive `match` expressions, and unreachable arms. */
+/** Reports non-exhaustive `match` expressions and unreachable arms. */
 export class MatchesRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
@@ -48,7 +48,7 @@ export class MatchesRule implements BodyRule {
 
   #missing(matrix: PatternMatrix, certain: readonly Pattern[], arms: readonly MatchArm[]): string[] {
     if (certain.some(isEnumerable)) return matrix.missing(certain)
-    // All arms have guards, so any value may pass all of them.
+    // If all arms have guards, a value may match none of them.
     const guarded = arms.flatMap(({ patterns }) => patterns).find(isEnumerable)
     if (guarded?.kind !== 'ConstructorPattern') return []
     return [guarded.name.text]

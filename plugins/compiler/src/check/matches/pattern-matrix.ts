@@ -1,15 +1,15 @@
 import type { Pattern } from '../../syntax/ast-statements.ts'
 
-/** A way to build a value: a variant with its number of parts, a truth value, a tuple. */
+/** A value constructor: a variant with its number of fields, a boolean, a tuple. */
 export interface Constructor {
   readonly name: string
   readonly arity: number
 }
 
-/** All constructors of the type that has the constructor `name`; undefined when unknown. */
+/** Returns all constructors of the type that has the constructor `name`; undefined if unknown. */
 export type Siblings = (name: string) => readonly Constructor[] | undefined
 
-/** Limit on steps, since large matrices take exponential time; beyond it, patterns count as exhaustive. */
+/** Maximum number of steps, since matrices can take exponential time. Beyond it, patterns count as exhaustive. */
 const MAX_STEPS = 20_000
 
 type Head =
@@ -37,7 +37,7 @@ export class PatternMatrix {
     this.#siblings = siblings
   }
 
-  /** First-level constructors of unmatched values, as shown to users; empty if all values match. */
+  /** Returns the outermost constructors of unmatched values, as shown to users; empty if all values match. */
   missing(patterns: readonly Pattern[]): string[] {
     const rows = patterns.map(pattern => [pattern])
     const constructors = this.#constructorsOf(rows)
@@ -49,7 +49,7 @@ export class PatternMatrix {
     })
   }
 
-  /** A row of values that no row of patterns matches; undefined when there is none. */
+  /** Returns a row of values that no row of patterns matches; undefined if there is none. */
   #uncovered(rows: readonly Row[], width: number): string[] | undefined {
     if (++this.#steps > MAX_STEPS) return undefined
     if (width === 0) return rows.length === 0 ? [] : undefined
@@ -67,7 +67,7 @@ export class PatternMatrix {
     return found === undefined ? undefined : ['_', ...found]
   }
 
-  /** Constructors of the first column's type; undefined when unknown or infinite. */
+  /** Returns the constructors of the first column's type; undefined if unknown or infinite. */
   #constructorsOf(rows: readonly Row[]): readonly Constructor[] | undefined {
     for (const [first] of rows) {
       if (first === undefined) continue
@@ -81,9 +81,9 @@ export class PatternMatrix {
   }
 }
 
-/** Rows by the constructor in their first column. Order does not matter: a row either matches a value or does not. */
+/** Rows grouped by the constructor in their first column. Order is irrelevant: a value matches a row or it does not. */
 class FirstColumn {
-  /** The default matrix: the rest of the rows whose first pattern is a wildcard. */
+  /** The default matrix: rows whose first pattern is a wildcard, without their first column. */
   readonly open: Row[] = []
   readonly #byName = new Map<string, { readonly args: readonly Pattern[]; readonly rest: Row }[]>()
 
@@ -98,7 +98,7 @@ class FirstColumn {
     }
   }
 
-  /** Rows that match a value of this constructor; the patterns of its parts replace the first column. */
+  /** Returns the rows that match this constructor. The patterns of its fields replace the first column. */
   under({ name, arity }: Constructor): Row[] {
     const parts = Array.from({ length: arity }, () => ANY)
     const named = this.#byName.get(name) ?? []

@@ -3,10 +3,10 @@ import type { Spawn } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'
 
-/** Findings that get a "did you mean" suggestion. */
+/** Maximum number of findings with a "did you mean" suggestion. */
 const COMPARED = 100
 
-/** Only an actor can be spawned. */
+/** Reports spawned values that are not actors. */
 export class ActorsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -4,36 +4,36 @@ import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import type { ModuleName, ModuleNames } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
-/** The meaning of a name at one place; null when it is unresolved. */
+/** The meaning of a name at one position; null if it is unresolved. */
 export type Meaning =
   | { readonly kind: 'local'; readonly local: LocalName }
   | { readonly kind: 'module'; readonly entry: ModuleName }
   | { readonly kind: 'builtin' }
   | null
 
-/** The position of a walk. */
+/** The current position of the walk. */
 export interface BodyPosition {
   readonly item: Declaration
   readonly names: ModuleNames
   meaning(name: string): Meaning
-  /** All names in scope here. */
+  /** Returns all names in scope here. */
   known(): string[]
-  /** Skips an expression that comes later in the walk: it is not a value but, for example, a column name. */
+  /** Skips an expression later in the walk, since it is not a value but, for example, a column name. */
   ignore(expression: Expression): void
 }
 
 /** A check of bodies. Each method is called for every node of its kind, outer nodes before inner ones. */
 export interface BodyRule {
   bind?(local: LocalName, place: BodyPosition): void
-  /** A name as a value. Also called for the name of a callee; called for `db` only if no table follows. */
+  /** A name used as a value, including the name of a callee. `db` is visited only if no table follows it. */
   identifier?(node: Identifier, meaning: Meaning, place: BodyPosition): void
   constructorPattern?(node: ConstructorPattern, place: BodyPosition): void
   assign?(node: Assign, place: BodyPosition): void
-  /** `piped` arguments come from the left side of `|>`. */
+  /** `piped` is the number of arguments from the left side of `|>`. */
   call?(node: Call, piped: 0 | 1, place: BodyPosition): void
   member?(node: Member, place: BodyPosition): void
   match?(node: Match, place: BodyPosition): void
-  /** `operand` is null for the options of an activity. */
+  /** `operand` is null for the options in an activity declaration. */
   options?(node: Expression, operand: With['operand'] | null, place: BodyPosition): void
   spawn?(node: Spawn, place: BodyPosition): void
 }

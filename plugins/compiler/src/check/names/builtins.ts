@@ -1,4 +1,4 @@
-/** How many arguments a function of the language takes. */
+/** Number of arguments of a builtin function. */
 export interface BuiltinArity {
   readonly least: number
   readonly most: number
@@ -31,7 +31,7 @@ const FUNCTIONS: Readonly<Record<string, BuiltinArity>> = {
   workflow_wait_signal: arity(1)
 }
 
-/** Values and namespaces that every program has. `db` is not among them: a separate rule checks its uses. */
+/** Values and namespaces that every program has. `db` is not listed: a separate rule checks its uses. */
 const VALUES =
   'None Unit null std OpenClaw Browser Speech HTTP secrets fs process env path json workflow mobile regex csv toml yaml io http'
 

@@ -6,7 +6,7 @@ import type { BodyPosition, BodyRule } from './body-rule.ts'
 import { BUILTIN_FUNCTIONS } from './builtins.ts'
 import type { Signature } from './module-names.ts'
 
-/** Arguments of calls whose function is known by its name. */
+/** Reports wrong arguments of calls whose callee is a known name. */
 export class CallsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -23,8 +23,8 @@ export interface CheckedNames {
 }
 
 /**
- * All checks that need name resolution or types, found in one walk. With `strict`, names from
- * the host must be declared, too.
+ * Runs all checks that need name resolution or types, in one walk. With `strict`, names from the host must be declared,
+ * too.
  */
 export function checkNames(module: Module, strict: boolean): CheckedNames {
   const tables = tablesOf(module)

@@ -6,17 +6,17 @@ import type { Call, Expression, Identifier, Member } from '../../syntax/ast-expr
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
-/** Modifiers whose arguments may be bare names of columns. */
+/** Modifiers whose arguments may be column names without quotes. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
-/** Findings that get a "did you mean" suggestion. */
+/** Maximum number of findings with a "did you mean" suggestion. */
 const COMPARED = 100
 
 /** Checks uses of `db`: tables, columns, chains and raw SQL. */
 export class DbRule implements BodyRule {
   readonly found: Diagnostic[] = []
   readonly #tables: DbTables
-  /** Calls already read as part of a chain, and members already checked with their call. */
+  /** Calls already checked as part of a chain, and members already checked with their call. */
   readonly #read = new Set<Expression>()
 
   constructor(tables: DbTables) {
@@ -65,7 +65,7 @@ export class DbRule implements BodyRule {
     )
   }
 
-  /** Reports an undeclared table. */
+  /** Reports an undeclared table; true if the table is declared. */
   #table(expression: Expression): boolean {
     this.#read.add(expression)
     const table = tableOf(expression)

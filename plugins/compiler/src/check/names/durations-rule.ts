@@ -5,7 +5,7 @@ import type { BodyPosition, BodyRule } from './body-rule.ts'
 
 const WAITS: ReadonlySet<string> = new Set(['sleep', 'workflow_wait'])
 
-/** Durations of calls that wait. */
+/** Checks literal durations in calls of waiting functions. */
 export class DurationsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -40,19 +40,19 @@ const CODES: Readonly<Record<string, DiagnosticCode>> = {
   llm: 'vox/effect/missing-llm-decl'
 }
 
-/** Reason for an effect. */
+/** The origin of an effect, for messages. */
 interface Cause {
   readonly what: string
   readonly span: Span
 }
 
-/** By effect: its first cause. */
+/** First cause of each effect. */
 type Effects = Map<string, Cause>
 
-/** Functions that declare their effects or declare to have none, with all their callees. */
+/** Reports effects that a function has, directly or through a callee, but does not declare. */
 export class EffectsRule implements BodyRule {
   readonly #effects = new Map<Declaration, Effects>()
-  /** By callee: its callers, each with the first call. */
+  /** Callers of each function, with their first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
 
   member(node: Member, place: BodyPosition): void {
@@ -83,11 +83,11 @@ export class EffectsRule implements BodyRule {
     this.#callers.set(declaration, callers)
   }
 
-  /** Call after the walk. */
+  /** Returns the diagnostics. Call it after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     const functions = items.filter(item => item.kind === 'Function')
     for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'calls a model', span: fn.name })
-    // A declared effect row counts for the callers, too.
+    // A declared effect row also counts for the callers.
     for (const fn of functions) {
       for (const { text } of rowOf(fn) ?? []) this.#add(fn, text, { what: `declares \`${text}\``, span: fn.name })
     }
@@ -103,7 +103,7 @@ export class EffectsRule implements BodyRule {
     return true
   }
 
-  /** A caller has the effects of its callees. */
+  /** Propagates effects from callees to callers. */
   #spread(): void {
     const open = [...this.#effects].flatMap(([item, effects]) => [...effects.keys()].map(effect => ({ item, effect })))
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -135,7 +135,7 @@ export class EffectsRule implements BodyRule {
   #impure(fn: FunctionDeclaration): Diagnostic[] {
     if (!fn.decorators.some(({ name }) => name.text === 'pure')) return []
     return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
-      // Another check reports spawns, and the effect row check reports declared effects.
+      // Spawns are reported by `checkCalls`, and declared effects by `wrongRow`.
       if (what === 'spawns an actor' || what.startsWith('says')) return []
       const message = `\`${fn.name.text}\` is marked as pure and ${what}, which has the effect \`${effect}\``
       return diagnostic('vox/effect/pure-violation', message, span)
@@ -143,7 +143,7 @@ export class EffectsRule implements BodyRule {
   }
 }
 
-/** The effects that a function declares with `uses` or `@uses(…)`; null without a declaration. */
+/** Returns the effects that a function declares with `uses` or `@uses(…)`; null if it has no declaration. */
 function rowOf({ effects, decorators }: FunctionDeclaration): Name[] | null {
   const marks = decorators.filter(({ name }) => name.text === 'uses')
   if (effects.length === 0 && marks.length === 0) return null

@@ -2,27 +2,27 @@ import type { Declaration, Decorator, Field, Module, Param, Type, Variant } from
 import type { Pattern } from '../../syntax/ast-statements.ts'
 import type { Name } from '../../syntax/node.ts'
 
-/** A name that can be called, with its parameters. */
+/** Parameters of a name that can be called. */
 export interface Signature {
   readonly params: readonly (Param | Field)[]
   readonly result: Type | null
 }
 
-/** A name that is known in the whole module, before and after its declaration. */
+/** A name that is in scope in the whole module, also before its declaration. */
 export interface ModuleName {
   readonly kind: 'function' | 'constructor' | 'actor' | 'constant' | 'import' | 'other'
   readonly name: Name
   readonly declaration: Declaration
-  /** null if it cannot be called or its parameters are unknown. */
+  /** null if the name cannot be called, or its parameters are unknown. */
   readonly signature: Signature | null
-  /** All type arguments of a constructor. */
+  /** All variants of the type that has this constructor. */
   readonly variants: readonly Variant[]
   readonly isDeprecated: boolean
 }
 
 export type ModuleNames = ReadonlyMap<string, ModuleName>
 
-/** The first declaration of a name counts. */
+/** Collects the names of a module. The first declaration of a name counts. */
 export function moduleNames({ items }: Module): ModuleNames {
   const names = new Map<string, ModuleName>()
   for (const declaration of items) {
@@ -91,7 +91,7 @@ function namesOf(declaration: Declaration): ModuleName[] {
   }
 }
 
-/** Names that one import item adds to a module. */
+/** Returns the names that one import item adds to a module. */
 export function importedNames(item: Extract<Declaration, { kind: 'Import' }>['items'][number]): Name[] {
   if (item.kind === 'RustImport') return [item.alias ?? item.crate]
   if (item.kind === 'ReactImport') return [item.name]
@@ -100,7 +100,7 @@ export function importedNames(item: Extract<Declaration, { kind: 'Import' }>['it
   return name === undefined ? [] : [name]
 }
 
-/** Names that a pattern binds. */
+/** Returns the names that a pattern binds. */
 export function boundNames(pattern: Pattern): Name[] {
   switch (pattern.kind) {
     case 'BindingPattern':
@@ -114,7 +114,7 @@ export function boundNames(pattern: Pattern): Name[] {
   }
 }
 
-/** The decorator that deprecates a declaration. */
+/** Returns the decorator that deprecates a declaration. */
 export function deprecation(decorators: readonly Decorator[]): Decorator | undefined {
   return decorators.find(({ name }) => name.text === 'deprecated')
 }

@@ -10,10 +10,13 @@ import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 import type { ModuleName } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
-/** Limit on suggestions: each compares a name with all others, which is slow in a file full of wrong names. */
+/**
+ * Maximum number of findings with a suggestion. Each suggestion compares a name with all others, which is slow in a
+ * file with many errors.
+ */
 const COMPARED_NAMES = 100
 
-/** Unresolved names, deprecated names, and assignments to immutable targets. */
+/** Reports unresolved names, deprecated names, and assignments to immutable variables. */
 export class NamesRule implements BodyRule {
   readonly found: Diagnostic[] = []
   readonly #strict: boolean
@@ -84,7 +87,7 @@ export class NamesRule implements BodyRule {
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
-        // Activities may be registered only in the worker that runs the workflow.
+        // The worker that runs the workflow may have registered the activity.
         ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
         ...(near === undefined
           ? {}
@@ -97,13 +100,13 @@ export class NamesRule implements BodyRule {
   }
 }
 
-/** Names from the host in places of one kind: remote steps and React hooks. */
+/** True for names that the host may supply: remote steps in workflows, and React hooks in components. */
 function isSupplied(name: string, { item }: BodyPosition): boolean {
   if (name.startsWith('mesh_')) return true
   return item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')
 }
 
-/** An element with positional arguments looks like any other call. */
+/** True if the call is an element with positional arguments; the parser cannot distinguish it from other calls. */
 function isTag(name: string, { item }: BodyPosition): boolean {
   return showsView(item) && /^[a-z]/.test(name) && isViewTag(name)
 }

@@ -5,17 +5,17 @@ import { nearName } from '../../syntax/near-name.ts'
 import { durationProblems } from '../durations.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'
 
-/** An option, and the calls where it has an effect. */
+/** An option, and the calls to which it applies. */
 interface Option {
-  /** Literal kinds of its value. */
+  /** Literal kinds that the value may have. */
   readonly kinds: readonly Expression['kind'][]
-  /** Allowed texts; null for any. */
+  /** Allowed strings; null for any. */
   readonly texts: readonly string[] | null
-  /** Calls that the option applies to. */
+  /** Kinds of calls to which the option applies. */
   readonly of: readonly Called['kind'][]
 }
 
-/** Kinds of calls that take options. */
+/** Kinds of calls that accept options. */
 interface Called {
   readonly kind: 'activity' | 'mesh' | 'workflow'
   readonly name: string
@@ -55,7 +55,7 @@ const TYPES: Partial<Record<Expression['kind'], string>> = { Int: 'int', String:
 
 const LITERALS: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'String', 'Bool', 'Unit', 'List', 'Object'])
 
-/** Options after `with`, and the call that they apply to. */
+/** Checks the options after `with` against the call to which they apply. */
 export class OptionsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
@@ -130,7 +130,10 @@ export class OptionsRule implements BodyRule {
     )
   }
 
-  /** Only a call that may fail can be retried; reported if the callee declares its result. */
+  /**
+   * Reports options on a call that cannot fail: only a failed call is retried. Reported only if the callee declares its
+   * result type.
+   */
   #operand(operand: Expression, place: BodyPosition): void {
     if (operand.kind === 'Missing') return
     const callee = operand.kind === 'Call' && operand.callee.kind === 'Identifier' ? operand.callee : null
@@ -151,7 +154,7 @@ function declaredBy({ item }: BodyPosition): Called | null {
   return item.kind === 'Activity' ? activity(item.name.text) : null
 }
 
-/** null if the callee is unknown. */
+/** Returns the callee and its kind; null if the callee is unknown. */
 function calledBy(operand: Expression, place: BodyPosition): Called | null {
   if (operand.kind === 'With') return calledBy(bare(operand.operand), place)
   if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return null

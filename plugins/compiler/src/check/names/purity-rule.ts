@@ -6,9 +6,9 @@ import type { Call, Identifier } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import type { BodyPosition, BodyRule, Meaning } from './body-rule.ts'
 
-/** Why a function may change the database. */
+/** A write to the database, for messages. */
 interface Write {
-  /** The write itself: `inserts into Task`, `calls add_task`. */
+  /** Description of the write: `inserts into Task`, `calls add_task`. */
   readonly what: string
   readonly span: Span
   /** The callee that writes; null if the function writes itself. */
@@ -22,11 +22,11 @@ const WRITES = {
   UnsafeQueryRawClause: 'runs SQL on'
 }
 
-/** Functions that must only read: `@query` functions and all their callees. */
+/** Reports `@query` functions that write, directly or through a callee. */
 export class PurityRule implements BodyRule {
   readonly #tables: DbTables
   readonly #writes = new Map<Declaration, Write>()
-  /** By callee: its callers, each with the first call. */
+  /** Callers of each function, with their first call. */
   readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
   readonly #queries: FunctionDeclaration[] = []
 
@@ -48,7 +48,7 @@ export class PurityRule implements BodyRule {
     this.#writes.set(item, { what, span: call, through: null })
   }
 
-  /** The named function may be called. */
+  /** A function that is passed as a value may be called. */
   identifier(node: Identifier, meaning: Meaning, { item }: BodyPosition): void {
     if (meaning?.kind !== 'module') return
     const { declaration, kind } = meaning.entry
@@ -63,7 +63,7 @@ export class PurityRule implements BodyRule {
     this.#callers.set(declaration, callers)
   }
 
-  /** Call after the walk. */
+  /** Returns the diagnostics. Call it after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     this.#spread()
     for (const item of items) if (item.kind === 'Function' && item.role === 'query') this.#queries.push(item)
@@ -73,7 +73,7 @@ export class PurityRule implements BodyRule {
     })
   }
 
-  /** A caller of a function that writes also writes. */
+  /** Propagates writes from callees to callers. */
   #spread(): void {
     const open = [...this.#writes.keys()]
     for (let callee = open.pop(); callee !== undefined; callee = open.pop()) {

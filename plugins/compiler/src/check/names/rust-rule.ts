@@ -5,7 +5,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import { CURATED_CRATES } from '../rust-crates.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'
 
-/** Checks that names used from a crate exist, for crates with a known list. */
+/** Reports unknown names of crates whose items are known. */
 export class RustRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

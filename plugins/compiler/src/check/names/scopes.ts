@@ -5,11 +5,11 @@ export interface LocalName {
   readonly kind: 'parameter' | 'variable' | 'state' | 'implicit'
   readonly name: Name
   readonly isMutable: boolean
-  /** True if `mut` can be written before the name to make it assignable. */
+  /** True if `let` declares the name, so that `mut` can make it assignable. */
   readonly canBeMutable: boolean
 }
 
-/** Nested scopes of a place. A lookup takes the same time at any depth. */
+/** Nested scopes. A lookup takes the same time at any depth. */
 export class Scopes {
   readonly #byName = new Map<string, LocalName[]>()
   readonly #bound: string[] = []
@@ -26,7 +26,7 @@ export class Scopes {
     return this.#byName.get(name)?.at(-1)
   }
 
-  /** Names in scope here, for messages. */
+  /** Returns the names in scope, for messages. */
   names(): string[] {
     return [...this.#byName].flatMap(([name, known]) => (known.length > 0 ? [name] : []))
   }

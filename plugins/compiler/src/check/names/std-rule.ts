@@ -5,7 +5,9 @@ import { memberPath } from '../member-path.ts'
 import { NAMESPACE_MEMBERS, STD_MEMBERS } from '../std-members.ts'
 import type { BodyPosition, BodyRule } from './body-rule.ts'
 
-/** Unknown functions of the standard library and its related namespaces: `std.fs.raed`, `Speech.transcrbe`. */
+/**
+ * Reports unknown functions of the standard library and of other builtin namespaces: `std.fs.raed`, `Speech.transcrbe`.
+ */
 export class StdRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -13,7 +13,7 @@ import { ExpressionWalker } from './expression-walker.ts'
 import { type ModuleNames, moduleNames } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
-/** Decorators whose arguments are expressions over the parameters. */
+/** Decorators whose arguments may use the parameters of the function. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])
 
 /** Walks all bodies of a module once, with the names in scope, and calls the rules for each node. */
@@ -29,7 +29,7 @@ export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNa
 }
 
 class BodyWalker extends ExpressionWalker {
-  /** Top-level statements see each other's variables. */
+  /** Walks top-level statements in one scope: they can use each other's variables. */
   script(statements: readonly ScriptStatement[]): void {
     for (const { statement } of statements) this.statement(statement)
   }
@@ -90,7 +90,7 @@ class BodyWalker extends ExpressionWalker {
     }
   }
 
-  /** `request` and the path parameters are declared implicitly. */
+  /** Walks a route, with `request` and the path parameters in scope. */
   #route({ path, params, body }: HttpRoute): void {
     this.bind(implicit('request'))
     for (const name of pathParameters(path.value)) this.bind(implicit(name))
@@ -143,7 +143,7 @@ class BodyWalker extends ExpressionWalker {
   }
 }
 
-/** A name that the author did not write. */
+/** Returns a name that the compiler declares implicitly. */
 function implicit(text: string): LocalName {
   return { kind: 'implicit', name: { text, start: 0, end: 0 }, isMutable: false, canBeMutable: false }
 }

@@ -17,14 +17,14 @@ const HOLDS: ReadonlySet<string> = new Set(['str', 'to_string', 'Some', 'Ok', 'E
 /** Standard library functions that return their arguments in another form. */
 const REWRITES = /^(std\.)?(json|csv|toml|yaml|path|list)\./
 
-/** Methods that return a property of a value, not the value itself. */
+/** Methods that return a property of a value, such as its length, but not the value itself. */
 const MEASURES: ReadonlySet<string> = new Set(
   'len length chars_count is_empty contains starts_with ends_with index_of is_some is_none is_ok is_err any all'.split(
     ' '
   )
 )
 
-/** Maximum passes over a body; variables that assign each other need more than one. */
+/** Maximum passes over a body. Assignments between variables may need more than one. */
 const MAX_PASSES = 20
 
 export interface FlowContext {
@@ -34,10 +34,13 @@ export interface FlowContext {
   readonly answered: ReadonlySet<Declaration>
 }
 
-/** Receives each value that reaches a model; `value` is an argument of a call of `to`, directly or through callees. */
+/**
+ * Called for each value that reaches a model. `value` is an argument of a call of `to`, which passes it to a model
+ * directly or through callees.
+ */
 export type OnLeak = (value: Expression, origins: Origins, to: string) => void
 
-/** Origins of the values in one body. Scopes are ignored, so the result is an over-approximation. */
+/** Tracks the origins of values in one body. Scopes are ignored, so the result is an over-approximation. */
 export class BodyFlow {
   readonly #context: FlowContext
   readonly #onLeak: OnLeak
@@ -50,10 +53,10 @@ export class BodyFlow {
     this.#onLeak = onLeak
   }
 
-  /** Origins of the body's result. */
+  /** Returns the origins of the body's result. */
   of(params: readonly Param[], body: Expression): Origins {
     for (const [index, { name }] of params.entries()) this.#bind(name.text, new Set([index]))
-    // An assignment in a loop may reach a read above it.
+    // An assignment in a loop may affect a read above it.
     for (let reading = 0; reading < MAX_PASSES; reading++) {
       this.#hasGrown = false
       this.#result = union([this.#result, this.origins(body)])
@@ -189,7 +192,7 @@ export class BodyFlow {
       return REWRITES.test(name) ? union(given) : NOWHERE
     }
     const object = this.origins(callee.object)
-    // A lambda receives elements of the receiver.
+    // A lambda argument receives elements of the receiver.
     for (const { value } of args) if (value.kind === 'Lambda') this.#params(value.params, object)
     return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...given])
   }

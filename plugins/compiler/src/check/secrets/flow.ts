@@ -23,5 +23,5 @@ export interface Flow {
   readonly leaked: Set<number>
 }
 
-/** Summaries of functions and constants so far. */
+/** Summaries computed so far, by declaration. */
 export type Flows = ReadonlyMap<Declaration, Flow>

@@ -7,16 +7,16 @@ import type { ModuleNames } from '../names/module-names.ts'
 import { BodyFlow, type FlowContext, type OnLeak } from './body-flow.ts'
 import { type Flow, NOWHERE, SECRET } from './flow.ts'
 
-/** Decorators of functions whose arguments a model reads. */
+/** Decorators of functions whose arguments are sent to a model. */
 const READ_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent'])
 
-/** A body, with the parameters that it reads. */
+/** A body with its parameters. */
 interface Part {
   readonly params: readonly Param[]
   readonly body: Expression
 }
 
-/** Secrets and environment variables that reach functions answered by a model. */
+/** Reports secrets and environment variables that are sent to a model. */
 export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagnostic[] {
   const answered = new Set<Declaration>(items.filter(isAnswered))
   if (answered.size === 0) return []
@@ -36,7 +36,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   return [...found.values()]
 }
 
-/** Computes the summaries of all functions until a fixed point is reached. */
+/** Computes the summaries of all functions, until a fixed point is reached. */
 function spread(items: readonly Declaration[], context: FlowContext, flows: ReadonlyMap<Declaration, Flow>): void {
   const users = usersOf(items, context.names)
   const open = new Set(items)
@@ -47,7 +47,7 @@ function spread(items: readonly Declaration[], context: FlowContext, flows: Read
     flow.result = flowOf(item, context, (_, origins) => {
       for (const origin of origins) if (origin !== SECRET) flow.leaked.add(origin)
     })
-    // The loop also visits elements that are added to the set meanwhile.
+    // Iteration over a set also visits elements that are added to it meanwhile.
     if (flow.result.size + flow.leaked.size > size) for (const user of users.get(item) ?? []) open.add(user)
   }
 }
@@ -97,7 +97,7 @@ function partsOf(item: Declaration): readonly Part[] {
   }
 }
 
-/** Top-level statements see each other's variables. */
+/** Returns the top-level statements as one block; they can use each other's variables. */
 function scriptOf(items: readonly Declaration[]): Block | null {
   const statements = items.flatMap(item => (item.kind === 'ScriptStatement' ? [item.statement] : []))
   const [first, last] = [statements[0], statements.at(-1)]

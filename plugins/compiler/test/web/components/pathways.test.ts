@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { webGeneration } from '../../../src/web/components/web-generation.ts'
+import { webGeneration } from '#web'
 import { emitted, webModuleOf } from './emitted.ts'
 
 const examples = new URL('../../../../../examples/language/', import.meta.url)

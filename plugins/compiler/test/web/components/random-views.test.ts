@@ -1,9 +1,7 @@
 import { transform } from 'esbuild'
 import t from 'tap'
-import { checkFile } from '../../../src/compile.ts'
-import { SourceFile } from '../../../src/source-file.ts'
-import { emitComponents } from '../../../src/web/components/emit-components.ts'
-import { webModule } from '../../../src/web/web-module.ts'
+import { checkFile, SourceFile } from '#root'
+import { emitComponents, webModule } from '#web'
 import { mutated, randomFrom } from '../../mutated-source.ts'
 
 type Random = () => number

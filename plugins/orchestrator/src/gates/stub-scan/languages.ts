@@ -2,11 +2,11 @@
 export interface Language {
   readonly kind: 'brace' | 'python' | 'rust' | 'kotlin' | 'scala' | 'hash' | 'dash' | 'markup'
   readonly lineComments: readonly string[]
-  /** Whether a line comment must stand at the beginning of a line or behind white space. */
+  /** True if a line comment must be at the start of a line or after white space. */
   readonly spacedComments?: boolean
   readonly blockComments: readonly (readonly [open: string, close: string])[]
   readonly nestedComments?: boolean
-  /** Longest first. */
+  /** String syntax, longest delimiter first. */
   readonly strings: readonly StringForm[]
 }
 
@@ -14,7 +14,7 @@ interface StringForm {
   readonly open: string
   readonly close: string
   readonly multiline?: boolean
-  /** Whether a backslash escapes the next character. */
+  /** True if a backslash escapes the next character. */
   readonly escapes?: boolean
 }
 
@@ -52,7 +52,7 @@ const dash: Language = {
   strings: [DOUBLE, SINGLE]
 }
 const markup: Language = { kind: 'markup', lineComments: [], blockComments: [['<!--', '-->']], strings: [] }
-/** A quote in Rust begins a lifetime as often as a character; strings may span lines. */
+/** In Rust, a single quote may also start a lifetime, so it is not a delimiter; strings may span lines. */
 const rust: Language = {
   kind: 'rust',
   ...SLASHES,
@@ -87,7 +87,7 @@ const BY_EXTENSION: ReadonlyMap<string, Language> = new Map(
   ).flatMap(([language, extensions]) => extensions.split(' ').map(extension => [extension, language] as const))
 )
 
-/** Syntax of a file by its path; null if it is not source code. */
+/** Returns the syntax for a file's path; null if it is not source code. */
 export function languageOf(path: string): Language | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase()
   return extension === undefined ? null : (BY_EXTENSION.get(extension) ?? null)

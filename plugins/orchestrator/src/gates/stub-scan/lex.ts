@@ -6,14 +6,14 @@ export interface Comment {
 }
 
 export interface Lexed {
-  /** The text with comments and strings blanked out, at the same length and with the same lines. */
+  /** The source with comments and strings blanked out; length and line breaks stay the same. */
   readonly code: string
   readonly comments: readonly Comment[]
 }
 
 /**
- * Separates code from comments and strings. It does not parse. For unknown forms, for example regular expressions with
- * a quote, a string ends with its line at the latest. Linear in the text.
+ * Separates code from comments and strings, without a parser. An apparent string, for example a quote in a regular
+ * expression, ends with its line at the latest. Runs in linear time.
  */
 export function lex(text: string, language: Language): Lexed {
   const comments: Comment[] = []

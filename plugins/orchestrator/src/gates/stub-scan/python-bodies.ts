@@ -1,5 +1,5 @@
 export interface PythonFinding {
-  /** Index of the line. */
+  /** Index of the line, from 0. */
   readonly line: number
   readonly rule: 'not_implemented' | 'empty_body'
   readonly severity: 'error' | 'warning'
@@ -12,9 +12,9 @@ const ABSTRACT_NAME = /^_?(?:Base|Abstract)|(?:Base|Mixin|Interface)$/
 const RAISES = /^raise[ \t]+NotImplementedError\b/
 
 /**
- * Functions of Python that do nothing: a body that only raises `NotImplementedError`, or is `...` or `pass`. Those that are made
- * to be overridden (abstract methods, overloads, protocols, base classes) are valid. Takes lines of code without
- * comments and strings.
+ * Finds Python functions that do nothing: the body only raises `NotImplementedError`, or is `...` or `pass`. Functions
+ * meant to be overridden (abstract methods, overloads, protocols, base classes) are valid. `lines`: code without comments
+ * and strings.
  */
 export function pythonBodies(lines: readonly string[], isInterfaceFile: boolean): PythonFinding[] {
   if (isInterfaceFile) return []
@@ -48,7 +48,7 @@ function bodyFinding(lines: readonly string[], definition: number, indent: numbe
   return first.text === 'pass' ? { line: first.line, rule: 'empty_body', severity: 'warning' } : null
 }
 
-/** At most two lines of a function's body; that is enough to know whether it is one. */
+/** Returns at most two lines of a function's body: enough to know whether it has a single one. */
 function bodyOf(lines: readonly string[], definition: number, indent: number) {
   const body: { readonly text: string; readonly line: number }[] = []
   let at = definition

@@ -3,7 +3,7 @@ import { type Comment, lex } from './lex.ts'
 import { pythonBodies } from './python-bodies.ts'
 
 export interface StubFinding {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly rule: 'macro' | 'not_implemented' | 'elided' | 'empty_body' | 'marker'
   readonly severity: 'error' | 'warning'
@@ -11,21 +11,21 @@ export interface StubFinding {
   readonly text: string
 }
 
-/** Of one file. */
+/** Maximum findings per file. */
 const MAX_FINDINGS = 50
 
-/** A comment with these words lets its line and the next one pass. */
+/** Marker in a comment that exempts its line and the next one. */
 const ALLOWED = /\bstubcheck:\s*allow\b/i
 
 /**
- * Scans source code for placeholders. Null for a path that is not source code.
+ * Scans source code for placeholders. Returns null for a path that is not source code.
  *
- * Errors: `todo!()`, `unimplemented!()`, Kotlin's `TODO()`, Scala's `???`; errors that are thrown, raised or panicked with to say
- * that something is not implemented; functions of Python that are `...`; comments in place of code ("... rest of the code ...",
- * "your code here", "omitted for brevity").
- * Warnings: TODO, FIXME, XXX and TBD in comments, "not implemented" and "placeholder" there, and functions with an empty body.
+ * Errors: `todo!()`, `unimplemented!()`, Kotlin's `TODO()`, Scala's `???`; a throw, raise or panic that says that something
+ * is not implemented; Python functions that are `...`; comments in place of code ("... rest of the code ...", "your code
+ * here", "omitted for brevity").
+ * Warnings: TODO, FIXME, XXX, TBD, "not implemented" and "placeholder" in comments; functions with an empty body.
  *
- * Only comments and code are looked at, not what strings hold. Linear in the text.
+ * Scans comments and code, but not the contents of strings. Runs in linear time.
  */
 export function scanForStubs(path: string, text: string): readonly StubFinding[] | null {
   const language = languageOf(path)
@@ -81,7 +81,7 @@ const THROWN =
 const SAYS = /^[^\n]{0,40}["'`][^"'`\n]{0,60}\b(?:not (?:yet )?implemented|unimplemented|implement me|todo\b|tbd\b)/i
 
 function* refusals(code: string, text: string, language: Language): Iterable<number> {
-  // Methods of Python's abstract classes may raise it; whole bodies are checked elsewhere.
+  // In Python, abstract methods may raise it; `pythonBodies` checks whole functions.
   if (language.kind !== 'python') for (const match of code.matchAll(NAMED)) yield match.index
   for (const match of code.matchAll(THROWN)) {
     const behind = text.slice(match.index + match[0].length, match.index + match[0].length + 120)
@@ -99,7 +99,7 @@ const ELIDED: readonly RegExp[] = [
 ]
 const MARKERS = /\b(?:TODO|FIXME|XXX|TBD)\b|\b(?:todo|fixme):|\bnot (?:yet )?implemented\b|\bplaceholder\b/
 
-/** Words that a comment only mentions. */
+/** Quoted text or code in a comment, which is only mentioned. */
 const QUOTED = /"[^"\n]{0,200}"|`[^`\n]{0,200}`/g
 
 function judgeComment(
@@ -115,7 +115,7 @@ function judgeComment(
   }
 }
 
-/** A named function with nothing between its braces. */
+/** A named function with an empty body. */
 const EMPTY_BODY =
   /\b(?:function\s+\w+|fn\s+\w+|func\s+(?:\([^(){}]{0,80}\)\s*)?\w+)\s*(?:<[^<>(){}]{0,80}>\s*)?\([^(){}]{0,200}\)[^{};=]{0,120}\{\s*\}/g
 
@@ -125,7 +125,7 @@ function lineStarts(text: string): number[] {
   return starts
 }
 
-/** From 1. */
+/** Returns the number of the line at an offset, from 1. */
 function lineAt(starts: readonly number[], offset: number): number {
   let [low, high] = [0, starts.length]
   while (low < high) {

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { toChatml } from './chatml.ts'
+export { chooseModel, priceOf } from './model-choice.ts'
+export { shorten } from './shorten.ts'
+export { allowedActions } from './tool-desk.ts'
+export { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'

@@ -1,0 +1,5 @@
+// The face of this folder for tests. Sources import the files.
+export type { DatabaseAccess } from './access.ts'
+export { openJobDatabase } from './job-database.ts'
+export { ProgramDatabase } from './program-database.ts'
+export { rawSqlUseOf } from './raw-sql-use.ts'

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { grantedTo } from './capabilities.ts'
+export { runErrors } from './errors.ts'
+export { evaluateHandler } from './operations.ts'
+export { type Runner, runProgram } from './run-command.ts'
+export { runTestFiles } from './test-command.ts'

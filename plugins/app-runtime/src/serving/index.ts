@@ -1,0 +1,12 @@
+// The face of this folder for tests. Sources import the files.
+export { type EndpointResponse, EndpointRunner } from './endpoint-runner.ts'
+export { endpointsOf } from './endpoints.ts'
+export { LoadingThread } from './loading-thread.ts'
+export { LookupConnection } from './lookup-connection.ts'
+export { Lookups, openLookups } from './lookups.ts'
+export { STATE } from './messages.ts'
+export { nearRoute } from './near-routes.ts'
+export { plainLookups } from './plain-lookups.ts'
+export { ProgramPool } from './program-pool.ts'
+export { ProgramWatch } from './program-watch.ts'
+export { runSchedule } from './schedule.ts'

@@ -1,0 +1,4 @@
+// The face of this folder for tests. Sources import the files.
+export { parseJson, printJson } from './json-text.ts'
+export { losslessText, losslessValue } from './lossless.ts'
+export { WireTypes } from './wire-types.ts'

@@ -1,0 +1,3 @@
+// The face of this folder for tests. Sources import the files.
+export type { Job, RunWork, TestWork } from './job.ts'
+export { runInThread, type ThreadResult } from './run-in-thread.ts'

@@ -1,0 +1,10 @@
+// The face of this folder for tests. Sources import the files.
+export { type Builder, type BuildSettings, runBuild } from './build-command.ts'
+export { runCheck } from './check-command.ts'
+export { checkFile, formatFile, hasErrors } from './compile.ts'
+export { compilerErrors } from './errors.ts'
+export { runFormat } from './format-command.ts'
+export { runNew, templates } from './new-command.ts'
+export { settings } from './settings.ts'
+export { SourceFile } from './source-file.ts'
+export { readSome, readSources } from './source-files.ts'

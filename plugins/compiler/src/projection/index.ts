@@ -1,0 +1,3 @@
+// The face of this folder for tests. Sources import the files.
+export { hostProbe } from './host-probe.ts'
+export { runtimeProjection } from './runtime-projection.ts'

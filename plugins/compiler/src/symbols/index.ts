@@ -1,0 +1,4 @@
+// The face of this folder for tests. Sources import the files.
+export { expressionTypes } from './expression-types.ts'
+export { indexSymbols } from './index-symbols.ts'
+export type { SymbolIndex } from './symbol-index.ts'

@@ -1,0 +1,6 @@
+// What tests of other plugins use.
+export { compilation, descriptionOf } from './compilation.ts'
+export { checkFile, hasErrors } from './compile.ts'
+export { programOf } from './program.ts'
+export { SourceFile } from './source-file.ts'
+export { readSources } from './source-files.ts'

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { BearerToken } from './bearer-token.ts'
+export { joinExpositions } from './exposition.ts'
+export { Guard } from './guard.ts'
+export type { Route } from './route.ts'
+export { RouteTable } from './route-table.ts'

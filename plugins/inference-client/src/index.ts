@@ -1,0 +1,5 @@
+// The face of this folder for tests. Sources import the files.
+export { candidates } from './address.ts'
+export { ModelServerClient } from './client.ts'
+export { ownServer } from './own-server.ts'
+export { NO_MODEL, type Settings } from './settings.ts'

@@ -1,0 +1,9 @@
+// The face of this folder for tests. Sources import the files.
+export { codePoints, complement, everyCodePoint, intersect } from './code-points.ts'
+export { numbers } from './decimal.ts'
+export { combine } from './dfa.ts'
+export { formats } from './formats.ts'
+export { jsonString, jsonStringBytes, literals, otherNames } from './json-text.ts'
+export { type ConstraintVocabulary, OutputConstraints } from './output-constraints.ts'
+export { compileRegex } from './regex.ts'
+export { utf8Ranges } from './utf8.ts'

@@ -1,0 +1,12 @@
+// The face of this folder for tests. Sources import the files.
+export { type CudaProvider, libraryCommand, providerFiles } from './cuda-provider.ts'
+export { capturesRuns } from './device-graphs.ts'
+export { parseDevice } from './device-name.ts'
+export { Devices } from './devices.ts'
+export { diagnose } from './diagnosis.ts'
+export { neededLibraries } from './elf.ts'
+export type { Host } from './host.ts'
+export type { StatedGpu } from './nvidia.ts'
+export { cudaObstacle, webgpuObstacle } from './obstacles.ts'
+export { precisionOf } from './precision.ts'
+export type { Survey } from './survey.ts'

@@ -1,0 +1,10 @@
+// The face of this folder for tests. Sources import the files.
+export { type Koffi, OrtApi } from './api.ts'
+export { blockCopies } from './cache-blocks.ts'
+export { DeviceRuntime, type DeviceRuntimeOptions } from './device-runtime.ts'
+export type { ExecutionTarget } from './execution-target.ts'
+export { findLibrary, ownRequire, packageVersion } from './library.ts'
+export { NativeRuntime } from './native-runtime.ts'
+export { openRuntime } from './open.ts'
+export { elementCount, type OrtSession, type Runtime, type Tensor } from './runtime.ts'
+export { webgpuTarget } from './webgpu-target.ts'

@@ -1,0 +1,5 @@
+// The face of this folder for tests. Sources import the files.
+export { withDownload } from './download.ts'
+export { installHandler } from './handlers.ts'
+export { type InstallOptions, installProvider } from './install.ts'
+export { doctorGpu, installGpu } from './operations.ts'

@@ -1,0 +1,3 @@
+// The face of this folder for tests. Sources import the files.
+export { LogFile, readLogLines } from './log-file.ts'
+export { Ring } from './ring.ts'

@@ -1,0 +1,7 @@
+// The face of this folder for tests. Sources import the files.
+export { ControlConnection } from './control-connection.ts'
+export { Discovery } from './discovery.ts'
+export { OpenClawGateway } from './gateway.ts'
+export type { Settings } from './settings.ts'
+export { encodedSlug } from './skills-api.ts'
+export { readWellKnown } from './well-known.ts'

@@ -1,0 +1,12 @@
+// The face of this folder for tests. Sources import the files.
+export { mergeCapabilities } from './capabilities.ts'
+export { detectGroups } from './group-detection.ts'
+export { AffinityGroups } from './groups.ts'
+export { hostPressure } from './host-pressure.ts'
+export { type AdvertisedCapabilities, type HostFacts, hostFacts, probeHost } from './host-probe.ts'
+export { advertisedOf } from './host-settings.ts'
+export { rebalancer } from './rebalance.ts'
+export type { RemoteNode } from './remote-nodes.ts'
+export { Router } from './router.ts'
+export type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
+export { Scaler, type ScalingSettings } from './scaling.ts'

@@ -1,0 +1,5 @@
+// The face of this folder for tests. Sources import the files.
+export { type AdequacyQuestion, assessPlan, complexityHint, estimateGoal, targetTasks } from './adequacy.ts'
+export { qualityCodes } from './quality-gate.ts'
+export { rolloutBucket, takesPart } from './rollout.ts'
+export { complexityOf, intentOf, routeGoal } from './router.ts'

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { parseModelPlan } from './model-plan.ts'
+export type { PlannerModel } from './planner-model.ts'
+export { draftPlan, type RefinementOptions } from './refinement.ts'
+export { complexityOfText, piecesOf, splitGoal } from './splitter.ts'
+export { inOrder } from './task-order.ts'

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { normalisedPriors, posteriors, readBelief, withAnswer } from './belief.ts'
+export { questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
+export { assertSound, POLICY, stopReason, utility } from './policy.ts'
+export { chunks } from './policy-document.ts'
+export { QuestionStore } from './store.ts'

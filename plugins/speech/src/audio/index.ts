@@ -1,0 +1,8 @@
+// The face of this folder for tests. Sources import the files.
+export { convert, samplesOf } from './ffmpeg.ts'
+export { formatOf } from './formats.ts'
+export { normalised, rms } from './loudness.ts'
+export { resample } from './resample.ts'
+export { voiced } from './voice-activity.ts'
+export { readWav } from './wav.ts'
+export { joined, windowsOf } from './windows.ts'

@@ -1,0 +1,10 @@
+// The face of this folder for tests. Sources import the files.
+export { DEFAULT_THRESHOLDS } from './fallback.ts'
+export { Fft } from './fft.ts'
+export { LogMel } from './log-mel.ts'
+export { readModelConfig } from './model-config.ts'
+export { findModel, isMultilingual, type ModelFiles } from './model-files.ts'
+export { Sessions } from './sessions.ts'
+export { Whisper } from './whisper.ts'
+export { WhisperThread } from './whisper-thread.ts'
+export type { Plan } from './worker-protocol.ts'
