@@ -15,7 +15,7 @@ const TOKENS = 250
 const WITHOUT_END = { 0: -100, 2: -100 }
 const PLUGINS = 'http,daemon,cli,inference-onnx,model-server,fragile'
 const LOADING = /loading model 'vox-tiny' from/
-const KEPT = /model 'vox-tiny' is ready.*kept from before/
+const KEPT = /model 'vox-tiny' is ready.*the reload kept its weights/
 
 /** Uses the engine, and cannot be activated while the project has a file `broken`. */
 const FRAGILE = `

@@ -12,7 +12,7 @@ const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/', im
 const PEFT = join(FIXTURES, 'peft')
 const prompt = 'abcabc'
 
-/** A tiny random model behind the engine, in a project that has two adapters for it. */
+/** Serves a tiny random model with the real engine, in a project with two adapters. */
 async function open(t: Test, settings: object = {}) {
   const model = join(FIXTURES, 'llama-tiny-bf16')
   const { kernel, url, json, ready } = await openServer(
@@ -31,7 +31,7 @@ async function open(t: Test, settings: object = {}) {
   return { project, url, json, generate, call: kernel.callById, replace: kernel.replace }
 }
 
-t.test('adapters of the settings are listed, and requests choose one by the name of the model', async t => {
+t.test('lists adapters of the settings; requests select one by the model name', async t => {
   const { json, generate, url } = await open(t, {
     adapters: { one: join(PEFT, 'patterns'), two: join(PEFT, 'all-linear') }
   })
@@ -49,8 +49,8 @@ t.test('adapters of the settings are listed, and requests choose one by the name
   )
   t.match((await json('/v1/models/tiny:two')).body, { id: 'tiny:two', parent: 'tiny' })
   t.match((await json('/api/show', { model: 'tiny:one' })).body.model_info, { 'adapter.lora.rank': 4 })
-  const alone = [await generate('tiny'), await generate('tiny:one'), await generate('tiny:two')]
-  t.equal(new Set(alone).size, 3, 'they answer differently')
+  const answers = [await generate('tiny'), await generate('tiny:one'), await generate('tiny:two')]
+  t.equal(new Set(answers).size, 3, 'model and adapters answer differently')
   t.same(await Promise.all(['tiny:latest', ...names.slice(1)].map(generate)), alone)
   const chat = { model: 'tiny:one', messages: [{ role: 'user', content: 'a' }], max_tokens: 4 }
   t.equal((await json('/v1/chat/completions', chat)).body.model, 'tiny:one')
@@ -60,7 +60,7 @@ t.test('adapters of the settings are listed, and requests choose one by the name
   t.match(metrics, 'svc_model_requests_total{model="tiny",adapter="merged",outcome="length"}')
 })
 
-t.test('an unknown adapter is a 404 in the format of each API', async t => {
+t.test('an unknown adapter returns 404 in the format of each API', async t => {
   const { json } = await open(t, { adapters: { one: join(PEFT, 'patterns') } })
   const message = "model 'tiny:nope' not found; this server has 'tiny', 'tiny:one'"
   const messages = [{ role: 'user', content: 'a' }]
@@ -80,7 +80,7 @@ t.test('an unknown adapter is a 404 in the format of each API', async t => {
   }
 })
 
-t.test('operations add and remove adapters while the model answers', async t => {
+t.test('operations add and remove adapters while answers are generated', async t => {
   const { json, generate, call, url } = await open(t)
   t.same((await call('model.adapters.list', {})) as object, { adapters: [] })
   const before = await generate('tiny')
@@ -94,17 +94,17 @@ t.test('operations add and remove adapters while the model answers', async t => 
   })
   const options = { num_predict: 12, temperature: 0 }
   const body = JSON.stringify({ model: 'tiny:hot', prompt, raw: true, options })
-  // The reply begins with its first token.
+  // fetch resolves once the first token was sent.
   const running = await fetch(`${url}/api/generate`, { method: 'POST', body })
   t.same(await call('model.adapters.remove', { name: 'hot' }), { name: 'hot', removed: true })
   const rows = (await running.text()).trim().split('\n')
-  t.equal(rows.map(row => JSON.parse(row).response).join(''), adapted, 'a running answer is finished')
+  t.equal(rows.map(row => JSON.parse(row).response).join(''), adapted, 'a running answer finishes with its adapter')
   await t.rejects(call('model.adapters.remove', { name: 'hot' }), { code: 'MSV_ADAPTER_UNKNOWN' })
   t.equal((await json('/api/generate', { model: 'tiny:hot', prompt })).status, 404)
   t.equal(await generate('tiny'), before)
 })
 
-t.test('folders outside the project and the roots are refused, also through a link', async t => {
+t.test('rejects adapter folders outside the project and the roots, even through a link', async t => {
   const { call, project } = await open(t)
   const outside = join(PEFT, 'patterns')
   symlinkSync(outside, join(project, 'link'))
@@ -119,7 +119,7 @@ t.test('folders outside the project and the roots are refused, also through a li
   t.match(await freely('model.adapters.add', { name: 'a', directory: outside }), { name: 'a' })
 })
 
-t.test('an invalid adapter in the settings keeps the model from being served, with the reason', async t => {
+t.test('an invalid adapter in the settings fails the load of the model, with the reason', async t => {
   const model = join(FIXTURES, 'llama-tiny-bf16')
   const { kernel } = await openServer(t, [engine], { model, adapters: { bad: 'nowhere' } })
   await t.rejects(kernel.callById('model.generate', { prompt: 'a' }), {

@@ -5,7 +5,7 @@ import { until } from './until.ts'
 
 const CHATS = ['/v1/chat/completions', '/v1/completions', '/api/chat', '/api/generate']
 
-/** Returns the message of an error in the format of the path's API. Fails the test on any other format. */
+/** Returns the message of an error response in the format of the path's API. Fails the test on any other format. */
 async function errorOf(t: Test, path: string, reply: Response): Promise<string> {
   t.match(reply.headers.get('content-type'), /^application\/json/)
   const body = (await reply.json()) as { error: any }
@@ -61,7 +61,7 @@ for (const path of CHATS) {
     }
   })
 
-  t.test(`${path} answers a body of 10 MB, with or without its length, and continues to serve`, async t => {
+  t.test(`${path} rejects a 10 MB body, with or without content-length, and continues to serve`, async t => {
     const serving = await serve(t, { maxBodyBytes: 1_048_576 })
     const body = JSON.stringify({ prompt: 'x'.repeat(10_000_000) })
     const announced = await serving.post(path, body)
@@ -77,7 +77,7 @@ for (const path of CHATS) {
     t.equal((await fetch(`${serving.url}/api/version`)).status, 200)
   })
 
-  t.test(`${path} answers before a body that is far too large`, async t => {
+  t.test(`${path} rejects a body that is far too large before reading it all`, async t => {
     const serving = await serve(t, { maxBodyBytes: 1024 })
     const reply = await rawExchange(
       serving,
@@ -150,7 +150,7 @@ t.test('the OpenAI route names an invalid field', async t => {
     [{ stop: ['a', 'b', 'c', 'd', 'e'] }, /'stop' must be a string or a list of up to 4/],
     [{ presence_penalty: 3 }, /'presence_penalty' must be a number from -2 to 2/],
     [{ frequency_penalty: [] }, /'frequency_penalty' must be a number from -2 to 2, got an empty list/],
-    [{ logit_bias: { 9999: 1 } }, /'logit_bias' names the token 9999, the vocabulary has 259/],
+    [{ logit_bias: { 9999: 1 } }, /'logit_bias' names the token 9999; the vocabulary has 259/],
     [{ logit_bias: { a: 1 } }, /'logit_bias' has the key 'a'/],
     [{ logit_bias: { '1': 'x' } }, /'logit_bias\[1\]' must be a number from -100 to 100, got "x"/],
     [{ logprobs: 3 }, /'logprobs' must be true or false/],
@@ -168,7 +168,7 @@ t.test('the OpenAI route names an invalid field', async t => {
   }
 })
 
-t.test('unsupported fields that would change the answer are rejected by name', async t => {
+t.test('rejects unsupported fields that would change the answer, by name', async t => {
   const { post } = await serve(t)
   const fields = {
     functions: [{}],
@@ -193,7 +193,7 @@ t.test('unsupported fields that would change the answer are rejected by name', a
   }
 })
 
-t.test('the routes report a model that is loading or has failed', async t => {
+t.test('routes return 503 while the model is loading or if its load failed', async t => {
   const loading = await serve(t, { state: { status: 'loading', fraction: 0.428, step: 'reading weights' } })
   const failed = await serve(t, { state: { status: 'failed', error: new Error('model.safetensors is cut off') } })
   const requests: [string, object | null][] = [
@@ -223,7 +223,7 @@ t.test('the routes report a model that is loading or has failed', async t => {
   }
 })
 
-t.test('unknown paths get a 404 in the format of their API', async t => {
+t.test('unknown paths return 404 in the format of their API', async t => {
   const { url } = await serve(t)
   for (const [method, path] of [
     ['GET', '/v1/files'],
@@ -258,7 +258,7 @@ t.test('unsupported routes suggest an alternative', async t => {
   }
 })
 
-t.test('a missing key is an error in the format of each API', async t => {
+t.test('a missing or wrong key returns 401 in the format of each API', async t => {
   const { url, post } = await serve(t, { apiKey: 'sesame' })
   for (const path of ['/v1/models', '/api/tags', '/api/version']) {
     for (const authorization of [undefined, 'Bearer wrong', 'Basic sesame', 'Bearer sesame2', 'sesame']) {
@@ -269,11 +269,11 @@ t.test('a missing key is an error in the format of each API', async t => {
     }
     t.equal((await fetch(`${url}${path}`, { headers: { authorization: 'bearer  sesame' } })).status, 200)
   }
-  t.equal((await post('/api/chat', 'not json')).status, 401, 'before the body is read')
-  t.equal((await fetch(url)).status, 200, 'the greeting needs no key')
+  t.equal((await post('/api/chat', 'not json')).status, 401, 'the key is checked before the body is read')
+  t.equal((await fetch(url)).status, 200, 'GET / needs no key')
 })
 
-t.test('another host name is rejected on a loopback address, and accepted on other addresses', async t => {
+t.test('rejects a foreign host name on a loopback address, and accepts any on other addresses', async t => {
   const request = 'GET /api/tags HTTP/1.1\r\nHost: rebound.example:80\r\nConnection: close\r\n\r\n'
   t.match(
     await rawExchange(await serve(t), request),
@@ -303,7 +303,7 @@ t.test('a stopping server ends open streams with an error', async t => {
   t.match(await ndjson?.json(), { error: /the answer was aborted/ })
 })
 
-/** Sends bytes and returns everything that the server sends back. */
+/** Sends raw bytes and resolves to the complete response. */
 function rawExchange({ port }: Serving, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import type { Test } from 'tap'
 import { type ServeOptions, type Serving, serve } from './serve.ts'
 
-/** The official clients of both APIs. */
+/** Official clients of both APIs. */
 export interface Clients {
   readonly openai: OpenAI
   readonly ollama: Ollama
@@ -21,7 +21,7 @@ export async function connect(t: Test, options: ServeOptions = {}): Promise<Serv
 
 export const say = (content: string) => [{ role: 'user' as const, content }]
 
-/** Returns the error that a client throws; null if it throws none. */
+/** Returns the error of a rejected request; null if it succeeds. */
 export const refusal = (request: Promise<unknown>): Promise<any> =>
   request.then(
     () => null,

@@ -48,7 +48,7 @@ t.test('answers in a JSON format are valid JSON', async t => {
   t.same(JSON.parse((text as OpenAI.Completion).choices[0]?.text ?? ''), { toy: true })
 })
 
-t.test('the parsing helper of the client receives an object of its schema', async t => {
+t.test("the official client's parse helper receives an object that matches its schema", async t => {
   const { openai: client } = await connect(t)
   const person = z.object({ name: z.string(), age: z.number() })
   const answer = await client.chat.completions.parse({
@@ -59,7 +59,7 @@ t.test('the parsing helper of the client receives an object of its schema', asyn
   t.same(answer.choices[0]?.message.parsed, { name: 'text', age: 7 })
 })
 
-t.test('requests of both APIs can name a grammar of a plugin', async t => {
+t.test('requests of both APIs can select a grammar that a plugin provides', async t => {
   const { openai: client, ollama, url, post } = await connect(t, { grammars: grammarsWithVox() })
   const format = { type: 'grammar', grammar: { name: 'vox' } }
   const answer = await client.chat.completions.create({
@@ -85,7 +85,7 @@ t.test('requests of both APIs can name a grammar of a plugin', async t => {
   t.ok(url)
 })
 
-t.test('a grammar in the settings is the default of requests without a format', async t => {
+t.test('the setting grammar is the default for requests without a format', async t => {
   const {
     openai: client,
     ollama,
@@ -109,28 +109,25 @@ t.test('a grammar in the settings is the default of requests without a format', 
   })
 })
 
-t.test(
-  'a constraint that the engine cannot enforce is rejected in the format of each API, naming the field',
-  async t => {
-    const { openai: client, ollama } = await connect(t)
-    const strange = { type: 'object', properties: { a: { not: {} } } }
-    const json_schema = { name: 'x', schema: strange }
-    const create = (response_format: object) =>
-      refusal(client.chat.completions.create({ model: 'toy', messages: say('hi'), response_format } as never))
-    t.match(await create({ type: 'json_schema', json_schema }), {
-      status: 400,
-      param: 'response_format',
-      code: 'unsupported_value',
-      type: 'invalid_request_error',
-      message: /the keyword 'not' is not supported/
-    })
-    t.match(await create({ type: 'regex', pattern: '[a-z]+' }), { status: 400, message: /patterns are not supported/ })
-    t.match(await refusal(ollama.chat({ model: 'toy', messages: say('hi'), format: strange })), {
-      status_code: 400,
-      error: `'format': the keyword 'not' is not supported`
-    })
-  }
-)
+t.test('rejects a constraint that the engine cannot enforce, naming the field', async t => {
+  const { openai: client, ollama } = await connect(t)
+  const strange = { type: 'object', properties: { a: { not: {} } } }
+  const json_schema = { name: 'x', schema: strange }
+  const create = (response_format: object) =>
+    refusal(client.chat.completions.create({ model: 'toy', messages: say('hi'), response_format } as never))
+  t.match(await create({ type: 'json_schema', json_schema }), {
+    status: 400,
+    param: 'response_format',
+    code: 'unsupported_value',
+    type: 'invalid_request_error',
+    message: /the keyword 'not' is not supported/
+  })
+  t.match(await create({ type: 'regex', pattern: '[a-z]+' }), { status: 400, message: /patterns are not supported/ })
+  t.match(await refusal(ollama.chat({ model: 'toy', messages: say('hi'), format: strange })), {
+    status_code: 400,
+    error: `'format': the keyword 'not' is not supported`
+  })
+})
 
 t.test('an error names the invalid part of a format', async t => {
   const { post } = await connect(t)
@@ -154,7 +151,7 @@ t.test('an error names the invalid part of a format', async t => {
 const THOUGHT = '<think>\nhm, well\n</think>\n\nthe answer'
 const THINKS: ServeOptions = { chatTemplate: '<think> enable_thinking', abilities: { thinking: true }, maxTokens: 200 }
 
-t.test('thoughts are separate from the answer, streamed and not', async t => {
+t.test('thoughts are separate from the answer, with and without streaming', async t => {
   const { openai: client, ollama } = await connect(t, THINKS)
   const messages = say(THOUGHT)
   const answer = await client.chat.completions.create({ model: 'toy', messages, logprobs: true })
@@ -187,7 +184,7 @@ t.test('thoughts are separate from the answer, streamed and not', async t => {
     thinking += message.thinking ?? ''
     content += message.content
   }
-  t.same([thinking, content], ['hm, well', 'the answer'], 'the template has opened the thought')
+  t.same([thinking, content], ['hm, well', 'the answer'], 'the prompt already opened the thought')
 })
 
 t.test('each API enables and disables thoughts with its own field', async t => {
@@ -218,7 +215,7 @@ t.test('each API enables and disables thoughts with its own field', async t => {
   })
 })
 
-t.test('a constrained answer follows requested thoughts', async t => {
+t.test('the format applies after requested thoughts', async t => {
   const { openai: client, ollama, model } = await connect(t, THINKS)
   const answer = await client.chat.completions.create({
     model: 'toy',
@@ -236,7 +233,7 @@ t.test('a constrained answer follows requested thoughts', async t => {
   t.match(short.message, { thinking: 'hm', content: '{"toy": true}' }, 'an unclosed thought is closed')
 })
 
-t.test('earlier thoughts of the assistant reach the template', async t => {
+t.test('thoughts of earlier assistant messages reach the template', async t => {
   const { openai: client, ollama, model } = await connect(t, THINKS)
   const before = (message: object) => [
     ...say('a'),

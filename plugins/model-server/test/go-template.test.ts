@@ -3,7 +3,7 @@ import { goTemplate, isGoTemplate } from '#ollama'
 
 const VALUES = { System: 'be brief', Prompt: 'hi' }
 
-t.test('fields and conditions are rendered up to the position of the response', async t => {
+t.test('renders fields and conditions up to .Response', async t => {
   const cases: [template: string, withSystem: string, without: string][] = [
     ['{{ .Prompt }}', 'hi', 'hi'],
     ['{{.System}} {{.Prompt}}', 'be brief hi', ' hi'],
@@ -22,7 +22,7 @@ t.test('fields and conditions are rendered up to the position of the response', 
   }
 })
 
-t.test('any other action is rejected and quoted', async t => {
+t.test('rejects any other action and quotes it', async t => {
   for (const template of [
     '{{ range .Messages }}{{ end }}',
     '{{ .Tools }}',
@@ -49,8 +49,8 @@ t.test('Go templates are distinguished from Jinja templates', async t => {
   }
 })
 
-t.test('a hostile template is parsed in linear time, with limits for depth and text', async t => {
-  // A quadratic parser takes minutes for these, longer than the time limit of this file.
+t.test('parses a hostile template in linear time, and limits nesting and length', async t => {
+  // A quadratic parser takes minutes for these, which exceeds the timeout of this file.
   for (const text of ['{', '{{', '{{-', '{{ ', '{{ .P', ' {{ "', '}}', '{{ a.']) {
     t.notOk(isGoTemplate(text.repeat(1_000_000)), text)
     t.type(goTemplate(text.repeat(1_000_000).replaceAll('}}', '')), 'function', text)

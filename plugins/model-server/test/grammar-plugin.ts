@@ -1,7 +1,7 @@
 import { inferenceGrammars, type TextGrammar, type TextGrammarState } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 
-/** Plugin with a grammar, like the compiler of a language: pairs of brackets around a letter, to any depth. */
+/** Returns a plugin that provides a grammar: a letter in nested pairs of brackets. */
 export function grammarPlugin(name = 'bracket-language', grammar = 'brackets'): Plugin {
   return definePlugin({
     name,

@@ -102,7 +102,7 @@ t.test('a tap sees each client request once, before the model, and can redact it
   t.notMatch(Buffer.from(body.context).toString('latin1'), 'hunter2', 'the returned context is redacted')
 })
 
-t.test('a request that a tap refuses gets an error in the format of the API, and no model runs', async t => {
+t.test('a request that a tap refuses fails in the format of the API, and does not reach the model', async t => {
   const { json, generated } = await open(t, ctx => {
     ctx.on(modelRequest, () => {
       throw new SvcError('HOUSE_RULE', 'not here', { status: 403 })
@@ -118,7 +118,7 @@ t.test('a request that a tap refuses gets an error in the format of the API, and
   t.equal(generated(), 0)
 })
 
-t.test('the operation of this plugin also triggers the hooks', async t => {
+t.test('the operation model.generate also triggers the hooks', async t => {
   const { kernel } = await open(t, ctx => {
     ctx.on(modelRequest, redacted)
     ctx.on(modelAnswer, answer => ({ ...answer, text: answer.text.replace('say', 'write') }))
@@ -126,7 +126,7 @@ t.test('the operation of this plugin also triggers the hooks', async t => {
   t.match(await kernel.call(modelGenerate, { prompt: 'I say hunter2' }), { text: 'I write ***' })
 })
 
-t.test('a tap redacts a whole answer before a stream sends any of it', async t => {
+t.test('a tap can redact a whole answer before a stream sends any of it', async t => {
   const { json, url } = await open(t, ctx => {
     ctx.on(modelAnswer, answer => ({ ...answer, text: masked(answer.text) }))
   })
@@ -143,13 +143,13 @@ t.test('a tap redacts a whole answer before a stream sends any of it', async t =
     const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(fields) })
     const text = await response.text()
     t.match(text, 'I say ***', `${path} sends the text in one piece`)
-    t.notMatch(text, /logprob":-/, 'probabilities of other tokens are omitted')
+    t.notMatch(text, /logprob":-/, 'log probabilities of the original tokens are omitted')
   }
   const plain = await json('/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], logprobs: true })
-  t.equal(plain.body.choices[0].logprobs.content.length, 2, 'an unchanged answer keeps them')
+  t.equal(plain.body.choices[0].logprobs.content.length, 2, 'an unchanged answer keeps its log probabilities')
 })
 
-t.test('a read-only tap of answers does not delay a stream', async t => {
+t.test('a tap of inference.answered does not delay a stream', async t => {
   let letGo: () => void = () => undefined
   const sent = new Promise<void>(resolve => {
     letGo = resolve
@@ -194,7 +194,7 @@ t.test('a tap redacts or refuses a tool call, and an incomplete call is omitted'
   t.match(reply.body.message.tool_calls, [{ function: { name: 'weather', arguments: { city: 'Cologne' } } }])
 })
 
-t.test('requests of the client in the same process pass the hooks once', async t => {
+t.test('requests of the client in the same process trigger the hooks once', async t => {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo
@@ -231,7 +231,7 @@ t.test('requests of the client in the same process pass the hooks once', async t
   const headers = { 'x-svc-tapped': '0'.repeat(32) }
   const body = JSON.stringify({ messages, stream: false })
   t.equal((await fetch(`${url}/api/chat`, { method: 'POST', headers, body })).status, 200)
-  t.same(fired.splice(0), ['request', 'answer'], 'another client cannot bypass them')
+  t.same(fired.splice(0), ['request', 'answer'], 'another client cannot bypass the hooks')
   await json('/api/chat', { messages, stream: false })
   t.same(fired, ['request', 'answer'])
 })

@@ -19,7 +19,7 @@ async function openToy(t: Test, settings: object = {}, toy: ToyOptions = {}) {
 
 const NOW = { keep_alive: 0 }
 
-t.test('an empty request unloads the model, and the next one loads it again', async t => {
+t.test('an empty request with keep_alive 0 unloads the model, and the next request loads it again', async t => {
   const { client, engine, generate, loaded, open, json } = await openToy(t)
   t.same(await loaded(), ['toy'])
   t.match(await generate('', NOW), { model: 'toy', response: '', done: true, done_reason: 'unload' })
@@ -42,9 +42,9 @@ t.test('an empty request unloads the model, and the next one loads it again', as
   t.equal(engine.models.length, 3)
 })
 
-t.test('an unloaded model is still listed, shown and ready', async t => {
+t.test('an unloaded model is still listed, described and ready', async t => {
   const { client, generate, json, url, kernel, engine } = await openToy(t)
-  const told = async () => ({
+  const descriptions = async () => ({
     tags: (await json('/api/tags')).body,
     show: await client.show({ model: 'toy' }),
     models: (await json('/v1/models')).body,
@@ -52,16 +52,16 @@ t.test('an unloaded model is still listed, shown and ready', async t => {
     version: (await json('/api/version')).body,
     adapters: await kernel.callById('model.adapters.list', {}).catch(({ code }) => code)
   })
-  const before = await told()
+  const before = await descriptions()
   await generate('', NOW)
-  t.same(await told(), before)
+  t.same(await descriptions(), before)
   t.equal((await json('/api/generate', { model: 'other', ...NOW })).status, 404)
   t.equal((await fetch(`${url}/ready`)).status, 200)
   t.match(await kernel.callById('model.list', {}), { models: [{ status: 'unloaded', device: 'cpu', context: 512 }] })
   t.equal(engine.models.length, 1, 'none of these requests loads the model')
 })
 
-t.test('concurrent requests share one load, and each reports its duration', async t => {
+t.test('concurrent requests share one load, and each reports how long it waited', async t => {
   const gate: (() => void)[] = []
   const waits = { count: 0 }
   const beforeLoaded = () => (waits.count++ === 0 ? undefined : new Promise<void>(resolve => void gate.push(resolve)))
@@ -83,9 +83,9 @@ t.test('concurrent requests share one load, and each reports its duration', asyn
 t.test('the model is unloaded after its idle time', async t => {
   const { generate, loaded, open, client } = await openToy(t, { keep_alive: '1h' })
   const left = async () => new Date((await client.ps()).models[0]?.expires_at ?? 0).getTime() - Date.now()
-  t.ok(Math.abs((await left()) - 3_600_000) < 60_000, 'the setting')
+  t.ok(Math.abs((await left()) - 3_600_000) < 60_000, 'the setting applies')
   await generate('hello', { keep_alive: '10m' })
-  t.ok(Math.abs((await left()) - 600_000) < 60_000, 'the request')
+  t.ok(Math.abs((await left()) - 600_000) < 60_000, 'the request overrides the setting')
   await generate('hello', { keep_alive: -1 })
   t.match((await client.ps()).models, [{ expires_at: '9999-12-31T23:59:59Z' }])
   t.equal((await generate('hello', { keep_alive: '1ms' })).response, 'hello')
@@ -95,7 +95,7 @@ t.test('the model is unloaded after its idle time', async t => {
   await until(() => open() === 0)
 })
 
-t.test('a running answer is finished even if another request unloads the model', async t => {
+t.test('a running answer finishes even if another request unloads the model', async t => {
   let go: () => void = () => undefined
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -132,7 +132,7 @@ t.test('a disconnect releases the model', async t => {
   await until(() => open() === 0)
 })
 
-t.test('the request timeout includes the load of the model', async t => {
+t.test('the request timeout includes loading the model', async t => {
   const beforeLoaded = () => new Promise<void>(resolve => setTimeout(resolve, 40))
   const { generate, json } = await openToy(t, { request_timeout_seconds: 0.02 }, { beforeLoaded })
   await generate('', NOW)
@@ -156,7 +156,7 @@ t.test('waiting requests get the error of a failed load, and the next request re
     { status: 503, body: { error: /could not be loaded from .*: no memory/ } },
     { status: 503, body: { error: { code: 'model_failed', message: /no memory/ } } }
   ])
-  t.equal(kernel.log.filter(({ level }) => level === 'error').length, 1, 'logged once')
+  t.equal(kernel.log.filter(({ level }) => level === 'error').length, 1, 'the failure is logged once')
   t.equal((await fetch(`${url}/ready`)).status, 503)
   t.equal((await json('/api/tags')).status, 200)
   broken = false
@@ -177,7 +177,7 @@ t.test('a reload of the plugin keeps a loaded model, and loads an unloaded one',
   t.equal(open(), 0)
 })
 
-t.test('requests that race with unloads all get the right answer', async t => {
+t.test('concurrent unloads do not affect the answers of requests', async t => {
   const { generate, client, open, engine, json } = await openToy(t, { slots: 3, queue: 1000, keep_alive: '1ms' })
   const ask = async (at: number): Promise<void> => {
     const prompt = `question ${at}`

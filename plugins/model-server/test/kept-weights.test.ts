@@ -5,11 +5,11 @@ import { KeptWeights, type Loaded } from '#root'
 import { ToyModel } from './toy-engine.ts'
 import { until } from './until.ts'
 
-/** Opens weights whose loads and closes take some turns of the event loop, and counts the models in memory. */
+/** Opens weights whose loads and closes take `turns()` turns of the event loop. Counts the models in memory. */
 function open(turns: () => number = () => 1) {
   const weights = new KeptWeights()
   const models: SlowModel[] = []
-  let most = 0
+  let maxOpen = 0
   class SlowModel extends ToyModel {
     gone = false
     override async close() {
@@ -21,16 +21,16 @@ function open(turns: () => number = () => 1) {
   const load = async (): Promise<Loaded> => {
     const model = new SlowModel({})
     models.push(model)
-    most = Math.max(most, models.filter(({ gone }) => !gone).length)
+    maxOpen = Math.max(maxOpen, models.filter(({ gone }) => !gone).length)
     for (let left = turns(); left > 0; left--) await turn()
     return { model, modifiedAt: new Date() }
   }
-  return { weights, models, load, most: () => most }
+  return { weights, models, load, maxOpen: () => maxOpen }
 }
 
 const never = new AbortController().signal
 
-t.test('the model is loaded once for all users, and stays while one of them uses it', async t => {
+t.test('concurrent uses share one load, and the model stays loaded until the last is released', async t => {
   const { weights, models, load } = open()
   weights.setDefaultKeepAlive(0)
   const uses = await Promise.all([1, 2, 3].map(() => weights.use(load, never)))
@@ -49,7 +49,7 @@ t.test('the model is loaded once for all users, and stays while one of them uses
   again.release()
 })
 
-t.test('the idle time is that of the last request that set one, until the model is unloaded', async t => {
+t.test('the idle time of the latest request that set one applies until the model is unloaded', async t => {
   const { weights, models, load } = open()
   const use = async (keepMs?: number) => (await weights.use(load, never, keepMs)).release()
   await use()
@@ -60,7 +60,7 @@ t.test('the idle time is that of the last request that set one, until the model 
   const expires = weights.expiresAt?.getTime() ?? 0
   t.ok(expires >= before + 60_000 && expires <= Date.now() + 60_000)
   await use(1e300)
-  t.equal(weights.expiresAt, null, 'later than any date')
+  t.equal(weights.expiresAt, null, 'a time later than any Date is null')
   await use(1)
   await until(() => models[0]?.closed === true)
   await use()
@@ -70,7 +70,7 @@ t.test('the idle time is that of the last request that set one, until the model 
   await weights.close()
 })
 
-t.test('an unload during a use or a load happens after the last release', async t => {
+t.test('an unload requested during a use or a load happens after the last release', async t => {
   const { weights, models, load } = open()
   await weights.unload()
   const loading = weights.use(load, never)
@@ -87,7 +87,7 @@ t.test('an unload during a use or a load happens after the last release', async 
   t.notOk(models[1]?.closed, 'the requested unload does not apply to the next load')
 })
 
-t.test('a load without waiting users is kept, and a failed load is retried', async t => {
+t.test('a load whose callers have all aborted is kept, and a failed load is retried', async t => {
   const { weights, models, load } = open()
   const controller = new AbortController()
   const waiting = weights.use(load, controller.signal)
@@ -105,12 +105,12 @@ t.test('a load without waiting users is kept, and a failed load is retried', asy
 
 t.test('a failed close is reported and does not block the next load', async t => {
   const { weights, load } = open()
-  const told: unknown[] = []
-  weights.watch({ loaded: () => undefined, unloaded: (_, closed) => void closed.catch(error => told.push(error)) })
+  const failures: unknown[] = []
+  weights.watch({ loaded: () => undefined, unloaded: (_, closed) => void closed.catch(error => failures.push(error)) })
   const stubborn = Object.assign(new ToyModel({}), { close: () => Promise.reject(new Error('stuck')) })
   ;(await weights.use(async () => ({ model: stubborn, modifiedAt: new Date() }), never)).release()
   await t.rejects(weights.unload(), { message: 'stuck' })
-  t.match(told, [{ message: 'stuck' }])
+  t.match(failures, [{ message: 'stuck' }])
   t.ok((await weights.use(load, never)).model)
 })
 
@@ -124,7 +124,7 @@ t.test('a close waits for a running load, and nothing is loaded after it', async
   await t.rejects(weights.use(load, never), { code: 'MSV_STOPPED' })
 })
 
-t.test('users always have an open model while others unload it', async t => {
+t.test('a use always has an open model, whatever other callers unload', async t => {
   const step = fc.record({
     wait: fc.nat(4),
     hold: fc.nat(4),
@@ -136,7 +136,7 @@ t.test('users always have an open model while others unload it', async t => {
     fc.infiniteStream(fc.nat(3)),
     fc.constantFrom(0, 1, Number.POSITIVE_INFINITY),
     async (users, delays, defaultMs) => {
-      const { weights, models, load, most } = open(() => delays.next().value as number)
+      const { weights, models, load, maxOpen } = open(() => delays.next().value as number)
       weights.setDefaultKeepAlive(defaultMs)
       const run = async (steps: (typeof users)[number]) => {
         for (const { wait, hold, keepMs, leaves } of steps) {
@@ -157,7 +157,7 @@ t.test('users always have an open model while others unload it', async t => {
       await Promise.all(users.map(run))
       await weights.unload()
       if (models.some(({ gone }) => !gone)) throw new Error('a model was not closed')
-      if (most() > 1) throw new Error('two models at once')
+      if (maxOpen() > 1) throw new Error('two models in memory at the same time')
       await weights.close()
     }
   )

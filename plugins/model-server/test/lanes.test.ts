@@ -9,12 +9,12 @@ async function all<A>(events: AsyncIterable<LaneEvent<A>>): Promise<LaneEvent<A>
 
 const { signal } = new AbortController()
 
-t.test('no more jobs run concurrently than the limit, and each keeps its order', async t => {
+t.test('runs at most `width` jobs concurrently, and keeps the order of events within each', async t => {
   let running = 0
-  let most = 0
+  let maxRunning = 0
   const job = (length: number): Job<number> => {
     return async () => {
-      most = Math.max(most, ++running)
+      maxRunning = Math.max(maxRunning, ++running)
       return (async function* () {
         for (let at = 0; at < length; at++) {
           await new Promise(setImmediate)
@@ -25,9 +25,9 @@ t.test('no more jobs run concurrently than the limit, and each keeps its order',
     }
   }
   for (const width of [1, 2, 3]) {
-    most = 0
+    maxRunning = 0
     const events = await all(await runInLanes([job(3), job(0), job(5), job(1)], width, signal))
-    t.equal(most, width)
+    t.equal(maxRunning, width)
     for (const [index, length] of [3, 0, 5, 1].entries()) {
       const own = events.filter(each => each.index === index).map(each => each.event)
       t.same(own, [...Array(length).keys()])
@@ -56,7 +56,7 @@ t.test('a job that waits does not block the others', async t => {
   t.same(events.map(each => each.event).join(''), 'abc')
 })
 
-t.test('an error of the first job rejects before any event; an error of a later job ends all', async t => {
+t.test('if the first job fails, no event is emitted; if a later one fails, all jobs end', async t => {
   const refuse: Job<number> = async () => {
     throw new Error('refused')
   }
@@ -75,16 +75,16 @@ t.test('an error of the first job rejects before any event; an error of a later 
   await t.rejects(runInLanes([refuse, endless], 2, signal), /refused/)
   await t.rejects(all(await runInLanes([endless, refuse], 2, signal)), /refused/)
   t.ok(ended)
-  const told: boolean[] = []
+  const admissions: boolean[] = []
   const note: Job<number> = async admitted => {
-    told.push(admitted)
+    admissions.push(admitted)
     return (async function* () {})()
   }
   await all(await runInLanes([note, note], 1, signal))
-  t.same(told, [false, true], 'all jobs but the first are marked as admitted')
+  t.same(admissions, [false, true], 'all jobs but the first are marked as admitted')
 })
 
-t.test('a reader that stops ends all jobs', async t => {
+t.test('all jobs end when the consumer stops reading', async t => {
   const controller = new AbortController()
   let ended = 0
   const endless: Job<number> = async (_admitted, own) =>

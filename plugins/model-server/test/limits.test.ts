@@ -5,7 +5,7 @@ import { serve } from './serve.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 
-/** Toy model that stops in the middle of its answer until its request is aborted. */
+/** Toy model that blocks in the middle of its answer until its request is aborted. */
 const stuck = {
   beforeToken: (generated: number, signal: AbortSignal | undefined) =>
     generated < 2 || signal?.aborted === true
@@ -13,7 +13,7 @@ const stuck = {
       : new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-t.test('a timeout is an error in the format of each API, before and within a stream', async t => {
+t.test('a timeout is reported in the format of each API, before and within a stream', async t => {
   const { openai: client, ollama, model } = await connect(t, { ...stuck, timeoutMs: 40 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages })), {
     status: 504,
@@ -41,7 +41,7 @@ t.test('the timeout includes the time in the queue', async t => {
   t.equal(model.capacity().waiting, 0)
 })
 
-t.test('all answers to one request share its timeout', async t => {
+t.test('all answers of one request share its timeout', async t => {
   const pause = () => new Promise<void>(resolve => setTimeout(resolve, 15))
   const { openai: client, model } = await connect(t, { beforeToken: pause, timeoutMs: 200 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages, n: 12 })), { status: 504 })
@@ -60,19 +60,19 @@ t.test('the engine receives the identity of the client', async t => {
   }
   t.equal(await ask(), '127.0.0.1')
   const [ann, bob] = [await ask('Bearer ann'), await ask('Bearer bob')]
-  t.match(ann, /^127\.0\.0\.1 [0-9a-f]{16}$/, 'the key itself goes nowhere')
+  t.match(ann, /^127\.0\.0\.1 [0-9a-f]{16}$/, 'the identity contains a digest, not the key')
   t.not(ann, bob)
   t.equal(await ask('Bearer ann'), ann)
 })
 
-t.test('beyond loopback an invented key gets no additional slots', async t => {
+t.test('outside loopback, a client is identified by address even if it invents keys', async t => {
   const from = (remoteAddress: string, authorization?: string) =>
     clientOf({ socket: { remoteAddress }, headers: { authorization } } as never)
   t.equal(from('10.0.0.7', 'Bearer a'), '10.0.0.7')
   t.equal(from('::ffff:10.0.0.7'), '10.0.0.7')
 })
 
-t.test('a request for many answers causes no warning of a leak', async t => {
+t.test('a request for many answers causes no MaxListenersExceededWarning', async t => {
   const warnings: Error[] = []
   const listen = (warning: Error) => void warnings.push(warning)
   process.on('warning', listen)

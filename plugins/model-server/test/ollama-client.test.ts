@@ -14,7 +14,7 @@ const STATISTICS = {
   eval_duration: Number
 }
 
-t.test('chats in one object', async t => {
+t.test('chats without streaming', async t => {
   const { ollama: client } = await connect(t)
   const answer = await client.chat({ model: 'toy', messages: say('hello'), stream: false })
   t.match(answer, {
@@ -27,7 +27,7 @@ t.test('chats in one object', async t => {
   })
 })
 
-t.test('chats in a stream in which only the last row has the counts', async t => {
+t.test('streams a chat; only the last row has the token counts', async t => {
   const { ollama: client } = await connect(t)
   const rows: ChatResponse[] = []
   for await (const row of await client.chat({ model: 'toy', messages: say('Grüße 🦊'), stream: true })) rows.push(row)
@@ -36,7 +36,7 @@ t.test('chats in a stream in which only the last row has the counts', async t =>
   t.ok(rows.every(row => row.done === false && !Object.hasOwn(row, 'eval_count') && row.message.role === 'assistant'))
 })
 
-t.test('generates, streamed and not, with a system message', async t => {
+t.test('generates with a system message, with and without streaming', async t => {
   const { ollama: client } = await connect(t)
   const request = { model: 'toy', prompt: 'one two', system: 'be brief' }
   t.match(await client.generate({ ...request, stream: false }), {
@@ -75,7 +75,7 @@ t.test('streams by default', async t => {
   )
 })
 
-t.test('obeys options', async t => {
+t.test('applies options', async t => {
   const { ollama: client } = await connect(t, { contextLength: 256, maxTokens: 5 })
   const ask = async (prompt: string, options: object) => {
     const { response, done_reason } = await client.generate({ model: 'toy', prompt, options })
@@ -83,7 +83,7 @@ t.test('obeys options', async t => {
   }
   t.same(await ask('0123456789', {}), ['01234', 'length'])
   t.same(await ask('0123456789', { num_predict: 2 }), ['01', 'length'])
-  t.same(await ask('0123456789', { num_predict: 0 }), ['0', 'length'], 'a value below one is one')
+  t.same(await ask('0123456789', { num_predict: 0 }), ['0', 'length'], 'other values below 1 mean 1')
   t.same(await ask('0123456789', { num_predict: -1 }), ['0123456789', 'stop'], 'no limit')
   t.same(await ask('0123456789', { num_predict: -2 }), ['0123456789', 'stop'], 'the rest of the context')
   t.same(await ask('one two', { stop: ['e'] }), ['on', 'stop'])
@@ -116,7 +116,7 @@ t.test('num_ctx can only reduce the context', async t => {
   })
 })
 
-t.test('reports probabilities of tokens', async t => {
+t.test('reports log probabilities of tokens', async t => {
   const { ollama: client } = await connect(t)
   const answer = await client.generate({ model: 'toy', prompt: 'ab', logprobs: true, top_logprobs: 3 } as never)
   t.match(answer, {
@@ -127,7 +127,7 @@ t.test('reports probabilities of tokens', async t => {
   })
 })
 
-t.test('reports that the model is loaded if the request has no prompt', async t => {
+t.test('a request without a prompt only loads the model', async t => {
   const { ollama: client, model } = await connect(t)
   t.match(await client.generate({ model: 'toy', prompt: '' }), { response: '', done: true, done_reason: 'load' })
   t.match(await client.chat({ model: 'toy', messages: [] }), { done: true, done_reason: 'load' })
@@ -175,7 +175,7 @@ t.test('shows the format ONNX for an exported model', async t => {
   t.match(await client.show({ model: 'toy' }), { details: { format: 'onnx' } })
 })
 
-t.test('names cuda in its version when the model computes there, and only then', async t => {
+t.test('/api/version contains cuda only if the model runs on it', async t => {
   const version = async (device: string) => (await fetch(`${(await serve(t, { device })).url}/api/version`)).text()
   t.match(await version('cuda:0'), /cuda/)
   t.notMatch(await version('cpu'), /cuda|rocm|metal/)
@@ -231,7 +231,7 @@ t.test('reports errors in the format of the API', async t => {
   })
 })
 
-t.test('ends a failed stream with a row for the error', async t => {
+t.test('ends a failed stream with an error row', async t => {
   const { ollama: client, errors } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('broken')

@@ -3,7 +3,7 @@ import { fillInTheMiddle, fillsInTheMiddle } from '#root'
 import { connect, refusal, say } from './clients.ts'
 import { ToyModel } from './toy-engine.ts'
 
-t.test('a conversation continues from the context of the last answer', async t => {
+t.test('continues a conversation from the context of the previous response', async t => {
   const { ollama: client, model } = await connect(t)
   const first = await client.generate({ model: 'toy', prompt: 'one', system: 'be brief' })
   const begun = '<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\none'
@@ -27,7 +27,7 @@ t.test('a conversation continues from the context of the last answer', async t =
   })
 })
 
-t.test('a template in the request replaces that of the model', async t => {
+t.test("a template in the request replaces the model's", async t => {
   const { ollama: client, model } = await connect(t)
   const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
   await client.generate({ model: 'toy', prompt: 'hi', template })
@@ -63,60 +63,57 @@ t.test('an invalid keep_alive is rejected', async t => {
   }
 })
 
-t.test(
-  'every option that changes the answer reaches the engine, and options of other engines have no effect',
-  async t => {
-    const { ollama: client, model } = await connect(t)
-    const options = {
-      seed: 3,
-      num_predict: 4,
-      top_k: 5,
-      top_p: 0.6,
-      min_p: 0.1,
-      typical_p: 0.7,
-      repeat_last_n: 8,
-      temperature: 0.9,
-      repeat_penalty: 1.1,
-      presence_penalty: 0.2,
-      frequency_penalty: 0.3,
-      stop: ['x'],
-      num_ctx: 256
-    }
-    const withoutEffect = {
-      num_keep: 4,
-      num_batch: 8,
-      num_gpu: 1,
-      main_gpu: 0,
-      num_thread: 2,
-      use_mmap: true,
-      numa: false
-    }
-    await client.generate({ model: 'toy', prompt: 'hi', options: { ...options, ...withoutEffect } })
-    t.match(model.requests.at(-1), {
-      maxTokens: 4,
-      stop: ['x'],
-      sampling: {
-        seed: 3,
-        topK: 5,
-        topP: 0.6,
-        minP: 0.1,
-        typicalP: 0.7,
-        repeatLastN: 8,
-        temperature: 0.9,
-        repeatPenalty: 1.1,
-        presencePenalty: 0.2,
-        frequencyPenalty: 0.3
-      }
-    })
-    for (const strange of [{ mirostat: 1 }, { tfs_z: 0.5 }, { penalize_newline: false }]) {
-      const [name = ''] = Object.keys(strange)
-      const error = await refusal(client.generate({ model: 'toy', prompt: 'hi', options: strange as never }))
-      t.match(error, { status_code: 400, error: new RegExp(`^'options\\.${name}': `) })
-    }
+t.test('options that change the answer reach the engine; options of other engines have no effect', async t => {
+  const { ollama: client, model } = await connect(t)
+  const options = {
+    seed: 3,
+    num_predict: 4,
+    top_k: 5,
+    top_p: 0.6,
+    min_p: 0.1,
+    typical_p: 0.7,
+    repeat_last_n: 8,
+    temperature: 0.9,
+    repeat_penalty: 1.1,
+    presence_penalty: 0.2,
+    frequency_penalty: 0.3,
+    stop: ['x'],
+    num_ctx: 256
   }
-)
+  const withoutEffect = {
+    num_keep: 4,
+    num_batch: 8,
+    num_gpu: 1,
+    main_gpu: 0,
+    num_thread: 2,
+    use_mmap: true,
+    numa: false
+  }
+  await client.generate({ model: 'toy', prompt: 'hi', options: { ...options, ...withoutEffect } })
+  t.match(model.requests.at(-1), {
+    maxTokens: 4,
+    stop: ['x'],
+    sampling: {
+      seed: 3,
+      topK: 5,
+      topP: 0.6,
+      minP: 0.1,
+      typicalP: 0.7,
+      repeatLastN: 8,
+      temperature: 0.9,
+      repeatPenalty: 1.1,
+      presencePenalty: 0.2,
+      frequencyPenalty: 0.3
+    }
+  })
+  for (const strange of [{ mirostat: 1 }, { tfs_z: 0.5 }, { penalize_newline: false }]) {
+    const [name = ''] = Object.keys(strange)
+    const error = await refusal(client.generate({ model: 'toy', prompt: 'hi', options: strange as never }))
+    t.match(error, { status_code: 400, error: new RegExp(`^'options\\.${name}': `) })
+  }
+})
 
-t.test('the model is shown in the format of the API', async t => {
+t.test('/api/show describes the model in the Ollama format', async t => {
   const chatTemplate = '<tool_call> enable_thinking'
   const { ollama: client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
   const shown = await client.show({ model: 'toy' })
@@ -129,7 +126,7 @@ t.test('the model is shown in the format of the API', async t => {
   for (const method of ['GET', 'HEAD']) t.equal((await fetch(url, { method })).status, 200)
 })
 
-t.test('a gap is filled with the special tokens of the vocabulary', async t => {
+t.test('fills a gap with the special tokens of the vocabulary', async t => {
   const model = new ToyModel({})
   t.notOk(fillsInTheMiddle(model))
   t.throws(() => fillInTheMiddle(model, 'toy', 'a', 'b'), {
@@ -148,7 +145,7 @@ t.test('a gap is filled with the special tokens of the vocabulary', async t => {
   t.equal(fillInTheMiddle(filling, 'toy', '<|fim_suffix|>', '').filter(token => token >= 300).length, 3)
 })
 
-t.test('bodies have only the fields of the format', async t => {
+t.test('responses contain only fields of the API', async t => {
   const { post } = await connect(t, { abilities: { tools: true }, chatTemplate: '<tool_call>' })
   const rowsOf = async (path: string, body: object) =>
     (await (await post(path, body)).text())

@@ -51,7 +51,7 @@ t.test('ends a stream with the usage in a chunk without choices, if requested', 
   t.ok(chunks.every(chunk => chunk.usage === null))
 })
 
-t.test('never cuts a character, streamed or not', async t => {
+t.test('never splits a character, with or without streaming', async t => {
   const { openai: client } = await connect(t)
   const text = 'Grüße, 世界 – 🦊👩‍👩‍👧'
   const stream = await client.chat.completions.create({ model: 'toy', messages: say(text), stream: true })
@@ -62,7 +62,7 @@ t.test('never cuts a character, streamed or not', async t => {
   t.equal(whole.choices[0]?.message.content, text)
 })
 
-t.test('stops before a stop string, with that finish reason', async t => {
+t.test('stops before a stop string, with finish reason stop', async t => {
   const { openai: client } = await connect(t)
   for (const stop of ['END', ['never', 'END']]) {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('one two END three'), stop })
@@ -70,7 +70,7 @@ t.test('stops before a stop string, with that finish reason', async t => {
   }
 })
 
-t.test('stops at the token limit, with that finish reason', async t => {
+t.test('stops at the token limit, with finish reason length', async t => {
   const { openai: client } = await connect(t, { maxTokens: 5 })
   const messages = say('0123456789')
   const byDefault = await client.chat.completions.create({ model: 'toy', messages })
@@ -86,7 +86,7 @@ t.test('stops at the token limit, with that finish reason', async t => {
   t.match(both.choices[0], { message: { content: '012' }, finish_reason: 'length' })
 })
 
-t.test('generates the same text for the same seed, and another text for another seed', async t => {
+t.test('generates the same text for the same seed, and different text for another seed', async t => {
   const { openai: client } = await connect(t)
   const ask = async (seed: number) => {
     const answer = await client.chat.completions.create({
@@ -103,7 +103,7 @@ t.test('generates the same text for the same seed, and another text for another 
   t.not(await ask(8), first)
 })
 
-t.test('passes sampling options on', async t => {
+t.test('passes sampling options to the engine', async t => {
   const { openai: client } = await connect(t)
   const ask = async (options: object) => {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('aaaa'), ...options })
@@ -117,7 +117,7 @@ t.test('passes sampling options on', async t => {
   t.not(await ask({ repetition_penalty: 1000 }), 'aaaa', 'repetition_penalty')
 })
 
-t.test('reports probabilities of tokens', async t => {
+t.test('reports log probabilities of tokens', async t => {
   const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({
     model: 'toy',
@@ -212,7 +212,7 @@ t.test('reports errors in the format of the API', async t => {
   })
 })
 
-t.test('requires its key', async t => {
+t.test('requires the API key', async t => {
   const { openai: client, url } = await connect(t, { apiKey: 'right' })
   t.ok(await client.models.list())
   const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 })
@@ -220,7 +220,7 @@ t.test('requires its key', async t => {
   t.match(await refusal(stranger.chat.completions.create({ model: 'toy', messages: say('hi') })), { status: 401 })
 })
 
-t.test('ends an answer within one token after a disconnect, streamed or not', async t => {
+t.test('stops generation within one token after a disconnect, with or without streaming', async t => {
   for (const stream of [true, false]) {
     let reached = () => {}
     const underWay = new Promise<void>(resolve => {
@@ -249,7 +249,7 @@ t.test('ends an answer within one token after a disconnect, streamed or not', as
   }
 })
 
-t.test('ends an aborted request that is not streamed, and one that waits', async t => {
+t.test('ends an aborted request without streaming, and one in the queue', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve
@@ -293,7 +293,7 @@ t.test('reports an error in the middle of a stream', async t => {
   })
 })
 
-t.test('answers 503 with Retry-After when the queue is full', async t => {
+t.test('returns 503 with Retry-After when the queue is full', async t => {
   let go = () => {}
   const gate = new Promise<void>(resolve => {
     go = resolve

@@ -2,7 +2,7 @@ import type OpenAI from 'openai'
 import t from 'tap'
 import { connect, refusal, say } from './clients.ts'
 
-t.test('a text is continued unchanged', async t => {
+t.test('continues a text prompt unchanged', async t => {
   const { openai: client } = await connect(t)
   const answer = await client.completions.create({ model: 'toy', prompt: 'ab\na', max_tokens: 4 })
   t.match(answer, {
@@ -13,12 +13,12 @@ t.test('a text is continued unchanged', async t => {
     usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8 }
   })
   const byDefault = await client.completions.create({ model: 'toy', prompt: 'ab\n' })
-  t.equal(byDefault.usage?.completion_tokens, 16, 'as in the format')
+  t.equal(byDefault.usage?.completion_tokens, 16, 'the default of the API applies')
   const stopped = await client.completions.create({ model: 'toy', prompt: 'one two\n', stop: ['tw'] })
   t.match(stopped.choices[0], { text: 'one ', finish_reason: 'stop' })
 })
 
-t.test('prompts are texts, tokens, or lists of either, answered in order', async t => {
+t.test('accepts prompts as strings, tokens or lists of either, and returns answers in order', async t => {
   const { openai: client } = await connect(t, { slots: 2 })
   const texts = async (prompt: string | string[] | number[] | number[][], n = 1) => {
     const answer = await client.completions.create({ model: 'toy', prompt, max_tokens: 2, n })
@@ -41,7 +41,7 @@ t.test('prompts are texts, tokens, or lists of either, answered in order', async
   t.same(await texts(['ab\n', 'cd\n'], 2), ['ab', 'ab', 'cd', 'cd', 6])
 })
 
-t.test('the prompt is repeated if requested', async t => {
+t.test('echo repeats the prompt before the answer', async t => {
   const { openai: client, model } = await connect(t)
   const create = (fields: object) => client.completions.create({ model: 'toy', prompt: 'ab\n', echo: true, ...fields })
   t.equal((await create({ max_tokens: 2 })).choices[0]?.text, 'ab\nab')
@@ -61,7 +61,7 @@ t.test('the prompt is repeated if requested', async t => {
   t.equal(streamed, 'ab\nab')
 })
 
-t.test('log probabilities are lists, with the offset of each token', async t => {
+t.test('reports log probabilities as lists, with the offset of each token', async t => {
   const { openai: client } = await connect(t)
   const request = { model: 'toy', prompt: 'ab\n', max_tokens: 2, logprobs: 2 }
   const { choices } = await client.completions.create(request)
@@ -93,7 +93,7 @@ t.test('a stream ends with its finish reason, and with the usage if requested', 
   }
 })
 
-t.test('the most probable of several answers are returned', async t => {
+t.test('best_of returns the most probable of the generated answers', async t => {
   const { openai: client, model } = await connect(t)
   const request = { model: 'toy', prompt: 'aaaa\n', max_tokens: 8, temperature: 2, seed: 1 }
   const all = await client.completions.create({ ...request, n: 6, logprobs: 0 })
@@ -111,7 +111,7 @@ t.test('the most probable of several answers are returned', async t => {
   t.equal(chosen.usage?.completion_tokens, model.generated - before, 'all generated tokens count')
 })
 
-t.test('unsupported fields and combinations are rejected by name', async t => {
+t.test('rejects unsupported fields and combinations by name', async t => {
   const { openai: client, post } = await connect(t)
   const create = (fields: object) =>
     refusal(client.completions.create({ model: 'toy', prompt: 'ab\n', ...fields } as never))
@@ -133,7 +133,7 @@ t.test('unsupported fields and combinations are rejected by name', async t => {
   t.equal((await post('/v1/completions', { prompt: 'ab\n', suffix: '', user: 'me', best_of: 1, n: 1 })).status, 200)
 })
 
-t.test('several answers to one conversation differ, and repeat for the same seed', async t => {
+t.test('several answers to one conversation differ, and are the same for the same seed', async t => {
   for (const slots of [1, 3]) {
     const { openai: client, model } = await connect(t, { slots, queue: 0 })
     const request = { model: 'toy', messages: say('aaaaaaaa'), temperature: 2, seed: 5, n: 3, max_tokens: 8 }
@@ -159,11 +159,11 @@ t.test('several answers to one conversation differ, and repeat for the same seed
     t.same(streamed, first)
     t.equal(reasons.length, 3)
     t.equal(usage?.completion_tokens, model.requests.slice(-3).length * 8)
-    t.equal(usage?.prompt_tokens, model.requests.at(-1)?.tokens.length, 'the tokens of the prompt count once')
+    t.equal(usage?.prompt_tokens, model.requests.at(-1)?.tokens.length, 'the tokens of the prompt are counted once')
   }
 })
 
-t.test('one failed answer ends all', async t => {
+t.test('if one of several answers fails, all end', async t => {
   let begun = 0
   const { openai: client, model } = await connect(t, {
     slots: 2,
@@ -186,13 +186,13 @@ t.test('one failed answer ends all', async t => {
   t.equal(model.capacity().active, 0)
 })
 
-t.test('cached tokens are reported', async t => {
+t.test('reports cached tokens', async t => {
   const { openai: client } = await connect(t, { cachedTokens: 5 })
   const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi') })
   t.match(answer.usage, { prompt_tokens_details: { cached_tokens: 5 } })
 })
 
-t.test('bodies have only the fields of the format', async t => {
+t.test('responses contain only fields of the API', async t => {
   const { post } = await connect(t)
   const chat = (await (await post('/v1/chat/completions', { messages: say('a') })).json()) as any
   t.same(Object.keys(chat), ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'])

@@ -20,7 +20,7 @@ function problem(target: InferenceTarget, ...others: [typeof HERE?, ServedModel?
   return ownClient(() => target, ...others).problem()
 }
 
-t.test('a client that requests an unknown model from this server is reported with both names', async t => {
+t.test("reports a client whose model this server does not have, with both models' names", async t => {
   const asking = { model: 'llama3', urls: DEFAULTS }
   t.equal(
     problem(asking),
@@ -38,7 +38,7 @@ t.test('a client that requests an unknown model from this server is reported wit
   t.type(problem({ model: 'llama3', urls: ['http://localhost'] }, { host: 'localhost', port: 80 }), 'string')
 })
 
-t.test('a client with a served model, without a model, or with another server is no problem', async t => {
+t.test('reports no problem if the model is served or absent, or the client uses another server', async t => {
   t.equal(problem({ model: null, urls: DEFAULTS }), null)
   for (const model of ['toy', 'toy:latest', 'toy:adapter']) t.equal(problem({ model, urls: DEFAULTS }), null, model)
   for (const url of ['http://127.0.0.1:1', 'http://gpu:11435', 'https://localhost']) {
@@ -47,7 +47,7 @@ t.test('a client with a served model, without a model, or with another server is
   t.equal(new OwnClient(undefined, new ServedModel('toy', '/'), HERE).problem(), null)
 })
 
-t.test('the problem is logged again only if it changes, and the health reports it all the time', async t => {
+t.test('logs the problem only when it changes; the health check reports it always', async t => {
   let model = 'llama3'
   const client = ownClient(() => ({ model, urls: DEFAULTS }))
   const lines: string[] = []
@@ -65,7 +65,7 @@ t.test('the problem is logged again only if it changes, and the health reports i
   t.same(client.health(), { status: 'ok' })
 })
 
-t.test('a disabled client, or one with invalid settings, is not reported', async t => {
+t.test('reports no problem for a client that is disabled or has invalid settings', async t => {
   const failing = ownClient(() => {
     throw new SvcError('ICL_ADDRESS_INVALID', 'no address', { status: 400 })
   })
@@ -76,13 +76,13 @@ t.test('a disabled client, or one with invalid settings, is not reported', async
   t.throws(() => broken.problem(), TypeError)
 })
 
-t.test('the names of adapters are known once the model is loaded', async t => {
+t.test('knows the names of adapters once the model is loaded', async t => {
   const served = new ServedModel('toy', '/models/toy')
   served.state = { status: 'ready', model: new ToyModel({}), modifiedAt: new Date() }
   t.match(problem({ model: 'toy:adapter', urls: DEFAULTS }, HERE, served), /INFER_MODEL is 'toy:adapter'/)
 })
 
-t.test('a process whose client requests an unknown model reports it at the start, once', async t => {
+t.test('a process whose client requests an unknown model logs that once, at startup', async t => {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
   const port = await freePort()
   const url = `http://localhost:${port}`
@@ -92,12 +92,12 @@ t.test('a process whose client requests an unknown model reports it at the start
     { model, port },
     { 'inference-client': { url, model: 'llama3' } }
   )
-  const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL is'))
-  await until(() => told().length > 0)
-  t.match(told(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
+  const warnings = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL is'))
+  await until(() => warnings().length > 0)
+  t.match(warnings(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
   await kernel.replace(inferenceClient)
   t.equal(kernel.state('model-server'), 'active')
-  t.equal(told().length, 1)
+  t.equal(warnings().length, 1)
 })
 
 async function freePort(): Promise<number> {

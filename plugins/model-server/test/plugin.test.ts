@@ -31,14 +31,14 @@ t.test('the setting grammar constrains every answer', async t => {
   t.match((await generate({ format: 'json' })).response, '{"toy": true}')
 })
 
-t.test('two plugins with a grammar of one name are a conflict that names both', async t => {
+t.test('reports a conflict, naming both plugins, if two grammars have one name', async t => {
   await t.rejects(open(t, {}, [grammarPlugin('first'), grammarPlugin('second')]), {
     code: 'KRN_CONFLICT',
     message: /(?=.*first)(?=.*second)(?=.*brackets)/s
   })
 })
 
-t.test('completions are counted by model and adapter, and the counts survive a reload', async t => {
+t.test('counts completions by model and adapter, and keeps the counts across a reload', async t => {
   const { generate, metrics, replace } = await open(t, { queue: 3 }, [], { cachedTokens: 2 })
   await generate({})
   await generate({ options: { num_predict: 2 } })

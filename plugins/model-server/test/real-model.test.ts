@@ -11,7 +11,7 @@ import { openServer } from './open-server.ts'
 const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
 const TEMPLATES = new URL('../../inference-onnx/test/fixtures/templates/', import.meta.url)
 
-/** Opens the bundled model with the template of a public model. */
+/** Serves the bundled model with the template of a public model. */
 async function open(t: Test, template: string, change: (directory: string) => void = () => undefined) {
   const directory = t.testdir()
   cpSync(BUNDLED, directory, { recursive: true })
@@ -135,7 +135,7 @@ t.test('references inside the schema of a function keep their targets', async t 
   }
 })
 
-t.test('a strict function of the client helper gets valid arguments', async t => {
+t.test("a strict function of the official client's helper gets valid arguments", async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const tool = zodFunction({
     name: 'person',
@@ -152,7 +152,7 @@ t.test('a strict function of the client helper gets valid arguments', async t =>
   t.match(call?.function.parsed_arguments, { age: Number, kind: /^[ab]$/ })
 })
 
-t.test('an exported decoder is served, and shown with the format ONNX', async t => {
+t.test('serves an exported decoder, and reports the format onnx', async t => {
   const model = fileURLToPath(new URL('../../inference-onnx/test/fixtures/exported/genai', import.meta.url))
   const { json, ready } = await openServer(t, [engine], { model })
   await ready()
@@ -160,7 +160,7 @@ t.test('an exported decoder is served, and shown with the format ONNX', async t 
   t.type((await json('/api/generate', { prompt: 'a', raw: true, stream: false })).body.response, 'string')
 })
 
-t.test('several answers to one prompt share its cache', async t => {
+t.test('several answers to one prompt share its prefix cache', async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const answer = await client.chat.completions.create({
     model,
@@ -175,11 +175,11 @@ t.test('several answers to one prompt share its cache', async t => {
   t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was cached')
 })
 
-t.test('a template of a request that takes too many steps is rejected, and the server continues', async t => {
+t.test('rejects a request template that takes too many steps, and continues to serve', async t => {
   const { ollama } = await open(t, 'qwen2.5.jinja')
   const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
   const doubled = `{% set x = ['a'] %}${'{% set x = [x, x] %}'.repeat(40)}`
-  // A busy machine may reach the time limit before the limit of steps.
+  // A busy machine may reach the time limit before the step limit.
   for (const template of [
     loop(loop(loop('x'))),
     loop(loop('')),
@@ -199,7 +199,7 @@ t.test('a template of a request that takes too many steps is rejected, and the s
   t.ok((await ollama.generate({ model, prompt: 'hi', template: fine, options: { num_predict: 1 } })).done)
 })
 
-t.test('a model whose logits overflow answers 500 in the format of each API', async t => {
+t.test('a model whose logits overflow returns 500 in the format of each API', async t => {
   const { ollama, client, url } = await open(t, 'qwen2.5.jinja', hugeWeights)
   const failed = { status: 500, type: 'server_error', message: /the model computed NaN/ }
   const params = { model, messages, max_tokens: 4 }
@@ -220,7 +220,7 @@ t.test('a model whose logits overflow answers 500 in the format of each API', as
   }
 })
 
-/** Makes the weights of the last norm so large that logits overflow, although each weight is finite. */
+/** Makes the finite weights of the last norm so large that logits overflow. */
 function hugeWeights(directory: string): void {
   const file = `${directory}/model.safetensors`
   const bytes = readFileSync(file)

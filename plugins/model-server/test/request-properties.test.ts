@@ -36,7 +36,7 @@ const body = fc.oneof(
   )
 )
 
-t.test('body parsers return a request, or throw a code with a status below 500', async t => {
+t.test('for any body, parsers return a request or throw an error with a status below 500', async t => {
   for (const read of [readChatRequest, readCompletionRequest, readOllamaChat, readGenerateRequest]) {
     fc.assert(
       fc.property(body, value => {
@@ -52,7 +52,7 @@ t.test('body parsers return a request, or throw a code with a status below 500',
   t.pass()
 })
 
-t.test('no body makes a route answer 500', async t => {
+t.test('no JSON body makes a route return 500', async t => {
   const { post, errors } = await serve(t, { maxTokens: 4 })
   await fc.assert(
     fc.asyncProperty(
@@ -69,7 +69,7 @@ t.test('no body makes a route answer 500', async t => {
   t.same(errors, [])
 })
 
-t.test('no bytes make a route answer 500', async t => {
+t.test('no bytes make a route return 500', async t => {
   const { post, errors } = await serve(t)
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async bytes => {

@@ -32,7 +32,7 @@ t.test('the fingerprint changes only with names, sizes and times of files', asyn
   t.not((await runDirectoryState(directory)).fingerprint, first.fingerprint)
 })
 
-t.test('an error names a path that is not a directory, and its setting', async t => {
+t.test('the error about a path that is not a directory names the path and its setting', async t => {
   const directory = t.testdir({ file: '' })
   await t.rejects(runDirectoryState(`${directory}/file`), {
     code: 'MSV_RUN_DIRECTORY',

@@ -50,7 +50,7 @@ t.test('the command starts the server with its flags and ends with its exit code
   ])
 })
 
-t.test('a signal is passed to the server, and the command ends with the server', async t => {
+t.test('forwards a signal to the server, and ends when the server ends', async t => {
   const folder = packageWith(
     t,
     `import { writeFileSync } from 'node:fs'
@@ -71,12 +71,12 @@ t.test('a signal is passed to the server, and the command ends with the server',
   t.equal(process.listenerCount('SIGTERM'), listeners)
 })
 
-t.test('a server that was ended by a signal has the exit code of shells, 128 + n', async t => {
+t.test('exits with 128 + n if signal n ended the server, as shells do', async t => {
   const folder = packageWith(t, `process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)`)
   t.equal(await runServeCommand(folder)({ model: '.' }, terminal()), 128 + 9)
 })
 
-t.test('an error reports a server that is not installed', async t => {
+t.test('reports an error if the server program is not installed', async t => {
   const io = terminal()
   t.equal(await runServeCommand(t.testdir({}))({ model: '.' }, io), 1)
   io.stderr.end()
@@ -106,7 +106,7 @@ t.test('the program prints its usage', async t => {
   t.match(await text(child.stdout), /svc-model-server serve --model DIR.*svc serve --profile model-server/s)
 })
 
-t.test('the program ends with the error of a model that cannot be loaded', unbuilt, t => {
+t.test('the program exits with an error if the model cannot be loaded', unbuilt, t => {
   const directory = t.testdir({ 'config.json': '{}' })
   const argv = [BIN, 'serve', '--model', directory, '--port', '0']
   const { status, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', cwd: directory, timeout: 120_000 })

@@ -27,7 +27,7 @@ export interface Serving {
   readonly model: ToyModel
   readonly served: ServedModel
   readonly completions: Completions
-  /** Lines of the log at level error. */
+  /** Log lines of level error. */
   readonly errors: string[]
   readonly warnings: string[]
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>

@@ -26,7 +26,7 @@ const CASES: readonly (readonly [answer: string, inside: boolean, thinking: stri
 ]
 
 for (const [answer, inside, thinking, content] of CASES) {
-  t.test(`${JSON.stringify(answer)} has the same parts with any chunks`, async t => {
+  t.test(`${JSON.stringify(answer)} has the same parts however it is split into chunks`, async t => {
     t.same(read([answer], inside), [thinking, content])
     t.same(read([...answer], inside), [thinking, content])
     for (let at = 1; at < answer.length; at++) {
@@ -35,7 +35,7 @@ for (const [answer, inside, thinking, content] of CASES) {
   })
 }
 
-t.test('pieces have their end offset in the raw answer', async t => {
+t.test('pieces carry their end offset in the raw answer', async t => {
   const answer = '<think>\nhm\n</think>\n\nyes'
   const reader = new ThinkingReader(marks, false)
   for (const { text, end } of [...answer].flatMap(character => reader.push(character))) {
@@ -43,7 +43,7 @@ t.test('pieces have their end offset in the raw answer', async t => {
   }
 })
 
-t.test('the marks are read from the template', async t => {
+t.test('reads the marks from the template', async t => {
   t.same(thinkingMarks(`{{ '<think>\\n' }}`), marks)
   t.same(thinkingMarks(`content.split('</think>')`), marks)
   t.equal(thinkingMarks('<|im_start|>'), null)

@@ -15,7 +15,7 @@ interface Read {
   readonly calls: readonly (readonly [name: string, text: string, complete: boolean])[]
 }
 
-/** Returns all events of a reader for an answer in these chunks. */
+/** Feeds the chunks of an answer to a reader and returns all its events. */
 function read(format: FormatName, chunks: readonly string[], forced = false): Read & { pieces: ToolCallPiece[] } {
   const reader = new ToolCallReader({ format: FORMATS[format], names: ['f', 'g'], offset: 0, forced })
   const pieces = [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.finish()]
@@ -105,7 +105,7 @@ const CASES: readonly (readonly [FormatName, string, Read])[] = [
 ]
 
 for (const [format, answer, expected] of CASES) {
-  t.test(`${format}: ${JSON.stringify(answer)} has the same result with any chunks`, async t => {
+  t.test(`${format}: ${JSON.stringify(answer)} has the same result however it is split into chunks`, async t => {
     const plain = ({ text, calls }: Read) => ({ text, calls })
     t.same(plain(read(format, [answer])), expected)
     t.same(plain(read(format, [...answer])), expected)
@@ -124,7 +124,7 @@ for (const [format, answer, expected] of CASES) {
   })
 }
 
-t.test('the pieces of the arguments, put together, are the arguments', async t => {
+t.test('the pieces of the arguments join to the whole arguments', async t => {
   for (const [format, answer] of CASES) {
     const { pieces } = read(format, [...answer])
     for (const piece of pieces) {
@@ -136,7 +136,7 @@ t.test('the pieces of the arguments, put together, are the arguments', async t =
   }
 })
 
-t.test('a call is emitted as soon as its name is known, and its arguments while they are generated', async t => {
+t.test('emits a call as soon as its name is known, and its arguments while they are generated', async t => {
   const reader = new ToolCallReader({ format: FORMATS.tagged, names: ['f'], offset: 0 })
   t.same(reader.push('<tool_call>\n{"name": "f'), [])
   t.match(reader.push('", "arg'), [{ type: 'call', index: 0, id: /^call_\w{24}$/, name: 'f' }])
@@ -145,7 +145,7 @@ t.test('a call is emitted as soon as its name is known, and its arguments while 
   t.match(reader.push('}}'), [{ type: 'arguments', text: '}' }, { type: 'called' }])
 })
 
-t.test('only a possible start of a call is held back', async t => {
+t.test('delays only text that could be the start of a call', async t => {
   const reader = new ToolCallReader({ format: FORMATS.tagged, names: ['f'], offset: 0 })
   t.match(reader.push('if a <'), [{ text: 'if a' }])
   t.match(reader.push(' b'), [{ text: ' < b' }])
@@ -158,7 +158,7 @@ t.test('an answer with a prefilled call starts inside the call', async t => {
   t.match(read('list', ['[{"name":"f","arguments":{}}]'], true), { text: '', calls: [['f', '{}', true]] })
 })
 
-t.test('ids have the form of the template', async t => {
+t.test('ids have the form that the template requires', async t => {
   t.match(FORMATS.list.newId(), /^[A-Za-z0-9]{9}$/)
   t.not(FORMATS.bare.newId(), FORMATS.bare.newId())
 })

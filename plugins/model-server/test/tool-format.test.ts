@@ -9,7 +9,7 @@ const parameters = {
 const tool = { name: 'f', parameters }
 const other = { name: 'g', parameters: { type: 'object' } }
 
-/** Resolves a reference in a schema. */
+/** Resolves a `$ref` in a schema. */
 function follow(schema: unknown, reference: string): unknown {
   return reference
     .split('/')
@@ -22,7 +22,7 @@ for (const [template, field] of [
   ['[TOOL_CALLS]', 'arguments'],
   ['', 'parameters']
 ] as const) {
-  t.test(`the schema of a call by a template with '${template}' keeps the references of its functions`, async t => {
+  t.test(`references in function schemas stay valid in the call schema, with template '${template}'`, async t => {
     for (const [at, tools] of [[tool], [tool, other], [other, tool]].entries()) {
       const { constraint } = forcedCall(toolFormat(template), tools, true)
       t.equal(constraint.type, 'json-schema')
@@ -37,7 +37,7 @@ for (const [template, field] of [
   })
 }
 
-t.test('the start of a call has its format', async t => {
+t.test('the prefilled start of a call has the format of the template', async t => {
   const prefill = (template: string) => forcedCall(toolFormat(template), [tool], true).prefill
   t.equal(prefill('<tool_call>'), '<tool_call>\n')
   t.equal(prefill('[TOOL_CALLS]'), '[TOOL_CALLS]')

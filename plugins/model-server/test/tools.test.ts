@@ -26,7 +26,7 @@ const ANSWERS = {
 }
 
 for (const [template, answer] of Object.entries(ANSWERS)) {
-  t.test(`calls in the format of a template with ${template} reach the clients`, async t => {
+  t.test(`parses calls in the format of a template with ${template}`, async t => {
     const { openai: client, ollama } = await connectTo(t, template)
     const content = template === BARE ? null : 'Well.'
     const completion = await client.chat.completions.create({ model: 'toy', messages: say(answer), tools: [WEATHER] })
@@ -45,7 +45,7 @@ for (const [template, answer] of Object.entries(ANSWERS)) {
   })
 }
 
-t.test('calls are streamed: name first, then the arguments as they are written', async t => {
+t.test('streams calls: name first, then the arguments while they are generated', async t => {
   const { openai: client } = await connectTo(t, TAGGED)
   const stream = await client.chat.completions.create({
     model: 'toy',
@@ -69,14 +69,14 @@ t.test('calls are streamed: name first, then the arguments as they are written',
   t.equal(deltas.map(delta => delta.function?.arguments).join(''), '{"city": "Bonn"}')
 })
 
-t.test('the streaming helpers of the client join the parts of calls', async t => {
+t.test("the official client's streaming helper joins the parts of calls", async t => {
   const { openai: client } = await connectTo(t, TAGGED)
   const stream = client.chat.completions.stream({ model: 'toy', messages: say(ANSWERS[TAGGED]), tools: [WEATHER] })
   const { choices } = await stream.finalChatCompletion()
   t.match(choices[0]?.message.tool_calls, [{ function: { name: 'weather', arguments: '{"city": "Bonn"}' } }])
 })
 
-t.test('several calls in one answer are separated, unless only one is allowed', async t => {
+t.test('separates several calls in one answer, and stops after the first if only one is allowed', async t => {
   const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const call = (city: string) => `<tool_call>{"name":"weather","arguments":{"city":"${city}"}}</tool_call>\n`
   const messages = say(call('Bonn') + call('Rom'))
@@ -109,7 +109,7 @@ for (const [template, name] of [
   [LIST, 'arguments'],
   [BARE, 'parameters']
 ] as const) {
-  t.test(`a template with ${template} can be forced to call a function`, async t => {
+  t.test(`tool_choice forces a call, with a template with ${template}`, async t => {
     const { openai: client, model } = await connectTo(t, template)
     const ask = (tool_choice: object | string) =>
       client.chat.completions.create({
@@ -136,7 +136,7 @@ for (const [template, name] of [
   })
 }
 
-t.test('disabled tools are not shown to the model, and nothing is parsed as a call', async t => {
+t.test('tool_choice none hides the tools from the model, and nothing is parsed as a call', async t => {
   const { openai: client, model } = await connectTo(t, TAGGED)
   const messages = say(ANSWERS[TAGGED])
   const answer = await client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], tool_choice: 'none' })
@@ -171,7 +171,7 @@ t.test('a strict function gets arguments that follow its schema', async t => {
   t.ok((short.usage?.completion_tokens ?? 0) <= 60)
 })
 
-t.test('with tools a format applies only to text: the model calls a function, or answers in the format', async t => {
+t.test('with tools, a format applies only to text, not to calls', async t => {
   const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const response_format = { type: 'json_object' as const }
   const create = (content: string, fields: object = {}) =>
@@ -306,7 +306,7 @@ t.test('errors name the invalid part of tools', async t => {
   }
 })
 
-t.test('an incomplete call stays text in formats that need an object', async t => {
+t.test('an incomplete call is returned as text by APIs that need an object', async t => {
   const { openai: client, ollama } = await connectTo(t, TAGGED)
   const messages = say('<tool_call>{"name": "weather", "arguments": {"city": "Bonn"}}</tool_call>')
   const reply = await ollama.chat({ model: 'toy', messages, tools: [WEATHER] as never, options: { num_predict: 50 } })

@@ -2,7 +2,7 @@ import type { OutputConstraint, TextGrammar, TextGrammarState } from '@svc/contr
 import { SvcError } from '@svc/plugin-sdk'
 import { IM_END } from './toy-tokenizer.ts'
 
-/** Grammar that accepts only one text. */
+/** Returns a grammar that accepts only one string. */
 export function literalGrammar(text: string): TextGrammar {
   const bytes = Buffer.from(text)
   const at = (position: number): TextGrammarState => ({
@@ -13,7 +13,7 @@ export function literalGrammar(text: string): TextGrammar {
   return { start: () => at(0) }
 }
 
-/** Constraint mask of the toy model. For a schema it accepts only one value, which is enough for valid JSON. */
+/** Constraint mask of the toy model. Accepts exactly one value for each schema, so the answer is valid JSON. */
 export class ToyMask {
   #state: TextGrammarState
 

@@ -19,18 +19,18 @@ export interface ToyOptions {
   readonly contextLength?: number
   readonly device?: string
   readonly format?: ModelInfo['format']
-  /** Template that the model reports; it always renders ChatML. */
+  /** Template that the model reports; rendering always uses ChatML. */
   readonly chatTemplate?: string
   readonly abilities?: Partial<ChatAbilities>
-  /** Cached tokens of every prompt. */
+  /** Number of cached tokens to report for every prompt. */
   readonly cachedTokens?: number
-  /** Called before every token; may wait or throw. `generated` counts from 0; `signal` is that of the request. */
+  /** Called before every token; may wait or throw. `generated` counts from 0; `signal`: signal of the request. */
   beforeToken?(generated: number, signal: AbortSignal | undefined): void | Promise<void>
   /** Called before a load ends; may wait or throw. */
   beforeLoaded?(options: LoadOptions): void | Promise<void>
 }
 
-/** Complete, small and deterministic engine with {@link echoModel}. */
+/** Complete, deterministic engine that runs {@link echoModel}. */
 export class ToyEngine implements InferenceEngine {
   readonly name = 'toy 1.0.0'
   readonly models: ToyModel[] = []
@@ -59,7 +59,7 @@ export class ToyModel implements LoadedModel {
   /** Requests that were generated, and conversations that were rendered. */
   readonly requests: GenerateRequest[] = []
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
-  /** Templates of requests. */
+  /** Templates that requests contained. */
   readonly templates: string[] = []
   /** Tokens generated so far, over all sequences. */
   generated = 0
@@ -91,7 +91,7 @@ export class ToyModel implements LoadedModel {
     }
   }
 
-  /** Opens a thought in the answer if the request or the name of the template enables thoughts. */
+  /** Renders ChatML. Opens a thought in the answer if the request or the name of the template enables thoughts. */
   renderChat(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
     this.rendered.push({ messages, options })
     if (messages.some(({ role }, at) => role === 'system' && at > 0)) throw new Error('system message must come first')
@@ -184,7 +184,7 @@ export class ToyModel implements LoadedModel {
     try {
       while (generated.length < Math.min(request.maxTokens ?? room, room)) {
         await this.#options.beforeToken?.(generated.length, signal)
-        // Real engines compute off the event loop. Without this wait no other task would run.
+        // Real engines compute off the event loop; without this wait, no other task would run.
         await new Promise(setImmediate)
         if (signal?.aborted || this.closed) {
           finishReason = 'cancelled'
@@ -261,7 +261,7 @@ export class ToyModel implements LoadedModel {
   }
 }
 
-/** Returns the number of characters at the end of a text that could begin a stop string. */
+/** Returns the number of trailing characters that could begin a stop string. */
 function heldBack(text: string, stop: readonly string[]): number {
   let longest = 0
   for (const string of stop) {

@@ -3,21 +3,21 @@ import { IM_END, IM_START, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
 const STRONG = 8
 
 /**
- * Echo model over bytes: in a conversation it repeats the last user message once; in other text it repeats the first
+ * Echo model over bytes. For a conversation it repeats the last user message once; for a raw prompt it repeats the first
  * line endlessly. `next(generated)` returns the logits of the token after the prompt and the generated tokens.
  */
 export function echoModel(prompt: readonly number[]): { next(generated: readonly number[]): Float32Array } {
   const answer = lastTurn(prompt, 'assistant')
-  const said = lastTurn(prompt, 'user')
+  const question = lastTurn(prompt, 'user')
   const line = prompt.slice(0, prompt.indexOf(10) + 1 || prompt.length)
   const argmax = (generated: readonly number[]): number => {
-    if (said === null || answer === null) return line[(prompt.length + generated.length) % line.length] ?? IM_END
-    return said[answer.length + generated.length] ?? IM_END
+    if (question === null || answer === null) return line[(prompt.length + generated.length) % line.length] ?? IM_END
+    return question[answer.length + generated.length] ?? IM_END
   }
   return {
     next(generated) {
       const logits = new Float32Array(VOCABULARY_SIZE)
-      // A little structure, so that a high temperature gives different texts for different histories.
+      // Small logits that depend on the last token, so that a high temperature varies the text.
       const last = generated.at(-1) ?? prompt.at(-1) ?? 0
       for (let token = 0; token < 256; token++) logits[token] = Math.sin(token * 12.9898 + last * 78.233)
       logits[argmax(generated)] = STRONG
@@ -26,7 +26,7 @@ export function echoModel(prompt: readonly number[]): { next(generated: readonly
   }
 }
 
-/** Returns the tokens of the last turn of a role, up to its end or the end of the text. */
+/** Returns the tokens of the last turn of a role, up to its end token or the end of the prompt. */
 function lastTurn(tokens: readonly number[], role: string): readonly number[] | null {
   const header = [IM_START, ...tokenize(`${role}\n`, false)]
   for (let at = tokens.length - header.length; at >= 0; at--) {

@@ -1,7 +1,7 @@
 import type { SamplingOptions, TokenLogprob } from '@svc/contracts'
 import { detokenize } from './toy-tokenizer.ts'
 
-/** A small generator of numbers in [0, 1): same seed, same numbers. */
+/** Returns a seeded random number generator with values in [0, 1). */
 export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -12,7 +12,7 @@ export function random(seed: number): () => number {
   }
 }
 
-/** Picks a token: biases and penalties, then temperature, top-k, top-p, min-p. */
+/** Samples a token: applies biases and penalties, then temperature, top-k, top-p, min-p. */
 export function pick(
   logits: Float32Array,
   history: readonly number[],

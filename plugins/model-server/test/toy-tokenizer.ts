@@ -1,4 +1,4 @@
-/** Bytes are tokens 0 to 255; these follow. */
+/** Special tokens, numbered from 256; the bytes are tokens 0 to 255. */
 export const SPECIAL = ['<|im_start|>', '<|im_end|>', '<|endoftext|>'] as const
 export const [IM_START, IM_END, END_OF_TEXT] = [256, 257, 258] as const
 export const VOCABULARY_SIZE = 256 + SPECIAL.length

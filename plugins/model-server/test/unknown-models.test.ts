@@ -17,7 +17,7 @@ function open() {
   return { ask, clock }
 }
 
-t.test('every name is logged once in ten minutes, with the served models and the variable to set', async t => {
+t.test('logs each name once in ten minutes, with the served models and the variable to set', async t => {
   const { ask, clock } = open()
   t.match(ask('llama3'), [/requested the model 'llama3'.*has 'toy', 'toy:one': set INFER_MODEL/])
   t.same(ask('llama3'), [])
@@ -25,10 +25,10 @@ t.test('every name is logged once in ten minutes, with the served models and the
   t.match(ask('other'), [/'other'/])
   clock.now = 10 * MINUTE
   t.match(ask('llama3'), [/'llama3'/])
-  t.same(ask('other'), [], 'its interval has not ended')
+  t.same(ask('other'), [], 'the ten minutes since its last log entry have not passed')
 })
 
-t.test('the number of remembered and logged names is limited', async t => {
+t.test('limits the number of names that are remembered and logged', async t => {
   const { ask, clock } = open()
   const logged = Array.from({ length: 5000 }, (_, each) => ask(`name ${each}`).length)
   t.equal(
@@ -39,7 +39,7 @@ t.test('the number of remembered and logged names is limited', async t => {
   t.equal(ask('afterwards').length, 1)
 })
 
-t.test('a name from outside is truncated, and its control characters are escaped', async t => {
+t.test("truncates a client's name and escapes its control characters", async t => {
   t.equal(shownName('llama3:8b'), "'llama3:8b'")
   t.equal(shownName('a\r\nb\u001b[31m\u009b\u202e\u2028'), String.raw`'a\u{d}\u{a}b\u{1b}[31m\u{9b}\u{202e}\u{2028}'`)
   t.equal(shownName('x'.repeat(64)), `'${'x'.repeat(64)}'`)
@@ -47,7 +47,7 @@ t.test('a name from outside is truncated, and its control characters are escaped
   t.equal(shownName('𝔸'.repeat(65)), `'${'𝔸'.repeat(64)}…'`, 'no character is split')
 })
 
-t.test('routes of both APIs reject an unknown model with both names, and log it once', async t => {
+t.test('routes of both APIs reject an unknown model, name the served ones, and log it once', async t => {
   const { post, warnings, url } = await serve(t)
   const asked = 'llama3\u001b[2J'
   const message = String.raw`model 'llama3\u{1b}[2J' not found; this server has 'toy'`

@@ -37,7 +37,7 @@ function contentOf({ role, content, refusal }: ChatBodyMessage, field: string): 
   if (typeof content === 'string') return content
   if (content) return content.map((part, i) => partText(part, `${field}.content[${i}]`)).join('')
   if (role === 'assistant') return refusal ?? ''
-  throw invalid(`'${field}.content' must be a string or a list of content parts; it is missing`, `${field}.content`)
+  throw invalid(`'${field}.content' must be a string or a list of content parts, got nothing`, `${field}.content`)
 }
 
 function partText(part: { readonly type: string; readonly [field: string]: unknown }, field: string): string {
