@@ -26,7 +26,9 @@ export interface A2aBus {
    * messages separately; `route` selects the plane. For a durable message, `message` may be its uuid.
    */
   ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean>
-  /** Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
+  /**
+   * Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds.
+   */
   history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
   /** Calls the listener for each message to any agent, in the order of the bus. Returns the unsubscribe function. */
   subscribe(listener: (message: A2aMessage) => void): () => void

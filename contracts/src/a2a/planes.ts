@@ -10,7 +10,10 @@ export interface A2aPlane {
   /** Name in `delivery_plane`, for example `remote_mesh`. */
   readonly plane: string
   send(message: PlaneMessage): Promise<PlaneReceipt>
-  /** Returns an agent's pending messages, at most `limit`, highest priority first. Claims them if the plane supports claims. */
+  /**
+   * Returns an agent's pending messages, at most `limit`, highest priority first. Claims them if the plane supports
+   * claims.
+   */
   inbox(
     agent: number,
     options: { readonly limit: number; readonly before?: number | undefined }

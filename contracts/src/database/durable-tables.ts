@@ -1,6 +1,6 @@
 /**
- * Tables of the baseline schema for workflow runs and actor state, by name. A database whose schema comes from a program
- * gets only these. The baseline digest covers them, so a change here changes the schema's version.
+ * Tables of the baseline schema for workflow runs and actor state, by name. A database whose schema comes from a
+ * program gets only these. The baseline digest covers them, so a change here changes the schema's version.
  */
 export const DURABLE_BASELINE_TABLES = {
   workflow_run_log: `CREATE TABLE IF NOT EXISTS workflow_run_log (

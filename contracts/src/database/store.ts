@@ -17,8 +17,8 @@ export interface PrimaryDatabase extends DatabaseStore {
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
   /**
-   * Returns access for one thread to a separate, empty in-memory database. Throws `DBS_NO_BINDING` if the native binding
-   * is missing.
+   * Returns access for one thread to a separate, empty in-memory database. Throws `DBS_NO_BINDING` if the native
+   * binding is missing.
    */
   memoryAccess(): ThreadAccess
   /** Opens the database if needed, and returns its health. Never throws. */
@@ -83,8 +83,8 @@ export interface DatabaseTransaction {
  * - Statements that begin, end or nest transactions throw `DBS_STATEMENT_REFUSED`, as do ATTACH and DETACH.
  * - Inside `transaction`, calls on the store itself throw `DBS_NESTED`: they would wait for the transaction forever.
  *
- * All methods may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FILE_LOST`, `DBS_FULL`,
- * `DBS_LOST`, `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
+ * All methods may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FILE_LOST`,
+ * `DBS_FULL`, `DBS_LOST`, `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
  */
 export interface DatabaseStore {
   readonly mode: DatabaseMode

@@ -11,8 +11,8 @@ export interface ThreadAccess {
 }
 
 /**
- * Opens a connection. Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: maximum wait for the write lock, 0 for none;
- * default: the setting of the database. `guard`: required if the thread may be terminated at any point.
+ * Opens a connection. Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: maximum wait for the write lock, 0 for
+ * none; default: the setting of the database. `guard`: required if the thread may be terminated at any point.
  */
 export type ConnectThread = (
   options: unknown,
@@ -44,8 +44,8 @@ export interface ThreadConnection {
   rollback(): void
   readonly inTransaction: boolean
   /**
-   * Runs `run` in a savepoint of the open write transaction. The savepoint is rolled back if `run` throws or `keeps` returns
-   * false for its result. Absent if the database does not support savepoints.
+   * Runs `run` in a savepoint of the open write transaction. The savepoint is rolled back if `run` throws or `keeps`
+   * returns false for its result. Absent if the database does not support savepoints.
    */
   savepoint?<A>(run: () => A, keeps: (result: A) => boolean): A
   /** Brings a replica up to date; does nothing for other databases. Throws `DBS_NESTED` within a transaction. */

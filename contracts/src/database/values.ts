@@ -24,8 +24,8 @@ export interface SqlResult {
   /** Number of rows that an insert, update or delete changed, without triggers and cascades; 0 for other statements. */
   readonly changes: number
   /**
-   * Id of the last inserted row; null for other statements. Meaningless if ON CONFLICT turned the insert into an update:
-   * use RETURNING.
+   * Id of the last inserted row; null for other statements. Meaningless if ON CONFLICT turned the insert into an
+   * update: use RETURNING.
    */
   readonly lastInsertId: number | bigint | null
 }

@@ -7,8 +7,8 @@ export interface JsonRequestOptions {
   /** `json` rejects every other content type; `any` parses every body as JSON. */
   readonly mediaType: 'json' | 'any'
   /**
-   * A body above the limit is read and discarded up to this multiple of the limit, then rejected. A client that is still
-   * writing then would see a connection reset instead of the response. Default 1.
+   * A body above the limit is read and discarded up to this multiple of the limit, then rejected. A client that is
+   * still writing then would see a connection reset instead of the response. Default 1.
    */
   readonly discard?: number
 }

@@ -49,8 +49,8 @@ export interface HttpListener {
 }
 
 /**
- * `envelope` is `{ error: { code, message, hint?, data?, request_id } }`, and `plain` is `{ error: MESSAGE, code, details?,
- * hint?, request_id }`.
+ * Format of an error. `envelope`: `{ error: { code, message, hint?, data?, request_id } }`. `plain`: `{ error: MESSAGE,
+ * code, details?, hint?, request_id }`.
  */
 export type HttpErrorForm = 'envelope' | 'plain'
 

@@ -18,7 +18,9 @@ export interface InferenceClient {
    * Throws `ICL_UNREACHABLE`, naming every address that was tried and its setting.
    */
   endpoint(signal?: AbortSignal): Promise<InferenceEndpoint>
-  /** Returns the models that the server offers. Throws like {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
+  /**
+   * Returns the models that the server offers. Throws like {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`.
+   */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
   /**
    * Returns the models that the server has in memory now. Throws like {@link InferenceClient.models}, and

@@ -129,7 +129,9 @@ export interface ChatAbilities {
 
 export interface LoadedModel {
   readonly info: ModelInfo
-  /** Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on. */
+  /**
+   * Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on.
+   */
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
   /**
    * Like `renderChat`, with Jinja source from a request instead of the model's template. A malicious template must not
@@ -150,8 +152,8 @@ export interface LoadedModel {
    *
    * Text is never cut inside a UTF-8 sequence. Text that may be the beginning of a stop string is held back. Aborting
    * `signal` ends the sequence within one token, with `finishReason: 'cancelled'`. Throws before any event:
-   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if the prompt does not fit, `INF_BUSY` if every slot is in
-   * use and the queue is full, and `INF_ADAPTER_UNKNOWN` if no adapter has the requested name.
+   * `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) if the prompt does not fit, `INF_BUSY` if every slot is
+   * in use and the queue is full, and `INF_ADAPTER_UNKNOWN` if no adapter has the requested name.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
   /** Returns the current load and free capacity. */
@@ -179,9 +181,7 @@ export interface ModelStatistics {
   readonly promptTokens: number
   readonly cachedPromptTokens: number
   readonly completionTokens: number
-  /**
-   * Decoder runs for completions. `decodeSequences / decodeRuns` is the mean batch size.
-   */
+  /** Decoder runs for completions; `decodedSequences / decodeRuns` is the mean batch size. */
   readonly decodeRuns: number
   readonly decodedSequences: number
   /** Tokens drafted by speculative decoding. */
@@ -190,7 +190,7 @@ export interface ModelStatistics {
   /** Cache positions of all slots; `cachePositionsUsed` of them hold a token that is in use or reusable. */
   readonly cachePositions: number
   readonly cachePositionsUsed: number
-  /** Bytes of memory for the weights. */
+  /** Bytes of memory for the weights; `cacheBytes`: for the caches. */
   readonly weightBytes: number
   readonly cacheBytes: number
 }

@@ -37,7 +37,9 @@ export interface ModelAnswer {
   readonly thinking: string
 }
 
-/** While it is tapped, answers are not streamed: taps see the whole text. To only observe, tap {@link modelAnswered}. */
+/**
+ * While it is tapped, answers are not streamed: taps see the whole text. To only observe, tap {@link modelAnswered}.
+ */
 export const modelAnswer = hook<[ModelAnswer], ModelAnswer>('inference.answer', 'waterfall', {
   summary:
     'After a model answered. A tap may redact the answer, or reject it by throwing. A stream is held back until then.',
@@ -50,8 +52,8 @@ export interface ModelToolCall {
 }
 
 /**
- * Triggered before the caller receives the model's tool call, and so before the tool runs. While it is tapped, calls are
- * held back until they are complete; incomplete calls are dropped.
+ * Triggered before the caller receives the model's tool call, and so before the tool runs. While it is tapped, calls
+ * are held back until they are complete; incomplete calls are dropped.
  */
 export const modelToolCall = hook<[ModelToolCall], ModelToolCall>('inference.tool-call', 'waterfall', {
   summary: 'Before a tool call of a model reaches the caller, who runs the tool. A tap may redact or reject it.',

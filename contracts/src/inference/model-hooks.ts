@@ -11,7 +11,7 @@ export interface AnswerPart {
 
 /**
  * Triggers the hooks of model requests and answers. Each request passes them once in a process: in the model server for
- * requests of its clients, in the inference client for requests to other servers.
+ * requests of its clients, or in the inference client for the requests that it sends.
  */
 export interface ModelHooks {
   /** Returns the request as taps changed it. Rethrows the error of a tap. */

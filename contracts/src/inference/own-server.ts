@@ -5,8 +5,8 @@ export const ownModelServer = service<OwnModelServer>('inference.own-server@1')
 
 export interface OwnModelServer {
   /**
-   * Returns headers that mark a request as having passed the model hooks, so that taps do not see it twice. Empty for the
-   * URL of another server.
+   * Returns headers that mark a request as having passed the model hooks, so that taps do not see it twice. Empty for
+   * the URL of another server.
    */
   passFor(url: string): Readonly<Record<string, string>>
 }

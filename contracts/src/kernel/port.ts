@@ -15,8 +15,9 @@ export interface KernelPort {
   readonly version: string
   /**
    * Validates the input, authorises the caller, runs the handler and validates the output. Throws `OPR_UNKNOWN`,
-   * `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open), `OPR_FAILED`
-   * (the handler's error has no code), a code that the operation declares, or the code of an error from a nested call.
+   * `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open),
+   * `OPR_FAILED` (the handler's error has no code), a code that the operation declares, or the code of an error from a
+   * nested call.
    */
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
 }
@@ -30,7 +31,9 @@ export interface Invocation {
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace starts. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
-  /** Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked. */
+  /**
+   * Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked.
+   */
   readonly cancelled?: boolean
   /** When the input was complete, in milliseconds of `performance.now()`; default: now. */
   readonly since?: number
@@ -98,8 +101,8 @@ export interface Contribution<A> {
 /**
  * Surfaces take part in every change of generation:
  *
- * 1. `prepare(next)` builds the surface's next state without serving it. If it throws, or exceeds the plugin's activation
- *    time limit, the whole change is abandoned.
+ * 1. `prepare(next)` builds the surface's next state without serving it. If it throws, or exceeds the plugin's
+ *    activation time limit, the whole change is abandoned.
  * 2. `commit` runs inside the synchronous flip: it only swaps a pointer and never throws. Or `abort` runs, if another
  *    participant failed.
  */

@@ -2,8 +2,8 @@ import type { HirBlock, HirExpression, HirType } from './hir-expressions.ts'
 
 /**
  * A module with resolved names and parsed decorators, in exactly the form of the IR document. A struct is an object, an
- * enum variant is `{"Variant": payload}`, and spans are byte offsets into the UTF-8 source. Optional keys are extensions
- * that consumers of the original fifteen arrays ignore.
+ * enum variant is `{"Variant": payload}`, and spans are byte offsets into the UTF-8 source. Optional keys are
+ * extensions that consumers of the original fifteen arrays ignore.
  */
 export interface HirModule {
   readonly imports: readonly HirImport[]

@@ -6,7 +6,9 @@ import type { TypeNames } from './type-names.ts'
 /** Members of structs that may be omitted because they have a default. */
 type Defaults = readonly { readonly type: string; readonly field: string }[]
 
-/** Converts types to JSON Schemas. A named type becomes one definition with references, since types may be recursive. */
+/**
+ * Converts types to JSON Schemas. A named type becomes one definition with references, since types may be recursive.
+ */
 export class TypeSchemas {
   /** Schemas of the types referenced so far, by the last part of their reference. */
   readonly definitions = new Map<string, JsonSchema>()

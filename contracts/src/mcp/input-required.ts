@@ -14,8 +14,8 @@ export interface McpInputRequired {
   /** Requests by a key that the handler chooses; the client must have declared support for their kinds. */
   readonly inputRequests?: Readonly<Record<string, McpInputRequest>>
   /**
-   * JSON value that the next round receives as {@link McpCall.state}. It passes through the client, signed but readable:
-   * it cannot be altered, but must not contain secrets.
+   * JSON value that the next round receives as {@link McpCall.state}. It passes through the client, signed but
+   * readable: it cannot be altered, but must not contain secrets.
    */
   readonly state?: unknown
 }

@@ -56,7 +56,9 @@ export interface McpListedResource {
 
 export type McpReadOutcome = { readonly contents: readonly McpResourceContents[] } | McpInputRequired
 
-/** Returns suggestions. `context` holds the arguments filled in so far. Clients receive at most the first 100 values. */
+/**
+ * Returns suggestions. `context` holds the arguments filled in so far. Clients receive at most the first 100 values.
+ */
 export type McpCompleter = (
   value: string,
   context: Readonly<Record<string, string>>

@@ -6,8 +6,8 @@ import type { McpInputRequired } from './input-required.ts'
 export { mcpToolName }
 
 /**
- * Tools that need features of MCP itself: images and audio, questions to the user, sampling. For a tool that maps JSON to
- * JSON, declare an operation with `expose.mcp` instead; it can be available on other surfaces, too.
+ * Tools that need features of MCP itself: images and audio, questions to the user, sampling. For a tool that maps JSON
+ * to JSON, declare an operation with `expose.mcp` instead; it can be available on other surfaces, too.
  */
 export const mcpTools = point<McpTool>('mcp.tools', { keys: item => [item.name] })
 

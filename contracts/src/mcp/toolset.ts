@@ -13,8 +13,8 @@ export interface McpToolset {
   /** Returns the listed name of a tool for its name or an alias; null if unknown. */
   canonical(name: string): string | null
   /**
-   * Calls a tool and returns the result as an MCP client receives it. A failed tool resolves to a result with `isError`.
-   * Resolves to null if the principal sees no tool of that name.
+   * Calls a tool and returns the result as an MCP client receives it. A failed tool resolves to a result with
+   * `isError`. Resolves to null if the principal sees no tool of that name.
    */
   call(name: string, args: Readonly<Record<string, unknown>>, call: McpToolsetCall): Promise<McpToolsetResult | null>
   /** Calls the listener after the list may have changed. Returns the unsubscribe function. */
@@ -40,7 +40,9 @@ export interface McpToolListing {
 export interface McpToolsetCall {
   readonly principal: McpPrincipal
   readonly signal?: AbortSignal
-  /** Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked. */
+  /**
+   * Whether the caller has disconnected, for a surface that creates its signal lazily. Default: the signal is checked.
+   */
   readonly cancelled?: boolean
   readonly traceparent?: string
   readonly onProgress?: (done: number, total?: number, message?: string) => void

@@ -6,7 +6,9 @@ export const observabilitySpans = service<ObservabilitySpans>('observability.spa
 export interface ObservabilitySpans {
   /** Starts a span. `parent`: the enclosing span, such as the running call; if absent, a new trace starts. */
   start(name: string, parent?: TraceContext, attributes?: SpanAttributes): Span
-  /** Calls the listener for each span that ends from now on; it must return quickly. Returns the unsubscribe function. */
+  /**
+   * Calls the listener for each span that ends from now on; it must return quickly. Returns the unsubscribe function.
+   */
   subscribe(listener: (span: SpanRecord) => void): () => void
 }
 

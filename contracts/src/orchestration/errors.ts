@@ -42,7 +42,7 @@ export const orchestrationErrors = errorTable({
     message: '"Context envelope": the envelope is not valid JSON, or violates an enforced rule.',
     status: 422
   },
-  ORC_HARNESS_INVALID: { message: '"Harness specification": it does not parse.', status: 422 },
+  ORC_HARNESS_INVALID: { message: '"Harness specification": the specification is invalid.', status: 422 },
   ORC_HANDOFF_STALE: { message: '"Stale handoff": the handoff is too old.', status: 409 },
   ORC_HANDOFF_INVALID: { message: '"Handoff invariant": a handoff lacks a required part.', status: 422 },
   ORC_SESSION_MISMATCH: { message: '"Session mismatch": the agent is bound to another session.', status: 403 },

@@ -4,8 +4,8 @@ import type { Attestation } from './task.ts'
 import type { TaskView } from './task-fields.ts'
 
 /**
- * Gates that a task must pass before it is complete. The plugin `orchestrator` contributes nine, with `order` 100 to 900.
- * If a gate throws, or its evidence cannot be gathered, the completion fails with `ORC_VALIDATION_FAILED`.
+ * Gates that a task must pass before it is complete. The plugin `orchestrator` contributes nine, with `order` 100 to
+ * 900. If a gate throws, or its evidence cannot be gathered, the completion fails with `ORC_VALIDATION_FAILED`.
  */
 export const completionGates = point<CompletionGate>('orchestrator.gates', { keys: gate => [gate.name] })
 

@@ -25,7 +25,8 @@ export const orchestrator = service<Orchestrator>('orchestrator@1')
  * durable: it survives a killed process. Without a database (`memory`) the method resolves immediately. Changes of one
  * process become durable in the order in which they were made.
  *
- * Errors are `ORC_*`; their messages begin with the stable prefixes of the protocol, for example `Task T-0042 not found`.
+ * Errors are `ORC_*`; their messages begin with the stable prefixes of the protocol, for example `Task T-0042 not
+ * found`.
  */
 export interface Orchestrator {
   readonly repositoryId: string
@@ -105,8 +106,8 @@ export interface Orchestrator {
 
   status(): OrchestratorStatus
   /**
-   * Calls the listener for every event from now on, after its change is durable. The listener must not throw. Returns the
-   * unsubscribe function.
+   * Calls the listener for every event from now on, after its change is durable. The listener must not throw. Returns
+   * the unsubscribe function.
    */
   subscribe(listener: (event: AgentEvent) => void): () => void
   /** Returns the last events, at most 1,024, oldest first. */

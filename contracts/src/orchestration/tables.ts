@@ -16,8 +16,8 @@ export const ORCHESTRATOR_TABLES = {
   PRIMARY KEY (repository_id, seat, kind, key)
 ) WITHOUT ROWID`,
   /**
-   * `owner` is null for a released seat. `fence` grows with each new owner, and `committed` with each transaction of the
-   * owner: a transaction that expects other values is stale. `ids` are the id ranges that the seat may still assign.
+   * `owner` is null for a released seat. `fence` grows with each new owner, and `committed` with each of the owner's
+   * transactions: a transaction that expects other values is stale. `ids` are the id ranges that the seat may assign.
    */
   orchestrator_seats: `CREATE TABLE IF NOT EXISTS orchestrator_seats (
   repository_id TEXT NOT NULL,

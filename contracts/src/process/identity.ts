@@ -27,8 +27,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Returns whether a process is alive. `unknown` for a process on another host, or with another boot id or PID namespace:
- * two machines may share a host name, and only the boot id distinguishes them.
+ * Returns whether a process is alive. `unknown` for a process on another host, or with another boot id or PID
+ * namespace: two machines may share a host name, and only the boot id distinguishes them.
  */
 export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   if (host !== hostname()) return 'unknown'

@@ -5,14 +5,17 @@ export const skillsGateway = service<SkillsGateway>('skills.gateway@1')
 
 /**
  * Client that discovers its gateway at the first call. Every call may throw `SKG_UNREACHABLE`, `SKG_TIMEOUT`,
- * `SKG_UNAUTHORIZED`, `SKG_REFUSED` with the gateway's message, `SKG_ANSWER_INVALID`, and the reason of an aborted signal.
+ * `SKG_UNAUTHORIZED`, `SKG_REFUSED` with the gateway's message, `SKG_ANSWER_INVALID`, and the reason of an aborted
+ * signal.
  */
 export interface SkillsGateway {
   /** Returns the gateway's addresses and how they were found. Does not throw if the gateway does not respond. */
   endpoints(signal?: AbortSignal): Promise<SkillsEndpoints>
   /** Returns the skills that the gateway lists. */
   skills(signal?: AbortSignal): Promise<readonly SkillSummary[]>
-  /** Returns a skill by its slug, `weather` or `team/weather`. Also throws `SKG_SKILL_UNKNOWN` and `SKG_SKILL_INVALID`. */
+  /**
+   * Returns a skill by its slug, `weather` or `team/weather`. Also throws `SKG_SKILL_UNKNOWN` and `SKG_SKILL_INVALID`.
+   */
   skill(slug: string, signal?: AbortSignal): Promise<GatewaySkill>
   /** Returns the Markdown text of a skill. Throws like {@link SkillsGateway.skill}. */
   skillText(slug: string, signal?: AbortSignal): Promise<string>
@@ -26,8 +29,8 @@ export interface SkillsGateway {
   /** Notifies all subscribers of a domain. */
   notify(domain: string, description: string, signal?: AbortSignal): Promise<unknown>
   /**
-   * Calls any method of the control plane. A call that loses its connection is repeated once on a new connection, so the
-   * gateway may receive it twice. Also throws `SKG_PROTOCOL`.
+   * Calls any method of the control plane. A call that loses its connection is repeated once on a new connection, so
+   * the gateway may receive it twice. Also throws `SKG_PROTOCOL`.
    */
   request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>
 }
@@ -37,7 +40,10 @@ export interface SkillsEndpoints {
   readonly ws_gateway_url: string
   readonly catalog_list_url: string
   readonly catalog_search_url: string
-  /** Source of the addresses: `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`. Settings override all. */
+  /**
+   * Source of the addresses: `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`. Settings override
+   * all.
+   */
   readonly discovery_source: string
   /** Unix milliseconds after which the gateway is discovered again. */
   readonly cache_expires_at_ms: number

@@ -10,8 +10,8 @@ export interface SpeechRecogniser {
    * Recognises one recording; the first call loads the model. Text files are their own transcripts.
    *
    * Throws `SPC_PATH_OUTSIDE`, `SPC_FILE_NOT_FOUND`, `SPC_AUDIO_UNSUPPORTED`, `SPC_AUDIO_INVALID`, `SPC_NO_MODEL`,
-   * `SPC_BACKEND_UNAVAILABLE`, `SPC_MODEL_INVALID`, `SPC_BUSY`, `SPC_TIMEOUT` (data: outcome) and `SPC_RECOGNISER_FAILED`;
-   * and the reason of an aborted signal.
+   * `SPC_BACKEND_UNAVAILABLE`, `SPC_MODEL_INVALID`, `SPC_BUSY`, `SPC_TIMEOUT` (data: outcome) and
+   * `SPC_RECOGNISER_FAILED`; and the reason of an aborted signal.
    */
   transcribe(source: SpeechSource, options?: SpeechOptions): Promise<Transcript>
 }

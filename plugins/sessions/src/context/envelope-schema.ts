@@ -39,25 +39,25 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
       envelope_type: t.enum(ENVELOPE_TYPES, { description: 'Kind of the content.' }),
       envelope_id: identifier('Id of this envelope.'),
       created_at_unix_ms: t.integer({
-        description: 'When it was made.',
+        description: 'When the envelope was created.',
         ...(isPublished ? { minimum: 1 } : {})
       }),
-      expires_at_unix_ms: t.optional(t.integer({ description: 'Time of expiry.', minimum: 0 })),
+      expires_at_unix_ms: t.optional(t.integer({ description: 'When the envelope expires.', minimum: 0 })),
       stale_after_ms: t.optional(
         t.integer({ description: 'Milliseconds after creation until it is stale.', minimum: 0 })
       ),
       provenance: t.object(
         {
           source_plane: t.enum(['mcp', 'orchestrator', 'search', 'mesh', 'populi', 'codex', 'manual', 'external'], {
-            description: 'Origin; `populi` is an older word for `mesh`.'
+            description: 'Plane of origin; `populi` is an older name for `mesh`.'
           }),
-          source_system: identifier('Who made it.'),
+          source_system: identifier('System that created the envelope.'),
           capture_mode: t.enum(['inline', 'derived', 'retrieved', 'compacted', 'handed_off', 'imported'], {
-            description: 'Method of its retrieval.'
+            description: 'How the content was retrieved.'
           }),
           trace_id: note('Trace of the request.'),
-          correlation_id: note('Correlation id of its author.'),
-          observed_via: texts('Agents that passed it on.')
+          correlation_id: note('Correlation id of the author.'),
+          observed_via: texts('Agents that passed the envelope on.')
         },
         open
       ),
@@ -72,9 +72,9 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
             ...(isPublished ? { maximum: 10_000 } : {})
           }),
           freshness_tier: t.enum(['volatile', 'recent', 'stable', 'archival'], {
-            description: 'How quickly it becomes outdated.'
+            description: 'How quickly the content becomes outdated.'
           }),
-          confidence: t.optional(t.number({ description: 'Confidence of its author.', minimum: 0, maximum: 1 }))
+          confidence: t.optional(t.number({ description: 'Confidence of the author.', minimum: 0, maximum: 1 }))
         },
         open
       ),
@@ -87,7 +87,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
           agent_id: t.optional(t.unknown({ description: 'Agent of the request.' })),
           surface: t.optional(
             t.enum(['chat', 'plan', 'task_submit', 'handoff', 'retrieval', 'remote_execute', 'memory'], {
-              description: 'Purpose.'
+              description: 'Use of the envelope.'
             })
           )
         },
@@ -100,8 +100,8 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
             t.array(
               t.object(
                 {
-                  id: t.string({ description: 'Name of the fact.' }),
-                  text: t.string({ description: 'What it says.' }),
+                  id: t.string({ description: 'Id of the fact.' }),
+                  text: t.string({ description: 'The statement.' }),
                   refs: texts('Sources of the fact.')
                 },
                 open
@@ -110,7 +110,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
             )
           ),
           repo_paths: texts('Files of the repository.'),
-          artifact_refs: texts('What was made.'),
+          artifact_refs: texts('Artefacts that were produced.'),
           citations: texts('Sources of the content.'),
           tags: texts('Keywords for searches.'),
           structured_payload: t.optional(t.unknown({ description: 'Additional data, by the type of the envelope.' }))
@@ -119,10 +119,12 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
       ),
       conflict_policy: t.object(
         {
-          merge_strategy: t.enum(MERGE_STRATEGIES, { description: 'How it is merged with the existing envelope.' }),
+          merge_strategy: t.enum(MERGE_STRATEGIES, {
+            description: "How the envelope is merged with the session's existing one."
+          }),
           conflict_class: t.optional(
             t.enum(['temporal', 'semantic', 'authority', 'source_trust', 'policy'], {
-              description: 'What kind of conflict is expected.'
+              description: 'Kind of conflict to expect.'
             })
           )
         },
@@ -131,23 +133,25 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
       budget: t.object(
         {
           priority: t.enum(['low', 'normal', 'high', 'critical'], {
-            description: 'What is kept if the budget is short.'
+            description: 'Priority of the content if the budget is short.'
           }),
           injection_mode: t.enum(['inline', 'summary_only', 'reference_only', 'tool_required'], {
-            description: 'How much of it goes into prompts.'
+            description: 'How much of the content goes into prompts.'
           }),
           max_tokens: t.optional(t.integer({ description: 'Maximum tokens in a prompt.', minimum: 0 })),
-          cost_class: t.optional(t.enum(['cheap', 'moderate', 'expensive'], { description: 'Cost of its retrieval.' }))
+          cost_class: t.optional(
+            t.enum(['cheap', 'moderate', 'expensive'], { description: 'Cost class of the retrieval.' })
+          )
         },
         open
       ),
-      lineage: t.optional(t.unknown({ description: 'Inputs.' })),
-      safety: t.optional(t.unknown({ description: 'Results of checks.' })),
+      lineage: t.optional(t.unknown({ description: 'Inputs of the envelope.' })),
+      safety: t.optional(t.unknown({ description: 'Results of safety checks.' })),
       obo_token: t.optional(
-        t.string({ description: 'Proof of the session: HMAC-SHA256 over task, thread and time, base64url.' })
+        t.string({ description: 'Token that proves the session: HMAC-SHA256 over task, thread and time, base64url.' })
       ),
-      operating_mode: t.optional(t.unknown({ description: 'Mode of work at its creation.' })),
-      agentos: t.optional(t.unknown({ description: 'Reserved for its author.' }))
+      operating_mode: t.optional(t.unknown({ description: 'Operating mode when the envelope was created.' })),
+      agentos: t.optional(t.unknown({ description: 'Custom data of the author.' }))
     },
     open
   )
