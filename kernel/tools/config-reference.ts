@@ -2,7 +2,7 @@ import { type Declared, type DeclaredSection, declaredSettings, describe, keyTex
 import { policySchema } from '../src/host/kernel-settings.ts'
 import { type ConfigurablePlugin, declarePlugins } from '../src/host/sections.ts'
 
-/** Markdown with one table per plugin: every setting with its type, default, variables and reload class. */
+/** Renders Markdown with a table per plugin: each setting with type, default, variables and reload class. */
 export function renderConfigReference(plugins: readonly ConfigurablePlugin[]): string {
   const [kernel, ...registered] = sectionsOf(plugins)
   const parts = [
@@ -13,7 +13,7 @@ export function renderConfigReference(plugins: readonly ConfigurablePlugin[]): s
   return `${['# Configuration', ...parts.filter(text => text !== '')].join('\n\n')}\n`
 }
 
-/** The kernel's section, and the settings of each plugin. */
+/** Returns the section of the kernel and the settings of each plugin. */
 function sectionsOf(plugins: readonly ConfigurablePlugin[]): readonly DeclaredSection[] {
   return declarePlugins(plugins).sections.filter(({ listed }) => listed !== 'when-mentioned')
 }
@@ -43,7 +43,7 @@ function descriptionOf({ schema }: Declared): string {
   return typeof schema.description === 'string' ? schema.description.replace(/\s+/g, ' ') : ''
 }
 
-/** A file of environment variables, all commented out, each with its description. */
+/** Renders `.env.example`: all environment variables, commented out, each with its description. */
 export function renderEnvExample(plugins: readonly ConfigurablePlugin[]): string {
   const parts = sectionsOf(plugins).flatMap(({ owner, prefix, declared }) => {
     const settings = declared.filter(setting => setting.env.length > 0)

@@ -44,7 +44,7 @@ t.test('a file that is truncated before it is written never removes the token of
 
   const answers: number[] = []
   const file = openSync(join(folder, 'svc.toml'), 'w')
-  await server.line(/svc\.toml: empty or missing; read again/)
+  await server.line(/svc\.toml: empty or missing; reading again/)
   answers.push(await post())
   writeSync(file, withToken('second-token-of-the-test'))
   closeSync(file)

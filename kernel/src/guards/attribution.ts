@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 const FRAME = /^ +at (?:.+? \((.+):(\d+):\d+\)|(?:async )?(.+):(\d+):\d+)$/gm
 const owners = new Map<string, string>()
 
-/** Records the owner of the code in a package folder. */
+/** Registers a plugin as the owner of the code in its package folder. */
 export function claim(root: string, plugin: string): void {
   owners.set(root, plugin)
 }
 
-/** The plugin whose package holds a file, its own node_modules included; for nested packages, the innermost one. */
+/** Returns the plugin whose package contains a file, also in its node_modules. Of nested packages, the innermost counts. */
 export function ownerOfFile(path: string): string | undefined {
   let best = ''
   for (const root of owners.keys()) {
@@ -18,7 +18,7 @@ export function ownerOfFile(path: string): string | undefined {
   return owners.get(best)
 }
 
-/** The plugin on whose behalf an error was thrown: the owner of the innermost frame that has one, then of the cause's. */
+/** Returns the plugin that an error belongs to: the owner of the innermost stack frame with an owner, else of its cause. */
 export function ownerOf(error: unknown): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth += 1) {
     for (const frame of framesOf(each.stack)) {
@@ -35,7 +35,7 @@ export interface StackFrame {
   readonly line: number
 }
 
-/** Frames of a stack, innermost first. */
+/** Yields the frames of a stack trace, innermost first. */
 export function* framesOf(stack: string | undefined): Generator<StackFrame> {
   for (const [, called, calledLine, plain, plainLine] of (stack ?? '').matchAll(FRAME)) {
     const place = called ?? plain ?? ''

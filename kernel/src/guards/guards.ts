@@ -6,39 +6,40 @@ import type { InstanceHooks } from '../core/plugin-source.ts'
 import { framesOf } from './attribution.ts'
 import { guardErrors } from './errors.ts'
 
-/** An open resource of a plugin. */
+/** Open resource of a plugin. */
 export interface Resource {
-  /** Name in a leak report; read late, when for example the port is known. */
+  /** Returns the name for a leak report. Called late, since it may contain a port that is assigned after opening. */
   readonly label: () => string
-  /** Whether it still holds anything; without it, until it is released. */
+  /** True while the resource is open. Default: until it is released. */
   readonly isOpen?: () => boolean
   readonly close: () => unknown
-  /** Ends by itself after it ran once: a timeout. */
+  /** True for a resource that ends after it ran once, such as a timeout. */
   readonly once?: boolean
 }
 
 interface Entry extends Resource {
-  /** Where it was opened; formatted only when it leaked. */
+  /** Stack of the opening call. V8 formats it on the first read, so only a leak pays for it. */
   readonly origin: { readonly stack?: string }
 }
 
-/** True inside an opener whose resources may outlive the unit. */
+/** True inside a `ctx.keep` opener, whose resources may outlive the unit. */
 const opening = new AsyncLocalStorage<true>()
 let openings = 0
 
 /**
- * The ledger of what one instance of a plugin opened through the functions that its code sees instead of Node's:
- * timers, servers, sockets, child processes, workers, watchers, process listeners.
+ * Tracks the resources that one plugin instance opens: timers, servers, sockets, child processes, workers, watchers,
+ * process listeners. The plugin's code sees wrappers instead of Node's functions.
  *
- * 1. While the plugin runs, resources that it closes leave the ledger. 2. On disposal, after the plugin's own disposers, the rest is closed, last first, and reported as leaked.
- * 3. From then on opening anything throws `LDR_CLOSED`.
+ * 1. While the plugin runs, resources that it closes are removed from the ledger.
+ * 2. On disposal, after the plugin's own disposers, the remaining resources are closed, last first, and reported as leaks.
+ * 3. Afterwards, opening a resource throws `LDR_CLOSED`.
  *
- * The exception are resources that outlive a reload, which keep running code of the instance that opened them. An
- * instance that opened one, or was called by an opener, continues to work after its disposal, and pending one-shot
- * timers are left to fire; open long-lived helpers of such a resource inside its opener.
+ * Resources that outlive a reload are an exception, since they keep running code of the instance that opened them. An
+ * instance that opened one, or was called by an opener, continues to work after its disposal, and its pending one-shot
+ * timers still fire. Open long-lived helpers of such a resource inside its opener.
  *
- * The guards cover the plugin's own code: not the packages that it requires, and no globals except timers and `process`.
- * They find leaks and do not confine: run an untrusted plugin with `isolation = "process"`.
+ * The guards cover only the plugin's own code: neither packages that it requires, nor globals other than timers and
+ * `process`. They find leaks but are no sandbox: run an untrusted plugin with `isolation = "process"`.
  */
 export class Guards {
   readonly plugin: string
@@ -54,16 +55,16 @@ export class Guards {
     this.#hooks = hooks
   }
 
-  /** Labels of what is open now. */
+  /** Returns the labels of all open resources. */
   resources(): string[] {
     return [...this.#ledger].map(entry => entry.label())
   }
 
-  /** Runs an opener. Its resources, and those of every plugin that it calls, do not count as leaks. */
+  /** Runs an opener. Resources opened in it, even by other plugins that it calls, do not count as leaks. */
   adopt<A>(open: () => A): A {
     this.#hasAdopted = true
     openings += 1
-    // Without a store in use, Node 20 and 22 run promises at full speed.
+    // Node 20 and 22 run promises faster while no store is in use.
     const ended = (): void => {
       openings -= 1
       if (openings === 0) opening.disable()
@@ -80,7 +81,7 @@ export class Guards {
     return result
   }
 
-  /** Checks whether a resource may be opened. False if it may, but is not tracked. Throws `LDR_CLOSED`. */
+  /** Returns whether a new resource must be tracked. Throws `LDR_CLOSED` if the plugin is disposed. */
   enter(action: string): boolean {
     if (openings > 0 && opening.getStore() === true) {
       this.#hasAdopted = true
@@ -102,7 +103,7 @@ export class Guards {
     return guardErrors.create('LDR_REFUSED', `${this.plugin} may not call ${action}`, { plugin: this.plugin, hint })
   }
 
-  /** Adds a resource to the ledger; the returned function removes it. `above`: the function the plugin called. */
+  /** Adds a resource; the returned function removes it. `above`: the function that the plugin called. */
   track(resource: Resource, above: unknown): () => void {
     const origin = {}
     Error.captureStackTrace(origin, above as () => void)
@@ -111,7 +112,7 @@ export class Guards {
     return () => this.#ledger.delete(entry)
   }
 
-  /** Calls a callback of the plugin for Node. Its errors go to the host, since no caller could catch them. */
+  /** Calls a callback of the plugin on behalf of Node. Reports its errors to the host, since no caller could catch them. */
   call(callback: unknown, self: unknown, given: readonly unknown[]): void {
     if (this.#disposed && !this.#hasAdopted) return
     try {
@@ -122,7 +123,7 @@ export class Guards {
     }
   }
 
-  /** Sends errors of an emitter's listeners to the host. Calls `seen` with every event first. */
+  /** Reports errors of an emitter's listeners to the host. Calls `seen` before each event. */
   contain(emitter: EventEmitter, seen?: (event: unknown, subject: unknown) => void): void {
     const emit = emitter.emit
     emitter.emit = (event: string, ...given: unknown[]): boolean => {
@@ -131,7 +132,7 @@ export class Guards {
         return Reflect.apply(emit, emitter, [event, ...given]) as boolean
       } catch (error) {
         this.#hooks.onError(error)
-        // A request whose handler threw would wait forever.
+        // If a request handler threw, its client would wait forever.
         if (event === 'request') (given[1] as { destroy?: () => void } | undefined)?.destroy?.()
         return true
       }
@@ -140,7 +141,7 @@ export class Guards {
 
   async dispose(): Promise<void> {
     this.#disposed = true
-    // Handles that disposers have just closed emit their end in the next turn.
+    // Handles that a disposer just closed emit their `close` event in the next turn of the event loop.
     if (this.#ledger.size > 0) await new Promise(resolve => setImmediate(resolve))
     for (const entry of [...this.#ledger].reverse()) {
       if (!this.#ledger.has(entry) || (this.#hasAdopted && entry.once === true)) continue
@@ -154,7 +155,7 @@ export class Guards {
     }
   }
 
-  /** The plugin's own innermost line in a stack, relative to its package. */
+  /** Formats the innermost stack frame in the plugin's own code, with a path relative to its package. */
   #place(stack: string | undefined): string {
     for (const frame of framesOf(stack)) {
       const path = relative(this.#root, frame.file)

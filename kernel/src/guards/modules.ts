@@ -8,7 +8,7 @@ import type { Guards } from './guards.ts'
 import { guardProcess } from './process.ts'
 import { guardIterable, guardTimers } from './timers.ts'
 
-/** Grace period of a child process between SIGTERM and SIGKILL. */
+/** Time that a child process has between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000
 
 type Callable = (...given: unknown[]) => unknown
@@ -18,13 +18,13 @@ interface Handle extends EventEmitter {
   [member: string]: unknown
 }
 
-/** Names a kind of resource, checks whether it is open, and closes it. */
+/** Kind of resource: its label, its state and how to close it. */
 interface Kind {
   label(handle: Handle, given: readonly unknown[], opener: string): string
   isOpen?(handle: Handle): boolean
-  /** Event after which it holds nothing. */
+  /** Event after which the resource is closed. */
   readonly ended: string
-  /** Method with which the plugin closes it. */
+  /** Method with which the plugin closes the resource. */
   readonly closer: string
   close(handle: Handle): unknown
 }
@@ -106,9 +106,9 @@ const OPENERS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   fs: { watch: WATCHER }
 }
 
-/** Node's modules and globals as one instance of a plugin sees them. */
+/** Guarded modules and globals of Node for one plugin instance. */
 export interface GuardedNode {
-  /** A module of Node by its name, with or without `node:`. */
+  /** Returns a module of Node by its name, with or without `node:`. */
   builtin(name: string): unknown
   readonly globals: Readonly<Record<string, unknown>>
 }
@@ -160,7 +160,7 @@ export function guardNode(guards: Guards): GuardedNode {
   return { builtin, globals: names }
 }
 
-/** A module with some of its exports replaced; accessors stay accessors, so that nothing deprecated is touched. */
+/** Copies a module with some exports replaced. Getters are not called, since deprecated ones would print a warning. */
 function replace(real: Module, exports: Module): Module {
   const values = Object.entries(exports).map(([key, value]) => [key, { value, enumerable: true, writable: true }])
   return Object.create(Object.getPrototypeOf(real), {
@@ -169,7 +169,7 @@ function replace(real: Module, exports: Module): Module {
   })
 }
 
-/** A function or class of Node whose products are tracked; `instanceof` and inheritance work as before. */
+/** Wraps a function or class of Node and tracks the resources that it returns. `instanceof` and inheritance still work. */
 function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): unknown {
   const open = <A>(given: readonly unknown[], make: () => A, handleOf: (made: A) => unknown = made => made): A => {
     const tracked = guards.enter(name)
@@ -181,7 +181,7 @@ function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): 
   const call = (node: Callable, self: unknown, given: readonly unknown[]): unknown =>
     open(given, () => Reflect.apply(node, self, given))
   const custom = Reflect.get(real, promisify.custom) as Callable | undefined
-  // `exec` and `execFile`, whose promise carries the child.
+  // The promises of `exec` and `execFile` have the child process as a property.
   if (custom !== undefined)
     return Object.assign((...given: unknown[]) => call(real, undefined, given), {
       [promisify.custom]: (...given: unknown[]) =>
@@ -271,7 +271,7 @@ function call(handle: Handle, method: string): unknown {
   return (handle[method] as Callable).call(handle)
 }
 
-/** Target of a connection, from any form of the arguments. */
+/** Describes the target of a connection, from any form of `connect`'s arguments. */
 function target(given: readonly unknown[]): string {
   const [first, second] = given
   if (first instanceof URL || typeof first === 'string') return String(first)

@@ -18,12 +18,12 @@ const REFUSED: Readonly<Record<string, string>> = {
   reallyExit: 'return an exit code from the command handler, or throw',
   abort: 'throw instead',
   chdir: 'resolve paths against ctx.projectRoot',
-  setUncaughtExceptionCaptureCallback: 'errors of a plugin reach the kernel by themselves'
+  setUncaughtExceptionCaptureCallback: 'the kernel already handles uncaught errors of plugins'
 }
 
 /**
- * `process` as a plugin sees it: its listeners are tracked, and calls that would end or redirect the whole host are
- * refused.
+ * Returns the `process` object for a plugin. Its listeners are tracked. Calls that would end the host process, or change
+ * its global state, throw `LDR_REFUSED`.
  */
 export function guardProcess(guards: Guards, builtin: (name: string) => unknown): NodeJS.Process {
   const registered: Registered[] = []
@@ -35,7 +35,7 @@ export function guardProcess(guards: Guards, builtin: (name: string) => unknown)
   const adder = (method: 'on' | 'prependListener', once: boolean) => {
     const add = (event: Event, listener: Listener): NodeJS.Process => {
       const name = `process.${once ? 'once' : 'on'}('${String(event)}')`
-      if (DECISIONS.includes(event)) throw guards.refusal(name, 'errors of a plugin reach the kernel by themselves')
+      if (DECISIONS.includes(event)) throw guards.refusal(name, 'the kernel already handles uncaught errors of plugins')
       const tracked = guards.enter(name)
       const wrapped: Listener = (...given) => {
         if (once) remove(entry)

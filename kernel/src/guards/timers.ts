@@ -23,7 +23,7 @@ export function guardTimers(guards: Guards): GuardedTimers {
     const repeats = name === 'setInterval'
     const guarded = (callback: unknown, ...rest: unknown[]): unknown => {
       const tracked = guards.enter(name)
-      // Node throws the error.
+      // Node throws its usual error for an invalid callback.
       if (typeof callback !== 'function') return real(callback, ...rest)
       const handle = real(
         (...given: unknown[]) => {
@@ -68,8 +68,8 @@ export function guardTimers(guards: Guards): GuardedTimers {
 }
 
 /**
- * Sleeps of a disposed plugin never settle: its code stops there and is collected. A rejection that no code awaits would end
- * the process.
+ * Wraps `node:timers/promises`. After disposal, pending sleeps never settle, so that the plugin's code stops there and is
+ * garbage-collected. An unhandled rejection would end the process.
  */
 function guardSleeps(guards: Guards): Record<string, unknown> {
   const begin = (label: string, options: SleepOptions, above: unknown) => {
@@ -108,7 +108,7 @@ function guardSleeps(guards: Guards): Record<string, unknown> {
   return { setTimeout, setImmediate, setInterval, scheduler }
 }
 
-/** An iterable that takes a signal and holds a resource open from its first step to its last. */
+/** Wraps an async iterable that accepts a signal. It counts as an open resource from its first step to its last. */
 export async function* guardIterable<A>(
   guards: Guards,
   action: string,

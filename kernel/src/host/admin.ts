@@ -43,9 +43,9 @@ export interface AdminHost {
   configSchema(): Record<string, unknown>
   stop(reason: string): void
   ownerOf(file: string): string | undefined
-  /** Whether a plugin belongs to the installation of svc. */
+  /** True if a plugin belongs to the installation of svc. */
   isBundled(name: string): boolean
-  /** How long a health check may take; milliseconds, default 5,000. */
+  /** Time limit of a health check in milliseconds; default 5,000. */
   readonly healthTimeoutMs?: number
 }
 
@@ -87,7 +87,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
   }
 }
 
-/** Running plugins in activation order, then the others by name. */
+/** Returns running plugins in activation order, then the others by name. */
 function ordered(kernel: Kernel): PluginRecord[] {
   const position = new Map(kernel.graph.order.map((name, index) => [name, index]))
   const rank = (each: PluginRecord): number => position.get(each.name) ?? Number.MAX_SAFE_INTEGER
@@ -132,7 +132,7 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
   return lines
 }
 
-/** Findings about a plugin that its state does not show: refused settings, another package of its name. */
+/** Returns findings about a plugin that its state does not show, such as rejected settings or a duplicate name. */
 function foundOf(name: string, host: AdminHost): string[] {
   const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
   const shown = `${why ?? ''} ${source?.problem?.message ?? ''}`
@@ -262,9 +262,9 @@ async function healthOf(kernel: Kernel, limitMs: number): Promise<HealthReport[]
 
 async function ask({ check }: HealthCheck, limitMs: number): Promise<Health> {
   try {
-    const answer = (async () => check())()
-    if (await settlesWithin(limitMs, answer)) return await answer
-    return { status: 'failed', detail: `no answer within ${limitMs} ms` }
+    const health = (async () => check())()
+    if (await settlesWithin(limitMs, health)) return await health
+    return { status: 'failed', detail: `the health check did not finish within ${limitMs} ms` }
   } catch (error) {
     return { status: 'failed', detail: errorMessage(error) }
   }

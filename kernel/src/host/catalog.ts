@@ -8,49 +8,49 @@ import type { LoadMarker } from './load-marker.ts'
 import { stateDirectory } from './state-directory.ts'
 
 export interface CatalogOptions {
-  /** Where the search for the project begins. */
+  /** Folder in which the search for the project begins. */
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly profile?: string
   readonly set?: readonly string[]
-  /** Whether sources are used if a package has both sources and a build. */
+  /** True to use the sources of a package that has both sources and a build. */
   readonly preferSource?: boolean
   /** Selects only these plugins and their providers. */
   readonly only?: readonly string[]
-  /** Whether only plugins of the installation are selected. */
+  /** True to select only plugins of the installation. */
   readonly safe?: boolean
-  /** Spare processes for describing saved plugins; default 0. */
+  /** Number of processes kept ready to describe changed plugins; default 0. */
   readonly spares?: number
 }
 
-/** Configuration files and manifests: everything known before a plugin's code is loaded. */
+/** Configuration files and manifests: everything that is known before any plugin code is loaded. */
 export interface PluginCatalog {
   readonly sources: ConfigSources
   readonly projectRoot: string
-  /** Folder for caches and plugins' own data. */
+  /** Folder for caches and the data of plugins. */
   readonly state: string
   readonly found: Discovered
   readonly marker: LoadMarker
   readonly manifests: readonly PluginManifest[]
-  /** Last valid manifests of broken plugins; a daemon may still run them. */
+  /** Last valid manifests of broken plugins, which a daemon may still run. */
   readonly lapsed: readonly PluginManifest[]
-  /** Whether `--safe` leaves a plugin out. */
+  /** True if `--safe` excludes a plugin. */
   isLeftOut(name: string): boolean
-  /** Settings about plugins, before validation. */
+  /** Settings that decide which plugins exist, before validation. */
   readonly peek: ConfigPeek
-  /** Reads everything again. A plugin with an unchanged declaration stays the same object. */
+  /** Reads everything again. An unchanged plugin keeps its object. */
   again(): Promise<PluginCatalog>
-  /** Rereads the plugins of the files (absolute paths). Only for changes of code. */
+  /** Reads again the plugins that the files (absolute paths) belong to. Only for changes of code. */
   rereadPlugins(files: ReadonlySet<string>): Promise<PluginCatalog>
-  /** Describes plugins that were left off. */
+  /** Reads the manifests of disabled plugins, which were skipped before. */
   include(names: Iterable<string>): Promise<PluginCatalog>
   close(): Promise<void>
 }
 
 const here = fileURLToPath(import.meta.url)
-/** Folder that holds `plugins/` and `config/`, or, installed, the packages next to this one. */
+/** Folder with `plugins/` and `config/`. If svc is installed from npm, the folder with the sibling packages. */
 const installRoot = join(dirname(here), '..', '..', '..')
-/** A kernel that runs from sources compiles its shared packages from sources, too. */
+/** A kernel that runs from sources also compiles shared packages from sources. */
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 
 export async function readCatalog(options: CatalogOptions): Promise<PluginCatalog> {

@@ -6,13 +6,13 @@ import { type PolicySettings, policySchema, toPolicy } from './kernel-settings.t
 import type { ResolvedConfig } from './plugin-config.ts'
 
 export interface ChoiceOptions {
-  /** Run only these plugins and what they require; the others count as switched off. */
+  /** Runs only these plugins and their requirements. Others count as disabled. */
   readonly only?: readonly string[]
-  /** Activate only these and their requirements, and do not change the others: for a single command. */
+  /** Activates only these plugins and their requirements, without disabling others. For a single command. */
   readonly activate?: readonly string[]
 }
 
-/** Selects the plugins of this run by the configuration, the command line, and manual switches. */
+/** Selects the plugins of this run by configuration, command line and `svc plugins enable` or `disable`. */
 export class Choices {
   readonly #options: ChoiceOptions
   #switches: ReadonlyMap<string, boolean> = new Map()
@@ -22,19 +22,19 @@ export class Choices {
     this.#options = options
   }
 
-  /** Switches plugins for this run, over the configuration. Returns a function that undoes it. */
+  /** Enables or disables plugins for this run, overriding the configuration. Returns a function that undoes this. */
   switch(names: Iterable<string>, on: boolean): () => void {
     return this.#replace(new Map([...this.#switches, ...[...names].map(name => [name, on] as const)]))
   }
 
-  /** Drops switches of plugins that the configuration has switched since. Returns a function that undoes it. */
+  /** Drops overrides of plugins whose `enabled` setting changed later. Returns a function that undoes this. */
   defer(names: readonly string[], config: ResolvedConfig): () => void {
-    // Plugins chosen by name do not follow the configuration.
+    // With `only`, `enabled` settings do not matter.
     if (this.#only(config) !== undefined) return () => {}
     return this.#replace(new Map([...this.#switches].filter(([name]) => !names.includes(name))))
   }
 
-  /** Adds plugins that the command line left out, if the configuration enables them. Returns a function that undoes it. */
+  /** Adds plugins that `only` or `activate` excludes, if the configuration enables them. Returns a function that undoes this. */
   need(names: Iterable<string>): () => void {
     const before = this.#needed
     this.#needed = new Set([...before, ...names])
@@ -58,7 +58,7 @@ export class Choices {
   configure(config: ResolvedConfig, catalog: PluginCatalog): Configure {
     const only = this.#only(config)
     const [switches, needed] = [this.#switches, this.#needed]
-    // A manually enabled plugin includes its providers, like a named one.
+    // The providers of a manually enabled plugin are included, as for plugins in `only`.
     const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
     const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
@@ -72,7 +72,7 @@ export class Choices {
     }
   }
 
-  /** Whether an enabled plugin is activated. */
+  /** Returns a function that is true for enabled plugins to activate. */
   selection(config: ResolvedConfig, catalog: PluginCatalog): (name: string) => boolean {
     const { activate } = this.#options
     if (activate === undefined) return () => true
@@ -82,8 +82,8 @@ export class Choices {
 }
 
 /**
- * The named plugins and the providers of everything that they require. With `optional` also the providers of optional services,
- * so that a single command does the same as in a server. Services that are looked up on use are not included.
+ * Returns the named plugins with the providers of all services that they require, recursively. With `optional`, also those of
+ * optional services, so that a command behaves as in a server. Services of references are not included.
  */
 function closure(
   names: readonly string[],
@@ -107,7 +107,7 @@ function closure(
 
 const DEFAULT_POLICY = check(policySchema, {}, false).value as PolicySettings
 
-/** A plugin without a manifest, or one that vanished and still drains. */
+/** Returns the configuration of a plugin without a manifest, or of a removed one that still drains. */
 function unconfigured(name: string, { kernel }: ResolvedConfig): PluginConfiguration {
   return {
     enabled: undefined,

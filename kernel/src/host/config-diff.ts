@@ -3,7 +3,7 @@ import type { ResolvedConfig } from './plugin-config.ts'
 import { KERNEL_SECTION, policySection, settingsSection } from './sections.ts'
 
 export interface PluginDiff {
-  /** Whether `enabled` changed. */
+  /** True if `enabled` changed. */
   readonly enabled: boolean
   /** Changed keys of the policy, without `enabled`. */
   readonly policy: Changes
@@ -12,7 +12,7 @@ export interface PluginDiff {
 
 export interface ConfigDiff {
   readonly kernel: Changes
-  /** Changed plugins that both snapshots have. */
+  /** Changes of each plugin that exists in both snapshots. */
   readonly plugins: ReadonlyMap<string, PluginDiff>
 }
 

@@ -2,7 +2,7 @@ import type { ConfigSources } from '@svc/config/sources'
 import { isTable, lookup, merge, withoutUnset } from '@svc/config/sources'
 import type { Permissions } from '@svc/plugin-sdk'
 
-/** Settings about the location and choice of plugins. */
+/** Settings that decide where plugins are and which ones run. */
 export interface ConfigPeek {
   readonly pluginDirectories: readonly string[]
   readonly dataDirectory: string | undefined
@@ -13,8 +13,8 @@ export interface ConfigPeek {
 }
 
 /**
- * Reads the few settings that `--help` needs, without loading a validator. Values of the wrong type count as absent;
- * `resolveConfig` reports them.
+ * Reads the settings that `--help` needs, without loading a validator. Ignores values of the wrong type, which
+ * `resolveConfig` reports.
  */
 export function peekConfig(sources: ConfigSources): ConfigPeek {
   const table = withoutUnset(sources.layers.map(layer => layer.table).reduce(merge, {}))
@@ -38,7 +38,7 @@ export function peekConfig(sources: ConfigSources): ConfigPeek {
   }
 }
 
-/** Values of the wrong type grant no permission. */
+/** Reads permissions. A value of the wrong type grants none. */
 function permissionsOf(granted: Readonly<Record<string, unknown>>): Permissions {
   const paths = (key: string): readonly string[] => {
     const value = granted[key]

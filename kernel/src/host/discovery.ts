@@ -16,48 +16,48 @@ import { type DiscoveryProblem, Places } from './places.ts'
 import { PluginIndex } from './plugin-index.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
-  /** Folder that holds the host's own `plugins/`, or in whose `node_modules` they are. */
+  /** Folder whose `plugins/` or `node_modules` contains the plugins of the installation. */
   readonly installRoot: string
   readonly projectRoot: string
-  /** File of the plugin index; null for none. */
+  /** Folder of the plugin index; null keeps the index in memory. */
   readonly cacheDirectory: string | null
-  /** Form that is loaded of a package with both. Default `built`. */
+  /** Form to load if a package has both. Default: `built`. */
   readonly prefer?: PluginForm
   /** See {@link Bundler}. */
   readonly conditions?: readonly string[]
-  /** How long a module body may run for its manifest; milliseconds, default 5,000. */
+  /** Time limit in milliseconds for running a module body to read its manifest; default 5,000. */
   readonly describeTimeoutMs?: number
-  /** Processes kept ready for the next descriptions; default 0. */
+  /** Number of processes kept ready for the next descriptions; default 0. */
   readonly spares?: number
 }
 
-/** Choice of plugins by configuration and command line, before any manifest is known. */
+/** Selection of plugins by configuration and command line, before any manifest is known. */
 export interface DiscoveryChoice {
-  /** Whether a plugin is switched off: it is neither compiled nor described. */
+  /** True for a disabled plugin, which is neither compiled nor described. */
   readonly off?: (name: string) => boolean
   /** Selects only these plugins and their providers. */
   readonly only?: readonly string[]
-  /** Whether only plugins of the installation are selected. */
+  /** True to select only plugins of the installation. */
   readonly safe?: boolean
   readonly grants?: (name: string) => Permissions | null
 }
 
-/** A line that a plugin printed while its manifest was made. */
+/** Line that a plugin printed while its module body ran for its manifest. */
 export interface PluginOutput {
   readonly plugin: string
   readonly line: string
 }
 
 export interface Discovered {
-  /** One per name, including broken packages, which have a `problem`. */
+  /** One source for each name. Broken packages are included and have a `problem`. */
   readonly sources: readonly PluginSource[]
-  /** Problems without a listed plugin: missing folders, taken names. */
+  /** Problems that belong to no listed plugin: missing folders, names that another plugin already has. */
   readonly problems: readonly DiscoveryProblem[]
-  /** Names of the plugins that came with svc. */
+  /** Names of the plugins of the installation. */
   readonly installed: ReadonlySet<string>
   /** Lines that plugins printed since the last discovery. */
   readonly output: readonly PluginOutput[]
-  /** Watched for the next discovery: files, and directories in which folders appear. Absolute. */
+  /** Absolute paths to watch: files, and in `directories` those in which plugin folders may appear. */
   readonly files: readonly string[]
   readonly directories: readonly string[]
 }
@@ -70,26 +70,26 @@ const DESCRIBE_TIMEOUT_MS = 5_000
 const MAX_OUTPUT_LINES = 200
 
 /**
- * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, the project's own `plugins/`, and
- * the folders named in the configuration. Of two plugins with one name the first counts.
+ * Finds plugins, in this order: `plugins/` of the installation, installed packages that declare a plugin, `plugins/` of the
+ * project, folders named in the configuration. If two plugins have one name, the first wins.
  *
- * A second discovery returns the same object for a package that declares the same, so that it is not loaded again.
+ * A later discovery returns the same object for an unchanged package, so that it is not loaded again.
  */
 export class Discovery {
   readonly marker: LoadMarker
   readonly #options: DiscoveryOptions
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
-  /** Result of the last search. */
+  /** Folders that the last search found. */
   #places = new Places()
   #choice: DiscoveryChoice = {}
-  /** Plugins that were switched on by hand. */
+  /** Plugins that were enabled at run time. */
   readonly #included = new Set<string>()
   #output: PluginOutput[] = []
   #describer: Promise<Describer> | undefined
-  /** Package folders by whether they came with svc. */
+  /** For each package folder, whether it belongs to the installation. */
   readonly #isOurs = new Map<string, boolean>()
-  /** Packages that could not be read last time. */
+  /** Packages that the last discovery could not read. */
   readonly #unread = new Set<string>()
   #watching: { readonly of: readonly unknown[]; readonly watched: Watched } = {
     of: [],
@@ -114,7 +114,7 @@ export class Discovery {
   }
 
   async #makeDescriber(timeoutMs: number): Promise<Describer> {
-    // Most starts describe nothing.
+    // Loaded on demand: most starts have nothing to describe.
     const { Describer } = await import('../isolation/describer.ts')
     const { projectRoot, spares = 0 } = this.#options
     return new Describer({
@@ -127,7 +127,10 @@ export class Discovery {
     })
   }
 
-  /** `directories`: absolute paths, each of one plugin or of a folder of plugins. An invalid plugin does not throw. */
+  /**
+   * Finds and describes all plugins. `directories`: absolute paths of plugins or of folders of plugins. Invalid plugins are
+   * reported, not thrown.
+   */
   async discover(directories: readonly string[] = [], choice: DiscoveryChoice = {}): Promise<Discovered> {
     const { installRoot, projectRoot } = this.#options
     for (const name of this.#included)
@@ -147,8 +150,8 @@ export class Discovery {
   }
 
   /**
-   * Reads the packages again that {@link Discovery.discover} found last and that changes of the files (absolute paths)
-   * may affect. Does not search for others. The index is written to disk later.
+   * Reads again those packages of the last {@link Discovery.discover} that the changed files (absolute paths) affect. Does
+   * not search for new packages. The index is written to disk later.
    */
   async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
     const found = await this.#describe(this.#places, files)
@@ -156,13 +159,13 @@ export class Discovery {
     return found
   }
 
-  /** Describes plugins that were left off; others stay as they are. They are included until the configuration disables them. */
+  /** Describes disabled plugins. They stay included until the configuration disables them again. */
   async include(names: ReadonlySet<string>): Promise<Discovered> {
     for (const name of names) this.#included.add(name)
     return this.#describe(this.#places, new Set())
   }
 
-  /** `changed`: the files that changed since everything was described; without it, everything is described. */
+  /** Describes plugins: all, or with `changed` only those that these files affect. */
   async #describe(places: Places, changed?: ReadonlySet<string>): Promise<Discovered> {
     const problems = [...places.problems]
     try {
@@ -195,8 +198,8 @@ export class Discovery {
   }
 
   /**
-   * With `only`, an unread plugin may provide a requirement of a chosen one. Such plugins are described if no known
-   * plugin provides it.
+   * Describes further plugins if, with `only`, no known plugin provides a requirement of a selected one: a plugin that was
+   * not yet described may provide it.
    */
   async #describeProviders(sources: readonly PluginSource[]): Promise<void> {
     const { off, only, safe = false } = this.#choice
@@ -209,7 +212,7 @@ export class Discovery {
     await Promise.all(sketches.map(source => source.describe()))
   }
 
-  /** Returns the same object if nothing changed. */
+  /** Returns the paths to watch: the same object if nothing changed. */
   #watched(places: Places, sources: readonly PluginSource[]): Watched {
     const parts = [places, ...sources.map(watchOf)]
     const { of, watched } = this.#watching
@@ -224,7 +227,7 @@ export class Discovery {
     return all
   }
 
-  /** Saves once for several changes, and not while a change waits. */
+  /** Saves the index after a delay, once for several changes. */
   #saveLater(): void {
     clearTimeout(this.#saving)
     this.#saving = setTimeout(() => this.#save(), SAVE_AFTER_MS)
@@ -262,7 +265,7 @@ export class Discovery {
     }
   }
 
-  /** Whether a package, its links resolved, came with svc. */
+  /** True if a package, with links resolved, belongs to the installation. */
   #isInstalled(root: string): boolean {
     const known = this.#isOurs.get(root)
     if (known !== undefined) return known
@@ -284,10 +287,10 @@ export class Discovery {
         })
     }
     if (built) return 'built'
-    const missing = source === null ? '' : `, and so is its source ${source}`
+    const missing = source === null ? '' : `, and its source ${source} is missing too`
     throw loaderErrors.create(
       'LDR_ENTRY_INVALID',
-      `${join(root, 'package.json')}: svc.plugin names ${plugin}, which is missing${missing}`,
+      `${join(root, 'package.json')}: svc.plugin names ${plugin}, which does not exist${missing}`,
       {
         at: { file: source ?? plugin },
         hint: source === null ? 'build the plugin, or name its TypeScript file in svc.source' : 'write the source'
@@ -296,14 +299,14 @@ export class Discovery {
   }
 }
 
-/** Whether a plugin is off, so that its manifest may be out of date. */
+/** True if a plugin is disabled, so that its manifest may be out of date. */
 export function isLeftOff(source: PluginSource): boolean {
   return source instanceof FileSource && source.isOff
 }
 
 function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryProblem[]): PluginSource[] {
   const named = new Map<string, PluginSource>()
-  // A broken package does not take the name of one that works.
+  // A working package takes precedence over a broken one with the same name.
   const working = sources.filter(source => source.problem === null)
   for (const source of [...working, ...sources.filter(each => each.problem !== null)]) {
     const first = named.get(source.name)
@@ -313,7 +316,7 @@ function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryPr
   return [...named.values()]
 }
 
-/** A folder without the expected plugin. */
+/** Source of a folder whose package.json declares no valid plugin. */
 class BrokenSource implements PluginSource {
   readonly name: string
   readonly location: string
@@ -321,7 +324,7 @@ class BrokenSource implements PluginSource {
   readonly manifest = null
   readonly problem: SvcError
   readonly lapsed: PluginManifest | null
-  /** Files that its package.json names, whether they exist or not. */
+  /** Files to watch: those that the package.json names, existing or not. */
   readonly watch: readonly string[]
 
   constructor(root: string, lapsed: PluginManifest | null, problem: SvcError) {
@@ -343,7 +346,7 @@ function watchOf(source: PluginSource): readonly string[] {
   return source instanceof FileSource || source instanceof BrokenSource ? source.watch : NONE
 }
 
-/** Paths that a package.json names, as far as it can be read. */
+/** Returns the files that a package.json names, if it can be read. */
 function namedFiles(root: string): string[] {
   try {
     const { svc } = readPackageJson(root)
@@ -356,7 +359,7 @@ function namedFiles(root: string): string[] {
   }
 }
 
-/** Whether the named plugins and their requirements need a service that no known manifest provides. */
+/** True if the named plugins, or plugins that they require, need a service that no known manifest provides. */
 function lacksProvider(only: readonly string[], sources: readonly PluginSource[]): boolean {
   const manifests = sources.flatMap(({ manifest }) => manifest ?? [])
   const wanted = new Set(only)
@@ -376,7 +379,7 @@ function lacksProvider(only: readonly string[], sources: readonly PluginSource[]
 function taken(first: PluginSource, second: PluginSource): SvcError {
   return loaderErrors.create(
     'LDR_NAME_TAKEN',
-    `two plugins are named ${first.name}: ${first.location} counts, ${second.location} does not`,
+    `two plugins are named ${first.name}: ${first.location} is used, ${second.location} is ignored`,
     { at: { file: second.location }, plugin: first.name, hint: 'remove or rename one of them' }
   )
 }

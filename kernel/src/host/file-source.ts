@@ -23,59 +23,59 @@ import type { PluginPackage } from '../loader/plugin-package.ts'
 import type { LoadMarker } from './load-marker.ts'
 import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from './plugin-index.ts'
 
-/** Shared by all plugins of a host. */
+/** Loading services that all plugins of a host share. */
 export interface Loader {
   readonly bundler: Bundler
   readonly index: PluginIndex
   readonly evaluation: EvaluateOptions
   readonly marker: LoadMarker
-  /** Loaded when the first plugin needs it. */
+  /** Returns the describer, which is loaded on first use. */
   describer(): Promise<Describer>
   readonly describeTimeoutMs: number
-  /** Permissions that `svc.toml` grants a plugin by name. */
+  /** Returns the permissions that `svc.toml` grants a plugin. */
   grants(plugin: string): Permissions | null
 }
 
-/** The part of a compiled source that the index does not hold. */
+/** Compiled code of a plugin with its index entry. */
 interface Compiled {
   readonly known: IndexEntry
   readonly text: string
-  /** The file that the text is written to. */
+  /** Path of the bundle file, once it is written. */
   readonly bundle: PreparedCode['bundle']
   readonly cached?: CachedCode
 }
 
 const NONE: readonly string[] = []
 
-/** The loaded file of a package: its source, which is compiled, or its build. */
+/** Form in which a package is loaded: from its source, which is compiled, or from its build. */
 export type PluginForm = 'source' | 'built'
 
-/** Failures that cost seconds each time, so the index keeps them. */
+/** Failures that take seconds to detect, so the index stores them. */
 const SLOW_FAILURES: ReadonlySet<string> = new Set(['LDR_DESCRIBE_TIMEOUT', 'LDR_DESCRIBE_CRASHED'])
 
 /**
- * A plugin on disk.
+ * Plugin on disk.
  *
- * 1. {@link FileSource.describe} reads its manifest: from the index, from `plugin.json`, or by compiling the module and
- *    running it in a confined process. {@link FileSource.leaveOff} uses known data instead.
- * 2. {@link FileSource.prepare} returns its code as it is on disk now, compiled only if something changed.
- * 3. {@link FileSource.close} frees the compiler's memory of it.
+ * 1. {@link FileSource.describe} reads the manifest: from the index, from `plugin.json`, or by compiling the module and
+ *    running it in a sandboxed process. {@link FileSource.leaveOff} uses only known data.
+ * 2. {@link FileSource.prepare} returns the current code. It compiles only if a file changed.
+ * 3. {@link FileSource.close} frees the compiler's memory for the plugin.
  */
 export class FileSource implements PluginSource {
   readonly package: PluginPackage
   readonly form: PluginForm
-  /** Whether it belongs to the installation of svc. */
+  /** True if the plugin belongs to the installation of svc. */
   readonly installed: boolean
   readonly #loader: Loader
   #manifest: PluginManifest | null = null
   #problem: SvcError | null = null
-  /** The file that a failure names; null without one. */
+  /** Files that the last failure names; null if there was none. */
   #broken: readonly string[] | null = null
-  /** Watched files, and the lists that they were computed from. */
+  /** Watched files with the lists that they were computed from. */
   #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
   #compiled: Compiled | null = null
-  /** Whether it is off: not compiled, not run, and watched only for its package.json. */
+  /** True if the plugin is disabled: neither compiled nor run, and only its package.json is watched. */
   #off = false
   #sketch: PluginManifest | null = null
   readonly #watchOff: readonly string[]
@@ -108,7 +108,7 @@ export class FileSource implements PluginSource {
     return this.#problem === null ? null : (this.#loader.index.last(this.package.root)?.manifest ?? null)
   }
 
-  /** Whether only its package.json describes it. */
+  /** True if only the package.json of the plugin is known. */
   get isSketch(): boolean {
     return this.#sketch !== null && this.#manifest === this.#sketch
   }
@@ -118,7 +118,7 @@ export class FileSource implements PluginSource {
   }
 
   /**
-   * Files whose change may change the plugin or heal its problem; absolute. The same object while they do not change.
+   * Absolute paths of files whose change may change the plugin or fix its problem. The same array until the list changes.
    */
   get watch(): readonly string[] {
     const { root } = this.package
@@ -133,14 +133,14 @@ export class FileSource implements PluginSource {
     return this.#watch.files
   }
 
-  /** Whether these changed files may change the plugin. Always true for a failed one. */
+  /** True if these changed files may affect the plugin. Always true after a failure. */
   concerns(files: ReadonlySet<string>): boolean {
     return this.#broken !== null || this.watch.some(file => files.has(file))
   }
 
   /**
-   * Takes its manifest from `plugin.json`, from the last time it was read, or derives it from its package.json.
-   * Compiles and runs nothing.
+   * Marks the plugin disabled. Its manifest comes from the index, from `plugin.json`, or from package.json. Compiles and
+   * runs nothing.
    */
   async leaveOff(): Promise<void> {
     this.#off = true
@@ -152,7 +152,7 @@ export class FileSource implements PluginSource {
     this.#manifest = known === undefined ? this.#sketch : this.#asBefore(known.manifest)
   }
 
-  /** A plugin that was valid before keeps its manifest when it becomes invalid: a typo does not stop what runs. */
+  /** Reads the manifest. If a valid plugin becomes invalid, it keeps its manifest: a typo must not stop a running plugin. */
   async describe(): Promise<void> {
     if (this.isSketch) this.#manifest = null
     this.#off = false
@@ -182,21 +182,21 @@ export class FileSource implements PluginSource {
     await this.#loader.bundler.forget(this.package.root)
   }
 
-  /** Two builds of one plugin never overlap. */
+  /** Runs work in a queue, so that two builds of one plugin never overlap. */
   #inTurn<A>(work: () => A | Promise<A>): Promise<A> {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  /** Failures that are not the plugin's: a full disk, a locked folder. */
+  /** Returns the error for a failure outside the plugin, such as a full disk or a locked folder. */
   #cannotLoad(cause: unknown): SvcError {
     const { root } = this.package
     const message = `cannot load ${root}: ${errorMessage(cause)}`
     return loaderErrors.create('LDR_BUILD_FAILED', message, { at: { file: root }, cause })
   }
 
-  /** The file that is loaded, and the files compiled next to it. */
+  /** Returns the entry file, followed by the manifest and worker files that belong to it. */
   #files(): string[] {
     const { plugin, source, entries } = this.package
     if (this.form === 'source' && source !== null) return [source, ...Object.values(entries)]
@@ -209,7 +209,7 @@ export class FileSource implements PluginSource {
     return this.#loader.index.fresh(this.package.root, entry)
   }
 
-  /** The manifest; of a built plugin only that. */
+  /** Reads the manifest. Compiles an unbuilt plugin; of a built one, reads only `plugin.json`. */
   async #learn(): Promise<{ readonly manifest: PluginManifest }> {
     if (this.form === 'source') return (await this.#compile()).known
     return this.#built()
@@ -223,7 +223,7 @@ export class FileSource implements PluginSource {
     if (manifest.version !== version)
       throw loaderErrors.create(
         'LDR_MANIFEST_INVALID',
-        `${file} belongs to version ${manifest.version}, the package has version ${version}`,
+        `${file} was built for version ${manifest.version}, but the package has version ${version}`,
         { at: { file, path: 'version' }, hint: 'build the plugin again', plugin: manifest.name }
       )
     const stamps = stamp([join(root, 'package.json'), file], begun)
@@ -238,18 +238,18 @@ export class FileSource implements PluginSource {
     const [plugin = ''] = this.#files()
     const text = await readEntry(plugin)
     const known = this.#hashed() ?? (await this.#hash(text, begun))
-    // Not of other packages: V8 trusts compiled code without a check.
+    // Only for the installation: V8 does not verify cached code, so caches of other packages are not trusted.
     const cached = this.installed ? await readCodeCache(plugin, known.fingerprint.slice(0, DIGEST_LENGTH)) : undefined
     return this.#ready({ known, text, bundle: Promise.resolve(plugin), ...defined({ cached }) })
   }
 
-  /** The index entry of a built plugin with its hashes. To be read after the text, so that it holds for the text. */
+  /** Returns the index entry of a built plugin if it has hashes. Call it after reading the code, so that it matches. */
   #hashed(): IndexEntry | undefined {
     const known = this.#known()
     return known === undefined || known.fingerprint === '' ? undefined : known
   }
 
-  /** Hashes the files of a built plugin for this start and the next ones. */
+  /** Hashes the files of a built plugin and stores the hashes in the index. */
   async #hash(text: string, begun: number): Promise<IndexEntry> {
     const { manifest } = this.#known() ?? (await this.#learn())
     const [plugin = '', manifestFile = '', ...workers] = this.#files()
@@ -260,7 +260,7 @@ export class FileSource implements PluginSource {
     return known
   }
 
-  /** The compiled source that the index remembers. */
+  /** Returns the compiled source from the index, if it is up to date. */
   async #cached(): Promise<Compiled | undefined> {
     const known = this.#known()
     if (known === undefined) return undefined
@@ -269,7 +269,7 @@ export class FileSource implements PluginSource {
     return { known, text: kept.text, bundle: Promise.resolve(kept.file) }
   }
 
-  /** Compiles the source and reads its manifest. Runs nothing of it in this process. */
+  /** Compiles the source and reads its manifest. Runs none of its code in this process. */
   async #compile(): Promise<Compiled> {
     const begun = Date.now()
     const { root, source, entries, version } = this.package
@@ -285,7 +285,7 @@ export class FileSource implements PluginSource {
     const manifest = this.#asBefore(described)
     const known: IndexEntry = { entry, stamps, manifest, inputs, fingerprint }
     this.#loader.index.set(root, known)
-    // The new code serves before it is on disk.
+    // Written in the background, so that the new code can serve before the file exists.
     const bundle = setImmediate().then(() => this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
     this.#compiled = { known, text, bundle }
     return this.#compiled
@@ -312,7 +312,7 @@ export class FileSource implements PluginSource {
     }
   }
 
-  /** Keeps the object of an unchanged manifest, so that what was computed from it stays valid. */
+  /** Returns the previous object if the manifest is unchanged, so that caches keyed by it stay valid. */
   #asBefore(manifest: PluginManifest): PluginManifest {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
@@ -323,17 +323,17 @@ export class FileSource implements PluginSource {
     if (marker.crashed(plugin, fingerprint))
       throw loaderErrors.create(
         'LDR_QUARANTINED',
-        `${plugin}: svc ended while it activated this version of the plugin`,
+        `${plugin}: svc crashed while it activated this version of the plugin`,
         {
           plugin,
           at: { file: this.package.root },
-          hint: `correct it, or retry it: svc plugins enable ${plugin}`
+          hint: `fix the plugin, or retry it: svc plugins enable ${plugin}`
         }
       )
     marker.begin(plugin, fingerprint)
   }
 
-  /** Loads the packages that the code needs before its body runs. */
+  /** Loads the packages that the code imports, before its module body runs. */
   async #ready({ known, text, bundle, cached }: Compiled): Promise<PreparedCode> {
     const { evaluate, withPackages } = await import('../loader/evaluate.ts')
     const { manifest, fingerprint, stamps } = known
@@ -344,7 +344,7 @@ export class FileSource implements PluginSource {
       if (!this.installed) this.#mark(manifest.name, fingerprint)
       const { plugin, guards } = evaluate(code, this.#loader.evaluation, hooks)
       if (plugin.name === manifest.name) return { plugin, adopt: open => guards.adopt(open) }
-      const message = `${root}: the manifest names ${manifest.name}, the code ${plugin.name}`
+      const message = `${root}: the manifest declares the name ${manifest.name}, but the code declares ${plugin.name}`
       const details = { at: { file: root }, hint: 'build the plugin again', plugin: manifest.name }
       throw loaderErrors.create('LDR_MANIFEST_INVALID', message, details)
     }
@@ -354,7 +354,7 @@ export class FileSource implements PluginSource {
   }
 }
 
-/** The manifest of a plugin that was never read: it declares only its name. */
+/** Creates the manifest of a plugin that was never read. It declares only the name. */
 function sketch({ pluginName, packageName, version }: PluginPackage): PluginManifest {
   return {
     manifest: 1,

@@ -2,7 +2,7 @@ import type { Resolved, Settled } from '@svc/config'
 import type { ResolvedConfig } from './plugin-config.ts'
 import { policySection, settingsSection } from './sections.ts'
 
-/** A configuration in which some plugins keep the settings of an earlier one. */
+/** Returns `config`, but with the settings from `before` for the named plugins. */
 export function holdSettings(
   config: ResolvedConfig,
   before: ResolvedConfig,

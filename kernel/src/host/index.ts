@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { createAdmin } from './admin.ts'
 export { type PluginCatalog as Catalog, readCatalog } from './catalog.ts'
 export { diffConfig } from './config-diff.ts'

@@ -1,7 +1,7 @@
 import { describePlugin, type Plugin } from '@svc/plugin-sdk'
 import type { PluginSource, PreparedCode } from '../core/plugin-source.ts'
 
-/** A plugin that lives in the host's own code: tests and embedders. */
+/** Creates the source of a plugin that is defined in the host's own code, for tests and embedders. */
 export function inlineSource(plugin: Plugin, version = '0.0.0', location = process.cwd()): PluginSource {
   const manifest = describePlugin(plugin, version)
   const code: PreparedCode = {

@@ -4,56 +4,59 @@ import type { UnitPolicy } from '../core/activate.ts'
 const live = { 'x-reload': 'live' } as const
 const milliseconds = { minimum: 1, maximum: 86_400_000, ...live } as const
 
-/** The kernel's own settings: the table `[kernel]`. */
+/** Schema of the table `[kernel]`. */
 export const kernelSchema = t.object(
   {
     plugin_directories: t.array(t.string({ minLength: 1 }), {
       default: [],
-      description: 'Folders with plugins, in addition to installed packages; relative to the project.',
+      description: 'Folders with plugins in addition to installed packages, relative to the project.',
       ...live
     }),
     only: t.optional(
       t.array(t.string({ minLength: 1 }), {
-        description: 'Run these plugins and what they require, and no others; `--only` replaces it.'
+        description: 'Run only these plugins and their requirements. `--only` overrides this setting.'
       })
     ),
     watch: t.boolean({
       default: true,
-      description: 'Whether a server reloads plugins and configuration when their files change.'
+      description: 'Reload plugins and configuration when their files change. Applies to servers.'
     }),
     log_level: t.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       default: 'info',
-      description: 'The least severe level that is logged.',
+      description: 'Lowest level of log lines to write.',
       ...live
     }),
     log_format: t.optional(
-      t.enum(['pretty', 'json'], { description: 'Without it pretty on a terminal and JSON elsewhere.' })
+      t.enum(['pretty', 'json'], { description: 'Format of log lines. Default: pretty on a terminal, otherwise JSON.' })
     ),
     activate_timeout_ms: t.integer({
       default: 30_000,
-      description: 'Time limit for activating a plugin, unless its own settings override it.',
+      description: 'Time limit for activating a plugin, unless the settings of the plugin override it.',
       ...milliseconds
     }),
     describe_timeout_ms: t.integer({
       default: 5_000,
       minimum: 1,
       maximum: 86_400_000,
-      description: 'Time limit for the module body of an unbuilt plugin when its manifest is read.'
+      description: 'Time limit for running the module body of an unbuilt plugin to read its manifest.'
     }),
     drain_timeout_ms: t.integer({
       default: 30_000,
-      description: 'Time limit for running calls after their plugin was replaced or removed.',
+      description: 'Time that running calls have to finish after their plugin was replaced or removed.',
       ...milliseconds
     }),
     data_directory: t.optional(
-      t.string({ description: 'Absolute path of the folder for data that projects share.', 'x-env': 'SVC_DATA_DIR' })
+      t.string({
+        description: 'Absolute path of the folder for data that several projects share.',
+        'x-env': 'SVC_DATA_DIR'
+      })
     ),
     repository_id: t.optional(
-      t.string({ description: 'Label of the repository in queues and daemon answers.', 'x-env': 'SVC_REPOSITORY_ID' })
+      t.string({ description: 'Name of the repository in queues and daemon responses.', 'x-env': 'SVC_REPOSITORY_ID' })
     ),
     repository_root: t.optional(
       t.string({
-        description: 'Folder of the project that is served, relative to svc.toml; without it the folder of svc.toml.',
+        description: 'Root folder of the project, relative to svc.toml. Default: the folder of svc.toml.',
         'x-env': ['SVC_REPO_ROOT', 'SVC_REPOSITORY_ROOT']
       })
     )
@@ -66,17 +69,18 @@ export type KernelSettings = Infer<typeof kernelSchema>
 const paths = (description: string) => t.optional(t.array(t.string(), { description }))
 const flag = (description: string) => t.optional(t.boolean({ description }))
 
-/** Settings of the kernel for each plugin, next to the plugin's own keys in `[plugins.NAME]`. */
+/** Schema of the kernel's settings for a plugin, which share `[plugins.NAME]` with the plugin's own settings. */
 export const policySchema = t.object({
-  enabled: t.optional(t.boolean({ description: 'Whether the plugin is loaded.', ...live })),
+  enabled: t.optional(t.boolean({ description: 'Load the plugin.', ...live })),
   isolation: t.enum(['in-process', 'worker', 'process'], {
     default: 'in-process',
-    description: 'Where the plugin runs. Elsewhere only its operations and filtered hooks can be reached.'
+    description:
+      'Where the plugin runs. In a worker or process, it offers only operations, hook taps and health checks.'
   }),
-  required: t.boolean({ default: false, description: 'Whether the kernel refuses to start without it.', ...live }),
+  required: t.boolean({ default: false, description: 'Fail the start if the plugin cannot run.', ...live }),
   on_boot_failure: t.optional(
     t.enum(['abort', 'continue', 'retry'], {
-      description: 'Action after a failed start. Default: abort if required, else the default of the plugin.',
+      description: 'Action if the plugin fails to start. Default: abort if required, else the default of the plugin.',
       ...live
     })
   ),
@@ -91,27 +95,31 @@ export const policySchema = t.object({
     failures: t.integer({
       default: 5,
       minimum: 0,
-      description: 'Faults within the window that switch an operation off; 0 never does.'
+      description: 'Number of faults within the window that disable an operation. 0 turns the breaker off.'
     }),
     window_ms: t.integer({ default: 30_000, minimum: 1, description: 'Window in which faults are counted.' }),
-    half_open_ms: t.integer({ default: 10_000, minimum: 1, description: 'Time before one call is let through.' })
+    half_open_ms: t.integer({
+      default: 10_000,
+      minimum: 1,
+      description: 'Time that the operation stays disabled before a probe call is admitted.'
+    })
   }),
   memory_mb: t.optional(t.integer({ minimum: 16, description: 'Heap limit of a worker or process, in MiB.' })),
   permissions: t.optional(
     t.object({
       fs_read: paths('Paths that an isolated plugin may read.'),
       fs_write: paths('Paths that an isolated plugin may write.'),
-      child_process: flag('Whether it may start processes.'),
-      worker: flag('Whether it may start workers.'),
-      native_addons: flag('Whether it may load native addons.'),
-      env: paths('Environment variables that it can read.')
+      child_process: flag('Allow an isolated plugin to start processes.'),
+      worker: flag('Allow an isolated plugin to start workers.'),
+      native_addons: flag('Allow an isolated plugin to load native addons.'),
+      env: paths('Environment variables that an isolated plugin may read.')
     })
   )
 })
 
 export type PolicySettings = Infer<typeof policySchema>
 
-/** The policy of one plugin, with the kernel's settings filled in. */
+/** Returns the policy of a plugin. Timeouts default to those of the kernel. */
 export function toPolicy(
   choices: PolicySettings,
   kernel: KernelSettings,

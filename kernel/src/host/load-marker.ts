@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A version of a plugin's code that is being activated, or that crashed a process. */
+/** Version of a plugin's code that is being activated, or that crashed a process. */
 interface Marked {
   readonly plugin: string
   readonly fingerprint: string
@@ -10,26 +10,26 @@ interface Marked {
 }
 
 /**
- * Remembers on disk which plugins a serving process activates, so that one that crashes the process is left out at the
- * next start. Plugins of the installation are not marked. A cache folder that cannot be written disables the marker.
+ * Records on disk which plugins a server is activating. If one crashes the process, the next start leaves it out. Plugins
+ * of the installation are not marked. If the cache folder is read-only, crashes are not recorded.
  */
 export class LoadMarker {
   readonly #file: string | null
   #marks: Marked[] = []
   #armed = false
 
-  /** `directory`: folder of caches; null for none. */
+  /** `directory`: cache folder; null keeps the marks in memory. */
   constructor(directory: string | null) {
     this.#file = directory === null ? null : join(directory, 'loading.json')
   }
 
-  /** Starts to check and write marks. A mark of a process that has ended becomes a crash. */
+  /** Starts to check and write marks. A mark of a process that no longer runs counts as a crash. */
   arm(): void {
     this.#armed = true
     this.#marks = this.#read().map(mark => (isRunning(mark.pid) ? mark : { ...mark, crashed: true }))
   }
 
-  /** Whether this version of the code crashed a process. */
+  /** True if this version of the code crashed a process. */
   crashed(plugin: string, fingerprint: string): boolean {
     return this.#armed && this.#marks.some(mark => mark.crashed && isOf(mark, plugin, fingerprint))
   }
@@ -47,8 +47,8 @@ export class LoadMarker {
     this.#write()
   }
 
-  /** Allows plugins to run again. */
-  forgive(plugins: readonly string[]): void {
+  /** Removes the marks of plugins, so that they may run again. */
+  clear(plugins: readonly string[]): void {
     const marks = this.#armed ? this.#marks : this.#read()
     const left = marks.filter(mark => !plugins.includes(mark.plugin))
     if (left.length === marks.length) return
@@ -66,7 +66,7 @@ export class LoadMarker {
     }
   }
 
-  /** Synchronous: the code that follows may end the process. */
+  /** Writes the marks. Synchronous, since the code that runs next may end the process. */
   #write(): void {
     if (this.#file === null) return
     try {
@@ -78,7 +78,7 @@ export class LoadMarker {
         renameSync(draft, this.#file)
       }
     } catch {
-      // Without the file a crash is not remembered; plugins still run.
+      // Without the file, a crash is not recorded, but plugins run.
     }
   }
 }
@@ -92,7 +92,7 @@ function isMarked(value: unknown): value is Marked {
   return typeof plugin === 'string' && typeof fingerprint === 'string' && typeof pid === 'number'
 }
 
-/** Whether another process of this id runs. In a container the next process may have the id of the last one. */
+/** True if another process with this id runs. In a container, this process may have the id of the previous one. */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false
   try {

@@ -1,6 +1,6 @@
 import type { LogLines } from '@svc/contracts'
 
-/** Lines since the start, kept until the first listener. */
+/** Maximum number of lines to buffer before the first listener. */
 const MAX_EARLY_LINES = 1_000
 
 /** Passes the lines of the log to listeners. */

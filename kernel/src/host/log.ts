@@ -12,7 +12,7 @@ export interface LogOptions {
   readonly descriptor?: number
 }
 
-/** Fields whose values are never logged: by name, since not every secret is known. */
+/** Names of fields whose values are masked: not every secret is known by its value. */
 const SECRET_FIELD = new RegExp(
   `^(?:${[
     '(?:proxy-)?authorization',
@@ -26,10 +26,10 @@ const SECRET_FIELD = new RegExp(
   ].join('|')})$`,
   'i'
 )
-/** Fields that the log writes itself; others of the same name get an underscore. */
+/** Fields that the log writes itself. A caller's field with such a name gets an underscore appended. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'plugin', 'msg'])
 const MASK = '***'
-/** Levels of fields and of causes that are written. */
+/** Maximum depth of nested fields and of causes. */
 const MAX_DEPTH = 5
 
 export async function createLogger(options: LogOptions): Promise<KernelLogger> {
@@ -105,17 +105,17 @@ function shown(key: string, value: unknown, depth: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shown(name, item, depth + 1)]))
 }
 
-/** Message, code and hint; of causes likewise. Data may hold a caller's input and stays out. */
+/** Converts an error and its causes to message, code and hint. Omits `data`, which may contain a caller's input. */
 function serializeError(error: unknown, depth: number): unknown {
   if (!(error instanceof Error) && !isSvcError(error)) return String(error)
   const { message } = error as Error
   const cause = deeperCause(error)
-  // An expected error names the problem and the place; a stack is only for the others.
+  // An expected error already names the problem and its location. Only others need a stack.
   const details = isForeseen(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
   if (depth >= MAX_DEPTH) return { message, ...details }
-  // Messages already include other lists of this name, such as a compiler's.
+  // Only for AggregateError: other errors with a list `errors`, such as esbuild's, include it in their message.
   const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : undefined
   return defined({
     message,
@@ -125,12 +125,12 @@ function serializeError(error: unknown, depth: number): unknown {
   })
 }
 
-/** An error of ours, or one of the operating system: both have a code. */
+/** True for an error with a code: ours or one of the operating system. */
 function isForeseen(error: unknown): error is { readonly code: string } {
   return isSvcError(error) || (error instanceof Error && 'syscall' in error)
 }
 
-/** The cause. If that is the same error without its plugin's name, the cause of that one. */
+/** Returns the cause of an error. Skips a cause that is the same error without the plugin's name. */
 function deeperCause(error: object): unknown {
   const { cause } = error as Error
   if (!isSvcError(error) || !isSvcError(cause, error.code) || !error.message.endsWith(cause.message)) return cause

@@ -1,15 +1,15 @@
 import type { KnownSecrets } from '../core/logger.ts'
 
-/** Shorter secrets are not masked, since they are part of too many other words. */
+/** Minimum length of masked secrets in characters. Shorter ones occur inside too many other words. */
 const MIN_SECRET_LENGTH = 6
-/** Maximum of remembered secrets of inputs; those of settings are remembered forever. */
+/** Maximum number of remembered secrets from inputs. Those from settings are never dropped. */
 const MAX_PASSING_SECRETS = 256
 const MASK = '***'
 
-/** Secrets that this process knows, so that they are masked in logs. */
+/** Secrets that this process knows and masks in logs. */
 export class MaskedSecrets implements KnownSecrets {
   readonly #secrets = new Set<string>()
-  /** Secrets of inputs, oldest first. */
+  /** Secrets from inputs, oldest first. */
   readonly #passing = new Set<string>()
   #pattern: RegExp | undefined
 
@@ -30,7 +30,7 @@ export class MaskedSecrets implements KnownSecrets {
   }
 
   #compile(): void {
-    // In JSON it may look different. Longer ones first, since one may be part of another.
+    // A secret may be escaped in JSON. Longer forms are masked first, since one may contain another.
     const forms = new Set(
       [...this.#secrets, ...this.#passing].flatMap(each => [each, JSON.stringify(each).slice(1, -1)])
     )

@@ -4,14 +4,14 @@ import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
 /**
- * Opens a project: its plugins run, and its files are watched. Throws `CFG_…` for an unusable configuration, and the
- * error of a plugin whose policy is to abort.
+ * Opens a project: runs its plugins and watches its files. Throws `CFG_…` if the configuration is invalid, and rethrows the
+ * error of a plugin with the boot policy `abort`.
  */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { catalog } = options
   const config = configOf(catalog)
-  // A server does not start with fewer plugins than configured; one command needs only its own plugin. The manifest of a
-  // broken plugin may be out of date, and the plugin does not run.
+  // A server requires valid settings of all plugins, a single command only those of its own. Settings of broken plugins
+  // are ignored: their manifests may be out of date, and they do not run.
   const broken = new Set(catalog.lapsed.map(({ name }) => name))
   const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
   const relevant = [
@@ -32,7 +32,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
 }
 
 async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {
-  // A single command uses the console log and does not load this one.
+  // Loaded on demand: a single command uses the console log instead.
   const { createLogger } = await import('./log.ts')
   return createLogger({
     level: options.logLevel ?? kernel.log_level,

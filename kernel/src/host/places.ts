@@ -9,26 +9,26 @@ export interface DiscoveryProblem {
   readonly error: SvcError
 }
 
-/** Collects the folders of plugins, each once. */
+/** Collects the package folders of plugins, without duplicates. */
 export class Places {
-  /** Package folders, links resolved. */
+  /** Package folders with links resolved. */
   readonly roots = new Set<string>()
-  /** Folders in which plugin folders appear. */
+  /** Folders in which plugin folders may appear. */
   readonly directories = new Set<string>()
-  /** Files that would make a plugin of their folder. */
+  /** Paths of package.json files whose creation or change may turn their folder into a plugin. */
   readonly candidates = new Set<string>()
   readonly problems: DiscoveryProblem[] = []
-  /** Visited packages of a `node_modules`, since two folders may see the same. */
+  /** Packages in `node_modules` that were already visited: two folders may resolve to the same one. */
   readonly #installed = new Set<string>()
 
-  /** Every folder in it is expected to be a plugin. */
+  /** Adds all folders in a directory. Each must be a plugin. */
   folderOfPlugins(directory: string): void {
     if (!existsSync(directory)) return
     this.directories.add(directory)
     for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
   }
 
-  /** Folders in it that declare a plugin; the others may be unrelated. */
+  /** Adds those folders in a directory that declare a plugin. Others may be unrelated. */
   declared(directory: string): void {
     this.directories.add(directory)
     for (const name of folders(directory)) {
@@ -38,13 +38,13 @@ export class Places {
     }
   }
 
-  /** A directory of the configuration; it must exist. */
+  /** Adds a directory of the configuration, which must exist. */
   named(directory: string): void {
     const stats = statSync(directory, { throwIfNoEntry: false })
     if (stats?.isDirectory() !== true) {
       const error = loaderErrors.create('LDR_DIRECTORY_UNREADABLE', `plugin directory ${directory} is not a folder`, {
         at: { file: directory, path: 'plugin_directories' },
-        hint: 'make the folder, or correct plugin_directories in svc.toml'
+        hint: 'create the folder, or correct plugin_directories in svc.toml'
       })
       this.problems.push({ location: directory, error })
       return
@@ -53,7 +53,7 @@ export class Places {
     else this.folderOfPlugins(directory)
   }
 
-  /** Direct dependencies of the package in a folder, and packages whose names mark them as plugins. */
+  /** Adds plugins in `node_modules`: direct dependencies of the package in a folder, and packages with a plugin's name. */
   installed(from: string): void {
     const dependencies = dependenciesOf(from)
     for (let folder = from; ; folder = dirname(folder)) {
@@ -69,7 +69,7 @@ export class Places {
   }
 }
 
-/** Names of the folders in a folder, links to folders included. `isWanted` spares the look at a link. */
+/** Returns the names of subfolders, including links to folders. `isWanted` filters names before links are resolved. */
 function folders(directory: string, isWanted: (name: string) => boolean = () => true): string[] {
   let entries: Dirent[]
   try {
@@ -107,7 +107,7 @@ function dependenciesOf(root: string): string[] {
   }
 }
 
-/** Whether a folder holds a package that declares a plugin. False if it cannot be read. */
+/** True if a folder contains a package that declares a plugin. False if it cannot be read. */
 function declares(root: string): boolean {
   try {
     return readPackageJson(root).svc !== undefined

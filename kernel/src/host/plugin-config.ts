@@ -23,33 +23,33 @@ import {
   settingsSection
 } from './sections.ts'
 
-/** The configuration of one plugin. The kernel needs its {@link PluginConfiguration}. */
+/** Configuration of one plugin. The kernel uses the part {@link PluginConfiguration}. */
 export interface PluginConfig extends PluginConfiguration {
   readonly name: string
-  /** Validated, with defaults. Secret references are still references. */
+  /** Validated settings with defaults. Secret references are not resolved. */
   readonly values: Table
   readonly problems: readonly ConfigProblem[]
   readonly secretReferences: readonly SecretUse[]
 }
 
-/** An immutable snapshot of all settings, by plugin. */
+/** Immutable snapshot of all settings, by plugin. */
 export interface ResolvedConfig {
   readonly projectRoot: string
   readonly kernel: KernelSettings
   readonly plugins: ReadonlyMap<string, PluginConfig>
-  /** Problems without a plugin. An error among them invalidates the whole configuration. */
+  /** Problems that belong to no plugin. An error among them invalidates the whole configuration. */
   readonly generalProblems: readonly ConfigProblem[]
-  /** All problems, those of plugins included. */
+  /** All problems, including those of plugins. */
   readonly problems: readonly ConfigProblem[]
-  /** The same by section. */
+  /** The same snapshot by section. */
   readonly resolved: Resolved
-  /** Lists settings, all or those below a prefix. Secrets are masked. */
+  /** Lists all settings, or those below a prefix. Secrets are masked. */
   settings(prefix?: string): readonly SettingReport[]
   /** Throws `CFG_SETTING_UNKNOWN`. */
   explain(key: string): SettingExplanation
 }
 
-/** Assigns the sources to the kernel and the plugins. Never throws for bad input: it is listed as problems. */
+/** Resolves the settings of the kernel and the plugins. Never throws for bad input: it is reported as problems. */
 export function resolveConfig(sources: ConfigSources, plugins: readonly ConfigurablePlugin[]): ResolvedConfig {
   const resolved = resolve(sources, declarePlugins(plugins), { groups: [pluginTables(plugins)] })
   const section = (name: string): Settled => resolved.section(name) as Settled
@@ -83,7 +83,7 @@ function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled,
   const problems = [
     ...own.conflicts,
     ...policy.problems,
-    // A plugin that does not run needs no settings.
+    // A plugin that does not run may lack required settings.
     ...own.problems.filter(({ code }) => wanted || code !== 'CFG_VALUE_MISSING')
   ]
   const errors = problems.filter(({ severity }) => severity === 'error')
@@ -101,7 +101,7 @@ function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled,
   }
 }
 
-/** Differs if a setting differs whose change needs a new instance of the plugin. */
+/** Returns a fingerprint of the settings whose change requires a new instance of the plugin. */
 function fingerprint(sections: readonly Settled[]): string {
   const hash = createHash('sha256')
   for (const { declared, settings } of sections) {

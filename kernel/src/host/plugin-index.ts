@@ -5,41 +5,41 @@ import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import type { EncodedError } from '../isolation/remote-error.ts'
 import { replaceFile } from '../loader/replace-file.ts'
 
-/** Changes with the stored format, and with the way plugins are compiled. */
+/** Version of the stored format and of the compilation. An index of another version is ignored. */
 const FORMAT = `2 sdk ${SDK_VERSION}`
-/** Resolution of file times. A second write within the same tick would not be noticed. */
+/** Resolution of file times in milliseconds. A second write within one tick leaves the time unchanged. */
 const TICK_MS = 10
-/** Compiled sources of one plugin that are kept; one of them may still run after this many refused reloads. */
+/** Number of compiled bundles to keep for a plugin. The running one may be old after several failed reloads. */
 const KEPT_BUNDLES = 16
 
-/** Path, modification time in milliseconds, size in bytes. */
+/** State of a file: path, modification time in milliseconds, size in bytes. */
 export type Stamp = readonly [path: string, mtimeMs: number, size: number]
 
 export interface IndexEntry {
-  /** The file that the plugin was loaded from. */
+  /** File that the plugin was loaded from. */
   readonly entry: string
   readonly stamps: readonly Stamp[]
   readonly manifest: PluginManifest
-  /** Sources of the plugin; empty for a built one. */
+  /** Source files of the plugin; empty for a built plugin. */
   readonly inputs: readonly string[]
   readonly fingerprint: string
 }
 
-/** A module body with a failure that takes long to detect. */
+/** Stored failure of a module body that takes long to detect. */
 export interface IndexFailure {
   readonly entry: string
   readonly stamps: readonly Stamp[]
   readonly inputs: readonly string[]
-  /** Milliseconds that the module body had. */
+  /** Time limit of the failed run in milliseconds. */
   readonly limitMs: number
   readonly error: EncodedError
 }
 
 /**
- * Cache of earlier runs, so that a start compiles and describes only what changed: manifests in `plugins.index.json`,
- * compiled sources next to it. An entry holds as long as its files keep their stamps.
+ * Cache of manifests and compiled sources, so that a start compiles and describes only changed plugins. Manifests are in
+ * `plugins.index.json`, compiled sources next to it. An entry is valid while its files keep their stamps.
  *
- * A cache that cannot be read counts as empty; one that cannot be written lasts as long as the process.
+ * An unreadable cache counts as empty. If the cache cannot be written, it lasts only as long as the process.
  */
 export class PluginIndex {
   readonly #directory: string | null
@@ -47,7 +47,7 @@ export class PluginIndex {
   readonly #failures: Map<string, IndexFailure>
   #changed = false
 
-  /** `directory`: where to keep it; null keeps it in memory. */
+  /** `directory`: cache folder; null keeps the index in memory. */
   constructor(directory: string | null) {
     this.#directory = directory
     const { entries = {}, failures = {} } = directory === null ? {} : read(join(directory, 'plugins.index.json'))
@@ -55,13 +55,13 @@ export class PluginIndex {
     this.#failures = new Map(Object.entries(failures))
   }
 
-  /** The index entry of a package; undefined if a file that it depends on has changed. */
+  /** Returns the entry of a package, or undefined if a file that it depends on changed. */
   fresh(root: string, entry: string): IndexEntry | undefined {
     const known = this.#entries.get(root)
     return known?.entry === entry && isFresh(known.stamps) ? known : undefined
   }
 
-  /** The entry of the last valid version of the package. */
+  /** Returns the entry of the last valid version of a package, even if it is out of date. */
   last(root: string): IndexEntry | undefined {
     return this.#entries.get(root)
   }
@@ -72,7 +72,7 @@ export class PluginIndex {
     this.#changed = true
   }
 
-  /** The failure of a package's entry, unless its files changed or its time limit grew. */
+  /** Returns the stored failure of a package, unless its files changed or the time limit was raised. */
   failure(root: string, entry: string, limitMs: number): IndexFailure | undefined {
     const known = this.#failures.get(root)
     return known?.entry === entry && known.limitMs >= limitMs && isFresh(known.stamps) ? known : undefined
@@ -84,8 +84,8 @@ export class PluginIndex {
   }
 
   /**
-   * Keeps a compiled source under its digest, so that code which still runs is not overwritten by code that was refused.
-   * The path, or null when it could not be written.
+   * Writes a compiled source to a file named by its digest, so that a failed reload does not overwrite running code. Returns
+   * the path, or null if the file cannot be written.
    */
   async writeBundle(name: string, digest: string, text: string): Promise<string | null> {
     const file = this.#bundle(name, digest)
@@ -140,7 +140,10 @@ export class PluginIndex {
   }
 }
 
-/** Stamps of files read since `begun` (milliseconds since the epoch); one that may have changed in between never matches. */
+/**
+ * Returns stamps of files that were read since `begun` (milliseconds since the epoch). The stamp of a file that may have
+ * changed in between never matches.
+ */
 export function stamp(paths: Iterable<string>, begun: number): Stamp[] {
   return [...new Set(paths)].map(path => {
     const stats = statSync(path, { throwIfNoEntry: false })

@@ -1,4 +1,4 @@
-/** An error as the log writes it. */
+/** Error in the form that the log writes. */
 interface LoggedError {
   readonly message: string
   readonly code?: string
@@ -8,34 +8,34 @@ interface LoggedError {
   readonly errors?: readonly unknown[]
 }
 
-// Tabs and line breaks stay: stacks have them.
+// Control characters except tab and line feed, which stacks contain.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /**
- * A log line for a person: the event and its subject on one line, then the next step, and details of an error. No text
- * appears twice.
+ * Formats a log line for a terminal: message and fields on one line, then hint and error details on further lines. No text is
+ * repeated.
  */
 export function prettyLine(line: Readonly<Record<string, unknown>>): string {
   const { level: _level, time: _time, plugin, msg, hint, ...fields } = line
   const text = String(msg ?? '')
-  const said = [text]
-  const behind: string[] = []
+  const written = [text]
+  const inline: string[] = []
   const below: string[] = []
   for (const [key, value] of Object.entries(fields)) {
-    if (!isError(value)) behind.push(...field(key, value))
+    if (!isError(value)) inline.push(...field(key, value))
     else {
-      if (text.includes(value.message)) behind.push(...field('code', value.code))
-      below.push(...additions(value, said))
+      if (text.includes(value.message)) inline.push(...field('code', value.code))
+      below.push(...additions(value, written))
     }
   }
-  if (hint !== undefined) below.push(...news(`hint: ${hint}`, said))
+  if (hint !== undefined) below.push(...unwritten(`hint: ${hint}`, written))
   const owner = plugin === undefined ? '' : `[${plugin}] `
-  // Errors of a plugin repeat its name, which this line has already.
+  // Messages of a plugin's errors start with its name, which this line already shows.
   const own = text.startsWith(`${plugin}: `) ? text.slice(`${plugin}: `.length) : text
   const [head, ...excerpt] = own.split('\n')
-  const first = [`${owner}${head}`, ...behind].join('  ')
-  // Lines of source keep their columns, since a mark below points at one.
+  const first = [`${owner}${head}`, ...inline].join('  ')
+  // Source excerpts are not indented, since a mark on the next line points at a column.
   return [[first, ...excerpt].join('\n'), ...below].join('\n    ').replace(CONTROL, '')
 }
 
@@ -53,21 +53,21 @@ function isError(value: unknown): value is LoggedError {
   return typeof value === 'object' && value !== null && typeof (value as LoggedError).message === 'string'
 }
 
-function additions(error: unknown, said: string[], lead = ''): string[] {
-  if (!isError(error)) return news(`${lead}${String(error)}`, said)
+function additions(error: unknown, written: string[], lead = ''): string[] {
+  if (!isError(error)) return unwritten(`${lead}${String(error)}`, written)
   const { message, code, hint, stack, cause, errors = [] } = error
   const own = stack ?? (code === undefined ? message : `${message} (${code})`)
   return [
-    ...(stack === undefined && said.some(each => each.includes(message)) ? [] : news(`${lead}${own}`, said)),
-    ...(hint === undefined ? [] : news(`hint: ${hint}`, said)),
-    ...(cause === undefined ? [] : additions(cause, said, 'caused by: ')),
-    ...errors.flatMap(each => additions(each, said, 'and: '))
+    ...(stack === undefined && written.some(each => each.includes(message)) ? [] : unwritten(`${lead}${own}`, written)),
+    ...(hint === undefined ? [] : unwritten(`hint: ${hint}`, written)),
+    ...(cause === undefined ? [] : additions(cause, written, 'caused by: ')),
+    ...errors.flatMap(each => additions(each, written, 'and: '))
   ]
 }
 
-/** A text that has not appeared before. */
-function news(text: string, said: string[]): string[] {
-  if (said.includes(text)) return []
-  said.push(text)
+/** Returns the lines of `text`, or none if it was already written. */
+function unwritten(text: string, written: string[]): string[] {
+  if (written.includes(text)) return []
+  written.push(text)
   return text.split('\n')
 }

@@ -7,15 +7,15 @@ interface ProfileNode {
   readonly children?: readonly number[]
 }
 
-/** Samples without a function. `node` is native code outside of JavaScript, this profiler's own work included. */
+/** Owners of samples without a function. `node` is native code, including this profiler's own work. */
 const ENGINE: Readonly<Record<string, string>> = { '(idle)': 'idle', '(garbage collector)': 'gc', '(program)': 'node' }
 
-/** A profile costs tens of milliseconds on the kernel's stack; they count as Node's. */
+/** Profiling takes tens of milliseconds below kernel frames. They are attributed to Node. */
 const PROFILER = 'node:inspector'
 
 /**
- * CPU microseconds by owner over a window, by V8's sampling profiler. A sample belongs to the innermost frame on its
- * stack that has an owner, so work of a library that a plugin calls counts as the plugin's.
+ * Measures CPU microseconds by owner with V8's sampling profiler. A sample belongs to the innermost stack frame with an
+ * owner, so the work of a library counts for the plugin that calls it.
  */
 export async function sampleCpu(
   milliseconds: number,
@@ -38,11 +38,11 @@ export async function sampleCpu(
 }
 
 /**
- * Drops optimized code. It does not record inlined functions, so a plugin's busy handler would count as the kernel's. Precise
- * coverage makes V8 optimize all code again, with the profiler attached.
+ * Discards optimized code. V8 does not record inlined functions in it, so a plugin's busy handler would count for the
+ * kernel. Precise coverage makes V8 optimize all code again, with the profiler attached.
  */
 async function forgetOptimizedCode(session: Session): Promise<void> {
-  // Coverage of this process is being measured.
+  // Test coverage is being measured and must not be disturbed.
   if (process.env.NODE_V8_COVERAGE !== undefined) return
   await session.post('Profiler.startPreciseCoverage', { callCount: false })
   await session.post('Profiler.stopPreciseCoverage')

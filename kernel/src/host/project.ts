@@ -34,59 +34,59 @@ import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
 import { version } from './version.ts'
 
-/** Resolution of file times. */
+/** Resolution of file times in milliseconds. */
 const CLOCK_TICK_MS = 10
 
 export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: PluginCatalog
   readonly watch?: boolean
-  /** Whether it stays open until it is stopped; default. False for a single command. */
+  /** True (default) for a server; false for a single command. */
   readonly serves?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
-  /** Whether to open with an invalid configuration, for a command that manages it. Invalid values count as absent. */
+  /** True to open the project even if its configuration is invalid. Invalid values count as absent. */
   readonly tolerant?: boolean
-  /** Used instead of a log by level and format. */
+  /** Log to use. Default: one with `logLevel` and `logFormat`. */
   readonly log?: KernelLogger
-  /** Whether uncaught errors of the whole process are attributed to plugins. */
+  /** True to attribute uncaught errors of the whole process to plugins. */
   readonly ownsProcess?: boolean
 }
 
 /**
- * An emptied configuration file is applied after this time. A save that truncates the file first must not remove a token or
- * a rule for a moment.
+ * Delay before an emptied configuration file is applied. Some editors truncate a file before they write it, and this must
+ * not briefly remove a token or rule.
  */
 const EMPTIED_FILE_MS = 2_000
 const REREAD_MS = 150
 
-/** A kernel over the files of a project: discovers plugins, reads the configuration, watches both. */
+/** Kernel for a project folder: discovers plugins, reads the configuration and watches both. */
 export class Project {
   readonly kernel: Kernel
   readonly admin: KernelAdmin
   readonly log: KernelLogger
-  /** Settles when the project must end: after a request to stop, or after a fatal error. */
+  /** Settles when the project must end: resolves on a request to stop, rejects on a fatal error. */
   readonly ended: Promise<void>
   readonly #options: ProjectOptions
   readonly #choices: Choices
   /** Catalog and configuration in force. */
   #catalog: PluginCatalog
   #config: ResolvedConfig
-  /** Configuration of the files in force; plugins whose settings were refused run with earlier ones. */
+  /** Configuration as in the files. In `#config`, plugins with rejected settings keep their earlier ones. */
   #read: ResolvedConfig
   readonly #findings: Findings
-  /** Catalog that was read last, in force or not. Its files are watched. */
+  /** Catalog that was read last, even if it was not applied. Its files are watched. */
   #seen: PluginCatalog
-  /** Plugins whose files changed since their code was read. The change after a refused one includes them. */
+  /** Plugins whose files changed since their code was read. They stay listed until a change succeeds. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
-  /** Results whose files are watched. */
+  /** File lists that are being watched. */
   #watched: { readonly found: readonly string[]; readonly sources: PluginCatalog['sources'] } | undefined
   #release: () => void = () => {}
   #end: (error?: Error) => void = () => {}
   /** Queue of changes. */
   #turn: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | undefined
-  /** Time at which a configuration file that had settings was first found empty. */
+  /** Time at which a configuration file with settings was first found empty. */
   #emptiedAt: number | undefined
   #rereading: NodeJS.Timeout | undefined
 
@@ -129,13 +129,13 @@ export class Project {
       this.#printOutput(this.#catalog)
       this.#reportFindings()
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
-      // Watching starts first, so that no save during activation is missed. Such a change waits in the queue.
+      // Watching starts before activation, so that no save is missed. A change during activation waits in the queue.
       if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
       await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
     })
   }
 
-  /** Reads files and folders again and applies changes. Invalid changes are reported and have no effect. */
+  /** Reads configuration and plugins again and applies changes. Invalid changes are reported and have no effect. */
   reconfigure(): Promise<void> {
     return this.#reread(() => this.#catalog.again())
   }
@@ -148,21 +148,21 @@ export class Project {
         this.#seen = await read()
         this.#printOutput(this.#seen)
         if (!this.#isHalfSaved(this.#seen)) {
-          const taken = [...this.#stale]
-          const refused = await this.#adopt(this.#seen, taken)
-          for (const name of taken) if (!refused.has(name)) this.#stale.delete(name)
+          const stale = [...this.#stale]
+          const refused = await this.#adopt(this.#seen, stale)
+          for (const name of stale) if (!refused.has(name)) this.#stale.delete(name)
         }
       } catch (error) {
         if (this.#closed === undefined) this.log.error(`change refused: ${errorMessage(error)}`, { error })
       }
-      // Requests that arrived meanwhile come first.
+      // Requests that arrived in the meantime run before the watcher is updated.
       await setImmediate()
       const late = await this.#updateWatcher(begun)
       if (late.length > 0) void this.#changed(late)
     })
   }
 
-  /** Whether a configuration file was emptied too recently to be applied. It is read again soon, since a save may follow. */
+  /** True if a configuration file was just emptied, so that its save may be incomplete. Then schedules another read. */
   #isHalfSaved({ sources }: PluginCatalog): boolean {
     const emptied = emptiedFiles(this.#catalog.sources, sources)
     if (emptied.length === 0) {
@@ -170,7 +170,8 @@ export class Project {
       return false
     }
     const files = emptied.join(', ')
-    if (this.#emptiedAt === undefined) this.log.debug(`${files}: empty or missing; read again before it is applied`)
+    if (this.#emptiedAt === undefined)
+      this.log.debug(`${files}: empty or missing; reading again before this is applied`)
     this.#emptiedAt ??= performance.now()
     const emptyMs = performance.now() - this.#emptiedAt
     if (emptyMs >= EMPTIED_FILE_MS) {
@@ -182,7 +183,7 @@ export class Project {
     return true
   }
 
-  /** Further calls return the same promise. */
+  /** Closes the project. Further calls return the same promise. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -193,7 +194,7 @@ export class Project {
     await this.kernel.close()
     await this.#turn
     await this.#catalog.close()
-    // Last, since disposers may cause uncaught errors too.
+    // Released last, since disposers may still cause uncaught errors.
     this.#release()
   }
 
@@ -203,7 +204,7 @@ export class Project {
     return turn
   }
 
-  /** Configuration and choice of plugins for the kernel. */
+  /** Returns configuration and selection of plugins for the kernel. */
   #wanted(): { readonly configuration: Configure; readonly chosen: (name: string) => boolean } {
     return {
       configuration: this.#choices.configure(this.#config, this.#catalog),
@@ -211,7 +212,7 @@ export class Project {
     }
   }
 
-  /** Returns the plugins whose settings were refused: they continue unchanged. */
+  /** Applies a catalog. Returns the plugins whose settings were rejected; they continue unchanged. */
   async #adopt(catalog: PluginCatalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
     const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
     this.#findings.update(catalog, read)
@@ -224,7 +225,7 @@ export class Project {
     this.#catalog = catalog
     this.#config = config
     this.#read = read
-    // The file takes precedence: it was changed after the switch.
+    // A later change of `enabled` in a file takes precedence over `svc plugins enable` and `disable`.
     const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
     const undo = this.#choices.defer(switched, config)
     try {
@@ -243,12 +244,12 @@ export class Project {
     for (const [name, error] of refused) {
       const record = this.kernel.records.get(name)
       if (record !== undefined) record.refusal = error.message
-      this.log.forPlugin(name).error(`change refused, the previous settings stay in force: ${error.message}`, { error })
+      this.log.forPlugin(name).error(`invalid settings, the previous ones stay in force: ${error.message}`, { error })
     }
     return new Set(refused.keys())
   }
 
-  /** Running plugins whose settings are wrong. They keep their previous settings and do not block other plugins. */
+  /** Returns running plugins with invalid settings. They keep their previous settings and do not block other plugins. */
   #refusedBy(config: ResolvedConfig): ReadonlyMap<string, SvcError> {
     const refused = new Map<string, SvcError>()
     for (const [name, { problems, enabled }] of config.plugins) {
@@ -268,11 +269,11 @@ export class Project {
     this.kernel.announce(configurationApplied, { plugins: [...plugins.keys()], keys })
   }
 
-  /** Settings of the kernel itself, and those that need a restart. */
+  /** Applies settings of the kernel itself, and logs those that need a restart. */
   #applyOwn({ kernel, plugins }: ConfigDiff, config: ResolvedConfig): void {
     if (kernel.live.includes('kernel.log_level')) this.log.setLevel(config.kernel.log_level)
     const late = [...kernel.restart, ...[...plugins.values()].flatMap(({ settings }) => settings.restart)]
-    if (late.length > 0) this.log.warn(`${late.join(', ')}: takes effect after a restart`)
+    if (late.length > 0) this.log.warn(`${late.join(', ')}: changed; restart svc to apply`)
   }
 
   /** Enables, disables, reloads and activates plugins by name. */
@@ -282,7 +283,7 @@ export class Project {
   ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
       const { projectFile } = this.#catalog.sources
-      if (!dryRun) this.#catalog.marker.forgive(enable)
+      if (!dryRun) this.#catalog.marker.clear(enable)
       const wanted = await this.#include([...enable, ...activate])
       const undo = [
         this.#choices.switch(enable, true),
@@ -314,7 +315,7 @@ export class Project {
     })
   }
 
-  /** Describes plugins that were left off. Returns whether there were any. */
+  /** Reads the manifests of disabled plugins. Returns true if there were any. */
   async #include(names: readonly string[]): Promise<boolean> {
     const isOff = (source: PluginSource): boolean => names.includes(source.name) && isLeftOff(source)
     if (!this.#catalog.found.sources.some(isOff)) return false
@@ -334,15 +335,15 @@ export class Project {
     await this.#updateWatcher()
   }
 
-  /** Returns files that are watched from now on and that changed between `begun`, when they were read, and now. */
+  /** Updates the watched files. Returns newly watched files that changed since `begun`, before which they were unwatched. */
   async #updateWatcher(begun = Infinity): Promise<readonly string[]> {
     const { found, sources } = this.#seen
     const before = this.#watched
-    // Most saves do not change the watched files.
+    // Most saves do not change the set of watched files.
     if (this.#watcher === undefined || (before?.found === found.files && before.sources === sources)) return []
     const files = [...found.files, ...sources.files]
     await this.#watcher.update({ files, directories: found.directories })
-    // A failed update is repeated.
+    // Stored after the update, so that a failed one is repeated.
     this.#watched = { found: found.files, sources }
     const known = new Set([...(before?.found ?? []), ...(before?.sources.files ?? [])])
     return files.filter(file => !known.has(file) && changedAt(file) >= begun - CLOCK_TICK_MS)
@@ -356,11 +357,11 @@ export class Project {
         : code.inputs.some(file => changed.has(file))
     )
     for (const { name } of stale) this.#stale.add(name)
-    // Most saves touch only code; all other data stays valid.
+    // Most saves change only code. Then only the affected plugins are read again.
     const isCode = (file: string): boolean =>
       basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
     await this.#reread(() => {
-      // A refused configuration is read again.
+      // If the last configuration was not applied, it is read again.
       const upToDate = this.#seen.sources === this.#catalog.sources
       return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
     })
@@ -412,7 +413,7 @@ export class Project {
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
       stop: reason => {
-        this.log.info(`asked to stop: ${reason}`)
+        this.log.info(`stop requested: ${reason}`)
         this.#end()
       },
       ownerOf: ownerOfFile,
@@ -421,12 +422,12 @@ export class Project {
   }
 }
 
-/** A broken plugin is still installed, so its last declared settings apply. */
+/** Resolves the configuration of a catalog. A broken plugin is still installed, so its last known schema applies. */
 export function configOf({ sources, manifests, lapsed }: PluginCatalog): ResolvedConfig {
   return resolveConfig(sources, [...manifests, ...lapsed])
 }
 
-/** Problems of the configuration, and of plugins that are invalid or share a name. */
+/** Returns the problems of the configuration and of plugins, which may be invalid or share a name. */
 function problemsOf(catalog: PluginCatalog): ConfigProblem[] {
   const config = configOf(catalog)
   const others = findingsIn(catalog, config).filter(({ code }) => !code.startsWith('CFG_'))
@@ -443,7 +444,7 @@ function problemsOf(catalog: PluginCatalog): ConfigProblem[] {
   return [...config.problems, ...problems]
 }
 
-/** Whether two catalogs have the same configuration files and the same declarations of settings. */
+/** True if two catalogs have the same configuration files and the same manifests. */
 function isSameConfiguration(a: PluginCatalog, b: PluginCatalog): boolean {
   return a.sources === b.sources && isSame(a.manifests, b.manifests) && isSame(a.lapsed, b.lapsed)
 }
@@ -452,7 +453,7 @@ function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((each, index) => each === b[index])
 }
 
-/** When a file was written or moved to its place; milliseconds since the epoch. */
+/** Returns the time at which a file was last written or moved, in milliseconds since the epoch. */
 function changedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? -Infinity
 }

@@ -3,7 +3,7 @@ import { secretBackend, secretsResolver } from '@svc/contracts'
 import type { JsonSchema, PluginManifest } from '@svc/plugin-sdk'
 import { kernelSchema, policySchema, RESERVED_KEYS } from './kernel-settings.ts'
 
-/** The part of a manifest that the configuration needs. */
+/** Part of a manifest that the configuration uses. */
 export type ConfigurablePlugin = Pick<
   PluginManifest,
   'name' | 'config' | 'provides' | 'enabledByDefault' | 'onBootFailure'
@@ -19,7 +19,7 @@ export function policySection(plugin: string): string {
   return `policy of ${plugin}`
 }
 
-/** The kernel's section and two for each plugin: its policy and its settings, which share `[plugins.NAME]`. */
+/** Declares the section of the kernel, and two for each plugin: policy and settings, which share `[plugins.NAME]`. */
 export function declarePlugins(plugins: readonly ConfigurablePlugin[]): Registry {
   return declareSections([kernelSection, ...plugins.flatMap(plugin => [policyOf(plugin), settingsOf(plugin)])])
 }
@@ -53,12 +53,12 @@ function settingsOf({ name, config, provides }: ConfigurablePlugin): Section {
     tables: [['plugins', name], ...(typeof top === 'string' ? [[top]] : [])],
     schema: config,
     accepts: (key, table) => table[0] !== 'plugins' || !RESERVED_KEYS.has(key),
-    // The settings of a backend are needed before it can resolve a reference.
+    // A backend needs its settings before it can resolve references.
     refusesSecretOf: backend => provides.includes(secretsResolver.id) || provides.includes(secretBackend(backend).id)
   }
 }
 
-/** The tables `[plugins.NAME]`. */
+/** Returns the group of tables `[plugins.NAME]`. */
 export function pluginTables(plugins: readonly ConfigurablePlugin[]): Group {
   return {
     table: 'plugins',
@@ -67,7 +67,7 @@ export function pluginTables(plugins: readonly ConfigurablePlugin[]): Group {
   }
 }
 
-/** JSON Schema of `svc.toml`, for editors. */
+/** Returns the JSON Schema of `svc.toml`, for editors. */
 export function configSchema(plugins: readonly ConfigurablePlugin[]): JsonSchema {
   return editorSchema(declarePlugins(plugins), 'svc.toml', ['plugins'])
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { repositoryIdOf } from './repository-id.ts'
 
 /**
- * Where caches and plugins' own data go: `.vox` in a project. Other folders, without `svc.toml`, `.git` and `.vox`,
- * stay clean: their state is in the data directory, which is `SVC_DATA_DIR`, else `svc` in `XDG_DATA_HOME` or
- * `~/.local/share`. It stays there if a `.vox` appears later, for example from a daemon. Otherwise the earlier state
- * would be lost.
+ * Returns the folder for caches and data of plugins. In a project, it is `.vox`. Svc creates no `.vox` in other folders,
+ * without `svc.toml`, `.git` and `.vox`: their state is in the data directory (`SVC_DATA_DIR`, else `svc` in
+ * `XDG_DATA_HOME` or `~/.local/share`). It stays there even if a `.vox` appears later, for example from a daemon:
+ * otherwise the earlier state would be lost.
  */
 export function stateDirectory(projectRoot: string, dataDirectory: string | undefined, env: NodeJS.ProcessEnv): string {
   const has = (name: string): boolean => existsSync(join(projectRoot, name))

@@ -3,8 +3,8 @@ import type { Kernel } from '../core/kernel.ts'
 import { ownerOf } from '../guards/attribution.ts'
 
 /**
- * Attributes uncaught errors of this process. The policy of the plugin applies. Without an owner it calls `end`, since the
- * state of the process is unknown. Returns a function that stops it.
+ * Attributes uncaught errors of this process to plugins, whose policy then applies. If an error belongs to no plugin, the
+ * state of the process is unknown: `end` is called. Returns a function that stops the attribution.
  */
 export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () => void {
   const listener = (error: unknown): void => attribute(error, kernel, end)
@@ -18,8 +18,8 @@ export function catchUncaught(kernel: Kernel, end: (error: Error) => void): () =
 
 function attribute(error: unknown, kernel: Kernel, end: (error: Error) => void): void {
   if (isSvcError(error, 'LDR_CLOSED') || isSvcError(error, 'KRN_SCOPE_CLOSED')) {
-    // Code of a disposed unit. The unit that now has the name is not affected.
-    kernel.log.warn(`disposed code is still running: ${error.message}`, { error })
+    // The error comes from a disposed unit. The current unit of the plugin is not affected.
+    kernel.log.warn(`error in code of a disposed instance that still runs: ${error.message}`, { error })
     return
   }
   const owner = ownerOf(error)
@@ -28,6 +28,6 @@ function attribute(error: unknown, kernel: Kernel, end: (error: Error) => void):
     kernel.uncaught(unit, error)
     return
   }
-  kernel.log.error('uncaught error that belongs to no plugin; stopping', { error })
+  kernel.log.error('uncaught error outside all plugins; stopping', { error })
   end(error instanceof Error ? error : new Error(String(error)))
 }

@@ -2,5 +2,5 @@ import { readFileSync } from 'node:fs'
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
-/** Version of the kernel's package. */
+/** Version of the kernel package. */
 export const version: string = manifest.version

@@ -2,18 +2,18 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
 import { decodeError, type EncodedError, encodeError } from './remote-error.ts'
 
-/** Ordered, bidirectional channel for structured clones. */
+/** Ordered, bidirectional transport for structured clones. */
 export interface Port {
-  /** Throws if the message holds a value that cannot be copied, such as a function. */
+  /** Sends a message. Throws if it contains a value that cannot be cloned, such as a function. */
   post(message: unknown): void
   onMessage(listener: (message: unknown) => void): void
 }
 
-/** Requests that one side answers, by name, with payload and result. */
+/** Requests that one peer handles: payload and result by method name. */
 export type Methods = Readonly<Record<string, readonly [payload: unknown, result: unknown]>>
 
 export interface RequestOptions {
-  /** Cancels on the far side. The request still settles with the answer of the far side. */
+  /** Cancels the request in the peer. The request still settles with the peer's reply. */
   readonly signal?: AbortSignal | undefined
   readonly onEvent?: ((event: unknown) => void) | undefined
   readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined
@@ -21,7 +21,7 @@ export interface RequestOptions {
 
 /** Context of a request for its handler. */
 export interface Exchange {
-  /** Aborted when the requesting side cancels or ends. */
+  /** Aborted when the requesting peer cancels or ends. */
   readonly signal: AbortSignal
   emit(event: unknown): void
   progress(done: number, total?: number, message?: string): void
@@ -45,17 +45,17 @@ interface Pending extends RequestOptions {
   reject(error: Error): void
 }
 
-/** Requests with events, progress and cancellation, and notices without an answer, over a {@link Port}. */
+/** Requests with events, progress and cancellation, and notices without a reply, over a {@link Port}. */
 export class Channel<Out extends Methods, In extends Methods> {
   readonly #owner: string
   readonly #port: Port
   readonly #handlers: Handlers<In>
   readonly #pending = new Map<number, Pending>()
-  readonly #answering = new Map<number, AbortController>()
+  readonly #running = new Map<number, AbortController>()
   #last = 0
   #closed: Error | undefined
 
-  /** `owner` is the plugin that errors name. */
+  /** `owner`: plugin that errors name. */
   constructor(owner: string, port: Port, handlers: Handlers<In>) {
     this.#owner = owner
     this.#port = port
@@ -64,7 +64,7 @@ export class Channel<Out extends Methods, In extends Methods> {
   }
 
   /**
-   * Rejects with the far side's error, with `KRN_NOT_REMOTABLE`, or with the reason with which the channel was closed.
+   * Sends a request. Rejects with the peer's error, with `KRN_NOT_REMOTABLE`, or with the error that closed the channel.
    */
   request<M extends keyof Out & string>(
     method: M,
@@ -75,14 +75,14 @@ export class Channel<Out extends Methods, In extends Methods> {
     const id = (this.#last += 1)
     const { signal } = options
     const cancel = (): void => this.#port.post({ type: 'cancel', id })
-    const answer = new Promise<Out[M][1]>((resolve, reject) => {
+    const result = new Promise<Out[M][1]>((resolve, reject) => {
       this.#post({ type: 'request', id, method, payload })
       this.#pending.set(id, { ...options, resolve, reject })
     })
-    if (signal === undefined) return answer
+    if (signal === undefined) return result
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
-    return answer.finally(() => signal.removeEventListener('abort', cancel))
+    return result.finally(() => signal.removeEventListener('abort', cancel))
   }
 
   notify<M extends keyof Out & string>(method: M, payload: Out[M][0]): void {
@@ -93,9 +93,9 @@ export class Channel<Out extends Methods, In extends Methods> {
   close(error: Error): void {
     this.#closed = error
     for (const { reject } of this.#pending.values()) reject(error)
-    for (const controller of this.#answering.values()) controller.abort(error)
+    for (const controller of this.#running.values()) controller.abort(error)
     this.#pending.clear()
-    this.#answering.clear()
+    this.#running.clear()
   }
 
   #post(message: ChannelMessage): void {
@@ -106,10 +106,10 @@ export class Channel<Out extends Methods, In extends Methods> {
       const why = errorMessage(cause)
       throw kernelErrors.create(
         'KRN_NOT_REMOTABLE',
-        `${this.#owner}: ${what} cannot cross to an isolated plugin: ${why}`,
+        `${this.#owner}: the data of ${what} cannot be sent to or from an isolated plugin: ${why}`,
         {
           plugin: this.#owner,
-          hint: 'pass plain data: functions, promises and class instances stay on their side',
+          hint: 'pass plain data: functions, promises and class instances cannot be sent',
           cause
         }
       )
@@ -118,9 +118,9 @@ export class Channel<Out extends Methods, In extends Methods> {
 
   #receive(message: ChannelMessage): void {
     if (this.#closed !== undefined) return
-    if (message.type === 'request') void this.#answer(message.id, message.method, message.payload)
+    if (message.type === 'request') void this.#serve(message.id, message.method, message.payload)
     else if (message.type === 'notice') void this.#handle(message.method, message.payload, SILENT).catch(() => {})
-    else if (message.type === 'cancel') this.#answering.get(message.id)?.abort()
+    else if (message.type === 'cancel') this.#running.get(message.id)?.abort()
     else this.#settle(message)
   }
 
@@ -134,18 +134,18 @@ export class Channel<Out extends Methods, In extends Methods> {
       else pending.reject(decodeError(message.error))
       if (message.type === 'event' || message.type === 'progress') return
     } catch (error) {
-      // The listener of the requester threw: its request fails, as in one process.
+      // A listener of the caller threw: its request fails, as in a single process.
       pending.reject(error as Error)
       this.#port.post({ type: 'cancel', id: message.id })
     }
     this.#pending.delete(message.id)
   }
 
-  async #answer(id: number, method: string, payload: unknown): Promise<void> {
+  async #serve(id: number, method: string, payload: unknown): Promise<void> {
     const controller = new AbortController()
-    this.#answering.set(id, controller)
+    this.#running.set(id, controller)
     const send = (message: ChannelMessage): void => {
-      if (this.#answering.has(id)) this.#post(message)
+      if (this.#running.has(id)) this.#post(message)
     }
     try {
       const value = await this.#handle(method, payload, {
@@ -157,13 +157,13 @@ export class Channel<Out extends Methods, In extends Methods> {
     } catch (error) {
       send({ type: 'failure', id, error: encodeError(error) })
     } finally {
-      this.#answering.delete(id)
+      this.#running.delete(id)
     }
   }
 
   async #handle(method: string, payload: unknown, exchange: Exchange): Promise<unknown> {
     const handler = this.#handlers[method]
-    if (handler === undefined) throw new Error(`nothing answers ${method}`)
+    if (handler === undefined) throw new Error(`no handler for the request ${method}`)
     return handler(payload as never, exchange)
   }
 }

@@ -17,9 +17,9 @@ import {
 } from './protocol.ts'
 import { type EncodedError, encodeError, plain } from './remote-error.ts'
 
-/** Faults are counted on the host's side. */
+/** Disabled breaker: the host process counts faults. */
 const NO_BREAKER = { failures: 0, windowMs: 0, halfOpenMs: 0 }
-/** Time limit for the disposers of a plugin whose host has ended. */
+/** Time limit for the disposers of a plugin whose host process has ended. */
 const ORPHANED_MS = 2_000
 
 const NAME = process.argv[2] ?? 'plugin'
@@ -53,10 +53,10 @@ const log: Logger = { debug: logAt('debug'), info: logAt('info'), warn: logAt('w
 process.on('uncaughtException', onUncaught)
 process.on('unhandledRejection', onUncaught)
 
-/** Builds the unit as the kernel would, with a context on which nothing can be shared. */
+/** Activates the plugin in this process, with a context that cannot share values with other plugins. */
 async function activate(request: Activation): Promise<Contributions> {
   if (request.protocol !== PROTOCOL || request.sdk !== SDK_VERSION) {
-    throw kernelErrors.create('KRN_ACTIVATE_FAILED', 'the kernel on disk has another version than the running one', {
+    throw kernelErrors.create('KRN_ACTIVATE_FAILED', 'the installed version of svc differs from the running one', {
       hint: 'restart svc'
     })
   }
@@ -114,7 +114,7 @@ async function invoke(request: RemoteCall, { signal, emit, progress }: Exchange)
         ...defined({ timeoutMs })
       })
   } catch (error) {
-    // The host gets the handler's original error, counts it as a fault and logs it.
+    // The host receives the handler's original error, counts it as a fault and logs it.
     const own = isSvcError(error, 'OPR_FAILED') && error.plugin === NAME && error.cause !== undefined
     throw own ? error.cause : error
   }
@@ -123,7 +123,8 @@ async function invoke(request: RemoteCall, { signal, emit, progress }: Exchange)
 async function dispose(milliseconds: number): Promise<void> {
   const report = await unit?.dispose(milliseconds)
   for (const error of report?.errors ?? []) log.warn('a disposer failed', { error })
-  for (const label of report?.stuck ?? []) log.error(`disposer "${label}" did not settle; it ends with its plugin`)
+  for (const label of report?.stuck ?? [])
+    log.error(`disposer "${label}" did not settle and is terminated with the plugin`)
   for (const stream of [process.stdout, process.stderr]) await new Promise<unknown>(done => stream.write('', done))
 }
 
@@ -153,7 +154,7 @@ function workerPort(at: NonNullable<typeof parentPort>): Port {
 }
 
 function processPort(): Port {
-  // The host handles a signal to the whole group, such as Ctrl-C: it drains before it ends its plugins.
+  // Ctrl-C sends a signal to the whole process group. The host handles it: it drains before it ends its plugins.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => {
     const left = unit === undefined ? Promise.resolve() : unit.dispose(ORPHANED_MS)

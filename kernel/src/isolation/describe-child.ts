@@ -7,33 +7,33 @@ import { bundlePath } from '../loader/bundle.ts'
 import { manifestOf } from '../loader/describe.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { withPackages } from '../loader/evaluate.ts'
-import { ANSWER_DESCRIPTOR, type DescriberReply, type Question } from './describe-protocol.ts'
+import { type DescriberMessage, type DescriberReply, REPLY_DESCRIPTOR } from './describe-protocol.ts'
 import { encodeError } from './remote-error.ts'
 
-/** The host kills a late child. The child exits when the host has ended. */
+/** Extra time before this process stops itself: normally the host kills it at the time limit. */
 const HOST_IS_FIRST_MS = 1_000
 
 const { stringify } = JSON
 
 function answer(given: DescriberReply): void {
   const bytes = Buffer.from(`${stringify(given)}\n`)
-  for (let at = 0; at < bytes.length; ) at += writeSync(ANSWER_DESCRIPTOR, bytes, at)
+  for (let at = 0; at < bytes.length; ) at += writeSync(REPLY_DESCRIPTOR, bytes, at)
 }
 
-/** Interrupts a function that runs too long, which a timer of the same thread cannot do. */
+/** Runs a synchronous function with a time limit, which a timer on the same thread could not enforce. */
 function withinTime<A>(run: () => A, timeoutMs: number): A {
   const script = new Script('__svc_run()')
   Object.assign(globalThis, { __svc_run: run })
   return script.runInThisContext({ timeout: timeoutMs }) as A
 }
 
-async function reply(question: Question): Promise<void> {
-  if (question.type === 'warm') {
-    for (const specifier of question.specifiers) load(question.root, specifier)
+async function reply(message: DescriberMessage): Promise<void> {
+  if (message.type === 'warm') {
+    for (const specifier of message.specifiers) load(message.root, specifier)
     answer({ type: 'ready' })
     return
   }
-  const { id, name, root, version, text, timeoutMs } = question
+  const { id, name, root, version, text, timeoutMs } = message
   answer({ type: 'begun', id })
   try {
     const code = await withPackages({ name, root, text })
@@ -44,24 +44,24 @@ async function reply(question: Question): Promise<void> {
   }
 }
 
-/** Loads a package before the code that needs it, so that the code waits less. */
+/** Preloads a package, so that the module body that imports it starts faster. */
 function load(root: string, specifier: string): void {
   try {
     createRequire(bundlePath(root))(specifier)
   } catch {
-    // The code that needs it reports the error.
+    // The module body that imports the package will report the error.
   }
 }
 
-/** An access that the sandbox refused, as an error that names it. */
+/** Returns an error that names the access if the sandbox denied one. */
 function refusal(name: string, error: unknown): Error | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     const { code, permission, resource } = cause as Error & Record<'code' | 'permission' | 'resource', unknown>
     if (code !== 'ERR_ACCESS_DENIED') continue
     const what = [permission, resource].filter(Boolean).join(' ')
-    return loaderErrors.create('LDR_DESCRIBE_REFUSED', `${name}: the module body may not use ${what}`, {
+    return loaderErrors.create('LDR_DESCRIBE_REFUSED', `${name}: the module body has no permission for ${what}`, {
       plugin: name,
-      hint: 'do it in activate',
+      hint: 'move this code into activate',
       ...(isSvcError(error) && error.at !== undefined ? { at: error.at } : {})
     })
   }
@@ -71,7 +71,7 @@ function refusal(name: string, error: unknown): Error | undefined {
 let queue: Promise<void> = Promise.resolve()
 createInterface({ input: process.stdin })
   .on('line', line => {
-    queue = queue.then(() => reply(JSON.parse(line) as Question))
+    queue = queue.then(() => reply(JSON.parse(line) as DescriberMessage))
   })
   .on('close', () => process.exit())
 answer({ type: 'ready' })

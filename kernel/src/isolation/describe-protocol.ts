@@ -1,10 +1,10 @@
 import type { EncodedError } from './remote-error.ts'
 
-/** The file descriptor on which a describer answers; plugins print to its standard output. */
-export const ANSWER_DESCRIPTOR = 3
+/** File descriptor for replies of a describer. Its standard output may contain output of plugins. */
+export const REPLY_DESCRIPTOR = 3
 
-/** Message from the host to a describer, one JSON text per line. */
-export type Question =
+/** Message from the host to a describer: one JSON document per line. */
+export type DescriberMessage =
   | { readonly type: 'warm'; readonly root: string; readonly specifiers: readonly string[] }
   | {
       readonly type: 'describe'
@@ -17,7 +17,7 @@ export type Question =
       readonly timeoutMs: number
     }
 
-/** Message from a describer to the host, one JSON text per line. `begun` starts the time limit, since a process may start slowly. */
+/** Reply of a describer: one JSON document per line. `begun` starts the time limit, since a process may start slowly. */
 export type DescriberReply =
   | { readonly type: 'ready' }
   | { readonly type: 'begun'; readonly id: number }

@@ -8,67 +8,67 @@ import { isSvcError, type Permissions, type PluginManifest, parseStrictJson } fr
 import { SHARED } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import { validateManifest } from '../loader/manifest.ts'
-import { ANSWER_DESCRIPTOR, type DescriberReply, type Question } from './describe-protocol.ts'
+import { type DescriberMessage, type DescriberReply, REPLY_DESCRIPTOR } from './describe-protocol.ts'
 import { childEntry } from './entry.ts'
 import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
 
 export interface DescriberOptions {
   readonly projectRoot: string
-  /** Time limit for a module body; milliseconds. */
+  /** Time limit for a module body in milliseconds. */
   readonly timeoutMs: number
-  /** Spare processes for the packages that were described last; default 0. */
+  /** Number of spare processes for the packages described last; default 0. */
   readonly spares?: number
-  /** Receives what plugins print. */
+  /** Receives the lines that plugins print. */
   readonly onOutput?: (plugin: string, line: string) => void
 }
 
 export interface DescribeRequest {
   /** Package folder. */
   readonly root: string
-  /** The plugin's name, if known. */
+  /** Name of the plugin, as far as known. */
   readonly name: string
   readonly version: string
   /** CommonJS with an inline source map. */
   readonly text: string
-  /** Permissions that `svc.toml` grants; null for none. */
+  /** Permissions that `svc.toml` grants; null if there are none. */
   readonly grants: Permissions | null
-  /** Whether it shares one process with other plugins, like those of the installation. */
+  /** True if the plugin is described in one process with others, as those of the installation are. */
   readonly shared: boolean
 }
 
 const HEAP_MB = 256
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const MAX_REPLY_BYTES = 4 * 1024 * 1024
 const MAX_OUTPUT_BYTES = 64 * 1024
-/** For a process to start; a busy machine takes seconds. */
+/** Time limit for the start of a process, which takes seconds on a busy machine. */
 const START_TIMEOUT_MS = 60_000
 /** Delay before a spare starts, so that it does not slow down the running change. */
 const SPARE_DELAY_MS = 100
-/** Evaluated code stays in the memory of its process. */
+/** Maximum number of descriptions before a process is replaced: evaluated code is never freed. */
 const MAX_DESCRIPTIONS = 100
 
-/** A process that waits for the next save of its package. */
+/** Process that waits for the next save of its package. */
 interface Spare {
-  /** The package and its grants. */
+  /** Key of the package and its grants. */
   readonly key: string
   readonly child: Child
-  /** Last answer of the process; undefined for a new process. */
+  /** Last manifest that the process returned; undefined for a new process. */
   readonly manifest: unknown
 }
 
 /**
- * Creates manifests of unbuilt plugins. Each module body runs in a process that may only read its package: no writes,
- * no processes, no workers, no addons and no environment of the host. Node 20 does not confine the network.
+ * Creates manifests of unbuilt plugins. Each module body runs in a sandboxed process that may only read its package: no
+ * writes, processes, workers, addons or environment of the host. Network access is not restricted.
  *
- * A process that described a package is kept for the next save of it, since most saves declare the same. Its answer counts
- * only if it equals the answer before. A changed manifest and an error always come from a new process, so that code which
- * ran earlier cannot cause them.
+ * A process that described a package is kept for the next save, since most saves do not change the manifest. Its manifest is
+ * used only if it equals the previous one. A changed manifest, or an error, always comes from a new process, so that earlier
+ * code cannot have caused it.
  */
 export class Describer {
   readonly #options: DescriberOptions
-  /** Least recently used first. */
+  /** Spare processes, least recently used first. */
   #spares: readonly Spare[] = []
-  /** Every process that has not ended. */
+  /** All processes that have not ended. */
   readonly #alive = new Set<Child>()
   readonly #slots = Array.from({ length: Math.max(2, availableParallelism()) }, () => Promise.resolve())
   #nextSlot = 0
@@ -93,7 +93,7 @@ export class Describer {
     }
   }
 
-  /** Ends the process that plugins share; the next description starts another. */
+  /** Ends the shared process. The next description of a shared plugin starts another. */
   rest(): void {
     void this.#shared?.child.then(
       child => child.kill(),
@@ -128,17 +128,17 @@ export class Describer {
     return described
   }
 
-  /** Whether a used process answers as before. Throws `LDR_DESCRIBE_TIMEOUT` when the module body does not end. */
+  /** True if a used process returns the same manifest as before. Throws `LDR_DESCRIBE_TIMEOUT`. */
   async #isUnchanged({ key, child, manifest }: Spare, request: DescribeRequest): Promise<boolean> {
     try {
-      // It may still be busy with work of an earlier module body.
+      // The process may still be busy with work of an earlier module body.
       const startMs = this.#options.timeoutMs
       const isSame = isDeepStrictEqual(await this.#ask(child, request, startMs), manifest)
       if (isSame) this.#keep({ key, child, manifest })
       else void child.kill()
       return isSame
     } catch (error) {
-      // A new process would take as long.
+      // The module body would also time out in a new process.
       if (isSvcError(error) && error.code === 'LDR_DESCRIBE_TIMEOUT' && child.hasBegun) throw error
       return false
     }
@@ -161,12 +161,12 @@ export class Describer {
 
   #take(key: string, fits: (spare: Spare) => boolean): Spare | undefined {
     const alive = this.#spares.filter(({ child }) => !child.ended)
-    const taken = alive.find(spare => spare.key === key && fits(spare))
-    this.#spares = alive.filter(spare => spare !== taken)
-    return taken
+    const match = alive.find(spare => spare.key === key && fits(spare))
+    this.#spares = alive.filter(spare => spare !== match)
+    return match
   }
 
-  /** Keeps a process while there is room. Evicts new ones first, then the least recently used. */
+  /** Keeps a process as a spare. Above the limit, evicts new processes first, then the least recently used. */
   #keep(kept: Spare): void {
     kept.child.idle()
     if (this.#closed || kept.child.descriptions >= MAX_DESCRIPTIONS) {
@@ -182,19 +182,19 @@ export class Describer {
 
   async #inShared(request: DescribeRequest): Promise<unknown> {
     const key = JSON.stringify(request.grants)
-    // Grants for one plugin do not apply to the others.
+    // Plugins with other grants do not share the process.
     if (this.#shared !== undefined && this.#shared.key !== key) return this.#inOwn(request)
     const shared = (this.#shared ??= { key, child: this.#start(request), tail: Promise.resolve() })
     const described = shared.tail.then(async () => {
       const child = await shared.child
-      // An earlier plugin may have ended the process.
+      // Code of an earlier plugin may have ended the process.
       return child.ended ? this.#inOwn(request) : child.describe(request, START_TIMEOUT_MS, this.#options.timeoutMs)
     })
     shared.tail = described.catch(() => {})
     return described
   }
 
-  /** Starts a process for the next change of the manifest, once saving pauses. */
+  /** Starts a spare process for the next changed manifest, after a pause in saving. */
   #prepareLater(request: DescribeRequest): void {
     const { spares = 0 } = this.#options
     if (spares === 0 || this.#closed) return
@@ -222,7 +222,7 @@ export class Describer {
       kind: 'process',
       permissions,
       projectRoot: this.#options.projectRoot,
-      // Plugins that share a process are in one folder, with their packages next to it.
+      // Plugins that share a process are in one folder. Their packages are next to it.
       readable: [...entry.readable, ...packageFolders(root), ...(shared ? [dirname(dirname(root))] : [])],
       dataDirectory: null
     })
@@ -249,7 +249,7 @@ function isNew({ manifest }: Spare): boolean {
   return manifest === undefined
 }
 
-/** Packages that the code requires at its start. Packages shared by the host are part of the describer. */
+/** Returns the packages that the code requires at load time, without those that the host shares. */
 function packagesIn(text: string): string[] {
   const shared: readonly string[] = SHARED
   const found = [...text.matchAll(/\brequire\("([^".][^"]*)"\)/g)].map(([, specifier = '']) => specifier)
@@ -264,7 +264,7 @@ interface PendingDescription {
   timeoutMs: number
 }
 
-/** One process that creates manifests. */
+/** Process that creates manifests. */
 class Child {
   readonly #process: ChildProcess
   readonly #onLine: (line: string) => void
@@ -278,23 +278,23 @@ class Child {
   readonly gone: Promise<void>
   /** Number of received requests. */
   descriptions = 0
-  /** Whether it accepted the last request. */
+  /** True if the process began the last request. */
   hasBegun = false
 
   constructor(child: ChildProcess, onLine: (line: string) => void) {
     this.#process = child
     this.#onLine = onLine
-    const answers = child.stdio[ANSWER_DESCRIPTOR] as Readable
-    answers.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
+    const replies = child.stdio[REPLY_DESCRIPTOR] as Readable
+    replies.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
     child.stdin?.on('error', () => {})
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#print(chunk))
     this.gone = new Promise(resolve => {
       child.once('error', error => {
         this.#end(error.message)
-        // A process that did not start emits no other event.
+        // A process that failed to start emits no `close` event.
         if (child.pid === undefined) resolve()
       })
-      // Answers that were written before the end arrive first.
+      // Replies that were written before the end are read first.
       child.once('close', (code, signal) => {
         this.ended = true
         setImmediate(() => {
@@ -305,33 +305,33 @@ class Child {
     })
   }
 
-  /** `startMs`: limit until it starts; `timeoutMs`: limit until the module body ends. */
+  /** Requests a manifest. `startMs`: time limit until the module body starts; `timeoutMs`: until it ends. */
   describe(request: DescribeRequest, startMs: number, timeoutMs: number): Promise<unknown> {
     const { name, root, version, text } = request
     const id = (this.descriptions += 1)
     this.hasBegun = false
     this.#hold(true)
     this.#outputBytes = 0
-    const answer = new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => this.#tooLate(id, startMs), startMs)
+    const manifest = new Promise<unknown>((resolve, reject) => {
+      const timer = setTimeout(() => this.#timeOut(id, startMs), startMs)
       this.#waiting.set(id, { request, resolve, reject, timer, timeoutMs })
     })
-    if (this.ended) this.#end('it had ended')
+    if (this.ended) this.#end('the process had already ended')
     else this.#post({ type: 'describe', id, name, root, version, text, timeoutMs })
-    return answer
+    return manifest
   }
 
   warm(root: string, specifiers: readonly string[]): void {
     if (specifiers.length > 0) this.#post({ type: 'warm', root, specifiers })
   }
 
-  /** Lets the host end without waiting for this process. */
+  /** Allows the host to end without waiting for this process. */
   idle(): void {
     this.#hold(false)
   }
 
   kill(): Promise<void> {
-    // The process may still run for a moment, but gets no more requests.
+    // The process may still run briefly, but receives no further requests.
     this.ended = true
     this.#hold(true)
     this.#process.kill('SIGKILL')
@@ -346,17 +346,17 @@ class Child {
     }
   }
 
-  #post(question: Question): void {
+  #post(message: DescriberMessage): void {
     const { stdin } = this.#process as { stdin: Writable }
-    stdin.write(`${JSON.stringify(question)}\n`)
+    stdin.write(`${JSON.stringify(message)}\n`)
   }
 
   #receive(chunk: Buffer): void {
     this.#receivedBytes += chunk.length
-    if (this.#receivedBytes > MAX_ANSWER_BYTES) {
+    if (this.#receivedBytes > MAX_REPLY_BYTES) {
       void this.kill()
       this.#failAll(({ name, root }) =>
-        loaderErrors.create('LDR_MANIFEST_INVALID', `${name}: its manifest is larger than 4 MiB`, {
+        loaderErrors.create('LDR_MANIFEST_INVALID', `${name}: the manifest is larger than the limit of 4 MiB`, {
           plugin: name,
           at: { file: root },
           hint: 'declare less in definePlugin'
@@ -372,30 +372,30 @@ class Child {
     const line = Buffer.concat([...this.#received, chunk.subarray(0, end)]).toString()
     this.#received = []
     this.#receivedBytes = 0
-    // Output of the module body is read first.
+    // Settled later, so that output of the module body is read first.
     setImmediate(() => this.#settle(line))
     if (end + 1 < chunk.length) this.#receive(chunk.subarray(end + 1))
   }
 
   #settle(line: string): void {
-    let answer: DescriberReply
+    let reply: DescriberReply
     try {
-      answer = parseStrictJson(line) as DescriberReply
-      const waiting = 'id' in answer ? this.#waiting.get(answer.id) : undefined
-      if (answer.type === 'ready' || waiting === undefined) return
+      reply = parseStrictJson(line) as DescriberReply
+      const waiting = 'id' in reply ? this.#waiting.get(reply.id) : undefined
+      if (reply.type === 'ready' || waiting === undefined) return
       clearTimeout(waiting.timer)
-      if (answer.type === 'begun') {
-        const { id } = answer
+      if (reply.type === 'begun') {
+        const { id } = reply
         this.hasBegun = true
-        waiting.timer = setTimeout(() => this.#tooLate(id, waiting.timeoutMs), waiting.timeoutMs)
+        waiting.timer = setTimeout(() => this.#timeOut(id, waiting.timeoutMs), waiting.timeoutMs)
         return
       }
-      this.#waiting.delete(answer.id)
-      if (answer.type === 'manifest') waiting.resolve(answer.manifest)
-      else waiting.reject(decodeError(answer.error))
+      this.#waiting.delete(reply.id)
+      if (reply.type === 'manifest') waiting.resolve(reply.manifest)
+      else waiting.reject(decodeError(reply.error))
     } catch {
       void this.kill()
-      this.#end('it answered with something other than JSON')
+      this.#end('its reply is not valid JSON')
     }
   }
 
@@ -409,29 +409,29 @@ class Child {
     }
   }
 
-  #tooLate(id: number, limitMs: number): void {
+  #timeOut(id: number, limitMs: number): void {
     const waiting = this.#waiting.get(id)
     void this.kill()
     if (waiting === undefined) return
     this.#waiting.delete(id)
     const { name, root } = waiting.request
     waiting.reject(
-      loaderErrors.create('LDR_DESCRIBE_TIMEOUT', `${name}: the module body did not end within ${limitMs} ms`, {
+      loaderErrors.create('LDR_DESCRIBE_TIMEOUT', `${name}: the module body did not finish within ${limitMs} ms`, {
         plugin: name,
         at: { file: root },
-        hint: 'do long work in activate, or raise kernel.describe_timeout_ms'
+        hint: 'move long work into activate, or raise kernel.describe_timeout_ms'
       })
     )
   }
 
   #end(how: string): void {
     this.ended = true
-    const said = this.#lastLine === '' ? '' : `: ${this.#lastLine.slice(0, 200)}`
+    const output = this.#lastLine === '' ? '' : `: ${this.#lastLine.slice(0, 200)}`
     this.#failAll(({ name, root }) =>
-      loaderErrors.create('LDR_DESCRIBE_CRASHED', `${name}: its module body ended the process (${how})${said}`, {
+      loaderErrors.create('LDR_DESCRIBE_CRASHED', `${name}: the module body ended its process (${how})${output}`, {
         plugin: name,
         at: { file: root },
-        hint: 'a module body only declares the plugin; do the rest in activate'
+        hint: 'only declare the plugin in the module body; move other code into activate'
       })
     )
   }

@@ -6,9 +6,9 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 import { packageFolders } from './sandbox.ts'
 
 export interface ChildEntry {
-  /** Module that the worker or process runs. */
+  /** Module that the worker thread or process runs. */
   readonly file: string
-  /** Its folders and files. */
+  /** Folders and files that it must be able to read. */
   readonly readable: readonly string[]
 }
 
@@ -21,8 +21,8 @@ const KERNEL_ROOT = join(dirname(HERE), '..', '..')
 const entries = new Map<EntryName, Promise<ChildEntry>>()
 
 /**
- * The module that a worker or process of the kernel starts with. A built kernel has it on disk. A kernel that runs from its
- * sources bundles it once per process, since neither a loader for TypeScript nor export conditions reach into the sandbox.
+ * Returns the entry module of a worker thread or process. A built kernel has it on disk. A kernel that runs from sources
+ * bundles it once, since a sandboxed process has neither a TypeScript loader nor export conditions.
  */
 export function childEntry(name: EntryName): Promise<ChildEntry> {
   const entry = entries.get(name) ?? (HERE.endsWith('.ts') ? bundleEntry(name) : builtEntry(name))
@@ -32,7 +32,7 @@ export function childEntry(name: EntryName): Promise<ChildEntry> {
 
 async function builtEntry(name: EntryName): Promise<ChildEntry> {
   if (name === 'child') return { file: join(dirname(HERE), 'child.js'), readable: [...packageFolders(KERNEL_ROOT)] }
-  // In one file, because a describer starts for a single answer.
+  // A single file loads faster, and many describers handle only one request.
   const file = join(KERNEL_ROOT, 'dist', 'vendor', 'describe-child.js')
   return { file, readable: [file] }
 }
@@ -57,7 +57,7 @@ async function bundleEntry(name: EntryName): Promise<ChildEntry> {
     },
     logLevel: 'error'
   })
-  // Another process may start from the same file.
+  // Renamed atomically, since another process may be reading the file.
   await rename(draft, file)
   return { file, readable: [file] }
 }

@@ -18,44 +18,45 @@ import type { PreparedCode } from '../core/plugin-source.ts'
 import type { Unit } from '../core/unit.ts'
 import type { UnitHost } from '../core/unit-host.ts'
 import { Channel } from './channel.ts'
+import { type ChildHandle, type ProcessExit, startProcess, startWorker } from './child-handle.ts'
 import { childEntry } from './entry.ts'
-import { type FarSide, type ProcessExit, startProcess, startWorker } from './far-side.ts'
 import { PROTOCOL, type ToChild, type ToHost } from './protocol.ts'
 import { decodeError } from './remote-error.ts'
 import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** Limit for a sign of life from a plugin that exceeded a call's deadline, or that is being disposed. */
+/** Time limit for a ping reply from a plugin that exceeded a call's deadline or is being disposed. */
 const GRACE_MS = 2_000
-/** Limit for the end of a worker or process after a forced termination. */
+/** Time reserved for a forced termination. */
 const FORCE_MS = 1_000
-/** Lines of standard error in a crash report. */
+/** Number of lines of standard error in a crash report. */
 const LAST_LINES = 20
 
 /**
- * Runs a plugin in a separate worker or process, confined to the permissions of its manifest or of `svc.toml`.
+ * Runs a plugin in a child: a worker thread or a process, with the permissions of its manifest or of `svc.toml`.
  *
- * 1. The far side starts, checks that both are of one version, evaluates the bundle and runs `activate` there.
- * 2. On this side the unit gets a proxy for each operation, hook tap and health check, and forwards live settings.
- * 3. A far side that ends by itself, or that does not answer, rejects what is in flight with `KRN_ISOLATION_CRASHED` and is
- *    reported to the kernel, which decides when it comes back.
- * 4. Disposal runs the plugin's disposers on the far side, then ends it, by force near the deadline.
+ * 1. The child starts, checks that its version equals the host's, evaluates the bundle and runs `activate`.
+ * 2. In the host, the unit has a proxy for each operation, hook tap and health check, and forwards live settings.
+ * 3. If the child ends unexpectedly or does not respond, running calls fail with `KRN_ISOLATION_CRASHED`. The kernel decides
+ *    when to restart the plugin.
+ * 4. Disposal runs the plugin's disposers in the child, then ends it; near the deadline, by force.
  *
- * A process isolates better than a worker: V8 cannot interrupt every loop of a worker, and one huge allocation there
+ * A process isolates better than a worker thread: V8 cannot interrupt every loop of a thread, and one huge allocation there
  * crashes the host.
  *
- * Throws `KRN_NOT_REMOTABLE` before anything starts if the manifest has services or commands.
+ * Throws `KRN_NOT_REMOTABLE` before the child starts if the manifest has services or commands.
  */
 export const isolated: UnitHost = {
   async activate(unit, code, packageRoot, policy, host) {
     const kind = policy.isolation === 'worker' ? 'worker' : 'process'
     const bundle = await remotableBundle(unit.manifest, code, kind)
-    const { optional, permissions: asked } = unit.manifest
-    if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
+    const { optional, permissions: requested } = unit.manifest
+    if (optional.length > 0)
+      host.log.warn(`runs without the optional services ${optional.join(', ')}: they are not available in a ${kind}`)
     const entry = await childEntry('child')
-    const permissions = policy.permissions ?? asked
+    const permissions = policy.permissions ?? requested
     const lastLines: string[] = []
-    const farSide = (kind === 'worker' ? startWorker : startProcess)({
+    const child = (kind === 'worker' ? startWorker : startProcess)({
       file: entry.file,
       name: unit.name,
       cwd: host.projectRoot,
@@ -74,34 +75,34 @@ export const isolated: UnitHost = {
         else host.log.info(line, { stream })
       }
     })
-    const here = new IsolatedUnit(unit, farSide, policy, host, lastLines)
-    await limitActivation(() => here.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
+    const isolated = new IsolatedUnit(unit, child, policy, host, lastLines)
+    await limitActivation(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
   }
 }
 
-/** This side of an isolated plugin. */
+/** Host part of an isolated plugin. */
 class IsolatedUnit {
   readonly #unit: Unit
-  readonly #farSide: FarSide
+  readonly #child: ChildHandle
   readonly #policy: UnitPolicy
   readonly #host: ActivationHost
   readonly #lastLines: readonly string[]
   readonly #channel: Channel<ToChild, ToHost>
   readonly #watchdog: Watchdog
   readonly #validator = new Validator()
-  /** Reason, if this side ended it. */
-  #verdict: string | undefined
+  /** Reason for which the host ended the child. */
+  #killReason: string | undefined
   #crash: SvcError | undefined
   #activated = false
   #leaving = false
 
-  constructor(unit: Unit, farSide: FarSide, policy: UnitPolicy, host: ActivationHost, lastLines: readonly string[]) {
+  constructor(unit: Unit, child: ChildHandle, policy: UnitPolicy, host: ActivationHost, lastLines: readonly string[]) {
     this.#unit = unit
-    this.#farSide = farSide
+    this.#child = child
     this.#policy = policy
     this.#host = host
     this.#lastLines = lastLines
-    this.#channel = new Channel(unit.name, farSide, {
+    this.#channel = new Channel(unit.name, child, {
       call: ({ operation, input, timeoutMs, requestId, traceparent }, { signal, emit, progress }) =>
         host.invoke(operation, input, {
           caller: unit.name,
@@ -119,11 +120,11 @@ class IsolatedUnit {
     })
     this.#watchdog = new Watchdog(
       () => this.#channel.request('ping', null),
-      milliseconds => this.#kill(`it did not respond for ${milliseconds} ms: an endless loop, or a blocked event loop`)
+      milliseconds => this.#kill(`it did not respond for ${milliseconds} ms, so its event loop is blocked`)
     )
     unit.kill = cause => this.#kill(`uncaught error: ${errorMessage(cause)}`)
-    unit.scope.effect(farSide.label, () => this.#dispose())
-    void farSide.ended.then(ending => this.#onEnded(ending))
+    unit.scope.effect(child.label, () => this.#dispose())
+    void child.ended.then(ending => this.#onEnded(ending))
   }
 
   async activate(bundle: string, packageRoot: string): Promise<void> {
@@ -140,10 +141,10 @@ class IsolatedUnit {
       dataRoot: this.#host.dataRoot
     })
     this.#activated = true
-    for (const descriptor of manifest.operations) this.#standIn(descriptor)
+    for (const descriptor of manifest.operations) this.#addProxy(descriptor)
     for (const [index, { hook, options }] of taps.entries()) {
       const tap = async (...args: readonly unknown[]): Promise<unknown> =>
-        // The taps of a crashed plugin are skipped, as if it were absent.
+        // The taps of a crashed plugin are skipped.
         this.#crash === undefined ? this.#channel.request('tap', { index, args }) : undefined
       this.#unit.taps.push({ hook, plugin: name, tap, options })
     }
@@ -151,11 +152,11 @@ class IsolatedUnit {
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
     this.#listen(serves.join(', '), prepares, drains.join(', '))
     this.#unit.configListeners.push(async next => void (await this.#channel.request('reconfigure', next)))
-    // After the end of the far side there is nothing to wait for.
+    // If the child has ended, there is nothing to wait for.
     this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
   }
 
-  /** An empty label: the plugin does not listen. The end of the far side is reported elsewhere. */
+  /** Forwards serve and drain events. An empty label means no listener. Errors are ignored: a crash is reported elsewhere. */
   #listen(serves: string, prepares: boolean, drains: string): void {
     const { onServe, onDrain } = this.#unit.serving
     const prepare = async (signal: AbortSignal): Promise<void> =>
@@ -170,17 +171,17 @@ class IsolatedUnit {
     if (drains !== '') onDrain.push({ label: drains, listener: stopWork })
   }
 
-  #standIn(descriptor: PluginManifest['operations'][number]): void {
+  #addProxy(descriptor: PluginManifest['operations'][number]): void {
     const { id } = descriptor
     const operation = new BoundOperation(
       descriptor,
       this.#unit,
       (input, call) => {
         const { signal, deadline, surface, principal, requestId } = call
-        const lateness = (): void => {
+        const onAbort = (): void => {
           if (isSvcError(signal.reason, 'OPR_TIMEOUT')) this.#watchdog.expect(GRACE_MS)
         }
-        signal.addEventListener('abort', lateness, { once: true })
+        signal.addEventListener('abort', onAbort, { once: true })
         return this.#channel.request(
           'invoke',
           {
@@ -205,30 +206,33 @@ class IsolatedUnit {
     this.#unit.operations.set(id, operation)
   }
 
-  #kill(verdict: string): void {
-    this.#verdict ??= verdict
-    this.#farSide.kill()
-    void settlesWithin(GRACE_MS, this.#farSide.ended).then(ended => {
-      // V8 cannot interrupt every loop of a worker; a process always ends.
+  #kill(reason: string): void {
+    this.#killReason ??= reason
+    this.#child.kill()
+    void settlesWithin(GRACE_MS, this.#child.ended).then(ended => {
+      // V8 cannot interrupt every loop of a worker thread; a process always ends.
       if (!ended)
-        this.#onEnded({ code: null, signal: null, error: null }, `${verdict}, which only a restart of svc ends`)
+        this.#onEnded(
+          { code: null, signal: null, error: null },
+          `${reason}; the thread cannot be stopped until svc restarts`
+        )
     })
   }
 
-  #onEnded(ending: ProcessExit, verdict = this.#verdict): void {
+  #onEnded(ending: ProcessExit, reason = this.#killReason): void {
     if (this.#crash !== undefined) return
     this.#watchdog.stop()
     const { name } = this.#unit
-    const cause = verdict ?? describeEnding(ending, this.#lastLines, this.#policy.memoryMb)
-    this.#crash = kernelErrors.create('KRN_ISOLATION_CRASHED', `${name}: ${this.#farSide.label} ended: ${cause}`, {
+    const cause = reason ?? describeEnding(ending, this.#lastLines, this.#policy.memoryMb)
+    this.#crash = kernelErrors.create('KRN_ISOLATION_CRASHED', `${name}: ${this.#child.label} ended: ${cause}`, {
       plugin: name,
       data: { code: ending.code, signal: ending.signal },
       hint: cause.startsWith('heap') ? `raise plugins.${name}.memory_mb` : `svc plugins why ${name}`,
-      // Standard error may hold details that callers should not see; causes stay in the log.
+      // Standard error may contain details that callers should not see. A cause is only logged.
       ...(this.#lastLines.length === 0 ? {} : { cause: new Error(this.#lastLines.join('\n')) })
     })
     this.#channel.close(this.#crash)
-    // Before activation has ended, the activation fails with this error.
+    // During activation, closing the channel already fails the activation with this error.
     if (this.#activated && !this.#leaving) this.#host.onCrash(this.#unit, this.#crash)
   }
 
@@ -236,18 +240,18 @@ class IsolatedUnit {
     this.#leaving = true
     if (this.#crash !== undefined) return
     const { drainTimeoutMs } = this.#policy
-    // The rest is for forced termination, so that a terminated plugin does not count as stuck.
+    // The remaining time is reserved for a forced termination, so that the unit does not count as stuck.
     const limit = Math.max(drainTimeoutMs / 2, drainTimeoutMs - FORCE_MS)
     this.#watchdog.expect(Math.min(GRACE_MS, limit))
-    const going = this.#channel.request('dispose', limit * 0.8).catch(() => {})
-    if (!(await settlesWithin(limit, going)) || this.#verdict !== undefined)
-      this.#host.log.error(`${this.#farSide.label} did not dispose in time and was killed`)
-    this.#farSide.kill()
-    await this.#farSide.ended
+    const disposed = this.#channel.request('dispose', limit * 0.8).catch(() => {})
+    if (!(await settlesWithin(limit, disposed)) || this.#killReason !== undefined)
+      this.#host.log.error(`${this.#child.label} did not dispose in time and was killed`)
+    this.#child.kill()
+    await this.#child.ended
   }
 }
 
-/** Path of the bundle; throws `KRN_NOT_REMOTABLE` if the manifest has something that cannot cross the boundary. */
+/** Returns the path of the bundle. Throws `KRN_NOT_REMOTABLE` if the plugin has features that work only in-process. */
 async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kind: string): Promise<string> {
   const { name, requires, provides, commands } = manifest
   const reasons = [
@@ -260,7 +264,9 @@ async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kin
   const why = reasons.length > 0 ? reasons.join(', ') : "is part of the host's own code"
   throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a separate ${kind}: it ${why}`, {
     plugin: name,
-    hint: `set isolation = "in-process" in [plugins.${name}]; only operations, hook taps and health checks cross`
+    hint:
+      `set isolation = "in-process" in [plugins.${name}]; ` +
+      'an isolated plugin can only offer operations, hook taps and health checks'
   })
 }
 

@@ -3,17 +3,17 @@ import type { DrainReason, Health, Hook, Logger, PluginManifest, Principal, TapO
 import type { EncodedError } from './remote-error.ts'
 
 /**
- * Both sides have the same version, unless the kernel on disk was updated while running. Increment with every change
- * here.
+ * Version of the protocol between host and child. They differ only if svc was updated while it ran. Increment it with
+ * every change of this file.
  */
 export const PROTOCOL = 3
 
-/** Everything that the far side needs to activate the plugin. */
+/** Data that the child needs to activate the plugin. */
 export interface Activation {
   readonly protocol: number
   readonly sdk: number
   readonly manifest: PluginManifest
-  /** Validated settings, secrets resolved: they are sent here, never in the environment or on a command line. */
+  /** Validated settings with resolved secrets. Secrets are never passed in the environment or on a command line. */
   readonly config: unknown
   /** Path of the bundle. */
   readonly bundle: string
@@ -22,12 +22,12 @@ export interface Activation {
   readonly dataRoot: string
 }
 
-/** Registrations of the plugin, except its operations, which the manifest lists. */
+/** Registrations of the plugin, without operations, which the manifest lists. */
 export interface Contributions {
   readonly taps: readonly { readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>; readonly options: TapOptions }[]
   /** Labels of health checks. */
   readonly health: readonly string[]
-  /** Labels of `onServe` listeners, and whether one of them prepares. */
+  /** Labels of `onServe` listeners. `prepares`: true if one of them has a `prepare` function. */
   readonly serves: readonly string[]
   readonly prepares: boolean
   /** Labels of `onDrain` listeners. */
@@ -44,7 +44,7 @@ export interface RemoteCall {
   readonly timeoutMs: number | undefined
 }
 
-/** Requests of the host to the far side. An index identifies taps and health checks in {@link Contributions}. */
+/** Requests of the host to the child. Taps and health checks are identified by their index in {@link Contributions}. */
 export type ToChild = {
   readonly activate: readonly [Activation, Contributions]
   readonly invoke: readonly [RemoteCall, unknown]
@@ -55,12 +55,12 @@ export type ToChild = {
   readonly serve: readonly [null, null]
   readonly stopWork: readonly [DrainReason, null]
   readonly ping: readonly [null, null]
-  /** Both within this many milliseconds. */
+  /** Payload of `drain` and `dispose`: time limit in milliseconds. */
   readonly drain: readonly [number, boolean]
   readonly dispose: readonly [number, unknown]
 }
 
-/** Requests of the far side to the host. */
+/** Requests of the child to the host. */
 export type ToHost = {
   readonly call: readonly [
     Pick<RemoteCall, 'operation' | 'input' | 'timeoutMs'> & {

@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
 import { defined, type ErrorPlace, isSvcError, SvcError } from '@svc/plugin-sdk'
 
-/** An error as plain data: a structured clone would lose everything but its message and stack. */
+/** Error as plain data. A structured clone would keep only its message and stack. */
 export interface EncodedError {
   readonly name: string
   readonly message: string
   readonly stack?: string | undefined
   readonly cause?: EncodedError | undefined
-  /** Set for an error with a stable code. */
+  /** Present if the error has a stable code. */
   readonly code?: string
   readonly status?: number
   readonly hint?: string | undefined
@@ -16,7 +16,7 @@ export interface EncodedError {
   readonly plugin?: string | undefined
 }
 
-/** Follows five causes at most, since a chain may be cyclic. */
+/** Encodes an error with up to five causes, since a chain of causes may be cyclic. */
 export function encodeError(error: unknown, depth = 5): EncodedError {
   if (!(error instanceof Error) && !isSvcError(error)) return { name: 'Error', message: String(error) }
   const { name, message, stack } = error
@@ -38,7 +38,7 @@ export function decodeError(encoded: EncodedError): Error {
   return error
 }
 
-/** The value itself if it can be copied, else a description of it. */
+/** Returns the value if it can be cloned, else a description of it. */
 export function plain(value: unknown): unknown {
   try {
     structuredClone(value)

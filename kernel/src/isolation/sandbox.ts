@@ -2,25 +2,25 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import type { Permissions } from '@svc/plugin-sdk'
 
-/** Variables that every isolated plugin can read; all others only by `permissions.env`. */
+/** Environment variables that every isolated plugin can read. Others require `permissions.env`. */
 const COMMON_ENV = ['NODE_ENV', 'TZ', 'LANG']
 
-/** Node 20 has the permission model only under its experimental name. */
+/** True if Node has the flag `--permission`. Node 20 has only the experimental flag. */
 const STABLE = process.allowedNodeEnvironmentFlags.has('--permission')
 
 export interface SandboxRequest {
   readonly kind: 'worker' | 'process'
   readonly permissions: Permissions
   readonly projectRoot: string
-  /** Folders and files that the far side must read to run; absolute. */
+  /** Absolute paths of folders and files that the child must read to run. */
   readonly readable: readonly string[]
-  /** Folder for the plugin's own state, which it may read and write; null for none. */
+  /** Folder for the plugin's data, which it may read and write; null if there is none. */
   readonly dataDirectory: string | null
 }
 
 /**
- * Node's flags for the permissions of an isolated plugin. Paths are relative to the project; `*` is everything. A
- * symbolic link inside a granted folder may lead out of it: Node's permission model follows links.
+ * Returns Node's flags for the permissions of an isolated plugin. Paths are relative to the project; `*` grants all paths.
+ * Node's permission model follows symbolic links, so a link in a granted folder may give access to files outside of it.
  */
 export function permissionFlags(request: SandboxRequest): string[] {
   const { kind, permissions, projectRoot, readable, dataDirectory } = request
@@ -32,19 +32,19 @@ export function permissionFlags(request: SandboxRequest): string[] {
     STABLE ? '--permission' : '--experimental-permission',
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
-    // Node grants a script its own entry. For a worker it takes the working directory, unless it expects a prompt.
+    // Node grants read access to the entry script. For a worker it would grant the working directory; this flag prevents it.
     ...(STABLE && kind === 'worker' ? ['--interactive'] : []),
     ...patterns([...readable, ...own, ...within(fsRead)]).map(path => `--allow-fs-read=${path}`),
     ...patterns([...own, ...within(fsWrite)]).map(path => `--allow-fs-write=${path}`),
     ...(childProcess ? ['--allow-child-process'] : []),
     ...(worker ? ['--allow-worker'] : []),
     ...(nativeAddons ? ['--allow-addons'] : []),
-    // Later versions of Node confine the network, too, for which manifests have no field.
+    // Newer Node versions also restrict the network. Manifests have no permission for it, so it is always granted.
     ...(process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : [])
   ]
 }
 
-/** `path/*` stands for the path itself and all below, whether it exists or not. Node 20 aborts on a path given twice. */
+/** Returns patterns for Node's flags. `path/*` matches the path itself and all below. Node 20 aborts on duplicates. */
 function patterns(paths: readonly string[]): string[] {
   if (paths.includes('*')) return ['*']
   const outermost = paths.filter(path => !paths.some(other => path.startsWith(other + sep)))
@@ -57,8 +57,8 @@ export function allowedEnvironment(permissions: Permissions, env: NodeJS.Process
 }
 
 /**
- * Folders from which code of a package may be required: the package, every `node_modules` above it, and linked
- * dependencies, as in a workspace, with theirs.
+ * Returns the folders from which code of a package may be required: the package, every `node_modules` above it, and linked
+ * dependencies (as in a workspace), recursively.
  */
 export function packageFolders(root: string, found = new Set<string>()): Set<string> {
   const real = realpathSync(root)

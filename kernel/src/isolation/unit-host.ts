@@ -1,5 +1,5 @@
 import type { UnitHosts } from '../core/unit-host.ts'
 import { isolated } from './isolated-unit.ts'
 
-/** Runs units in a worker or a process. */
+/** Hosts for units in worker threads and processes. */
 export const isolationHosts: UnitHosts = { worker: isolated, process: isolated }

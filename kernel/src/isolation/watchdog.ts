@@ -1,9 +1,9 @@
-/** Time between two pings. */
+/** Interval between pings. */
 const HEARTBEAT_MS = 5_000
-/** Time without an answer after which a far side counts as lost. */
+/** Time without a ping reply after which the child counts as blocked. */
 const SILENCE_MS = 30_000
 
-/** Detects a blocked event loop on the far side. */
+/** Detects a blocked event loop in the child. */
 export class Watchdog {
   readonly #ping: () => Promise<unknown>
   readonly #onSilent: (milliseconds: number) => void
@@ -16,13 +16,13 @@ export class Watchdog {
     this.#heartbeat = setInterval(() => this.expect(SILENCE_MS), HEARTBEAT_MS).unref()
   }
 
-  /** Pings and expects an answer within a time. Shortens the limit of a ping that still waits. */
+  /** Pings and expects a reply within a time limit. Shortens the limit of a pending ping. */
   expect(milliseconds: number): void {
     const waiting = this.#patience
     const until = performance.now() + milliseconds
     if (waiting !== undefined && waiting.until <= until) return
     clearTimeout(waiting?.timer)
-    // If this side was busy, an unread answer is read before the immediate runs.
+    // If the host itself was busy, a reply that already arrived is read before the immediate runs.
     const timer = setTimeout(
       () => setImmediate(() => this.#patience?.timer === timer && this.#lost(milliseconds)),
       milliseconds

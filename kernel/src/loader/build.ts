@@ -10,14 +10,14 @@ import { replaceFile } from './replace-file.ts'
 
 /**
  * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and the files of `svc.entries`.
- * Runs the module body, so what it imports must be installed.
+ * Runs the module body, so the packages that it imports must be installed.
  *
- * Throws what {@link Bundler.bundle} and reading the package throw, `LDR_EVALUATE_FAILED`, `LDR_MANIFEST_INVALID`.
+ * Throws the errors of {@link Bundler.bundle} and {@link readPluginPackage}, `LDR_EVALUATE_FAILED` and `LDR_MANIFEST_INVALID`.
  */
 export async function buildPlugin(root: string, evaluation: EvaluateOptions = {}): Promise<PluginManifest> {
   const { packageName, version, source, sourceExists, plugin, entries } = readPluginPackage(root)
   if (source === null || !sourceExists)
-    throw loaderErrors.create('LDR_ENTRY_INVALID', `${root} has no source to build`, {
+    throw loaderErrors.create('LDR_ENTRY_INVALID', `${root} has no source file to build`, {
       at: { file: join(root, 'package.json'), path: 'svc.source' },
       hint: 'name the plugin\'s TypeScript file in "svc": { "source": "./src/plugin.ts" }'
     })

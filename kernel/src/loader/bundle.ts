@@ -5,25 +5,25 @@ import type { BuildContext, BuildFailure, BuildOptions, BuildResult } from 'esbu
 import { loaderErrors } from './errors.ts'
 import { replaceFile } from './replace-file.ts'
 
-/** Path of a plugin's code for `require` and `import.meta`, built or not. */
+/** Returns the path of a plugin's code, for `require` and `import.meta`. The file may not exist. */
 export function bundlePath(root: string): string {
   return join(root, 'dist', 'plugin.cjs')
 }
 
-/** Files of a package to compile. Paths are absolute. */
+/** Files of a package to compile, as absolute paths. */
 export interface BundleRequest {
   readonly root: string
   readonly source: string
-  /** `svc.entries`: name to source file. */
+  /** Source files of `svc.entries` by name. */
   readonly entries: Readonly<Record<string, string>>
 }
 
 export interface Bundle {
   /** CommonJS with an inline source map. */
   readonly text: string
-  /** Every file of the package that went in; absolute. */
+  /** Absolute paths of all compiled files of the package. */
   readonly inputs: readonly string[]
-  /** Files written for `svc.entries`; absolute. */
+  /** Files written for `svc.entries`, with absolute paths. */
   readonly outputs: readonly { readonly path: string; readonly text: string }[]
 }
 
@@ -35,13 +35,13 @@ interface Build {
   tail: Promise<unknown>
 }
 
-/** A kernel that runs from its sources inlines sources too. */
+/** A kernel that runs from sources also compiles shared packages from sources. */
 const CONDITIONS = import.meta.url.endsWith('.ts') ? ['svc-source'] : []
 
-/** Specifiers that plugins share with the host by identity. */
+/** Packages that plugins share with the host: both use the same module instance. */
 export const SHARED = ['@svc/plugin-sdk', '@svc/plugin-sdk/check', '@svc/contracts'] as const
 
-/** Modules bundled into entries of plugins, by specifier. */
+/** Replacements for modules that are bundled into entries of plugins, by specifier. */
 const CARRIED: Readonly<Record<string, string>> = {
   '@svc/plugin-sdk/check': '@svc/plugin-sdk/check/carried',
   '@svc/plugin-sdk/folders': '@svc/plugin-sdk/folders',
@@ -52,23 +52,23 @@ const CARRIED: Readonly<Record<string, string>> = {
 /**
  * Compiles plugins with esbuild: relative imports are inlined, packages stay external, the output is one file.
  *
- * A plugin that needs a separate file for a worker or a child process names it in its package.json,
- * `"svc": { "entries": { "worker": "./src/worker.ts" } }`, and starts `new URL('./worker.cjs', import.meta.url)`. Such an
- * entry is written to `dist/worker.cjs` and includes the SDK and the contracts, since the host cannot inject them there.
+ * A plugin declares separate files for workers or child processes in its package.json:
+ * `"svc": { "entries": { "worker": "./src/worker.ts" } }`. It starts them with `new URL('./worker.cjs', import.meta.url)`.
+ * Such an entry is written to `dist/worker.cjs`. It includes the SDK and the contracts, since the host cannot inject them.
  */
 export class Bundler {
   readonly #builds = new Map<string, Map<string, Build>>()
   readonly #conditions: string[]
 
-  /** `conditions`: export conditions for what is inlined into `svc.entries`; default: those of this kernel itself. */
+  /** `conditions`: export conditions for packages that `svc.entries` include. Default: those of this kernel. */
   constructor(conditions: readonly string[] = CONDITIONS) {
     this.#conditions = [...conditions]
   }
 
   /**
-   * Builds are incremental: only the first one of a package is slow.
+   * Compiles a package. Incremental: only the first build of a package is slow.
    *
-   * Throws `LDR_BUILD_FAILED` or `LDR_TOP_LEVEL_AWAIT` with file, line and column; `LDR_ESBUILD_MISSING`.
+   * Throws `LDR_BUILD_FAILED` or `LDR_TOP_LEVEL_AWAIT` with file, line and column, or `LDR_ESBUILD_MISSING`.
    */
   async bundle(request: BundleRequest): Promise<Bundle> {
     const { root, source, entries } = request
@@ -101,7 +101,7 @@ export class Bundler {
     const builds = this.#builds.get(root)
     this.#builds.delete(root)
     for (const build of builds?.values() ?? []) {
-      // esbuild never answers a disposal during a rebuild.
+      // esbuild's dispose() never resolves if it is called during a rebuild.
       await build.tail
       await build.context?.dispose()
     }
@@ -116,7 +116,7 @@ export class Bundler {
     this.#builds.set(root, builds)
     const build = builds.get(key) ?? { context: null, begun: false, tail: Promise.resolve() }
     builds.set(key, build)
-    // A rebuild that joins a running one would miss files saved since its start.
+    // Builds are queued: esbuild would join a running build, which may have read the files before the last save.
     const turn = build.tail.then(() => this.#turn(root, build, options))
     build.tail = turn.catch(() => {})
     return turn.catch((failure: BuildFailure) => {
@@ -124,10 +124,10 @@ export class Bundler {
     })
   }
 
-  /** The first build uses no context, which would keep the process alive until it is disposed. */
+  /** Runs one build. The first one uses no esbuild context, which would keep the process alive until its disposal. */
   async #turn(root: string, build: Build, options: BuildOptions): Promise<BuildResult> {
     const esbuild = await import('esbuild').catch((cause: unknown) => {
-      throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} holds TypeScript, and esbuild is not installed`, {
+      throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} contains TypeScript, but esbuild is not installed`, {
         hint: 'npm install esbuild, or build the plugin where esbuild is installed',
         at: { file: root },
         cause
@@ -175,9 +175,9 @@ function inputsOf(root: string, result: BuildResult): string[] {
 }
 
 /**
- * Two corrections of esbuild's imports in CommonJS output, so that they behave as in Node:
- * - the default import of a real ES module, as `require` gives it on Node >= 20.19, is its default export, not the module;
- * - `import('package')` stays asynchronous and goes to the injected `__svc_import`, so that modules which await load too.
+ * Corrects esbuild's imports in CommonJS output, so that they behave as in Node:
+ * - The default import of an ES module, which Node >= 20.19 can `require`, is its default export, not the module.
+ * - `import('package')` calls the injected `__svc_import`. It stays asynchronous, so modules with top-level await work.
  */
 function esmInterop(text: string): string {
   const test = 'isNodeMode || !mod || !mod.__esModule'
@@ -191,11 +191,11 @@ const FALLBACKS =
   "__svc_import = typeof __svc_import === 'function' ? __svc_import : specifier => import(specifier);"
 
 /**
- * Defines the values that the loader normally injects, for code that is loaded with `require`, as in the testing kit.
+ * Adds definitions of the values that the loader normally injects, for code that is loaded with `require`.
  */
 function standalone(text: string): string {
   if (!/__svc_(?:url|import)\b/.test(text)) return text
-  // On the first line, which keeps the lines of the source map.
+  // Inserted in the first line, so that the line numbers of the source map stay correct.
   return text.replace(/^("use strict";)?/, head => head + FALLBACKS)
 }
 
@@ -203,7 +203,7 @@ async function writeIfChanged(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => null)) !== text) await replaceFile(path, text)
 }
 
-/** Without its cause, which has the same message and a stack of esbuild. */
+/** Converts a build failure to an error without cause, since esbuild's error has the same message. */
 function buildError(root: string, failure: BuildFailure): Error {
   const first = failure.errors?.[0]
   if (first === undefined) return failure
@@ -213,9 +213,9 @@ function buildError(root: string, failure: BuildFailure): Error {
   const at = { file: resolve(root, location.file), line: location.line, column: location.column + 1 }
   const place = `${at.file}:${at.line}:${at.column}`
   if (first.text.startsWith('Top-level await'))
-    return loaderErrors.create('LDR_TOP_LEVEL_AWAIT', `${place}: top-level await in a plugin`, {
+    return loaderErrors.create('LDR_TOP_LEVEL_AWAIT', `${place}: a plugin's module body cannot use top-level await`, {
       at,
-      hint: 'a module body must not wait: await inside activate'
+      hint: 'move the await into activate'
     })
   const gutter = `${location.line} | `
   const excerpt = `${gutter}${location.lineText}\n${' '.repeat(gutter.length + location.column)}^`

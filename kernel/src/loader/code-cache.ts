@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { replaceFile } from './replace-file.ts'
 
-/** Hex digits of a {@link digest}. */
+/** Length of a {@link digest} in hex digits. */
 export const DIGEST_LENGTH = 16
-/** V8 accepts compiled code only from its own version. */
+/** Format of the cache: V8 accepts compiled code only from the same version and architecture. */
 const FORMAT = `${process.versions.v8} ${process.arch}`
 
-/** Hex digits of SHA-256; nothing for nothing. */
+/** Returns the first hex digits of the SHA-256 of the texts, or an empty string if there are none. */
 export function digest(...texts: readonly string[]): string {
   if (texts.length === 0) return ''
   const hash = createHash('sha256')
@@ -16,17 +16,17 @@ export function digest(...texts: readonly string[]): string {
   return hash.digest('hex').slice(0, DIGEST_LENGTH)
 }
 
-/** Work on a plugin's text that its build does once. */
+/** Results of a plugin's build that make its start faster. */
 export interface CachedCode {
-  /** V8's compiled form of the text. */
+  /** V8's code cache of the text. */
   readonly compiled: Buffer
-  /** Packages that `require` cannot load. */
+  /** Packages to load with `import`, since `require` cannot load them. */
   readonly imports: readonly string[]
 }
 
 /**
- * Reads what was found out about the code when the plugin was built, so that a start parses and resolves less. `plugin`:
- * the built file; `known`: the {@link digest} of its version and text. Undefined for another text, or another V8.
+ * Reads the code cache of a built plugin. `plugin`: path of the built file; `known`: {@link digest} of its version and text.
+ * Returns undefined if the cache belongs to another text or another version of V8.
  */
 export async function readCodeCache(plugin: string, known: string): Promise<CachedCode | undefined> {
   const bytes = await readFile(cacheOf(plugin)).catch(() => null)
@@ -36,11 +36,11 @@ export async function readCodeCache(plugin: string, known: string): Promise<Cach
   return head === headOf(known) ? { compiled: bytes.subarray(end + 1), imports } : undefined
 }
 
-/** Name of the file with the source map of cached code, in its folder: Node reads it faster than one in a comment. */
+/** File name of the source map for cached code. Node reads a file faster than an inline source map. */
 export const MAP_FILE = 'plugin.map.json'
 const INLINE_MAP = /\/\/# sourceMappingURL=data:application\/json;base64,([\w+/=]+)\s*$/
 
-/** Writes it next to the built file, with the source map that the file holds. */
+/** Writes the code cache next to the built file. Extracts the inline source map to a file. */
 export async function writeCodeCache(
   plugin: string,
   version: string,

@@ -3,7 +3,7 @@ import type { InstanceHooks } from '../core/plugin-source.ts'
 import { type EvaluateOptions, evaluate, type PluginCode } from './evaluate.ts'
 import { validateManifest } from './manifest.ts'
 
-/** Runs a module body synchronously in this process, and returns its manifest. */
+/** Runs a module body in this process and returns the plugin's manifest. */
 export async function manifestOf(
   code: PluginCode,
   version: string,
@@ -15,7 +15,7 @@ export async function manifestOf(
       disposers.push(dispose)
       return dispose
     },
-    // The instance that serves reports them again.
+    // Leaks of the module body are reported again when the plugin is activated.
     onLeak: () => {},
     onError: () => {}
   }

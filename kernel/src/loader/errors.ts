@@ -1,20 +1,24 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of finding, building and running plugin code. */
+/** Errors of finding, building and loading plugin code. */
 export const loaderErrors = errorTable({
   LDR_BUILD_FAILED: { message: 'The source of a plugin does not compile.' },
-  LDR_DESCRIBE_CRASHED: { message: 'The process that reads the manifest of a plugin ended before it answered.' },
-  LDR_DESCRIBE_REFUSED: { message: 'The module body of a plugin used something that it may use only in activate.' },
+  LDR_DESCRIBE_CRASHED: {
+    message: 'The process that reads the manifest of a plugin ended before it returned the manifest.'
+  },
+  LDR_DESCRIBE_REFUSED: {
+    message: 'The module body of a plugin accessed a resource that is allowed only in activate.'
+  },
   LDR_DESCRIBE_TIMEOUT: { message: 'The module body of a plugin ran longer than kernel.describe_timeout_ms.' },
   LDR_DIRECTORY_UNREADABLE: { message: 'A plugin directory is missing or cannot be read.' },
-  LDR_ENTRY_INVALID: { message: 'A package names a plugin file that is missing or outside of the package.' },
-  LDR_ESBUILD_MISSING: { message: 'A plugin has only its source, and esbuild, which compiles it, is not installed.' },
-  LDR_EVALUATE_FAILED: { message: 'The module body of a plugin threw.' },
-  LDR_MANIFEST_INVALID: { message: 'A manifest is missing, malformed or does not belong to its code.' },
+  LDR_ENTRY_INVALID: { message: 'A package.json names a plugin file that does not exist or is outside the package.' },
+  LDR_ESBUILD_MISSING: { message: 'A plugin is not built, and esbuild, which compiles its source, is not installed.' },
+  LDR_EVALUATE_FAILED: { message: 'The module body of a plugin threw an error.' },
+  LDR_MANIFEST_INVALID: { message: 'A manifest is missing, malformed or does not match the code of the plugin.' },
   LDR_NAME_TAKEN: { message: 'Two packages contain plugins with the same name.' },
   LDR_NOT_A_PLUGIN: { message: 'A package or module does not contain a plugin.' },
   LDR_PACKAGE_INVALID: { message: 'The package.json of a plugin is missing or malformed.' },
-  LDR_QUARANTINED: { message: 'The process ended while it activated this version of a plugin.' },
+  LDR_QUARANTINED: { message: 'The process crashed while it activated this version of the plugin.' },
   LDR_SDK_MISMATCH: { message: 'A plugin was written for another major version of the SDK.' },
-  LDR_TOP_LEVEL_AWAIT: { message: 'The module body of a plugin awaits; that belongs into activate.' }
+  LDR_TOP_LEVEL_AWAIT: { message: 'The module body of a plugin uses top-level await; await inside activate instead.' }
 })

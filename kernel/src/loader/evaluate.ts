@@ -22,9 +22,9 @@ const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['@svc/contracts', contracts]
 ])
 
-/** One version of a plugin's code, ready to run any number of times. */
+/** Compiled code of a plugin, which can be evaluated any number of times. */
 export interface PluginCode {
-  /** The plugin's name, if known; for messages. */
+  /** Name of the plugin, as far as known; for messages. */
   readonly name: string
   /** Package folder. */
   readonly root: string
@@ -36,14 +36,14 @@ export interface PluginCode {
 }
 
 export interface EvaluateOptions {
-  /** Modules that the plugin gets from the host by identity, by specifier; default: the SDK with `check`, and the contracts. */
+  /** Modules shared with the host, by specifier. Default: the SDK, its `check` module and the contracts. */
   readonly shared?: ReadonlyMap<string, unknown>
   /**
-   * Whether V8 may cache the compilation. Default false, since the cache keeps every text. Set it if the host must not
-   * change V8's flags at run time.
+   * True if V8 may cache the compilation. Default false, since the cache never frees sources. Use true if the host must not
+   * change V8 flags at run time.
    */
   readonly compilationCache?: boolean
-  /** Receives what a cache holds of the code. */
+  /** Receives the data for a code cache after compilation. */
   readonly onCompiled?: (cached: CachedCode) => void
 }
 
@@ -55,8 +55,8 @@ export interface Evaluated {
 /**
  * Runs the module body and returns the plugin that it exports (`default` or `plugin`, or as `module.exports`).
  *
- * Throws `LDR_EVALUATE_FAILED` when the body throws, `LDR_NOT_A_PLUGIN` when it exports none. What the body opened
- * until then is disposed through `hooks.effect` as always.
+ * Throws `LDR_EVALUATE_FAILED` if the body throws, `LDR_NOT_A_PLUGIN` if it exports no plugin. Even then, `hooks.effect` has
+ * a disposer for the resources that the body opened.
  */
 export function evaluate(code: PluginCode, options: EvaluateOptions, hooks: InstanceHooks): Evaluated {
   process.setSourceMapsEnabled(true)
@@ -97,8 +97,8 @@ export function evaluate(code: PluginCode, options: EvaluateOptions, hooks: Inst
 }
 
 /**
- * Loads packages that the code imports statically and that export only to `import`. The others are left to `require`, which
- * loads ES modules too.
+ * Loads packages that the code imports statically and that only `import` can load, because of their `exports`. `require` loads
+ * the others, including ES modules.
  */
 export async function preload(root: string, text: string): Promise<ReadonlyMap<string, unknown>> {
   const file = bundlePath(root)
@@ -116,7 +116,7 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
   return loaded
 }
 
-/** Code with the packages loaded that it needs before its body runs. */
+/** Loads the packages that the module body needs and `require` cannot load. Returns the code with them. */
 export async function withPackages(code: Omit<PluginCode, 'preloaded'>): Promise<PluginCode> {
   const { root, text, cached } = code
   if (cached === undefined) return { ...code, preloaded: await preload(root, text) }
@@ -125,10 +125,10 @@ export async function withPackages(code: Omit<PluginCode, 'preloaded'>): Promise
   return { ...code, preloaded: new Map(await Promise.all(cached.imports.map(load))) }
 }
 
-/** By the names under which the code has run. */
+/** Compiled functions by code and by the URL under which they run. */
 const functions = new WeakMap<PluginCode, Map<string, ReturnType<typeof compile>>>()
 
-/** Code that runs again under a free name, for its manifest or with other settings, is already compiled. */
+/** Returns the compiled function. Code that runs again under the same URL is not compiled again. */
 function compiled(
   code: PluginCode,
   parameters: readonly string[],
@@ -154,8 +154,8 @@ function compiled(
 }
 
 /**
- * Compiles a function body, known to V8 and in stacks by its URL. The text is in a separate block, so that it may declare
- * names that are also parameters. The block is on the function's first line, so that the source map applies as it is.
+ * Compiles a function body; stacks show its URL. The text is wrapped in a block, so that it may declare names that are also
+ * parameters. The block starts on the first line, so that the source map stays correct.
  */
 export function compile(
   text: string,
@@ -188,7 +188,7 @@ export function compile(
 
 const MAP_COMMENT = '//# sourceMappingURL=data:'
 
-/** The code, and the comment at its end that holds its source map. */
+/** Splits a text into the code and the comment with the source map at its end. */
 function splitMap(text: string): readonly [code: string, map: string] {
   const at = text.lastIndexOf(MAP_COMMENT)
   const map = at === -1 ? '' : text.slice(at).trimEnd()
@@ -196,8 +196,8 @@ function splitMap(text: string): readonly [code: string, map: string] {
 }
 
 /**
- * Gives Node a source map. Node takes maps of generated code, measures every line of that code, and looks for comments in
- * it. An empty function under the same URL saves that work for the real one.
+ * Registers a source map with Node. Node reads maps of generated code, and for that scans the whole code. An empty function
+ * with the same URL avoids the scan.
  */
 function registerMap(comment: string, url: string): void {
   new Function(`${comment}\n//# sourceURL=${url}`)
@@ -206,20 +206,20 @@ function registerMap(comment: string, url: string): void {
 const slots = new Map<string, Set<number>>()
 
 /**
- * Name of the code in V8 and in Node's source maps. Concurrent instances need different names, or the map of one would
- * be applied to the other. Free names are reused, since each costs memory forever.
+ * Reserves a URL for the code in V8 and in Node's source maps. Concurrent instances need different URLs; otherwise one would
+ * use the source map of the other. Released URLs are reused, since the memory of each is never freed.
  */
 function takeSlot(root: string): { readonly url: string; readonly release: () => void } {
-  const taken = slots.get(root) ?? new Set<number>()
-  slots.set(root, taken)
+  const used = slots.get(root) ?? new Set<number>()
+  slots.set(root, used)
   let slot = 0
-  while (taken.has(slot)) slot += 1
-  taken.add(slot)
+  while (used.has(slot)) slot += 1
+  used.add(slot)
   const { href } = pathToFileURL(bundlePath(root))
-  return { url: slot === 0 ? href : `${href}?${slot}`, release: () => taken.delete(slot) }
+  return { url: slot === 0 ? href : `${href}?${slot}`, release: () => used.delete(slot) }
 }
 
-/** A real `import`, resolved from a file. */
+/** Imports a module with Node's loader, resolved relative to a file. */
 function importFrom(file: string, specifier: string): Promise<unknown> {
   const script = new vm.Script('specifier => import(specifier)', {
     filename: file,
@@ -234,7 +234,7 @@ function evaluateError(code: PluginCode, cause: unknown): Error {
     cause instanceof Error ? [...framesOf(cause.stack)].filter(each => each.file.startsWith(code.root)) : []
   const hints: Record<string, string> = {
     MODULE_NOT_FOUND: `run npm install in ${code.root}`,
-    ERR_REQUIRE_ASYNC_MODULE: "the package awaits while it loads: import it with `await import('…')` inside activate"
+    ERR_REQUIRE_ASYNC_MODULE: "the package uses top-level await: import it with `await import('…')` inside activate"
   }
   const hint = hints[(cause as NodeJS.ErrnoException | null)?.code ?? '']
   const place = frame === undefined ? code.root : `${frame.file}:${frame.line}`
@@ -248,7 +248,7 @@ function pluginOf(code: PluginCode, exported: unknown): Plugin {
     const plugin = candidate as Partial<Plugin> | null | undefined
     if (plugin?.kind === 'plugin' && typeof plugin.activate === 'function') return plugin as Plugin
   }
-  throw loaderErrors.create('LDR_NOT_A_PLUGIN', `${code.name}: ${code.root} exports no plugin`, {
+  throw loaderErrors.create('LDR_NOT_A_PLUGIN', `${code.name}: the module in ${code.root} exports no plugin`, {
     plugin: code.name,
     at: { file: code.root },
     hint: 'write `export default definePlugin({ … })`'

@@ -1,4 +1,4 @@
-// The face of this folder for tests. Sources import the files.
+// Exports of this folder for tests. Sources import the files directly.
 export { buildPlugin } from './build.ts'
 export { Bundler } from './bundle.ts'
 export { type CachedCode, digest, readCodeCache, writeCodeCache } from './code-cache.ts'

@@ -1,11 +1,11 @@
 import { defined, exposureFacts, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 
-/** Names of plugins: they become keys in TOML, words on the command line and parts of metric names. */
+/** Pattern of plugin names, which are also TOML keys, command-line words and parts of metric names. */
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/
 const SERVICE_ID = /^\S+@\d+$/
 
-/** Returns the problem, or undefined. */
+/** Returns the problem of a value, or undefined if it is valid. */
 type Rule = (value: unknown) => string | undefined
 
 const rule =
@@ -15,7 +15,7 @@ const rule =
 
 const text = rule(value => typeof value === 'string', 'a string')
 const word = rule(value => typeof value === 'string' && /^\S+$/.test(value), 'a string without spaces')
-const words = rule(value => typeof value === 'string' && /^\S+( \S+)*$/.test(value), 'words with one space between')
+const words = rule(value => typeof value === 'string' && /^\S+( \S+)*$/.test(value), 'words separated by single spaces')
 const flag = rule(value => typeof value === 'boolean', 'true or false')
 const count = rule(value => Number.isInteger(value) && (value as number) >= 0, 'a whole number')
 const table = rule(isTable, 'an object')
@@ -83,9 +83,9 @@ const MANIFEST = record({
 })
 
 /**
- * Validates a manifest; `file` is its path.
+ * Validates a manifest. `file`: path for messages.
  *
- * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin of another major version of the SDK.
+ * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin that was built for another major version of the SDK.
  */
 export function validateManifest(value: unknown, file: string): PluginManifest {
   const { sdk, name } = (isTable(value) ? value : {}) as Partial<PluginManifest>
@@ -93,7 +93,7 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
     const older = (sdk as number) < SDK_VERSION
     throw loaderErrors.create(
       'LDR_SDK_MISMATCH',
-      `${name ?? file} was written for version ${sdk} of the plugin SDK; this host has version ${SDK_VERSION}`,
+      `${name ?? file} was built for version ${sdk} of the plugin SDK, but this host has version ${SDK_VERSION}`,
       defined({ at: { file, path: 'sdk' }, hint: older ? 'update the plugin' : 'update svc', plugin: name })
     )
   }
@@ -103,11 +103,11 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
   if (manifest !== undefined && twice === undefined) return manifest
   throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file}: manifest${problem ?? twice}`, {
     at: { file },
-    hint: 'a manifest is generated: correct definePlugin and build the plugin again'
+    hint: 'manifests are generated: correct definePlugin and build the plugin again'
   })
 }
 
-/** Adds the facts of exposures to a manifest that an earlier SDK built. */
+/** Adds fields of exposures that a manifest from an earlier SDK lacks. */
 function withFacts(manifest: PluginManifest): PluginManifest {
   const hasFacts = ({ claims, shown }: Partial<OperationDescriptor>): boolean =>
     claims !== undefined && shown !== undefined
@@ -115,7 +115,7 @@ function withFacts(manifest: PluginManifest): PluginManifest {
   return { ...manifest, operations: manifest.operations.map(each => ({ ...exposureFacts(each), ...each })) }
 }
 
-/** Finds a name that one plugin declares twice. Names of two plugins meet in the generation. */
+/** Finds a name that the plugin declares twice. Conflicts between plugins are found later, by the generation. */
 function repeated(manifest: PluginManifest): string | undefined {
   const commands = manifest.operations.flatMap(each => each.expose.cli?.command ?? [])
   const names: Readonly<Record<string, readonly string[]>> = {
@@ -131,12 +131,12 @@ function repeated(manifest: PluginManifest): string | undefined {
   }
   for (const [field, ids] of Object.entries(names)) {
     const twice = ids.find((id, index) => ids.indexOf(id) !== index)
-    if (twice !== undefined) return `.${field} names "${twice}" twice`
+    if (twice !== undefined) return `.${field} contains "${twice}" twice`
   }
   return undefined
 }
 
-/** The name of a package's plugin until its manifest is known. */
+/** Returns the provisional name of a plugin, until its manifest is known. */
 export function nameFor(packageName: string): string {
   const name = packageName
     .replace(/^@[^/]+\//, '')

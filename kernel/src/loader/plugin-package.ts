@@ -4,17 +4,17 @@ import type { SvcError } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 import { PLUGIN_NAME } from './manifest.ts'
 
-/** The plugin's fields of a package.json. Paths are absolute and inside of the package. */
+/** Plugin fields of a package.json. Paths are absolute and inside the package. */
 export interface PluginPackage {
   readonly root: string
   readonly packageName: string
   readonly version: string
-  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` is next to it. */
+  /** `svc.plugin`: path of the compiled plugin. Its manifest `plugin.json` is next to it. */
   readonly plugin: string
-  /** `svc.source`; null when there is none. */
+  /** `svc.source`: path of the source; null if there is none. */
   readonly source: string | null
   readonly sourceExists: boolean
-  /** `svc.name`: the plugin's name, for hosts that have not read its manifest. */
+  /** `svc.name`: name of the plugin, for use before its manifest is read. */
   readonly pluginName: string | null
   /** `svc.entries`: files compiled next to the plugin for its workers and child processes. */
   readonly entries: Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ interface PackageJson {
   }
 }
 
-/** The package's `svc` section; undefined when the folder holds a package without one. Throws `LDR_PACKAGE_INVALID`. */
+/** Reads a package.json; `svc` is undefined if it declares no plugin. Throws `LDR_PACKAGE_INVALID`. */
 export function readPackageJson(root: string): PackageJson {
   const file = join(root, 'package.json')
   let text: string
@@ -51,8 +51,8 @@ export function readPackageJson(root: string): PackageJson {
 }
 
 /**
- * Throws `LDR_PACKAGE_INVALID` when package.json is missing or malformed, `LDR_NOT_A_PLUGIN` when it declares no plugin,
- * `LDR_ENTRY_INVALID` when it names files outside of the package.
+ * Reads the plugin fields of a package.json. Throws `LDR_PACKAGE_INVALID` if it is missing or malformed, `LDR_NOT_A_PLUGIN`
+ * if it declares no plugin, `LDR_ENTRY_INVALID` if it names files outside the package.
  */
 export function readPluginPackage(root: string): PluginPackage {
   const json = readPackageJson(root)
@@ -66,11 +66,14 @@ export function readPluginPackage(root: string): PluginPackage {
   if (svc === undefined) throw invalid('LDR_NOT_A_PLUGIN', 'declares no plugin')
   if (typeof json.name !== 'string' || typeof json.version !== 'string')
     throw invalid('LDR_PACKAGE_INVALID', 'needs a name and a version')
-  if (typeof svc?.plugin !== 'string') throw invalid('LDR_PACKAGE_INVALID', 'needs svc.plugin, a path')
+  if (typeof svc?.plugin !== 'string') throw invalid('LDR_PACKAGE_INVALID', 'needs a path in svc.plugin')
   const source = typeof svc.source === 'string' ? inside(root, 'svc.source', svc.source) : null
   const entries = Object.entries(svc.entries ?? {}).map(([name, path]) => {
     if (!/^[a-z][a-z0-9-]*$/.test(name) || name === 'plugin' || typeof path !== 'string')
-      throw invalid('LDR_PACKAGE_INVALID', `has an svc.entries."${name}" that is not a name and a path`)
+      throw invalid(
+        'LDR_PACKAGE_INVALID',
+        `has an invalid entry svc.entries."${name}": a lower-case name and a path are required`
+      )
     return [name, inside(root, `svc.entries.${name}`, path)]
   })
   return {
@@ -85,17 +88,17 @@ export function readPluginPackage(root: string): PluginPackage {
   }
 }
 
-/** Links are resolved, so that a package cannot name a file outside by a link. */
+/** Resolves a path of a package and its links. Throws `LDR_ENTRY_INVALID` if it is outside the package. */
 function inside(root: string, field: string, path: string): string {
   const file = resolve(root, path)
   const real = existsSync(file) ? realpathSync.native(file) : file
   if (file.startsWith(root + sep) && real.startsWith(root + sep)) return file
   throw loaderErrors.create(
     'LDR_ENTRY_INVALID',
-    `${join(root, 'package.json')}: ${field} names ${path}, outside of the package`,
+    `${join(root, 'package.json')}: ${field} names ${path}, which is outside the package`,
     {
       at: { file: join(root, 'package.json'), path: field },
-      hint: 'a plugin consists of files in its own folder'
+      hint: 'move the file into the folder of the plugin'
     }
   )
 }

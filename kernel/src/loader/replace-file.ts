@@ -2,7 +2,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
-/** Writes a file so that readers see the old content or the new one, never a part; makes its folder. */
+/** Writes a file atomically: readers see the old or the new content. Creates its folder. */
 export async function replaceFile(file: string, text: string | Uint8Array): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
   makeFolder(dirname(file))

@@ -3,9 +3,9 @@ import { readdirSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 
-/** Watched files and directories; absolute paths. */
+/** Files and directories to watch, as absolute paths. */
 export interface WatchSet {
-  /** Files, whether they exist or not. */
+  /** Files, existing or not. */
   readonly files: Iterable<string>
   /** Directories in which folders may appear and disappear. */
   readonly directories: Iterable<string>
@@ -13,23 +13,23 @@ export interface WatchSet {
 
 export interface WatchOptions {
   /**
-   * Called with all changed, new or removed paths after a quiet time. Changes during a call are part of the next call.
+   * Called with all changed, new or removed paths after a quiet period. Changes during a call are reported by the next one.
    */
   readonly onChange: (paths: readonly string[]) => void | Promise<void>
   readonly onError: (error: unknown) => void
-  /** Quiet time in milliseconds; default 15. */
+  /** Quiet period in milliseconds; default 15. */
   readonly quietMs?: number
 }
 
-/** Members of the set in one directory. */
+/** Members of the watch set in one directory. */
 interface Group {
   readonly files: string[]
-  /** Whether new and removed folders in it count. */
+  /** True if new and removed folders in the directory are reported. */
   folders: boolean
 }
 
 interface WatchedDirectory {
-  /** Watched names in the directory: files of the set, or the folder in which they will be. */
+  /** Watched paths in the directory: files of the set, or a folder that may be created to contain them. */
   readonly items: Set<string>
   readonly folders: boolean
 }
@@ -42,16 +42,15 @@ interface Open {
 }
 
 const MISSING = 'missing'
-/** Quiet time before everything is checked. */
+/** Quiet period after which all members of the set are checked. */
 const SWEEP_MS = 1_000
 
 /**
- * Watches a set of files through their directories: an editor that saves by renaming replaces the file, and a file or
- * its folder may not exist yet.
+ * Watches a set of files through their directories. An editor that saves by renaming replaces the file, and a file or its
+ * folder may not exist yet.
  *
- * The system's events only show where to check; changes are found by comparing times and sizes. Events come in bursts,
- * and some are lost while a file is replaced. So everything is checked once more after the last event, since that is
- * too slow to do before the change is applied.
+ * File-system events only show where to check. Changes are found by comparing times and sizes. Events may be lost while a file
+ * is replaced, so all files are checked once more after the last event. That check is too slow to delay the change for it.
  */
 export class Watcher {
   readonly #options: WatchOptions
@@ -60,16 +59,16 @@ export class Watcher {
     files: new Set(),
     directories: new Set()
   }
-  /** The set by directory. */
+  /** Members of the set by directory. */
   #groups: ReadonlyMap<string, Group> = new Map()
-  /** Last known identity of each file, and of each directory's folders; by directory. */
+  /** Last known identities of files and folders, by directory. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>()
   /** Directories with events. */
   #touched = new Set<string>()
-  /** Whether an event may concern any of them. */
+  /** True if an event may concern any directory. */
   #everywhere = false
   #reporting = false
-  /** Whether an event arrived during a call. */
+  /** True if an event arrived during a call of `onChange`. */
   #missed = false
   #timer: NodeJS.Timeout | undefined
   #sweep: NodeJS.Timeout | undefined
@@ -80,7 +79,7 @@ export class Watcher {
     this.#options = options
   }
 
-  /** Replaces the set; resolves when all of it is watched. Members of both sets are watched without a gap. */
+  /** Replaces the set. Resolves when all members are watched. Members of both sets are watched without a gap. */
   async update(set: WatchSet): Promise<void> {
     const before = this.#set
     const next = { files: new Set(set.files), directories: new Set(set.directories) }
@@ -102,7 +101,7 @@ export class Watcher {
     if (this.#touched.size > 0) this.#soon()
   }
 
-  /** Does not wait for a call of `onChange`, which may be the one that closes. */
+  /** Stops watching. Does not wait for a running call of `onChange`, which may itself call `close`. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
@@ -119,7 +118,7 @@ export class Watcher {
     return turn
   }
 
-  /** Opens new watchers before it closes old ones. Then checks for changes in the meantime. */
+  /** Opens new watchers, then closes old ones. Marks the directories for a check, since changes may have been missed. */
   async #arrange(): Promise<void> {
     for (let opened = true; opened && !this.#closed; ) {
       const identities = new Map<string, string>()
@@ -142,7 +141,7 @@ export class Watcher {
         this.#touched.add(directory)
         return true
       })
-      // New folders with members of the set may exist now.
+      // In the meantime, new folders with members of the set may have appeared.
       opened = (await Promise.all(opening)).includes(true)
       for (const [directory, open] of this.#open) {
         if (places.has(directory)) continue
@@ -153,7 +152,7 @@ export class Watcher {
     }
   }
 
-  /** The directory to watch for each member of the set: its own, or the nearest existing one. */
+  /** Returns the directories to watch: for each member of the set, its parent or the nearest existing ancestor. */
   #places(exists: (directory: string) => boolean): Map<string, WatchedDirectory> {
     const places = new Map<string, WatchedDirectory>()
     const place = (directory: string): WatchedDirectory => {
@@ -182,12 +181,12 @@ export class Watcher {
     const isOurs = (path: string): boolean => items.has(path) || path === directory
     const watcher = watch(directory, { ignoreInitial: true, depth: 0, ignored: path => !isOurs(path) })
     watcher.on('error', this.#options.onError)
-    // Also emits for the directory itself, by its name, when it is removed.
+    // When the directory itself is removed, `name` is the name of the directory.
     watcher.on('raw', (_event, name) => {
       const path = name && name !== basename(directory) ? join(directory, name) : directory
       if (folders || isOurs(path)) this.#soon(directory, path)
     })
-    // Events of chokidar arrive a little later, and do not restart the timer.
+    // Events of chokidar arrive slightly later than raw ones, so they do not restart the timer.
     watcher.on('all', (_event, path) => {
       if (this.#timer === undefined && (folders || isOurs(path))) this.#soon(directory, path)
     })
@@ -195,13 +194,13 @@ export class Watcher {
     return watcher
   }
 
-  /** Schedules a check after a quiet time: of a path in a watched directory, or of all directories with events. */
+  /** Schedules a check after a quiet period: of a path in a watched directory, or of all directories with events. */
   #soon(directory?: string, path?: string): void {
     clearTimeout(this.#timer)
     clearTimeout(this.#sweep)
     if (this.#closed) return
     if (directory !== undefined && path !== undefined) {
-      // After a folder appeared or disappeared, more paths are checked, and others watched.
+      // If a folder appeared or disappeared, all directories are checked and the watchers updated.
       if (this.#set.files.has(path)) this.#touched.add(directory)
       else this.#everywhere = true
     }
@@ -290,7 +289,7 @@ function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return true
 }
 
-/** Distinguishes a file or folder from another one with the same name. */
+/** Returns a string that differs between two files or folders with the same path. */
 function identity(path: string, more: (stats: Stats) => string = () => ''): string {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? MISSING : `${stats.ino} ${stats.birthtimeMs} ${more(stats)}`

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Files by path; objects are written as JSON. */
+/** File contents by path. Objects are written as JSON. */
 export type Files = Readonly<Record<string, string | object>>
 
 export function temporaryFolder(files: Files, prefix = 'svc-test-'): string {

@@ -3,27 +3,27 @@ import type { Kernel } from '../core/kernel.ts'
 export interface InProcessProjectOptions {
   /** Folder of the project. */
   readonly root: string
-  /** Plugins that run. */
+  /** Plugins to run. */
   readonly only: readonly string[]
-  /** Settings of the layer `set`, such as `plugins.http.port=0`. */
+  /** Overrides as for `--set`, such as `plugins.http.port=0`. */
   readonly set?: readonly string[]
 }
 
 export interface InProcessProject {
   readonly kernel: Kernel
-  /** Applies the files of a plugin as they are now. */
+  /** Reloads a plugin from its current files. */
   reload(plugin: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a project in this process, from its sources and without a watcher, for tests that measure the process. */
+/** Opens a project in this process, from sources and without a watcher, for tests that measure the process. */
 export async function openInProcess({ root, only, set = [] }: InProcessProjectOptions): Promise<InProcessProject> {
-  // Loaded here, since most tests run plugins that are values and need no compiler.
+  // Imported dynamically: most tests define plugins inline and need no compiler.
   const [{ readCatalog }, { openProject }] = await Promise.all([
     import('../host/catalog.ts'),
     import('../host/open-project.ts')
   ])
-  // As under --watch: a new process for each manifest takes most of the time of a reload.
+  // As with --watch, a spare process is kept: starting one for each manifest would dominate the reload time.
   const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true, spares: 1, set })
   const project = await openProject({ catalog, only, watch: false, logLevel: 'error' })
   return {

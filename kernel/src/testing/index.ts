@@ -27,15 +27,15 @@ export { Kernel, type LogLine, memoryLog, type PluginConfiguration }
 
 export interface TestKernelOptions {
   readonly plugins: readonly Plugin[]
-  /** Settings by plugin name; validated, with defaults filled in. */
+  /** Settings by plugin name. They are validated, and defaults are added. */
   readonly settings?: Readonly<Record<string, object>>
-  /** Values for services that no plugin of the test provides. */
+  /** Services that no plugin of the test provides. */
   readonly services?: ReadonlyMap<ServiceId, unknown>
 }
 
 /**
- * Opens a kernel over plugins that the test defines, with a temporary folder and a log in memory. Base of
- * `@svc/plugin-sdk/testing`; runs the same code as the served kernel.
+ * Opens a kernel with plugins that the test defines, a temporary folder and a log in memory. Basis of
+ * `@svc/plugin-sdk/testing`. It runs the same code as `svc serve`.
  */
 export async function openTestKernel(options: TestKernelOptions): Promise<TestKernelHandle> {
   const root = mkdtempSync(join(tmpdir(), 'svc-test-'))
@@ -80,7 +80,7 @@ export interface TestKernelHandle {
   readonly kernel: Kernel
   readonly root: string
   readonly lines: readonly LogLine[]
-  /** Swaps a plugin for another one of the same name, or adds it. */
+  /** Replaces the plugin of the same name, or adds the plugin. */
   replace(plugin: Plugin): Promise<void>
   trigger(hook: Hook<never[], unknown>, ...args: unknown[]): Promise<unknown>
   close(): Promise<void>

@@ -8,7 +8,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A log that appends its lines to an array, with known secrets masked in messages. */
+/** Creates a log that appends its lines to an array. Known secrets are masked in messages. */
 export function memoryLog(lines: LogLine[], onLine: () => void = () => {}): KernelLogger {
   const secrets = new MaskedSecrets()
   const at = (plugin: string | null) => {

@@ -13,11 +13,11 @@ export interface TestPlugin {
   start(): Promise<World>
 }
 
-/** Loads one plugin from files, as a project does: found, compiled, described. */
+/** Loads a plugin from files as a project does: discovers, compiles and describes it. */
 export async function loadTestPlugin(t: TestScope, { files }: { readonly files: Files }): Promise<TestPlugin> {
-  // Loaded here, since most tests define their plugins and need no compiler.
+  // Imported dynamically: most tests define plugins inline and need no compiler.
   const [{ Discovery }, { World }] = await Promise.all([import('../host/discovery.ts'), import('./world.ts')])
-  // Folders of users hold spaces.
+  // The path contains spaces, as those of users may.
   const root = temporaryFolder(files, 'svc plugin ')
   const discovery = new Discovery({
     installRoot: join(root, 'none'),

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { type Files, temporaryFolder, writeFiles } from './files.ts'
 
 export interface SvcResult {
-  /** Exit code, or the name of the signal that ended the process. */
+  /** Exit code, or name of the signal that ended the process. */
   readonly code: number | string
   readonly stdout: string
   readonly stderr: string
@@ -18,7 +18,7 @@ export interface SvcResult {
 export interface ServedTestProject {
   /** Output of the server, line by line; logs are JSON. */
   readonly lines: readonly string[]
-  /** Address of the HTTP listener `main`, or null without one. */
+  /** URL of the HTTP listener `main`, or null if there is none. */
   readonly url: string | null
   stop(signal?: NodeJS.Signals): Promise<number | string>
 }
@@ -36,7 +36,7 @@ export interface TestProject {
 }
 
 export interface TestProjectOptions {
-  /** Files of the project; `svc.toml` is empty unless given. */
+  /** Files of the project. Default: an empty `svc.toml`. */
   readonly files?: Files
   readonly env?: Readonly<Record<string, string>>
 }
@@ -44,7 +44,7 @@ export interface TestProjectOptions {
 const PROGRAM = fileURLToPath(new URL('../../bin/svc.cjs', import.meta.url))
 const FREE_PORTS = ['--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0']
 
-/** Makes a project in a temporary folder, for tests of the program `svc`. Its plugins find the SDK and the contracts. */
+/** Creates a project in a temporary folder for tests of `svc`. Its plugins can import the SDK and the contracts. */
 export function openTestProject({ files = {}, env = {} }: TestProjectOptions = {}): TestProject {
   const root = temporaryFolder({ 'svc.toml': '', ...files })
   linkPackages(root)
@@ -55,7 +55,7 @@ export function openTestProject({ files = {}, env = {} }: TestProjectOptions = {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...env }
     })
-    // A command that does not read its input may end before all of it is written.
+    // A command that does not read its input may end before all input is written.
     child.stdin.on('error', () => {})
     const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
     const kill = (): Promise<unknown> => {

@@ -24,7 +24,7 @@ export const POLICY: UnitPolicy = {
   permissions: null
 }
 
-/** The part of a test (of node-tap, or of another runner) that a world needs. */
+/** Part of a test, of node-tap or another runner, that a {@link World} uses. */
 export interface TestScope {
   teardown(run: () => unknown): void
 }
@@ -39,7 +39,7 @@ export interface TestConfiguration {
   readonly fingerprint?: string
 }
 
-/** A kernel whose plugins and configuration the test defines. It closes with the test. */
+/** Kernel with plugins and configuration that the test defines. Closes at the end of the test. */
 export class World {
   readonly kernel: Kernel
   readonly lines: LogLine[] = []
@@ -65,7 +65,7 @@ export class World {
     })
   }
 
-  /** Adds plugins, or replaces those of the same name by new code. */
+  /** Adds plugins, or replaces those of the same name. `apply` makes it effective. */
   put(...plugins: readonly Plugin[]): this {
     for (const plugin of plugins) {
       this.#revision += 1
@@ -131,7 +131,7 @@ function configurationOf(name: string, said: TestConfiguration): PluginConfigura
   }
 }
 
-/** A promise with the functions that settle it. */
+/** Creates a promise with the functions that settle it. */
 export function gate<A = void>() {
   let open: (value: A) => void = () => {}
   let fail: (error: Error) => void = () => {}

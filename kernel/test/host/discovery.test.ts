@@ -401,7 +401,7 @@ t.test('a build that does not fit its package says so', async t => {
   writeFileSync(join(root, 'all/one/dist/plugin.cjs'), text)
   const other = source(await discovery(t, root, { prefer: 'built' }).discover(directories), 'one')
   const code = await other.prepare()
-  t.throws(() => code.instantiate(recorder().hooks), { code: 'LDR_MANIFEST_INVALID', message: /one, the code two/ })
+  t.throws(() => code.instantiate(recorder().hooks), { code: 'LDR_MANIFEST_INVALID', message: /declares the name one, but the code declares two/ })
 })
 
 t.test('a plugin that is not built runs from its source, whatever is preferred', async t => {

@@ -221,7 +221,7 @@ t.test('a plugin that the last process did not survive is left out until it chan
   const second = await open(t, { ...files, '.git/HEAD': '', [marks]: mark }, { root: first.root })
   const one = () => second.project.kernel.records.get('one')!
   t.not(one().state, 'active')
-  t.match(second.project.admin.why('one').join('\n'), /svc ended while it activated this version/)
+  t.match(second.project.admin.why('one').join('\n'), /svc crashed while it activated this version/)
   await second.project.admin.apply({ enable: ['one'] })
   t.equal(one().state, 'active')
 })

@@ -148,7 +148,7 @@ t.test('a manifest of 10 MB is refused', async t => {
     )
   })
   const found = await discovery(t, root).discover([join(root, 'all')])
-  t.match(source(found, 'large').problem, { code: 'LDR_MANIFEST_INVALID', message: /larger than 4 MiB/ })
+  t.match(source(found, 'large').problem, { code: 'LDR_MANIFEST_INVALID', message: /larger than the limit of 4 MiB/ })
 })
 
 t.test('a plugin that is off is neither compiled nor run, and is listed by what is known of it', async t => {

@@ -4,46 +4,46 @@ import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { Port } from './channel.ts'
 
-export interface FarSideOptions {
+export interface ChildOptions {
   /** Module to run. */
   readonly file: string
-  /** Its first argument: the plugin, so that a list of processes shows it. */
+  /** Name of the plugin. Passed as the first argument, so that process lists show it. */
   readonly name: string
-  /** For a process; a worker shares that of the host. */
+  /** Working directory of a process. A worker thread shares that of the host. */
   readonly cwd: string
   readonly flags: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** MiB; null for Node's default. */
+  /** Heap limit in MiB; null for Node's default. */
   readonly memoryMb: number | null
   onLine(stream: 'stdout' | 'stderr', line: string): void
 }
 
-/** How a worker or process ended. */
+/** Exit status of a worker thread or process. */
 export interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** Error that ended a worker. */
+  /** Error that ended a worker thread, or prevented the start of a process. */
   readonly error: Error | null
 }
 
-/** A worker or process as a {@link Port} that can end. */
-export interface FarSide extends Port {
-  /** For example `worker 3` or `process 4711`. */
+/** Worker thread or process that runs an isolated plugin, with a {@link Port} to it. */
+export interface ChildHandle extends Port {
+  /** Label for messages, such as `worker 3` or `process 4711`. */
   readonly label: string
   readonly ended: Promise<ProcessExit>
   kill(): void
 }
 
 /**
- * A worker with a full heap gets 16 MiB more to stop. Node's default young generation can promote twice that at once,
- * and then V8 ends the whole process.
+ * Young-generation limit of a worker. A worker with a full heap gets 16 MiB more to stop. With Node's default, one
+ * collection could promote twice that, and V8 would then end the whole process.
  */
 const YOUNG_MB = 16
 
-/** After the end of a process, its output may still arrive. */
-const LAST_WORDS_MS = 200
+/** Time to wait for the last output of a process after its end. */
+const LAST_OUTPUT_MS = 200
 
-export function startWorker(options: FarSideOptions): FarSide {
+export function startWorker(options: ChildOptions): ChildHandle {
   const worker = new Worker(options.file, {
     argv: [options.name],
     execArgv: [...options.flags],
@@ -68,7 +68,7 @@ export function startWorker(options: FarSideOptions): FarSide {
   }
 }
 
-export function startProcess(options: FarSideOptions): FarSide {
+export function startProcess(options: ChildOptions): ChildHandle {
   const child = fork(options.file, [options.name], {
     cwd: options.cwd,
     execArgv: [...options.flags, ...(options.memoryMb === null ? [] : [`--max-old-space-size=${options.memoryMb}`])],
@@ -84,15 +84,15 @@ export function startProcess(options: FarSideOptions): FarSide {
       child.once('error', error => resolve({ code: null, signal: null, error }))
       child.once('exit', (code, signal) => {
         const finish = (): void => resolve({ code, signal, error: null })
-        // A process that inherited its streams can hold them open.
-        const timer = setTimeout(finish, LAST_WORDS_MS)
+        // A child process that inherited the streams may keep them open.
+        const timer = setTimeout(finish, LAST_OUTPUT_MS)
         child.once('close', () => {
           clearTimeout(timer)
           finish()
         })
       })
     }),
-    // The end of the process is reported by `ended`.
+    // Send errors are ignored: `ended` reports the end of the process.
     post: message => void child.send(message as object, () => {}),
     onMessage: listener => child.on('message', listener),
     kill: () => void child.kill('SIGKILL')
