@@ -27,15 +27,15 @@ export const buildCommand: CommandDescriptor = {
     file: t.string({ minLength: 1, description: 'The source file.' }),
     mode: t.enum(['app', 'library'], {
       default: 'app',
-      description: 'An application, or a package for other projects.'
+      description: 'Output: an application, or a package for other projects.'
     }),
     target: t.enum([...BUILD_TARGETS], {
       default: 'fullstack',
-      description: 'The whole program, only the processes next to its server, or only clients that call it.'
+      description: 'Generated part: the whole program, only the files for its server, or only the client.'
     }),
     mobile_target: t.optional(
       t.enum([...MOBILE_TARGETS], {
-        description: 'Also make a mobile application with Capacitor; native means all platforms.'
+        description: 'Also generate a mobile application with Capacitor; native means all platforms.'
       })
     ),
     out: t.string({ default: 'dist', minLength: 1, description: 'Output folder.' }),
@@ -110,16 +110,18 @@ function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
     throw compilerErrors.create('CMP_OPTIONS_CONFLICT', message, { hint })
   }
   if (target !== 'fullstack' && scaffold === true) {
-    refuse(`--target ${target} builds no application, so --scaffold has no effect`, 'leave one of them out')
+    refuse(`--target ${target} builds no application, so --scaffold has no effect`, 'omit one of them')
   }
   if (mobile_target === undefined) return
   const shown = `--mobile-target ${mobile_target}`
   if (target !== 'fullstack')
-    refuse(`--target ${target} builds no application, so ${shown} has no effect`, 'leave one of them out')
-  if (mode === 'library')
-    refuse(`--mode library builds no application, so ${shown} has no effect`, 'leave one of them out')
+    refuse(`--target ${target} builds no application, so ${shown} has no effect`, 'omit one of them')
+  if (mode === 'library') refuse(`--mode library builds no application, so ${shown} has no effect`, 'omit one of them')
   if (layoutOf(settings) === 'start') {
-    refuse(`${shown} needs pages without server rendering, but tanstack_start is on`, 'turn SVC_WEB_TANSTACK_START off')
+    refuse(
+      `${shown} requires pages without server rendering, but tanstack_start is on`,
+      'turn SVC_WEB_TANSTACK_START off'
+    )
   }
 }
 
@@ -136,7 +138,7 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const [source] = sources
   if (source === undefined || sources.length > 1) {
     throw compilerErrors.create('CMP_FILE_UNREADABLE', `${file} is a folder with ${sources.length} source files`, {
-      hint: 'name the one file of the program'
+      hint: 'name a single file'
     })
   }
   const settings = builder.settings()
@@ -180,8 +182,8 @@ function notStarted({ module }: WebModule, main: string): Diagnostic[] {
   const [hook] = module.items.filter(item => item.kind === 'AppHook' && item.hook !== 'tokens')
   if (hooks === null || hook === undefined || !existsSync(main)) return []
   if (readFileSync(main, 'utf8').includes('startMobile')) return []
-  const suggestions = ["import `startMobile` from './mobile' there, and call it"]
-  return [diagnostic('web.hook.not_started', `nothing in ${main} starts the hooks of the app`, hook, { suggestions })]
+  const suggestions = ["import `startMobile` from './mobile' in that file, and call it"]
+  return [diagnostic('web.hook.not_started', `${main} does not start the app hooks`, hook, { suggestions })]
 }
 
 /** True if a module exists at the path, with any extension. */
@@ -193,7 +195,7 @@ function layoutOf({ tanstackStart, projectTanstackStart }: BuildSettings): Proje
   if (tanstackStart !== undefined && tanstackStart !== (projectTanstackStart ?? tanstackStart)) {
     const message = `SVC_WEB_TANSTACK_START is ${tanstackStart}, and tanstack_start of [web] is ${projectTanstackStart}`
     throw compilerErrors.create('CMP_LAYOUT_MISMATCH', message, {
-      hint: 'make the two agree, or leave one of them out; nothing was written'
+      hint: 'set both to the same value, or remove one of them; nothing was written'
     })
   }
   return (tanstackStart ?? projectTanstackStart ?? false) ? 'start' : 'spa'

@@ -13,10 +13,11 @@ export const checkCommand: CommandDescriptor = {
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     format: t.optional(
       t.enum(['text', 'lines', 'json'], {
-        description: 'Text with excerpts, one line per finding, or JSON. Default: text; with --json, JSON.'
+        description:
+          'Output format: text with excerpts, one line per finding, or JSON. Default: text; with --json, JSON.'
       })
     ),
-    output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'The same as format.' })),
+    output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'Synonym of format.' })),
     script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
     strict: t.boolean({
       default: false,
@@ -24,13 +25,16 @@ export const checkCommand: CommandDescriptor = {
     }),
     emit_ir: t.boolean({
       default: false,
-      description: 'Write the IR document of the one file to the standard output, and findings to the standard error.'
+      description: 'Write the IR document of a single file to the standard output, and findings to the standard error.'
     }),
     emit_projection: t.boolean({
       default: false,
-      description: 'Write the runtime projection of the one file, its requirements on the runtime, in the same way.'
+      description:
+        'Write the runtime projection of a single file, which lists its requirements on the runtime, in the same way.'
     }),
-    out: t.optional(t.string({ minLength: 1, description: 'Write the document to this file instead.' }))
+    out: t.optional(
+      t.string({ minLength: 1, description: 'Write the document to this file instead of the standard output.' })
+    )
   }),
   args: ['files'],
   aliases: { format: 'f' }
@@ -79,13 +83,13 @@ export function runCheck(checker: Checker): CommandHandler {
       return misuse(io, '--emit-ir and --emit-projection each write a document; use one of them')
     const emits = emit_ir || emit_projection
     if (out !== undefined && !emits) {
-      return misuse(io, '--out needs a document; add --emit-ir or --emit-projection')
+      return misuse(io, '--out has no effect without a document; add --emit-ir or --emit-projection')
     }
     const sources = await readOrReport(() => checker.read(files), io)
     if (sources === null) return 1
     const [first] = sources
     if (emits && (first === undefined || sources.length > 1)) {
-      return misuse(io, `--emit-${emit_ir ? 'ir' : 'projection'} takes one file, found ${sources.length}`)
+      return misuse(io, `--emit-${emit_ir ? 'ir' : 'projection'} requires exactly one file, found ${sources.length}`)
     }
     const checked: CheckedFile[] = []
     for (const source of sources) checked.push(await checker.check(source, script, strict))

@@ -9,7 +9,7 @@ import { clientText } from './web/files/client.ts'
 import { openApiText } from './web/files/openapi.ts'
 import { webModule } from './web/web-module.ts'
 
-/** Compiler API for other plugins: a program, or its diagnostics. */
+/** Compiler API for other plugins. Returns a program, or its diagnostics. */
 export function compilation(
   check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
 ): LanguageCompiler['compile'] {
@@ -25,7 +25,7 @@ export function compilation(
   }
 }
 
-/** A program has no inferred types, which a build needs, so its text is parsed once more. */
+/** Describes a program for a build. A `Program` has no inferred types, so its source is parsed again. */
 export function descriptionOf({ path, text }: Program): ProgramDescription {
   const { module } = parse(text, { script: false, allowComponentFunctions: true })
   const web = webModule(module, new SourceFile(path, text))

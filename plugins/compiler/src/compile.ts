@@ -13,9 +13,9 @@ export type CompileOptions = ParserOptions & CheckOptions
 export interface CheckedFile {
   readonly file: SourceFile
   readonly parsed: ParseResult
-  /** Syntax errors, or else the findings of the checks. */
+  /** Syntax errors; if there are none, the findings of the checks. */
   readonly diagnostics: readonly Diagnostic[]
-  /** For the lowering. */
+  /** Types of record literals, for the lowering. */
   readonly records: RecordTypes
 }
 
@@ -32,14 +32,14 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
 
 export interface FormattedFile {
   readonly file: SourceFile
-  /** null for a text with syntax errors. */
+  /** null for a source with syntax errors. */
   readonly text: string | null
   readonly diagnostics: readonly Diagnostic[]
 }
 
 /**
- * Formats a module or a script. Parses the output again and compares its meaning and the number of comments. Throws
- * `CMP_FORMAT_UNSAFE` if they differ, so that formatting never changes a program.
+ * Formats a module or a script. Formatting must not change a program: the output is parsed again, and its meaning and
+ * number of comments are compared. Throws `CMP_FORMAT_UNSAFE` if they differ.
  */
 export function formatFile(file: SourceFile): FormattedFile {
   const { parsed, options } = readEitherWay(file)
@@ -51,14 +51,18 @@ export function formatFile(file: SourceFile): FormattedFile {
     parsed.tokens.comments.length === again.tokens.comments.length &&
     !hasErrors(again.diagnostics)
   if (!isSame) {
-    throw compilerErrors.create('CMP_FORMAT_UNSAFE', `${file.path} would change its meaning when formatted`, {
-      hint: 'nothing was changed; please report the file as a bug in the formatter'
-    })
+    throw compilerErrors.create(
+      'CMP_FORMAT_UNSAFE',
+      `${file.path}: formatting would change the meaning of the program`,
+      {
+        hint: 'nothing was changed; please report the file as a bug in the formatter'
+      }
+    )
   }
   return { file, text, diagnostics: parsed.diagnostics }
 }
 
-/** Formats top-level statements, too; reports errors as those of a module. */
+/** Parses a module or a script. Reports errors as in a module. */
 function readEitherWay({ text }: SourceFile): { parsed: ParseResult; options: ParserOptions } {
   const options = { script: false, allowComponentFunctions: true }
   const parsed = parse(text, options)

@@ -17,11 +17,11 @@ export const formatCommand: CommandDescriptor = {
   args: ['files']
 }
 
-/** Options of the command. */
+/** Dependencies of the command. */
 export interface Formatter {
   read(paths: readonly string[]): Promise<SourceFile[]>
   format(file: SourceFile): Promise<FormattedFile>
-  /** Maximum retries for a file that another process keeps changing. */
+  /** Returns the maximum number of retries for a file that another process keeps changing. */
   retries(): number
 }
 
@@ -31,7 +31,10 @@ interface FormatOutcome {
   readonly formatted: FormattedFile
 }
 
-/** Exit codes: 0; 1 for files with errors, unreadable or unwritable ones, and unformatted ones with `--check`. */
+/**
+ * Returns the command handler. Exit codes: 0; 1 for files with errors, unreadable or unwritable files, and unformatted
+ * files with `--check`.
+ */
 export function runFormat(formatter: Formatter): CommandHandler {
   return async (given, io) => {
     const { files, check = false } = given as unknown as { readonly files: readonly string[]; readonly check?: boolean }
@@ -50,7 +53,7 @@ async function formatAll(formatter: Formatter, files: readonly string[], check: 
   return outcomes
 }
 
-/** A file saved meanwhile is formatted in its new state and never reverted. */
+/** Formats one file. If it is saved meanwhile, its new state is formatted; no save is overwritten. */
 async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<FormatOutcome> {
   const { path } = given
   for (let file = given, left = formatter.retries(); ; left--) {
@@ -64,8 +67,8 @@ async function formatOne(formatter: Formatter, given: SourceFile, check: boolean
       return { path, changed, formatted }
     }
     if (now === undefined || left === 0) {
-      throw compilerErrors.create('CMP_FILE_CHANGED', `${path} changed while it was being formatted`, {
-        hint: 'nothing was written; run the command again when nothing else writes the file',
+      throw compilerErrors.create('CMP_FILE_CHANGED', `${path}: the file changed while it was being formatted`, {
+        hint: 'nothing was written; run the command again when no other program writes the file',
         at: { file: path }
       })
     }

@@ -13,7 +13,7 @@ export interface LogEntry {
   readonly hir?: HirModule
 }
 
-/** Appends a JSON line to the file. Logs a failed write instead of throwing. */
+/** Appends a line of JSON to the file. Logs a failed write instead of throwing. */
 export async function logTo(path: string, entry: LogEntry, log: Logger): Promise<void> {
   try {
     await appendFile(path, `${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`)

@@ -4,18 +4,18 @@ import type { AnalysisOptions } from './lsp/analysis.ts'
 
 export const lspCommand: CommandDescriptor = {
   command: 'lsp',
-  summary: 'Serve an editor over the language server protocol',
+  summary: 'Run the language server for editors',
   input: t.object({
     stdio: t.boolean({
       default: true,
       description: 'Use standard input and output, the only transport.'
     })
   }),
-  // Another plugin receives the notifications about clean files.
+  // The project is needed for the plugin that receives notifications about clean files.
   project: true
 }
 
-/** Options of the command. */
+/** Dependencies of the command. */
 export interface LanguageServing {
   readonly version: string
   options(): AnalysisOptions
@@ -24,15 +24,18 @@ export interface LanguageServing {
   failed(error: unknown): void
 }
 
-/** Exit codes: 0 after `shutdown`; 1 if the client disconnected without it; 2 for another transport. */
+/**
+ * Returns the command handler. Exit codes: 0 after `shutdown`; 1 if the client disconnected without it; 2 for another
+ * transport.
+ */
 export function runLsp(serving: LanguageServing): CommandHandler {
   return async ({ stdio = true }, io) => {
     if (stdio === false) {
-      const message = 'there is no transport but standard input and output; leave out --no-stdio'
+      const message = 'standard input and output are the only transport; omit --no-stdio'
       io.stderr.write(io.json ? `${JSON.stringify({ error: { message } })}\n` : `error: ${message}\n`)
       return 2
     }
-    // Loaded here, since no other command needs the protocol.
+    // Loaded on demand: no other command needs the protocol.
     const { serveLanguage } = await import('./lsp/server.ts')
     const { version } = serving
     return serveLanguage({

@@ -19,7 +19,7 @@ export const newCommand: CommandDescriptor = {
   command: 'new',
   summary: 'Create a folder with a new program',
   input: t.object({
-    name: t.string({ minLength: 1, description: 'The folder.' }),
+    name: t.string({ minLength: 1, description: 'Folder of the new program.' }),
     template: t.enum(Object.keys(templates) as [TemplateName, ...TemplateName[]], {
       default: 'hello',
       description: Object.entries(templates)
@@ -30,7 +30,10 @@ export const newCommand: CommandDescriptor = {
   args: ['name']
 }
 
-/** Exit codes: 0; 1 if a file exists already or the folder cannot be written. Then nothing changed. */
+/**
+ * Returns the command handler. Exit codes: 0; 1 if a file exists or the folder is not writable. A failed command
+ * changes nothing.
+ */
 export function runNew(): CommandHandler {
   return async (given, io) => {
     const { name, template = 'hello' } = given as unknown as { readonly name: string; readonly template?: TemplateName }
@@ -47,7 +50,7 @@ export function runNew(): CommandHandler {
   }
 }
 
-/** Writes all files, or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
+/** Writes all files or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
 async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<true> {
   for (const { path } of files) {
     const place = join(folder, path)
@@ -69,7 +72,7 @@ async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<
     const { code, message } = cause as { readonly code?: string; readonly message: string }
     if (code === 'EEXIST') throw exists(folder)
     throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${message}`, {
-      hint: 'name a folder that may be written; nothing was changed',
+      hint: 'choose a writable folder; nothing was changed',
       at: { file: folder },
       cause
     })
@@ -77,14 +80,14 @@ async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<
   return true
 }
 
-/** Quotes a path as one word of a shell. */
+/** Quotes a path as one shell word. */
 function shellWord(path: string): string {
   return /^[\w./@:,+%=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function exists(path: string): Error {
-  return compilerErrors.create('CMP_PROJECT_EXISTS', `${path} exists already`, {
-    hint: 'name another folder; nothing was written',
+  return compilerErrors.create('CMP_PROJECT_EXISTS', `${path} already exists`, {
+    hint: 'choose another folder; nothing was written',
     at: { file: path }
   })
 }

@@ -19,12 +19,12 @@ const {
 } = compilerErrors.specs
 const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE }
 
-/** Name of a text without a file. */
+/** Name of a source without a file. */
 const UNNAMED = 'source.vox'
 
 const source = {
-  source: t.optional(t.string({ maxLength: 4_000_000, description: 'The text itself.' })),
-  path: t.optional(t.string({ minLength: 1, description: 'A file of the project instead of a text.' }))
+  source: t.optional(t.string({ maxLength: 4_000_000, description: 'Source of the program.' })),
+  path: t.optional(t.string({ minLength: 1, description: 'Path of a file of the project, instead of source.' }))
 }
 
 const span = t.object({
@@ -51,7 +51,7 @@ const finding = t.object({
 
 export const checkOperation = defineOperation({
   id: 'compiler.check',
-  summary: 'Check a text or a file of the project',
+  summary: 'Check source or a file of the project',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
@@ -60,7 +60,7 @@ export const checkOperation = defineOperation({
   output: t.object({
     ok: t.boolean({ description: 'True if there are no errors.' }),
     diagnostics: t.array(finding),
-    text: t.string({ description: 'The same as text for people.' })
+    text: t.string({ description: 'The diagnostics as text for users.' })
   }),
   errors: INPUT_ERRORS,
   effect: 'read',
@@ -69,7 +69,7 @@ export const checkOperation = defineOperation({
 
 export const formatOperation = defineOperation({
   id: 'compiler.format',
-  summary: 'Format a text or a file of the project; writes nothing',
+  summary: 'Format source or a file of the project; writes nothing',
   input: t.object(source),
   output: t.object({ formatted: t.string(), changed: t.boolean() }),
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE },
@@ -79,7 +79,7 @@ export const formatOperation = defineOperation({
 
 export const irOperation = defineOperation({
   id: 'compiler.ir',
-  summary: 'Return the IR document of a valid text or file',
+  summary: 'Return the IR document of a valid program',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
@@ -92,7 +92,7 @@ export const irOperation = defineOperation({
 
 export const projectionOperation = defineOperation({
   id: 'compiler.projection',
-  summary: 'Return the runtime requirements of a valid text or file',
+  summary: 'Return the runtime requirements of a valid program',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' })
@@ -145,7 +145,7 @@ export function irHandler(
     const source = await sourceOf(projectRoot, input, call)
     const { parsed, file } = withoutErrors(await check(source, input.script), call)
     const { irDocument, printIr } = await import('./ir/document.ts')
-    // Ints of more than 53 bits become JSON numbers; an operation cannot return bigints.
+    // Ints beyond 2^53 lose digits here: an operation cannot return bigints.
     return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date()))) as IrDocument
   }
 }
@@ -181,16 +181,17 @@ async function sourceOf(
 ): Promise<SourceFile> {
   if (path === undefined) {
     return text === undefined
-      ? call.fail('CMP_INPUT_AMBIGUOUS', 'give a source or a path')
+      ? call.fail('CMP_INPUT_AMBIGUOUS', 'the input has neither source nor path; pass one of them')
       : new SourceFile(UNNAMED, text)
   }
-  if (text !== undefined) return call.fail('CMP_INPUT_AMBIGUOUS', 'give either a source or a path, not both')
+  if (text !== undefined)
+    return call.fail('CMP_INPUT_AMBIGUOUS', 'the input has both source and path; pass only one of them')
   const absolute = resolve(projectRoot, path)
   const root = await realpath(projectRoot)
   // A link inside the project may point outside it.
   const real = await realpath(absolute).catch(() => absolute)
   if (!isInside(root, real) && !isInside(projectRoot, real)) {
-    return call.fail('CMP_PATH_OUTSIDE', `${path} is not in the project ${projectRoot}`)
+    return call.fail('CMP_PATH_OUTSIDE', `${path} is outside the project ${projectRoot}; use a path inside it`)
   }
   return readSource(real, path)
 }

@@ -39,12 +39,12 @@ import { v0Health } from './web/v0-health.ts'
 
 export default definePlugin({
   name: 'compiler',
-  summary: 'The compiler of the source language: checks, formats and builds programs',
+  summary: 'Compiler of the source language: checks, formats and builds programs',
   config: settings,
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
-  // A command sees only the plugins that it requires.
+  // A command can only use plugins that are required here.
   requires: { project: webProject },
   optional: { mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
@@ -99,7 +99,7 @@ export default definePlugin({
           if (!ctx.config.lsp_reward_events) return
           ctx
             .trigger(rewardEvents, event)
-            .catch((error: unknown) => ctx.log.warn(`a reward could not be reported: ${String(error)}`))
+            .catch((error: unknown) => ctx.log.warn(`a reward event could not be sent: ${String(error)}`))
         },
         failed: error => ctx.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error))
       })

@@ -9,7 +9,7 @@ import type { Declaration, FunctionDeclaration, Index } from './syntax/ast.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
-/** A module without errors, in the form for the interpreter. */
+/** Returns a module without errors in the form that the interpreter runs. */
 export function programOf({ parsed: { module }, file: { path, text }, records }: CheckedFile): Program {
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')

@@ -18,7 +18,7 @@ export const settings = t.object({
   ),
   hir_dump: flag(
     'SVC_COMPILER_HIR_DUMP',
-    'Whether the HIR of each valid text is written to log_file, or to the log if log_file is not set.'
+    'Whether the HIR of each valid program is written to log_file, or to the log if log_file is not set.'
   ),
   lsp_reward_events: t.boolean({
     default: true,
@@ -83,7 +83,7 @@ export const settings = t.object({
   ),
   island_mount_v2: flag(
     'SVC_ISLAND_MOUNT_V2',
-    'Reserved for a second way to mount islands. If it is on, a build warns once and mounts islands as before.'
+    'Reserved for a second way to mount islands. If on, each build prints a warning, and islands are mounted as without it.'
   ),
   reconcile_max_retry: t.integer({
     default: 3,

@@ -6,7 +6,7 @@ export interface Position {
   readonly column: number
 }
 
-/** A source text with its path, and conversions of its offsets. */
+/** A source file: its path and text, and conversions of its offsets. */
 export class SourceFile {
   readonly path: string
   readonly text: string
@@ -24,17 +24,17 @@ export class SourceFile {
     return { line, column: characters(this.text, start, offset) + 1 }
   }
 
-  /** Offset where a line begins, counted from 1. */
+  /** Returns the offset where a line begins; lines count from 1. */
   lineStart(line: number): number {
     return this.#starts()[line - 1] ?? this.text.length
   }
 
-  /** Text of a line without its line break. */
+  /** Returns the text of a line without its line break. */
   lineText(line: number): string {
     return this.text.slice(this.lineStart(line), this.lineStart(line + 1)).replace(/[\r\n]+$/, '')
   }
 
-  /** Offset into the text as UTF-8. */
+  /** Converts an offset to an offset into the UTF-8 text. */
   byteOffset(offset: number): number {
     const line = this.#lineOf(offset)
     const start = this.lineStart(line)
@@ -82,7 +82,7 @@ export class SourceFile {
   }
 }
 
-/** Characters between two offsets; a surrogate pair counts as one. */
+/** Counts the characters between two offsets; a surrogate pair counts as one. */
 function characters(text: string, start: number, end: number): number {
   let count = 0
   for (let at = start; at < end; at++) {

@@ -12,8 +12,8 @@ const NO_UTF8 = 'no UTF-8'
 const SKIP = /^[ \t]*\/\/[ \t]*vox:skip\b/m
 
 /**
- * Reads files, and all source files in folders. Relative paths start at the current folder; paths are reported as
- * given. Skips files in folders with a line `// vox:skip`, unless `strict`. Throws `CMP_FILE_UNREADABLE`.
+ * Reads files, and all source files in folders. Relative paths start at the current folder, and are reported as
+ * written. In folders, skips files with a line `// vox:skip`, unless `strict`. Throws `CMP_FILE_UNREADABLE`.
  */
 export async function readSources(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
   const files: SourceFile[] = []
@@ -29,22 +29,22 @@ export async function readSources(paths: readonly string[], strict: boolean): Pr
   return files
 }
 
-/** Like the above, for commands that need at least one file. Also throws `CMP_SOURCES_MISSING` when there is none. */
+/** Like `readSources`, but throws `CMP_SOURCES_MISSING` if there is no source file. */
 export async function readSome(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
   const files = await readSources(paths, strict)
   if (files.length > 0) return files
   const hold = paths.length === 1 ? 'holds' : 'hold'
   throw compilerErrors.create('CMP_SOURCES_MISSING', `${paths.join(', ')} ${hold} no source file`, {
-    hint: `name a folder with files that end with ${SUFFIX}; those with a line // vox:skip are left out`
+    hint: `name a folder with files that end with ${SUFFIX}; files with a line // vox:skip are skipped`
   })
 }
 
-/** The file at `path`, called `shown`. */
+/** Reads the file at `path`, which is reported as `shown`. */
 export async function readSource(path: string, shown: string): Promise<SourceFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw unreadable(shown, cause)
   })
-  // A replacement for invalid bytes would shift spans and change the hash.
+  // Replacing invalid bytes would shift spans and change the hash.
   if (!isUtf8(bytes)) throw unreadable(shown, { code: NO_UTF8 })
   return new SourceFile(shown, bytes.toString('utf8'))
 }

@@ -3,8 +3,8 @@ import { errorMessage } from '@svc/plugin-sdk'
 import { compilerErrors } from './errors.ts'
 
 /**
- * Replaces or creates a file atomically: readers see the old text or the new one. A symbolic link is kept.
- * Throws `CMP_FILE_UNWRITABLE`.
+ * Replaces or creates a file atomically: readers see the old content or the new one. If the path is a symbolic link,
+ * its target is written. Throws `CMP_FILE_UNWRITABLE`.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const file = await realpath(path).catch(() => path)

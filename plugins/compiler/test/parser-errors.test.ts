@@ -23,12 +23,12 @@ t.test('a word that cannot begin a declaration is reported with the words that c
 
 t.test('an entry of routes needs to', async t => {
   const { diagnostics } = parse('routes { "/" Home }')
-  t.match(diagnostics, [{ message: 'an entry of `routes` needs `to` between the path and the component' }])
+  t.match(diagnostics, [{ message: 'an entry of `routes` requires `to` between the path and the component' }])
   t.match(diagnostics[0]?.fixes, [{ replacement: ' to' }])
 })
 
 t.test('a view and a field need their colons', async t => {
-  t.equal(message('component A() { view <div/> }'), '`view` needs a colon before the element')
+  t.equal(message('component A() { view <div/> }'), '`view` requires a colon before the element')
   t.equal(message('@island X { a int }'), 'expected `:` after the name of a field, found `int`')
 })
 
@@ -42,13 +42,13 @@ t.test('a brace that is not closed is reported at the end of the file, or before
   const [end] = parse(source).diagnostics
   t.match(end, { message: 'expected `}`, found the end of the file', related: [{ span: { start: 7, end: 8 } }] })
   t.match(errors('fn a() {\n  if x {\n    y()\n}\n\nfn b() { 1 }\n'), [
-    { at: 'fn', message: 'a brace is not closed before this declaration' }
+    { at: 'fn', message: 'an opening brace is not closed before this declaration' }
   ])
 })
 
 t.test('a component can be a function only if the setting allows it', async t => {
   const source = '@component fn A() to Element { <a/> }'
-  t.match(errors(source), [{ code: 'E0001', message: 'a component is not a function' }])
+  t.match(errors(source), [{ code: 'E0001', message: 'a component cannot be a function' }])
   const { diagnostics, module } = parse(source, { allowComponentFunctions: true })
   t.match(diagnostics, [{ code: 'lint.legacy_component_fn', severity: 'warning' }])
   t.match(module.items, [{ kind: 'Function', role: 'component' }])
@@ -101,7 +101,7 @@ t.test('tags must match', async t => {
   )
   t.same(
     errors('fn a() { <div></dvi> }').map(({ message }) => message),
-    ['`</dvi>` closes `<div>`']
+    ['`</dvi>` does not match `<div>`']
   )
   t.same(
     errors('fn a() { <div> }\nfn b() { 1 }').map(({ message }) => message),

@@ -28,7 +28,7 @@ export function checkAppHooks({ items }: Module): Diagnostic[] {
     if (other === undefined) first.set(item.hook, item)
     else {
       const related = [{ span: mark(other), message: 'declared here first' }]
-      checker.note('typecheck.hook.duplicate', `a program has one \`@${item.hook}\``, mark(item), { related })
+      checker.note('typecheck.hook.duplicate', `a program can have only one \`@${item.hook}\``, mark(item), { related })
     }
     checker.hook(item, item.hook)
   }
@@ -80,8 +80,8 @@ class HookChecker {
   #unknown(hook: HookName, name: Span & { readonly text: string }): void {
     const known = Object.keys(HOOK_ENTRIES[hook])
     const near = nearName(name.text, known)
-    this.note('typecheck.hook.unknown_entry', `\`@${hook}\` has no \`${name.text}\``, name, {
-      suggestions: [`it may have ${known.map(each => `\`${each}\``).join(', ')}`],
+    this.note('typecheck.hook.unknown_entry', `\`@${hook}\` has no entry \`${name.text}\``, name, {
+      suggestions: [`its entries are ${known.map(each => `\`${each}\``).join(', ')}`],
       ...spellingFix(near, name)
     })
   }
@@ -93,7 +93,7 @@ class HookChecker {
         break
       case 'links':
         if (value.kind === 'Object') this.#links(value, entry)
-        else this.#wrong(value, `\`${name}\` is a record of paths, such as \`{ "/t/:id": "/tasks/:id" }\``)
+        else this.#wrong(value, `\`${name}\` must be a record of paths, such as \`{ "/t/:id": "/tasks/:id" }\``)
         break
       case 'action':
         this.#action(value, entry, [])
@@ -108,12 +108,12 @@ class HookChecker {
     else if (name === 'scheme' && !isOwnScheme(value.value)) {
       this.#wrong(
         value,
-        'a scheme has lower-case letters, digits, `+`, `-` and `.`, such as `"myapp"`; web schemes are not allowed'
+        'a scheme must consist of lower-case letters, digits, `+`, `-` and `.`, such as `"myapp"`; web schemes are not allowed'
       )
     } else if (name === 'universal_link' && !isOrigin(value.value)) {
-      this.#wrong(value, 'a universal link is an address without a path, such as `"https://example.org"`')
+      this.#wrong(value, 'a universal link must be an HTTPS origin without a path, such as `"https://example.org"`')
     } else if (name === 'public_key' && !/^[\w-]{87}=?$/.test(value.value)) {
-      this.#wrong(value, 'a public push key is a P-256 point, as 87 base64url characters')
+      this.#wrong(value, 'a public push key must be a P-256 point in 87 base64url characters')
     }
   }
 
@@ -131,7 +131,7 @@ class HookChecker {
   #link(entry: ObjectEntry, how: HookEntry): void {
     const pattern = entryKey(entry)
     if (!isLinkPattern(pattern))
-      this.#wrong(entry.key, 'a link is a path with words and parameters, such as `"/tasks/:id"`')
+      this.#wrong(entry.key, 'a link must be a path of words and parameters, such as `"/tasks/:id"`')
     else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
   }
 
@@ -142,8 +142,9 @@ class HookChecker {
       return
     }
     const unknown = pathParameters(value.value).find(name => !inPath.includes(name))
-    if (!isPath(value.value)) this.#wrong(value, 'a path of the program begins with one `/`')
-    else if (unknown !== undefined) this.#wrong(value, `this path uses \`${unknown}\`, which the link does not have`)
+    if (!isPath(value.value)) this.#wrong(value, 'a path of the program must begin with exactly one `/`')
+    else if (unknown !== undefined)
+      this.#wrong(value, `this path uses the parameter \`${unknown}\`, which the link does not have`)
   }
 
   #handler(value: Expression, { offers, gives }: HookEntry, inPath: readonly string[]): void {
@@ -160,7 +161,9 @@ class HookChecker {
     const all = [...inPath, ...offers]
     const { missing } = handlerArguments(params, all)
     for (const param of missing) {
-      const suggestions = [`it receives ${all.length === 0 ? 'nothing' : all.map(each => `\`${each}\``).join(', ')}`]
+      const suggestions = [
+        `the hook passes ${all.length === 0 ? 'no values' : all.map(each => `\`${each}\``).join(', ')}`
+      ]
       const message = `\`${name.text}\` needs \`${param.name.text}\`, which the hook does not pass`
       this.note('typecheck.hook.parameter', message, value, { suggestions })
     }
@@ -170,13 +173,13 @@ class HookChecker {
       const isFromPath = inPath.includes(param.name.text) || (params.length === 1 && inPath.length > 0)
       if (isFromPath ? IN_PATHS.has(type) : ['str', 'any', '_'].includes(type)) continue
       if (param.value !== null && !all.includes(param.name.text)) continue
-      const message = `\`${name.text}\` receives a string for \`${param.name.text}\`, which has another type`
+      const message = `the hook passes a string for \`${param.name.text}\` of \`${name.text}\`, which has another type`
       this.note('typecheck.hook.parameter', message, value)
     }
     if (gives === 'anything' || result === null) return
     const given = plainTypeName(result)
     if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(given)) return
-    const wanted = gives === 'bool' ? 'a `bool`, true if it did something' : 'a `str`, the path to open'
+    const wanted = gives === 'bool' ? 'a `bool`, which is true if it did something' : 'a `str`, the path to open'
     this.note('typecheck.hook.handler', `\`${name.text}\` must return ${wanted}, or nothing`, value)
   }
 

@@ -8,7 +8,7 @@ export function checkHoles({ items }: Module): Diagnostic[] {
     const hole = item.decorators.find(({ name }) => name.text === 'hole')
     if (hole === undefined || (item.body !== null && item.body.statements.length > 0)) return []
     const suggestions = ['write its body, and remove `@hole`']
-    return diagnostic('vox/fixture/unfilled-hole', `\`${item.name.text}\` is still to be written`, hole, {
+    return diagnostic('vox/fixture/unfilled-hole', `\`${item.name.text}\` has no body yet`, hole, {
       suggestions
     })
   })

@@ -16,11 +16,11 @@ export function checkImports(module: Module): Diagnostic[] {
         : [declared.get(name.text), 'declared here']
       if (!first.has(name.text)) first.set(name.text, name)
       if (other === undefined) continue
-      const message = `\`${name.text}\` is ${what.startsWith('i') ? 'imported twice' : 'imported, and declared here'}`
+      const message = `\`${name.text}\` is ${what.startsWith('i') ? 'imported twice' : 'both imported and declared'}`
       found.push(
         diagnostic('typecheck.import.alias_conflict', message, name, {
           related: [{ span: other, message: what }],
-          suggestions: ['import one of them `as` something else']
+          suggestions: ['rename one of them with `as`']
         })
       )
     }

@@ -15,7 +15,7 @@ function lookInto(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
   const { kind } = node
   if ((kind === 'Break' || kind === 'Continue') && !isInLoop) {
     const word = kind.toLowerCase()
-    const suggestions = ['`return` leaves a function']
+    const suggestions = ['use `return` to leave a function']
     found.push(diagnostic('typecheck.jump_outside_loop', `\`${word}\` is outside a loop`, node, { suggestions }))
   }
   const isInside = kind === 'Lambda' ? false : isInLoop || LOOPS.has(kind)

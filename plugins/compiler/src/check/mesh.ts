@@ -12,7 +12,7 @@ export function checkMesh({ items }: Module): Diagnostic[] {
       if (node.kind !== 'Call') return true
       const { callee } = node as Call
       if (callee.kind !== 'Identifier' || !callee.name.startsWith('mesh_')) return true
-      const message = `\`${callee.name}\` is meant for another machine, and no mesh is enabled`
+      const message = `\`${callee.name}\` runs on another machine, but no mesh is enabled`
       const suggestions = ['enable the mesh, or call an activity that runs on this machine']
       found.push(diagnostic('vox/workflow/mesh-disabled', message, callee, { suggestions }))
       return true

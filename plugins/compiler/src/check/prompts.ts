@@ -44,20 +44,20 @@ function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const depth = argument(decorator, 'max_depth')
   if (depth !== undefined && numberOf(depth) >= MAX_CALLS) {
     const most = String(MAX_CALLS - 1)
-    const message = `subagents call each other at most ${most} times`
+    const message = `\`max_depth\` is more than ${most}, the maximum call depth of subagents`
     const fixes = [{ label: `write ${most}`, span: depth.value, replacement: most }]
     found.push(diagnostic('vox/subagent/chain-depth-exceeded', message, depth.value, { fixes }))
   }
   const budget = argument(decorator, 'budget_usd')
   if (budget !== undefined && numberOf(budget) <= 0) {
-    const suggestions = ['give it more than 0, or leave `budget_usd` out']
-    const message = 'a subagent without a budget cannot call a model'
+    const suggestions = ['set `budget_usd` to more than 0, or omit it']
+    const message = 'a subagent with a budget of 0 cannot call a model'
     found.push(diagnostic('vox/subagent/budget-exhausted-inline', message, budget.value, { suggestions }))
   }
   const policy = argument(decorator, 'policy')
   if (!mesh && policy !== undefined && wordOf(policy) === 'distributed') {
     const suggestions = ['enable the mesh, or write another `policy`']
-    const message = 'this policy needs a mesh, and no mesh is enabled'
+    const message = 'this policy requires a mesh, but no mesh is enabled'
     found.push(diagnostic('vox/subagent/distributed-not-wired', message, policy.value, { suggestions }))
   }
   return found

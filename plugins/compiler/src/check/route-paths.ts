@@ -39,7 +39,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
   return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
 }
 
-/** Reports path parameters that the route does not declare. Without declared parameters, the body must use them. */
+/** Reports path parameters that a route with declared parameters neither declares nor uses. */
 function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
   if (params === null) return []
   const inPath = pathParameters(path.value)

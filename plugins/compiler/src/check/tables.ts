@@ -10,7 +10,7 @@ export function checkTables(module: Module): Diagnostic[] {
       .filter(({ name }) => name.text === 'id')
       .map(({ name }) =>
         diagnostic('lint.table_id_column', `\`${table.text}\` has a column \`id\` next to its \`_id\``, name, {
-          suggestions: ['call the column something else; `_id` is the key of each row']
+          suggestions: ['rename the column; `_id` is the key of each row']
         })
       )
   )

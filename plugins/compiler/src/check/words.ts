@@ -5,7 +5,7 @@ import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** Attributes by React's spelling, with the language's spelling. */
+/** React spellings of attributes, with the spellings of the language. */
 const REACT_ATTRIBUTES: Readonly<Record<string, string>> = {
   className: 'class',
   onClick: 'on_click',
@@ -17,7 +17,7 @@ const MACROS: ReadonlySet<string> = new Set(['macro', 'macro_rules'])
 
 const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
-/** Identifiers that are wrong everywhere. */
+/** Reports identifiers that are errors everywhere. */
 export class WordsRule implements NodeRule {
   readonly found: Diagnostic[] = []
 
@@ -34,7 +34,7 @@ export class WordsRule implements NodeRule {
   }
 }
 
-/** Calls that are wrong in some kinds of functions. */
+/** Reports calls that are errors in some kinds of functions. */
 export function checkCalls({ items }: Module, suppressHookLints: boolean): Diagnostic[] {
   return items.flatMap(item =>
     item.kind === 'Function' ? [...impureCalls(item), ...(suppressHookLints ? [] : hookCalls(item))] : []
@@ -51,7 +51,7 @@ function reactAttribute({ name }: Attribute): Diagnostic[] {
   ]
 }
 
-/** Checks the function itself; its callees are checked when names are resolved. */
+/** Reports impure calls in a pure function itself. Its callees are checked with the effects. */
 function impureCalls({ decorators, name, body }: FunctionDeclaration): Diagnostic[] {
   if (body === null || !decorators.some(each => each.name.text === 'pure')) return []
   return calls(body).flatMap(({ node, callee }) => {

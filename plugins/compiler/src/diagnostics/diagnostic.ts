@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/node.ts'
 import { type Category, type DiagnosticCode, diagnosticCodes, type Severity } from './codes.ts'
 
-/** A message of the compiler about one place in one file. Spans are UTF-16 offsets into that file. */
+/** A message of the compiler about a span of one file. Spans are UTF-16 offsets into that file. */
 export interface Diagnostic {
   readonly code: DiagnosticCode
   readonly severity: Severity
@@ -15,7 +15,7 @@ export interface Diagnostic {
   readonly suggestions: readonly string[]
   readonly fixes: readonly Fix[]
   readonly related: readonly RelatedSpan[]
-  /** Kind of the syntax that was being read or checked. */
+  /** Kind of the syntax that was being parsed or checked. */
   readonly nodeKind: string | null
 }
 
@@ -38,7 +38,7 @@ export type DiagnosticDetails = Partial<
   >
 >
 
-/** Severity and category come from the table of codes. */
+/** Creates a diagnostic. The table of codes defines its severity and category. */
 export function diagnostic(
   code: DiagnosticCode,
   message: string,
@@ -62,7 +62,7 @@ export function diagnostic(
   }
 }
 
-/** Details with the fix that writes the nearest known name; none without such a name. */
+/** Returns details with a fix that writes the nearest known name; no fix if no name is similar. */
 export function spellingFix(
   near: string | undefined,
   span: Span,
@@ -73,7 +73,7 @@ export function spellingFix(
     : { fixes: [{ label: `write ${near}`, span, replacement }] }
 }
 
-/** In source order; at one position, errors first. */
+/** Sorts diagnostics in source order; at one position, errors first. */
 export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...diagnostics].sort(
     (a, b) =>

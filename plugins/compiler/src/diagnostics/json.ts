@@ -2,7 +2,7 @@ import type { SourceFile } from '../source-file.ts'
 import type { Span } from '../syntax/node.ts'
 import type { Diagnostic } from './diagnostic.ts'
 
-/** Lines and columns from 1, columns in characters, the end excluded. */
+/** Lines and columns count from 1, columns in characters. The end is exclusive. */
 export interface JsonSpan {
   readonly start_line: number
   readonly start_col: number

@@ -6,7 +6,7 @@ const CODES = { bold: 1, red: 31, yellow: 33, blue: 34, cyan: 36 } as const
 
 type Paint = (colour: keyof typeof CODES, text: string) => string
 
-/** A diagnostic for a person: message, place, excerpt with the place marked, and what to do. */
+/** Formats a diagnostic for users: message, position, an excerpt with the span marked, and suggestions. */
 export function renderDiagnostic(diagnostic: Diagnostic, file: SourceFile, colour: boolean): string {
   const paint: Paint = (name, text) => (colour ? `\u001b[1;${CODES[name]}m${text}\u001b[0m` : text)
   const isError = diagnostic.severity === 'error'
@@ -34,7 +34,7 @@ export function renderDiagnostic(diagnostic: Diagnostic, file: SourceFile, colou
   return lines.join('\n')
 }
 
-/** `error[E0001]: message at file:line:column`. */
+/** Formats a diagnostic on one line: `error[E0001]: message at file:line:column`. */
 export function diagnosticLine({ severity, code, message, span }: Diagnostic, file: SourceFile): string {
   const { line, column } = file.position(span.start)
   return `${severity}[${code}]: ${message} at ${file.path}:${line}:${column}`

@@ -3,8 +3,8 @@ import type { Comment, TokenList } from '../syntax/token-list.ts'
 import { type Doc, group, hardline, indent, line, softline, suffix } from './doc.ts'
 
 /**
- * Prints comments. A comment goes before the item that follows it, or at the end of the line of the item before it.
- * A comment inside an item without a list goes before that item.
+ * Prints comments. A comment is printed before the item that follows it, or at the end of the line of the item before
+ * it. A comment inside an item without a list moves before that item.
  */
 export abstract class CommentPrinter {
   readonly source: string
@@ -33,7 +33,7 @@ export abstract class CommentPrinter {
     return comment !== undefined && comment.start < offset
   }
 
-  /** Items on separate lines, with the comments before, after and between them, up to the offset `end`. */
+  /** Prints items on separate lines, with the comments before, after and between them, up to the offset `end`. */
   protected lines<N extends Span>(
     items: readonly N[],
     end: number,
@@ -63,7 +63,7 @@ export abstract class CommentPrinter {
     return printed
   }
 
-  /** True if only a comma separates braces from being the children of the call before them. */
+  /** True if only a comma keeps the braces from being parsed as the children of the call before them. */
   #isParted(item: Span, next: Span): boolean {
     const { source } = this
     if (source[item.end - 1] !== ')' || source[next.start] !== '{') return false
@@ -73,7 +73,7 @@ export abstract class CommentPrinter {
       .includes(',')
   }
 
-  /** Comma-separated items in brackets: on one line, or one per line. */
+  /** Prints comma-separated items in brackets: all on one line, or one per line. */
   protected list<N extends Span>(
     opening: string,
     items: readonly N[],
@@ -97,7 +97,7 @@ export abstract class CommentPrinter {
     return group([opening, indent([padding, parts, dangling]), mustExpand ? hardline : padding, closing])
   }
 
-  /** Offset of the item, or that of the first comment before it. */
+  /** Returns the offset of the item, or of the first comment before it. */
   #startWithComments({ start }: Span): number {
     const comment = this.#comments[this.#next]
     return comment !== undefined && comment.start < start ? comment.start : start
@@ -122,7 +122,7 @@ export abstract class CommentPrinter {
     return this.#comments.slice(from, this.#next)
   }
 
-  /** The comment on the line where a node ended, with only a separator between. */
+  /** Returns the comment on the line on which a node ends, if only a separator is between them. */
   #behind(end: number): Comment | null {
     const comment = this.#comments[this.#next]
     if (comment === undefined) return null

@@ -17,9 +17,9 @@ import type {
 import { type Doc, hardline, indent, join, line } from './doc.ts'
 import { StatementPrinter } from './statement-printer.ts'
 
-/** Declarations of data and behaviour. */
+/** Prints declarations of data and behaviour. */
 export abstract class DeclarationPrinter extends StatementPrinter {
-  /** Decorators on separate lines, and `pub`. */
+  /** Prints decorators on separate lines, and `pub`. */
   protected prefix({ decorators, isPublic }: { decorators: readonly Decorator[]; isPublic: boolean }): Doc {
     return [decorators.map((each): Doc => [this.decorator(each), hardline]), isPublic ? 'pub ' : '']
   }
@@ -35,7 +35,7 @@ export abstract class DeclarationPrinter extends StatementPrinter {
     return [`@${name.text}`, given, strings.map((each): Doc => ` ${this.string(each)}`)]
   }
 
-  /** Members in braces, one per line. */
+  /** Prints members in braces, one per line. */
   protected braces<N extends { readonly start: number; readonly end: number }>(
     items: readonly N[],
     end: number,
@@ -177,7 +177,7 @@ export abstract class DeclarationPrinter extends StatementPrinter {
   }
 }
 
-/** Offset after the parameters of a function: where its result type or body starts. */
+/** Returns the offset after the parameters of a function, where its result type or body starts. */
 function bodyStart({ result, body, end }: FunctionDeclaration | HttpRoute | Handler): number {
   return (result ?? body)?.start ?? end
 }

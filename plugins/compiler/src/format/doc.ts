@@ -1,12 +1,12 @@
 /**
- * A text whose line breaks are undecided. A group is laid out on one line if it fits, else with all of its breaks
- * (Wadler, "A prettier printer", 2003).
+ * A document with optional line breaks. A group is printed on one line if it fits, else with all of its breaks (Wadler,
+ * "A prettier printer", 2003).
  */
 export type Doc = string | readonly Doc[] | Line | Indent | Group | Suffix
 
 interface Line {
   readonly type: 'line'
-  /** Form on one line: a space, nothing, or a forced break. */
+  /** Form on one line: a space, nothing, or null for a forced break. */
   readonly flat: ' ' | '' | null
 }
 
@@ -40,7 +40,7 @@ export function join(separator: Doc, parts: readonly Doc[]): Doc[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
 }
 
-/** True if a text contains a forced break. */
+/** True if a document contains a forced break. */
 export function mustBreak(doc: Doc): boolean {
   if (typeof doc === 'string') return false
   if (isList(doc)) return doc.some(mustBreak)
@@ -58,7 +58,7 @@ interface Task {
   readonly doc: Doc
 }
 
-/** Lays out a text in lines of at most 100 characters where possible, indented by `step` spaces. */
+/** Prints a document in lines of at most 100 characters where possible, indented by `step` spaces. */
 export function layout(doc: Doc, step = STEP): string {
   const out: string[] = []
   const tasks: Task[] = [{ depth: 0, isFlat: false, doc }]
@@ -95,7 +95,7 @@ export function layout(doc: Doc, step = STEP): string {
   return out.join('')
 }
 
-/** True if `task` and the text up to the next break fit into `width` characters. */
+/** True if `task` and what follows it up to the next break fit into `width` characters. */
 function fits(task: Task, rest: readonly Task[], width: number): boolean {
   const tasks = [task]
   let left = width

@@ -23,10 +23,10 @@ import { TypePrinter } from './type-printer.ts'
 
 type Postfix = Call | Member | TupleIndex | IndexAccess | Try
 
-/** Length of a call chain from which each call gets its own line. */
+/** Minimum length of a call chain that is broken into one call per line. */
 const LONG_CHAIN = 3
 
-/** Expressions and patterns. */
+/** Prints expressions and patterns. */
 export abstract class ExpressionPrinter extends TypePrinter {
   protected abstract statement(statement: Statement): Doc
   protected abstract element(element: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Doc
@@ -90,10 +90,10 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
   }
 
-  /** In double quotes, unless single quotes need fewer escapes. */
+  /** Prints a string in double quotes, or in single quotes if that needs fewer escapes. */
   protected string(node: StringLiteral): string {
     const text = this.text(node)
-    // The name of a message: `h.send event(…)`.
+    // The event name of a message, `h.send event(…)`, has no quotes.
     if (text[0] !== '"' && text[0] !== "'") return `"${text}"`
     if (text[0] === '"' || text.includes('"')) return text
     return `"${text.slice(1, -1).replaceAll("\\'", "'")}"`
@@ -127,14 +127,14 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ])
   }
 
-  /** A block; on one line if it was, holds one statement, and `mayBeInline`. */
+  /** Prints a block. It stays on one line if it was on one, holds one statement, and `mayBeInline`. */
   protected block(node: Block, mayBeInline = true): Doc {
     const { statements, start, end } = node
     const inline = mayBeInline && statements.length < 2 && !this.hasBreak(start, end)
     return inline ? group(this.#shortBlock(node, line)) : this.#shortBlock(node, hardline)
   }
 
-  /** A block with `padding` inside its braces, without its own group. */
+  /** Prints a block with `padding` inside its braces, without a group. */
   #shortBlock({ statements, end }: Block, padding: Doc): Doc {
     if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
     const content = this.lines(statements, end - 1, statement => this.statement(statement))
@@ -167,7 +167,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return true
   }
 
-  /** Either all branches are on one line, or none is. */
+  /** Prints an `if` with all of its branches on one line, or with none. */
   #if(node: If, inline: boolean): Doc {
     const padding = inline ? line : hardline
     const parts: Doc[] = []
@@ -211,7 +211,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ]
   }
 
-  /** Body after a head; on its own line if it would otherwise continue the head. */
+  /** Prints a body after its head. It goes on a separate line if it would otherwise continue the head. */
   #behind(body: Expression, continues: (first: Expression) => boolean): Doc {
     let first = body
     for (let next = leftOf(first); next !== null; next = leftOf(first)) first = next
@@ -231,7 +231,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return [head, ' => ', this.expression(body)]
   }
 
-  /** Operands of equal precedence break together, after the operators; pipes break before them. */
+  /** Prints a chain of operators of one precedence, which break together: after each operator, or before each pipe. */
   #binary(node: Binary): Doc {
     const rest: { readonly operator: Binary['operator']; readonly right: Expression }[] = []
     const level = BINARY[node.operator]
@@ -256,7 +256,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
     links.reverse()
     const calls = links.filter((link, index) => link.kind === 'Call' && links[index - 1]?.kind === 'Member').length
-    // `2 .0` is a tuple member of a number; without the space it is another number.
+    // `2 .0` accesses the first element of `2`; without the space it would be a float.
     const head: Doc[] = [this.expression(base), base.kind === 'Int' && links[0]?.kind === 'TupleIndex' ? ' ' : '']
     const rest: Doc[] = []
     let seen = 0
@@ -309,26 +309,26 @@ function baseOf(node: Postfix): Expression {
   return node.kind === 'Try' ? node.operand : node.object
 }
 
-/** The part after a break; a short chain has none. */
+/** Removes the optional line break at the start of a document. */
 function withoutBreak(doc: Doc): Doc {
   return Array.isArray(doc) && doc[0] === softline ? doc.slice(1) : doc
 }
 
-/** True if the brackets around such a last argument may stay on its lines. */
+/** True if the brackets around a last argument may stay on its first and last lines. */
 function hugs(node: Expression): boolean {
   const { kind } = node
   if (kind === 'Lambda') return node.body.kind === 'Block'
   return kind === 'Object' || kind === 'List' || kind === 'Block' || kind === 'Struct'
 }
 
-/** True if the expression would be parsed as a part of the value before it: arguments, an index, an operand. */
+/** True if the expression would be parsed as a continuation of the value before it: arguments, an index, an operand. */
 function continuesValue(first: Expression): boolean {
   if (first.kind === 'Unary') return first.operator === '-'
   if (first.kind === 'Lambda') return first.form === 'arrow'
   return first.kind === 'Paren' || first.kind === 'Tuple' || first.kind === 'Unit' || first.kind === 'List'
 }
 
-/** First word or sign of an expression; null for other beginnings. */
+/** Returns the first operand of an expression; null if the expression begins with another token. */
 function leftOf(node: Expression): Expression | null {
   switch (node.kind) {
     case 'Binary':

@@ -20,7 +20,7 @@ import type { Expression } from '../syntax/ast-expressions.ts'
 import { DeclarationPrinter } from './declaration-printer.ts'
 import { type Doc, group, hardline, indent, line } from './doc.ts'
 
-/** A whole file, and the declarations of user interfaces. */
+/** Prints a whole file, and declarations of user interfaces. */
 export class ModulePrinter extends DeclarationPrinter {
   module({ items, end }: Module): Doc {
     const content = this.lines(

@@ -2,7 +2,7 @@ import type { Statement } from '../syntax/ast-statements.ts'
 import type { Doc } from './doc.ts'
 import { ViewPrinter } from './view-printer.ts'
 
-/** Statements. */
+/** Prints statements. */
 export abstract class StatementPrinter extends ViewPrinter {
   protected statement(node: Statement): Doc {
     switch (node.kind) {

@@ -3,7 +3,7 @@ import type { Name } from '../syntax/node.ts'
 import { CommentPrinter } from './comment-printer.ts'
 import type { Doc } from './doc.ts'
 
-/** Types. They are short, and stay on one line. */
+/** Prints types, always on one line. */
 export abstract class TypePrinter extends CommentPrinter {
   protected type(type: Type): string {
     switch (type.kind) {

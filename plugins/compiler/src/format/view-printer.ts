@@ -2,7 +2,7 @@ import type { Attribute, Element, ElementFragment, Expression } from '../syntax/
 import { type Doc, group, hardline, indent, line, softline } from './doc.ts'
 import { ExpressionPrinter } from './expression-printer.ts'
 
-/** Elements of views. */
+/** Prints elements of views. */
 export abstract class ViewPrinter extends ExpressionPrinter {
   protected element(node: Element | ElementFragment): Doc {
     if (node.kind === 'ElementFragment') {
@@ -39,7 +39,7 @@ export abstract class ViewPrinter extends ExpressionPrinter {
     return node.kind === 'Element' || node.kind === 'ElementFragment' ? this.#elementChild(node) : this.#braced(node)
   }
 
-  /** An element that is a call is an expression here. */
+  /** Prints an element that is written as a call, in the form of an expression. */
   #elementChild(node: Element | ElementFragment): Doc {
     return node.kind === 'Element' && node.syntax === 'call' ? this.#braced(node) : this.element(node)
   }
@@ -49,7 +49,7 @@ export abstract class ViewPrinter extends ExpressionPrinter {
     return [name.text, '=', value.kind === 'String' ? this.string(value) : this.#braced(value)]
   }
 
-  /** Braces are those of a block of statements, else they are added. */
+  /** Prints an expression in braces. A block has its own braces; other expressions get them. */
   #braced(node: Expression): Doc {
     if (node.kind !== 'Block') return ['{', this.expression(node), '}']
     const [only] = node.statements

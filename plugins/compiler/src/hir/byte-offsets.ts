@@ -1,9 +1,9 @@
 import type { Span } from '../syntax/node.ts'
 import type { HirSpan } from './hir.ts'
 
-/** Converts UTF-16 offsets of a text to UTF-8 offsets. */
+/** Converts UTF-16 offsets of a source to UTF-8 offsets. */
 export class ByteOffsets {
-  /** null for ASCII text, whose offsets are equal. */
+  /** null for ASCII sources, whose offsets are equal. */
   readonly #bytes: Uint32Array | null
 
   constructor(text: string) {
@@ -25,7 +25,7 @@ function byteOffsets(text: string): Uint32Array {
     const code = text.charCodeAt(at)
     const isPair = (code & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
     if (isPair) {
-      // No offset lies between the halves of a surrogate pair.
+      // No offset is between the halves of a surrogate pair.
       offsets[++at] = total
       total += 4
     } else total += code < 0x80 ? 1 : code < 0x800 ? 2 : 3

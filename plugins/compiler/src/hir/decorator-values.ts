@@ -17,7 +17,7 @@ export class DecoratorValues {
     return this.#decorators.filter(decorator => decorator.name.text === name)
   }
 
-  /** The string argument of a decorator, by name or as the only one; undefined without one. */
+  /** Returns the string argument of a decorator, by name or as the only argument; undefined if there is none. */
   text(name: string, argument: string): string | undefined {
     const decorator = this.#decorators.find(each => each.name.text === name)
     if (decorator === undefined) return undefined

@@ -1,4 +1,4 @@
-/** The nodes are part of the contract with the interpreter. */
+/** HIR types, which are part of the contract with the interpreter. */
 export type {
   DefId,
   HirActivity,

@@ -54,10 +54,10 @@ const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, HirBinaryOperator>>
 
 const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 
-/** Types of untyped record literals that omit members with a default. */
+/** Type names of record literals that have no type name and omit members with a default. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
-/** Lowers bodies. Recursion is as deep as the syntax tree; the parser limits its depth. */
+/** Lowers bodies. The parser limits the depth of the syntax tree, so recursion is safe. */
 export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
@@ -70,7 +70,7 @@ export class ExpressionLowering {
     this.#records = records
   }
 
-  /** Returns the number of the next definition. */
+  /** Assigns and returns the next definition number. */
   define(): DefId {
     return this.#next++
   }
@@ -241,7 +241,7 @@ export class ExpressionLowering {
     return entries.map(entry => [entryKey(entry), this.expression(entryValue(entry))])
   }
 
-  /** A record literal that omits members with a default is a struct. */
+  /** Lowers a record literal. If it omits members with a default, it becomes a struct of its type. */
   #record(record: ObjectLiteral, span: HirSpan): HirExpression {
     const fields = this.#entries(record.entries)
     const name = this.#records.get(record)
@@ -292,7 +292,7 @@ export class ExpressionLowering {
   }
 
   #unary({ operator, operand }: Unary, span: HirSpan): HirExpression {
-    // The minimum int has no positive counterpart.
+    // The minimum int has no positive counterpart, so its sign is part of the literal.
     const isLeast = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
     if (isLeast) return { IntLit: [-(1n << 63n), span] }
     return { Unary: [operator === '-' ? 'Neg' : 'Not', this.expression(operand), span] }
@@ -334,7 +334,7 @@ export class ExpressionLowering {
     return { Jsx: { tag: tag.text, attributes: lowered, children: this.#all(children), span } }
   }
 
-  /** An attribute without a value is true. */
+  /** Lowers an attribute; without a value, it is true. */
   #attribute(attribute: Attribute): HirAttribute {
     const { name, value } = attribute
     if (value !== null) return { name: name.text, value: this.expression(value) }
@@ -342,7 +342,7 @@ export class ExpressionLowering {
   }
 }
 
-/** A number if it is exact, else a bigint. */
+/** Returns a number if it is exact, else a bigint. */
 function intOf(digits: string): number | bigint {
   const value = Number(digits)
   return Number.isSafeInteger(value) ? value : BigInt(digits)

@@ -2,7 +2,7 @@ import { defined } from '@svc/plugin-sdk'
 import type { PathImport, ReactImport, RustImport } from '../syntax/ast.ts'
 import type { HirImport, HirRustImport, HirSpan } from './hir.ts'
 
-/** Imports by path, one entry for each name. */
+/** Lowers an import: one entry for each imported name. */
 export function lowerImport(item: PathImport | ReactImport, span: HirSpan): HirImport[] {
   if (item.kind === 'ReactImport') return [{ module_path: [item.source.value], item: item.name.text, span }]
   const path = item.path.map(({ text }) => text)

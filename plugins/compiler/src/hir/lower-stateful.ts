@@ -38,7 +38,7 @@ export class StatefulLowering {
       handlers: members.flatMap(member => {
         if (member.kind !== 'Handler') return []
         const { span, ...handler } = this.#handler(member)
-        // No decorator requests traces for a single handler.
+        // Decorators do not apply to single handlers, so they cannot request traces.
         return [{ ...handler, is_traced: false, span }]
       }),
       migrations: members.flatMap(member => {

@@ -37,16 +37,16 @@ import { lowerType } from './lower-types.ts'
 const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
 
 /**
- * Lowers a module. Database chains become operations with a plan, decorators become fields, and definitions get numbers
- * in source order. Never throws; lowers as much as it can of a module with errors.
+ * Lowers a module. Table calls become operations with a plan, decorators become fields, and definitions are numbered in
+ * source order. Never throws; skips parts that have errors.
  */
 export function lower(module: Module, source: string, types: Partial<KnownTypes> = {}): HirModule {
   return new ModuleLowering(module, source, types).run()
 }
 
-/** Facts that only the checks know. */
+/** Types that only the checks can infer. */
 export interface KnownTypes {
-  /** Inferred result type of a function without a declared one; null when unknown. */
+  /** Returns the inferred result type of a function without a declared one; null if unknown. */
   readonly results: (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
   readonly records: RecordTypes
 }
@@ -90,7 +90,10 @@ class ModuleLowering {
     return this.#arrays
   }
 
-  /** Components, islands, client routes, tests and other declarations without a separate array are lowered elsewhere. */
+  /**
+   * Lowers a declaration. Components, islands, client routes, tests and other declarations without an array are lowered
+   * elsewhere.
+   */
   #declaration(item: Declaration): void {
     const arrays = this.#arrays
     switch (item.kind) {
@@ -263,7 +266,7 @@ class ModuleLowering {
     }
   }
 
-  /** The top-level statements of a script, as its `main` function. */
+  /** Lowers the top-level statements of a script to its `main` function. */
   #script(): HirFunction {
     const id = this.#bodies.define()
     const first = this.#loose[0] as ScriptStatement

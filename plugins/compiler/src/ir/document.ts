@@ -12,8 +12,8 @@ import { printJson } from './print-json.ts'
 const check = schemaCheck(irDocumentSchema)
 
 /**
- * The IR document of a module without errors. `source` is hashed as UTF-8. `generatedAt` is the only part that differs
- * between two runs. Throws `CMP_IR_INVALID` if the document breaks its own contract.
+ * Creates the IR document of a module without errors. The hash is that of `source` as UTF-8. Two runs differ only in
+ * `generatedAt`. Throws `CMP_IR_INVALID` if the document does not match its schema.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
   const hir = lower(module, source, knownTypes(module))
@@ -36,7 +36,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
   })
 }
 
-/** A document as it is printed and written, with a line break at its end. */
+/** Prints a document with a line break at its end. */
 export function printIr(document: IrDocument): string {
   return `${printJson(document)}\n`
 }

@@ -2,15 +2,16 @@
 const WIDTH = 120
 
 /**
- * Levels that may be broken into lines. Deeper levels stay on one line, or indentation would be most of the document.
+ * Maximum depth that is broken into lines. Deeper values stay on one line, since indentation would be most of the
+ * output.
  */
 const BROKEN_LEVELS = 50
 
 const ON_ONE_LINE = -1
 
 /**
- * Prints a value as readable JSON; values that fit stay on one line. Ints beyond 2^53 are bigints and are printed
- * with all of their digits. Keys without a value are left out. Time is linear in the size of the value.
+ * Prints a value as readable JSON; values that fit stay on one line. Ints beyond 2^53 are bigints, printed with all
+ * digits. Keys with the value undefined are omitted. Takes linear time.
  */
 export function printJson(value: unknown): string {
   const printer = new Printer()
@@ -20,7 +21,7 @@ export function printJson(value: unknown): string {
 
 class Printer {
   readonly parts: string[] = []
-  /** Length of objects and arrays on one line. */
+  /** One-line lengths of objects and arrays. */
   readonly #lengths = new Map<object, number>()
 
   /** `before` is the current column; ignored for one-line output. */
@@ -52,7 +53,7 @@ class Printer {
   }
 }
 
-/** Entries of an object or an array, each with its prefix. */
+/** Returns the entries of an object or an array, each with its printed key. */
 function entries(value: object): [key: string, inner: unknown][] {
   if (Array.isArray(value)) return value.map(inner => ['', inner])
   return Object.entries(value).flatMap(([key, inner]) =>

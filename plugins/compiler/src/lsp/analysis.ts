@@ -11,7 +11,7 @@ import { type ParseResult, parse } from '../syntax/parse.ts'
 
 export type AnalysisOptions = Omit<CompileOptions, 'script'>
 
-/** One version of an open file. Results are computed on first use. */
+/** Analysis of one version of an open file. Results are computed on first use. */
 export class Analysis {
   readonly document: TextDocument
   readonly #options: AnalysisOptions
@@ -21,7 +21,7 @@ export class Analysis {
   #symbols: SymbolIndex | null = null
 
   constructor(document: TextDocument, options: AnalysisOptions) {
-    // The document of the connection changes in place.
+    // Copied, since the connection updates its document in place.
     this.document = TextDocument.create(document.uri, document.languageId, document.version, document.getText())
     this.#options = options
   }
@@ -30,7 +30,9 @@ export class Analysis {
     return this.document.getText()
   }
 
-  /** A file with top-level statements is a script; a file with errors is parsed as the kind with fewer errors. */
+  /**
+   * Parses a file with top-level statements as a script. A file with errors is parsed as the kind with fewer errors.
+   */
   get parsed(): ParseResult {
     if (this.#parsed !== null) return this.#parsed
     const module = parse(this.text, { ...this.#options, script: false })
@@ -57,7 +59,7 @@ export class Analysis {
     return this.#symbols
   }
 
-  /** The same file with another text. */
+  /** Returns an analysis of the same file with another text. */
   with(text: string): Analysis {
     const { uri, languageId, version } = this.document
     return new Analysis(TextDocument.create(uri, languageId, version, text), this.#options)

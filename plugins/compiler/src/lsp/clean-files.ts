@@ -1,6 +1,6 @@
 const COOLDOWN_MILLISECONDS = 120_000
 
-/** Files that became free of findings, each reported at most once in two minutes. */
+/** Detects files that lose their last finding; reports each file at most once in two minutes. */
 export class CleanFiles {
   readonly #now: () => number
   readonly #dirty = new Set<string>()
@@ -11,7 +11,7 @@ export class CleanFiles {
     this.#now = now
   }
 
-  /** Takes the number of findings of a file; returns true if the file became clean and should be reported. */
+  /** Updates the number of findings of a file. Returns true if the file lost its last finding and is to be reported. */
   update(uri: string, findings: number): boolean {
     if (findings > 0) {
       this.#dirty.add(uri)
@@ -25,7 +25,7 @@ export class CleanFiles {
     return true
   }
 
-  /** Forgets a closed file, but keeps the time of its last report. */
+  /** Forgets the findings of a closed file, but not the time of its last report. */
   close(uri: string): void {
     this.#dirty.delete(uri)
   }

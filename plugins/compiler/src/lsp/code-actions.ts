@@ -1,7 +1,7 @@
 import { type CodeAction, CodeActionKind, type Diagnostic as LspDiagnostic } from 'vscode-languageserver'
 import type { DiagnosticData } from './published-diagnostics.ts'
 
-/** A quick fix for each fix that a diagnostic carries. */
+/** Returns a quick fix for each fix of a diagnostic. */
 export function codeActions(uri: string, diagnostics: readonly LspDiagnostic[]): CodeAction[] {
   return diagnostics.flatMap(diagnostic => {
     const { fixes = [] } = (diagnostic.data ?? {}) as Partial<DiagnosticData>

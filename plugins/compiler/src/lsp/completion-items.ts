@@ -16,7 +16,7 @@ export interface ItemDetails {
   readonly rank?: string
 }
 
-/** Makes completions that replace the word at one place. */
+/** Builds completions that replace one word. */
 export class CompletionItems {
   readonly #range: Range
   readonly #items = new Map<string, CompletionItem>()
@@ -29,7 +29,7 @@ export class CompletionItems {
     return [...this.#items.values()]
   }
 
-  /** The first item of a label stays. */
+  /** Adds a completion, unless its label exists. */
   add(label: string, kind: CompletionItemKind, { detail, text, snippet, rank = '5' }: ItemDetails = {}): void {
     if (this.#items.has(label)) return
     this.#items.set(label, {
@@ -52,7 +52,7 @@ export class CompletionItems {
   }
 }
 
-/** A call with placeholders for its required arguments. */
+/** Returns a snippet of a call with placeholders for its required arguments. */
 export function callSnippet(name: string, params: readonly string[]): string {
   return `${name}(${params.map((param, index) => `\${${index + 1}:${param}}`).join(', ')})`
 }

@@ -16,7 +16,7 @@ import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
 import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
 
-/** Inserted where the word is missing, so that the parser finds a name there. */
+/** Inserted at the cursor if no word is there, so that the parser finds a name. */
 const PLACEHOLDER = 'completed_here'
 
 const OPERATORS = 'eq neq lt lte gt gte in contains is_null'.split(' ')
@@ -53,7 +53,7 @@ export function completions(analysis: Analysis, position: Position): CompletionI
       for (const word of KEYWORDS) items.add(word, CompletionItemKind.Keyword, { rank: '7' })
       types(items, parsed.module)
   }
-  // The incomplete name itself is not offered.
+  // The incomplete name itself is not a completion.
   return items.found.filter(
     ({ label }) => label !== PLACEHOLDER && (label !== text.slice(from, offset) || label.length > 1)
   )
@@ -93,7 +93,7 @@ function members(items: CompletionItems, path: readonly string[], from: number, 
     return
   }
   const { text } = analysis
-  // The text after the word stays.
+  // Source after the word is preserved.
   const whole = from < offset ? analysis : analysis.with(`${text.slice(0, offset)}${PLACEHOLDER} ${text.slice(offset)}`)
   memberCompletions(items, from, whole)
 }
@@ -111,12 +111,12 @@ function standard(items: CompletionItems, path: readonly string[]): void {
   }
 }
 
-/** True if the program redefines a name. */
+/** True if the program declares the name itself. */
 function isDeclared(name: string, { parsed }: Analysis): boolean {
   return parsed.module.items.some(item => 'name' in item && item.name !== null && item.name.text === name)
 }
 
-/** True if it is one. */
+/** Adds the functions of a namespace; false if it does not exist. */
 function namespace(items: CompletionItems, of: string): boolean {
   const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${of}.`))
   for (const { name, signature, text } of words) {
@@ -127,7 +127,7 @@ function namespace(items: CompletionItems, of: string): boolean {
   return words.length > 0
 }
 
-/** Names in scope at a place. */
+/** Adds the names in scope. */
 function values(items: CompletionItems, from: number, offset: number, analysis: Analysis): void {
   const { text } = analysis
   const whole =

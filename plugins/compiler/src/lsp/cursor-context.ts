@@ -1,26 +1,26 @@
 import { Kind, LAST_KEYWORD } from '../syntax/token.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** Kind of completion at a place. `from` is the start of the word there. */
+/** What can be completed at the cursor. `from` is the start of the word at the cursor. */
 export type CursorContext =
   /** In a comment, or in a string that is not a name. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'decorator'; readonly from: number }
-  /** After a dot; `path` holds the words before it, or is empty if anything but words and dots precedes it. */
+  /** After a dot. `path` holds the words before it; it is empty if other syntax precedes the dot. */
   | { readonly kind: 'member'; readonly path: readonly string[]; readonly from: number }
   | { readonly kind: 'type'; readonly from: number }
-  /** The name of a column of a table; `logic` is true if `and`, `or` and `not` are allowed, too. */
+  /** A column of a table. `logic` is true if `and`, `or` and `not` are also allowed. */
   | { readonly kind: 'column'; readonly table: string; readonly logic: boolean; readonly from: number }
   /** An operator of `where`, or a plain value. */
   | { readonly kind: 'operator'; readonly from: number }
-  /** The name of a value, or a keyword; `isOutside` is true outside all brackets, where declarations begin. */
+  /** A value name or a keyword. `isOutside` is true outside all brackets, where declarations begin. */
   | { readonly kind: 'value'; readonly isOutside: boolean; readonly from: number }
 
 const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
 const COLUMN_CALLS: ReadonlySet<string> = new Set(['order_by', 'select'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** Reads only the tokens before the place, since incomplete code rarely parses. */
+/** Finds the context from the tokens before the cursor, since incomplete code rarely parses. */
 export function cursorContext(tokens: TokenList, offset: number): CursorContext {
   return new ContextReader(tokens, offset).read()
 }
@@ -50,7 +50,7 @@ class ContextReader {
     const previous = isWord ? last - 1 : last
     if (previous < 0) return { kind: 'value', isOutside: true, from }
     const before = tokens.kind(previous)
-    // A dot at the end of a line has no member.
+    // A dot at the end of a line does not begin a member.
     const isNear = !/[\r\n]/.test(tokens.source.slice(tokens.end(previous), from))
     if (before === Kind.Dot && isNear) return { kind: 'member', path: this.#path(previous), from }
     if (before === Kind.To || before === Kind.Arrow) return { kind: 'type', from }
@@ -59,7 +59,7 @@ class ContextReader {
     return this.#column(opening, previous, from) ?? { kind: 'value', isOutside: false, from }
   }
 
-  /** The last token that begins before an offset; -1 for none. */
+  /** Returns the last token that begins before an offset; -1 if there is none. */
   #before(offset: number): number {
     let low = 0
     let high = this.#tokens.length - 1
@@ -76,7 +76,7 @@ class ContextReader {
     return index >= 0 && kind >= Kind.Identifier && kind <= LAST_KEYWORD
   }
 
-  /** True if the place is after the closing quote of a text. */
+  /** True if the cursor is after the closing quote of a string. */
   #isClosed(index: number): boolean {
     const text = this.#tokens.text(index)
     return this.#tokens.end(index) === this.#offset && text.length > 1 && text.at(-1) === text[0]
@@ -102,7 +102,7 @@ class ContextReader {
     return isWhole ? path : []
   }
 
-  /** The innermost bracket that is open after a token; -1 for none. */
+  /** Returns the innermost open bracket before a token; -1 if there is none. */
   #opening(index: number): number {
     let depth = 0
     for (let at = index; at >= 0; at--) {
@@ -131,7 +131,7 @@ class ContextReader {
     return index < 0 ? '' : this.#tokens.text(index)
   }
 
-  /** The table of `order_by(` and `select(`. */
+  /** Returns the table whose columns `order_by(` or `select(` lists. */
   #listed(opening: number): string | null {
     const kind = this.#tokens.kind(opening)
     if (kind === Kind.LeftBracket) {
@@ -142,7 +142,7 @@ class ContextReader {
     return this.#table(opening - 1)
   }
 
-  /** Owner of a record argument of a table call. */
+  /** Returns the table call that has this record as its argument. */
   #record(brace: number): { readonly table: string; readonly call: string; readonly isComparison: boolean } | null {
     const tokens = this.#tokens
     if (tokens.kind(brace - 1) === Kind.Colon) {
@@ -162,7 +162,7 @@ class ContextReader {
     return table === null ? null : { table, call, isComparison: false }
   }
 
-  /** The table of the chain to which the call of this name belongs. */
+  /** Returns the table of the chain that contains this call. */
   #table(name: number): string | null {
     const tokens = this.#tokens
     let at = name - 1

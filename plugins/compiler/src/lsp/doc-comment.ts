@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/node.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** Comment lines directly before a declaration, without their markers; empty for none. */
+/** Returns the comment lines directly before a declaration, without comment markers; '' if there are none. */
 export function docComment({ start }: Span, { comments, source }: TokenList): string {
   const lines: string[] = []
   let at = start
@@ -9,7 +9,7 @@ export function docComment({ start }: Span, { comments, source }: TokenList): st
     const comment = comments[index]
     if (comment === undefined) break
     const between = source.slice(comment.end, at)
-    // A comment after code on the same line belongs to that code.
+    // A comment after code on the same line does not document the declaration.
     const before = source.slice(source.lastIndexOf('\n', comment.start - 1) + 1, comment.start)
     if (between.trim() !== '' || between.split('\n').length !== 2 || before.trim() !== '') break
     lines.unshift(source.slice(comment.start, comment.end).replace(/^(\/{2,}|#)\s?/, ''))

@@ -17,7 +17,7 @@ const KINDS: Partial<Record<Declaration['kind'], SymbolKind>> = {
   Form: SymbolKind.Interface
 }
 
-/** One symbol for each declaration, with its fields, variants, handlers and states as children. */
+/** Returns a symbol for each declaration, with its fields, variants, handlers and states as children. */
 export function documentSymbols(analysis: Analysis): DocumentSymbol[] {
   const symbol = (
     name: string,
@@ -26,7 +26,7 @@ export function documentSymbols(analysis: Analysis): DocumentSymbol[] {
     selected: Span,
     more: Partial<DocumentSymbol> = {}
   ): DocumentSymbol => ({
-    // Editors refuse a symbol without a name.
+    // Editors reject a symbol without a name.
     name: name === '' ? '(no name)' : name,
     kind,
     range: analysis.range(whole),

@@ -3,12 +3,12 @@ import { formatFile } from '../compile.ts'
 import { SourceFile } from '../source-file.ts'
 import type { Analysis } from './analysis.ts'
 
-/** The edit that produces the canonical form; none for a canonical or unparsable text. */
+/** Returns the edit that formats the file; none if the file is formatted or has syntax errors. */
 export function formattingEdits(analysis: Analysis): TextEdit[] {
   const { text } = analysis
   const { text: formatted } = formatFile(new SourceFile(analysis.document.uri, text))
   if (formatted === null || formatted === text) return []
-  // Keeps the common prefix and suffix, so that the cursor stays in place.
+  // The edit excludes the common prefix and suffix, so that editors preserve the cursor.
   let start = 0
   while (start < text.length && start < formatted.length && text[start] === formatted[start]) start++
   let end = text.length
@@ -17,7 +17,7 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
     end--
     until--
   }
-  // Offsets inside a line break or a character are invalid.
+  // An edit must not begin or end inside a line break or a surrogate pair.
   if (text[end - 1] === '\r' && text[end] === '\n') {
     end++
     until++
@@ -30,7 +30,7 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
   return [{ range: analysis.range({ start, end }), newText: formatted.slice(start, until) }]
 }
 
-/** True if an offset is between the halves of a surrogate pair. */
+/** True if an offset is inside a surrogate pair. */
 function isHalf(text: string, offset: number): boolean {
   return (text.charCodeAt(offset - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(offset) & 0xfc00) === 0xdc00
 }

@@ -61,7 +61,7 @@ function signature({ symbol }: Occurrence, analysis: Analysis): string {
   return type === null || type.kind === 'any' ? `${prefix}${name}` : `${prefix}${name}: ${show(type)}`
 }
 
-/** The parameter or state field that a name refers to. */
+/** Returns the parameter or state field that declares a symbol. */
 function declaring({ declaration, definition }: LanguageSymbol): AnyNode | null {
   let found: AnyNode | null = null
   walk(declaration, node => {
@@ -71,7 +71,7 @@ function declaring({ declaration, definition }: LanguageSymbol): AnyNode | null 
   return found
 }
 
-/** The type of a variable at its use. */
+/** Returns the type of a variable at its use. */
 function typeOf(symbol: LanguageSymbol, { symbols, types }: Analysis): ValueType | null {
   const places = new Set(symbols.of(symbol).map(({ start }) => start))
   for (const [expression, type] of types.byExpression) {
@@ -91,7 +91,7 @@ function comment({ node, declaration, definition }: LanguageSymbol, { parsed }: 
   return docComment(node.start <= definition.start ? node : declaration, parsed.tokens)
 }
 
-/** A field or method after a dot, with the type of its owner. */
+/** Describes the field or method after a dot, with the type of its owner. */
 function memberAt(start: number, { parsed, types }: Analysis): string | null {
   let found: Member | null = null
   walk(parsed.module, node => {

@@ -9,7 +9,7 @@ import type { Analysis } from './analysis.ts'
 import { type CompletionItems, callSnippet } from './completion-items.ts'
 import { callSignature } from './signatures.ts'
 
-/** Snippets that completion inserts for table operations. */
+/** Completion snippets of table operations. */
 const SNIPPETS: Readonly<Record<string, string>> = {
   insert: 'insert({ $1 })',
   get: 'get($1)',
@@ -29,7 +29,7 @@ const SNIPPETS: Readonly<Record<string, string>> = {
   scope: 'scope("$1")'
 }
 
-/** Methods that begin a chain on a table; raw SQL is not offered. */
+/** Adds the methods that begin a chain on a table, except raw SQL. */
 export function tableOperations(items: CompletionItems): void {
   operations(
     items,
@@ -37,7 +37,7 @@ export function tableOperations(items: CompletionItems): void {
   )
 }
 
-/** Fields, methods and handlers of the value before the dot; `from` is the start of the word after the dot. */
+/** Adds the fields, methods and handlers of the value before the dot. `from` is the start of the word after the dot. */
 export function memberCompletions(items: CompletionItems, from: number, analysis: Analysis): void {
   const object = objectBefore(from, analysis)
   if (object === null) return

@@ -4,7 +4,7 @@ import type { Analysis } from './analysis.ts'
 import { meantAt, namedEverywhere } from './workspace/everywhere.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
-/** Definition of the word at a place, in any file; null if it is unresolved. */
+/** Returns the definition of the word at a position, in any file; null if it is unresolved. */
 export function definition(analysis: Analysis, position: Position, workspace: Workspace): Location | null {
   const meant = meantAt(analysis, analysis.document.offsetAt(position), workspace)
   if (meant === null) return null
@@ -12,7 +12,7 @@ export function definition(analysis: Analysis, position: Position, workspace: Wo
   return locationOf(symbol === null ? { start: 0, end: 0 } : symbol.definition, meant.analysis)
 }
 
-/** All occurrences of the symbol at a place, file by file, in text order. */
+/** Returns all occurrences of the symbol at a position, by file and in source order. */
 export function references(
   analysis: Analysis,
   position: Position,

@@ -1,7 +1,7 @@
 import type { TextDocument } from 'vscode-languageserver-textdocument'
 import { Analysis, type AnalysisOptions } from './analysis.ts'
 
-/** Analyses of open files, newest version only. */
+/** Analyses of the newest versions of open files. */
 export class OpenFiles {
   readonly #options: () => AnalysisOptions
   readonly #known = new Map<string, Analysis>()

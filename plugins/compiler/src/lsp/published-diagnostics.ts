@@ -2,7 +2,7 @@ import { DiagnosticSeverity, DiagnosticTag, type Diagnostic as LspDiagnostic, ty
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Analysis } from './analysis.ts'
 
-/** Value in `data` of a published diagnostic. */
+/** The `data` of a published diagnostic. */
 export interface DiagnosticData {
   readonly fixes: readonly { readonly label: string; readonly range: Range; readonly replacement: string }[]
   readonly suggestions: readonly string[]
@@ -39,9 +39,8 @@ function published(diagnostic: Diagnostic, analysis: Analysis): LspDiagnostic {
   }
 }
 
-/** Editors show a single text. */
+/** Joins message and suggestions, since editors show a single string. */
 function messageOf({ message, expectedType, foundType, suggestions }: Diagnostic): string {
-  const types =
-    expectedType === null ? [] : [`expected \`${expectedType}\`, found \`${foundType ?? 'something else'}\``]
+  const types = expectedType === null ? [] : [`expected \`${expectedType}\`, found \`${foundType ?? 'another type'}\``]
   return [message, ...types, ...suggestions].join('\n')
 }

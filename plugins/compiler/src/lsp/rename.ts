@@ -13,12 +13,12 @@ import { meantAt, type Named, namedEverywhere } from './workspace/everywhere.ts'
 import { exported, linksOf } from './workspace/links.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
-/** Reason why a symbol cannot be renamed, for users. */
+/** Thrown if a symbol cannot be renamed. The message is shown to users. */
 export class RenameRefused extends Error {
   override readonly name = 'RenameRefused'
 }
 
-/** The word that would be renamed. Throws {@link RenameRefused}. */
+/** Returns the word that would be renamed. Throws {@link RenameRefused}. */
 export function prepareRename(
   analysis: Analysis,
   position: Position,
@@ -28,10 +28,7 @@ export function prepareRename(
   return { range: analysis.range(at), placeholder: analysis.text.slice(at.start, at.end) }
 }
 
-/**
- * Edits by file URI that rename a symbol at every occurrence, and nothing else.
- * Throws {@link RenameRefused}.
- */
+/** Returns the edits, by file URI, that rename a symbol at every occurrence. Throws {@link RenameRefused}. */
 export function rename(
   analysis: Analysis,
   position: Position,
@@ -54,7 +51,7 @@ export function rename(
   )
 }
 
-/** Throws {@link RenameRefused} if a word of the file would change its meaning. */
+/** Returns the edits of one file. Throws {@link RenameRefused} if another word of the file would change its meaning. */
 function changesOf({ analysis, occurrences, words }: Named, symbol: LanguageSymbol, name: string): TextEdit[] {
   const changes = [
     ...occurrences.map(each => ({ at: each as Span, text: written(name, each) })),
@@ -68,13 +65,13 @@ function changesOf({ analysis, occurrences, words }: Named, symbol: LanguageSymb
   }
   const after = analysis.with(text + analysis.text.slice(from))
   if (!meansTheSame(analysis.symbols, after.symbols) || errorsOf(after) > errorsOf(analysis)) {
-    throw new RenameRefused(`\`${name}\` already means something where \`${symbol.name}\` is used`)
+    throw new RenameRefused(`\`${name}\` already has another meaning where \`${symbol.name}\` is used`)
   }
   return changes.map(({ at, text: newText }) => ({ range: analysis.range(at), newText }))
 }
 
 function written(name: string, { form, symbol }: Occurrence): string {
-  // The key of a record keeps its name.
+  // The key of the record is not renamed.
   if (form === 'shorthand') return `${symbol.name}: ${name}`
   return form === 'string' ? `"${name}"` : name
 }
@@ -86,24 +83,24 @@ function renamed(
 ): { readonly analysis: Analysis; readonly symbol: LanguageSymbol; readonly at: Span } {
   const offset = analysis.document.offsetAt(position)
   const occurrence = analysis.symbols.at(offset)
-  // An alias belongs to the file that declares it.
+  // An alias is declared by the importing file.
   if (occurrence?.symbol.kind === 'import' && hasAlias(occurrence.symbol)) {
     return { analysis, symbol: occurrence.symbol, at: occurrence }
   }
   const meant = meantAt(analysis, offset, workspace)
-  if (meant === null) throw new RenameRefused('there is no name here that a file declares')
+  if (meant === null) throw new RenameRefused('no name at the cursor is declared in a file')
   const { symbol } = meant
-  if (symbol === null) throw new RenameRefused('this is the name of a file; rename the file')
+  if (symbol === null) throw new RenameRefused('this is the name of a file; rename the file instead')
   if (symbol.kind === 'field') {
     throw new RenameRefused(`\`${symbol.name}\` is the name of stored or sent data; rename it in the data first`)
   }
   if (symbol.kind === 'import' && !hasAlias(symbol)) {
-    throw new RenameRefused(`\`${symbol.name}\` is named elsewhere; import it \`as\` something else`)
+    throw new RenameRefused(`\`${symbol.name}\` is declared elsewhere; rename it here with \`as\``)
   }
   return { analysis: meant.analysis, symbol, at: meant.at }
 }
 
-/** True if a file declared the alias of an import itself. */
+/** True if the file declares an alias for the import. */
 function hasAlias({ node, definition }: LanguageSymbol): boolean {
   if (node.kind === 'RustImport') return (node as RustImport).alias === definition
   if (node.kind !== 'PathImport') return false
@@ -111,7 +108,7 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
   return alias === definition || (members ?? []).some(each => each.alias === definition)
 }
 
-/** A hook of an app determines the names of its parameters. */
+/** Throws if an app hook passes the parameter by its name. */
 function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
   if (declaration.kind !== 'Function') return
   const { name: of, params } = declaration
@@ -123,7 +120,7 @@ function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: st
   }
 }
 
-/** A call on a handle of unknown actor may mean the handler, in this file and in its importers. */
+/** Throws if a call on a handle of an unknown actor may refer to the handler, in this file or its importers. */
 function requireKnownCalls({ name }: LanguageSymbol, home: Analysis, workspace: Workspace): void {
   requireKnown(name, home)
   for (const file of workspace.around(home)) {
@@ -151,7 +148,7 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
   const isCapital = /^[A-Z]/.test(old)
   const isRight = isCapital ? /^[A-Z][A-Za-z0-9_]*$/ : /^[a-z_][A-Za-z0-9_]*$/
   if (!isRight.test(name) || name === '_') {
-    const first = isCapital ? 'a capital letter' : 'a small letter'
+    const first = isCapital ? 'a capital letter' : 'a lower-case letter'
     throw new RenameRefused(
       `\`${name}\` cannot be the name of a ${kind}: begin with ${first}, and use letters, digits and _`
     )
@@ -159,7 +156,10 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
   if (KEYWORDS.includes(name)) throw new RenameRefused(`\`${name}\` is a keyword`)
 }
 
-/** True if every word still resolves to the same symbol; excludes field names, which records declare again. */
+/**
+ * True if every word still resolves to the same symbol. Field names are excluded, since record literals declare them
+ * again.
+ */
 function meansTheSame(before: SymbolIndex, after: SymbolIndex): boolean {
   const [old, now] = [before, after].map(({ occurrences }) => occurrences.filter(each => each.symbol.kind !== 'field'))
   if (old === undefined || now === undefined || old.length !== now.length) return false

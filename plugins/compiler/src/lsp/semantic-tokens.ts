@@ -59,7 +59,7 @@ export function semanticTokens(analysis: Analysis): SemanticTokens {
   const builder = new SemanticTokensBuilder()
   const { document, text } = analysis
   for (const { start, end, type, modifiers } of coloured(analysis)) {
-    // A token over several lines is reported line by line.
+    // A token that spans several lines is reported line by line.
     for (let from = start; from < end; ) {
       const position = document.positionAt(from)
       const next = Math.min(end, document.offsetAt({ line: position.line + 1, character: 0 }))
@@ -72,7 +72,7 @@ export function semanticTokens(analysis: Analysis): SemanticTokens {
   return builder.build()
 }
 
-/** In source order. */
+/** Returns the coloured tokens, in source order. */
 function coloured(analysis: Analysis): Coloured[] {
   const { tokens } = analysis.parsed
   const comments = tokens.comments.map(({ start, end }): Coloured => ({ start, end, type: 'comment', modifiers: 0 }))
@@ -88,7 +88,7 @@ function coloured(analysis: Analysis): Coloured[] {
 type Meaning = Pick<Coloured, 'type' | 'modifiers'>
 
 function namedAt({ symbols }: Analysis, kind: number, start: number): Meaning | null {
-  // Contextual keywords may be names.
+  // A contextual keyword may be a name.
   if (kind < Kind.Identifier || kind > LAST_KEYWORD) return null
   const occurrence = symbols.at(start)
   if (occurrence === undefined || occurrence.start !== start) return null

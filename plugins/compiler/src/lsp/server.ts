@@ -30,15 +30,15 @@ import { Workspace } from './workspace/workspace.ts'
 export interface LanguageServer {
   readonly input: NodeJS.ReadableStream
   readonly output: NodeJS.WritableStream
-  /** Ends the server. */
+  /** Stops the server. */
   readonly signal: AbortSignal
   /** Name and version that the server reports. */
   readonly version: string
-  /** Called for each version of a file. */
+  /** Returns the options for the analysis of a file version. */
   options(): AnalysisOptions
-  /** Called when the last finding of a file is gone. */
+  /** Called when a file loses its last finding. */
   cleaned(uri: string): void
-  /** Called on an error of the server itself. */
+  /** Called with errors of the server itself. */
   failed(error: unknown): void
 }
 
@@ -60,7 +60,7 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
 
 /** Debounce between a change and its check, in milliseconds. */
 const GATHER_MILLISECONDS = 10
-/** Interval of the check that the editor still runs, in milliseconds. */
+/** Interval of the check whether the editor still runs, in milliseconds. */
 const PARENT_MILLISECONDS = 3_000
 
 /**
@@ -79,7 +79,7 @@ export function serveLanguage(server: LanguageServer): Promise<number> {
       watch.stop()
       session.close()
       connection.dispose()
-      // An input that is still open keeps the process alive.
+      // An open input would keep the process alive.
       input.pause()
       resolve(code)
     }
@@ -130,7 +130,7 @@ class EditorSession {
   readonly #files: OpenFiles
   readonly #workspace: Workspace
   readonly #clean = new CleanFiles()
-  /** Files whose newest version is unchecked. */
+  /** Debounce timers of files whose newest version is unchecked, by URI. */
   readonly #waiting = new Map<string, NodeJS.Timeout>()
 
   constructor(connection: Connection, server: LanguageServer) {
@@ -186,7 +186,7 @@ class EditorSession {
     connection.languages.semanticTokens.on(({ textDocument }) => this.#of(textDocument, { data: [] }, semanticTokens))
   }
 
-  /** Answers a request about an open file; returns `none` for a closed one. */
+  /** Returns the result of a request about an open file; `none` for a closed file. */
   #of<A>(textDocument: { readonly uri: string }, none: A, ask: (file: Analysis) => A): A | ResponseError {
     const document = this.#documents.get(textDocument.uri)
     if (document === undefined) return none
@@ -195,12 +195,12 @@ class EditorSession {
     } catch (error) {
       if (error instanceof RenameRefused) return new ResponseError(LSPErrorCodes.RequestFailed, error.message)
       this.#server.failed(error)
-      const message = isSvcError(error) ? error.message : 'the server failed; see its log'
+      const message = isSvcError(error) ? error.message : 'the language server failed; see its log'
       return new ResponseError(ErrorCodes.InternalError, message)
     }
   }
 
-  /** Changes in quick succession are checked once, in their final state. */
+  /** Checks a file after a pause in its changes, so that quick changes are checked once. */
   #check(uri: string): void {
     if (this.#waiting.has(uri)) return
     const timer = setTimeout(() => {
@@ -232,7 +232,7 @@ class EditorSession {
 
   #send(uri: string, diagnostics: ReturnType<typeof publishedDiagnostics>, version?: number): void {
     const params = version === undefined ? { uri, diagnostics } : { uri, diagnostics, version }
-    // A disconnected client receives nothing; another handler reports the disconnect.
+    // A send to a disconnected client fails; another handler reports the disconnect.
     this.#connection.sendDiagnostics(params).catch(() => undefined)
   }
 }

@@ -2,7 +2,7 @@ import type { Span } from '../syntax/node.ts'
 import { Kind, LAST_KEYWORD } from '../syntax/token.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** A word of a text, with its qualifiers: `std`, `fs`, `read`. */
+/** A word, with the words before it in a path: `std`, `fs`, `read`. */
 export interface WordAt extends Span {
   readonly path: readonly string[]
   readonly isDecorator: boolean
@@ -20,7 +20,7 @@ export function wordAt(tokens: TokenList, offset: number): WordAt | null {
     if (tokens.newlineBefore(at + 1)) break
     path.unshift(tokens.text(at - 1))
   }
-  // After a call or an index, the qualifiers are unknown.
+  // After a call or an index, the path is unknown.
   if (path.length === 1 && index > 0 && tokens.kind(index - 1) === Kind.Dot) path.unshift('')
   return { start, end, path, isDecorator: false }
 }

@@ -1,7 +1,7 @@
 import type { EmittedFile } from '../web/emitted-file.ts'
 import type { Template } from './template.ts'
 
-/** Files of a new project. */
+/** Returns the files of a new project. */
 export function projectFiles(name: string, template: Template): EmittedFile[] {
   return [
     { path: 'app.vox', text: template.program },
@@ -12,19 +12,19 @@ export function projectFiles(name: string, template: Template): EmittedFile[] {
 }
 
 function configuration({ isServed, hasPages = false }: Template): string {
-  const head = '# Settings of the project; `svc config list` shows all there are.\n'
+  const head = '# Settings of the project; `svc config list` shows all settings.\n'
   const pages = hasPages ? 'web_directory = "web"\n' : ''
   return isServed ? `${head}\n[plugins.app-runtime]\nprogram = "app.vox"\n${pages}` : head
 }
 
 function readme(name: string, { summary, isServed, hasPages = false, program }: Template): string {
   const rows = [
-    ['svc check app.vox', 'reports what is wrong with the program'],
+    ['svc check app.vox', 'reports the errors of the program'],
     ['svc run app.vox', isServed ? 'serves it on http://127.0.0.1:3000 until Ctrl-C' : 'runs it'],
     ...(isServed ? [['svc dev app.vox', 'serves it and reloads it on each save']] : []),
     ...(program.includes('@test') ? [['svc test app.vox', 'runs its tests']] : []),
-    ['svc fmt app.vox', 'writes it in its canonical form'],
-    ...(hasPages ? [['svc build app.vox -o web --scaffold', 'writes its pages into the folder web']] : [])
+    ['svc fmt app.vox', 'formats it'],
+    ...(hasPages ? [['svc build app.vox -o web --scaffold', 'generates its pages in the folder web']] : [])
   ]
   const table = rows.map(([command, does]) => `| \`${command}\` | ${does} |`)
   const pages = hasPages

@@ -1,10 +1,10 @@
 /** A starter program. */
 export interface Template {
-  /** Summary, as the end of a sentence. */
+  /** Summary, in lower case and without a full stop. */
   readonly summary: string
   readonly program: string
-  /** True if `svc run` serves it until interrupted. */
+  /** True if `svc run` serves the program until it is interrupted. */
   readonly isServed: boolean
-  /** True if it has pages, which `svc build` builds. */
+  /** True if the program has pages, which `svc build` builds. */
   readonly hasPages?: boolean
 }

@@ -6,7 +6,7 @@ export type HostProbe = NonNullable<RuntimeProjection['host_capability_probe']>
 /** Processor names of other toolchains. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64', ia32: 'x86' }
 
-/** The machine that this process runs on. */
+/** Describes the machine on which this process runs. */
 export function hostProbe(env: Readonly<Record<string, string | undefined>> = process.env): HostProbe {
   const name = env.HOSTNAME || env.COMPUTERNAME || hostname()
   return {

@@ -15,7 +15,7 @@ const OPERATIONS: Readonly<Record<HirDbPlan['op'], Policy['op']>> = {
   Update: 'update'
 }
 
-/** Requirements of a module on its runtime; `probe` is the machine, or null for a portable document. */
+/** Returns the requirements of a module on its runtime. `probe` describes the machine; null for a portable document. */
 export function runtimeProjection(module: HirModule, probe: HostProbe | null): RuntimeProjection {
   const policies = policiesOf(module)
   const hints = hintsOf(policies)
@@ -36,7 +36,7 @@ function policiesOf(module: HirModule): Policy[] {
   return [...found].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, policy]) => policy)
 }
 
-/** null for an operation that needs only rows. */
+/** Returns null for an operation that only reads and writes rows. */
 function policyOf({ table, op, capabilities }: HirDbPlan): Policy | null {
   const { requires_sync, emits_change_log, live_topic, retrieval_mode, orchestration_scope } = capabilities
   const isDefault =
@@ -57,7 +57,7 @@ function policyOf({ table, op, capabilities }: HirDbPlan): Policy | null {
   }
 }
 
-/** Merges two policies with the same requirements, in format order. */
+/** Returns equal keys for equal policies. The keys sort in the order of the document. */
 function sortKey(policy: Policy): string {
   const { table, op, requires_sync, emits_change_log, live_topic, retrieval_mode, orchestration_scope } = policy
   const rest = [Number(requires_sync), Number(emits_change_log), live_topic, retrieval_mode, orchestration_scope]
@@ -78,7 +78,7 @@ function hintsOf(policies: readonly Policy[]): Hints | null {
   return { ...(prefersGpu ? { prefer_gpu_compute: true } : {}), labels: [...labels].sort() }
 }
 
-/** Calls back for every plan in a module. */
+/** Calls `visit` for every plan in a module. */
 function collect(node: unknown, visit: (plan: HirDbPlan) => void): void {
   if (typeof node !== 'object' || node === null) return
   if ('DbTableOp' in node) visit((node.DbTableOp as { readonly plan: HirDbPlan }).plan)

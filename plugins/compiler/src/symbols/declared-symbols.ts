@@ -24,7 +24,7 @@ const KINDS: Partial<Record<Declaration['kind'], SymbolKind>> = {
   AppHook: 'component'
 }
 
-/** Symbols of declarations outside bodies: the declarations, their fields, variants, handlers and states. */
+/** Returns the symbols declared outside bodies: declarations, fields, variants, handlers and states. */
 export function declaredSymbols({ items }: Module): LanguageSymbol[] {
   return items.flatMap(symbolsOf)
 }
@@ -38,7 +38,7 @@ function symbolsOf(declaration: Declaration): LanguageSymbol[] {
     declaration
   })
   const fields = (given: readonly Field[]): LanguageSymbol[] =>
-    // The name of an unnamed payload has zero width.
+    // An unnamed payload has a name of zero width.
     given.filter(({ name }) => name.end > name.start).map(field => symbol('field', field.name, field))
   const kind = KINDS[declaration.kind]
   const named = 'name' in declaration && declaration.name !== null ? declaration.name : null

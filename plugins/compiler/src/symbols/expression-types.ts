@@ -6,7 +6,7 @@ import { tablesOf } from '../hir/db/db-tables.ts'
 import type { Module } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 
-/** Types of all expressions of a module, as far as they are known. */
+/** Types of all expressions of a module, as far as known. */
 export interface ExpressionTypes {
   readonly byExpression: ReadonlyMap<Expression, ValueType>
   readonly reader: TypeReader

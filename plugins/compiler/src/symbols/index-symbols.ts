@@ -25,9 +25,9 @@ import type { ExpressionTypes } from './expression-types.ts'
 import type { LanguageSymbol, Occurrence, SymbolKind } from './symbol.ts'
 import { SymbolIndex } from './symbol-index.ts'
 
-/** Calls on a table that take a record whose keys are columns. */
+/** Table operations whose argument is a record of columns. */
 const TAKE_RECORDS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
-/** Methods of a chain that take column names. */
+/** Chain methods whose arguments are column names. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
 const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
@@ -37,7 +37,9 @@ const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
   implicit: 'variable'
 }
 
-/** Resolves every word of a module to its symbol. With expression types, it also resolves fields and handlers. */
+/**
+ * Resolves every word of a module to its symbol. Fields and handlers are resolved only if expression types are passed.
+ */
 export function indexSymbols(module: Module, types: ExpressionTypes | null): SymbolIndex {
   const indexer = new Indexer(module, types)
   for (const item of module.items) indexer.structure(item)
@@ -51,7 +53,7 @@ class Indexer implements BodyRule {
   readonly unresolved: Span[] = []
   readonly #types: ExpressionTypes | null
   readonly #symbols = new Map<Name, LanguageSymbol>()
-  /** The first binding of a name that several patterns of one arm bind. */
+  /** For patterns of one arm that bind the same name: each later binding, with the first one. */
   readonly #sameAs = new Map<Name, Name>()
   readonly #typeNames = new Map<string, LanguageSymbol>()
   readonly #shorthands = new Set<number>()
@@ -66,7 +68,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** Facts about a declaration, needed before its bodies are walked. */
+  /** Collects facts about a declaration that are needed before its bodies are walked. */
   structure(item: Declaration): void {
     walk(item, node => {
       if (node.kind === 'MatchArm') this.#join(node as MatchArm)
@@ -120,7 +122,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** Words of a declaration outside values: types, tags, tables, columns, fields. */
+  /** Resolves words of a declaration outside values: types, tags, tables, columns, fields. */
   references(item: Declaration, names: ReadonlyMap<string, ModuleName>): void {
     const generics = 'generics' in item ? item.generics : []
     const value = (name: Name): void => this.#name(name, names.get(name.text)?.name)
@@ -203,7 +205,7 @@ class Indexer implements BodyRule {
     else this.#occur(name, this.#typeNames.get(name.text))
   }
 
-  /** Functions that an app hook calls; in a record, one for each link. */
+  /** Resolves the functions of an app hook entry: one function, or one for each link of a record. */
   #hookEntry(written: Expression, value: (name: Name) => void): void {
     const given = bare(written)
     if (given.kind === 'Identifier') value({ start: given.start, end: given.end, text: given.name })
@@ -247,9 +249,9 @@ class Indexer implements BodyRule {
     if (declaration !== null) this.#field(member.property, member.property.text, declaration)
   }
 
-  /** A path segment is a parameter only together with its name. */
+  /** Resolves the parameters in a route's path to the declared parameters of the same name. */
   #pathParts({ path: { start, end, value }, params }: HttpRoute): void {
-    // With an escape, the text is shorter than its source.
+    // With an escape, offsets into the value do not match offsets into the source.
     if (end - start !== value.length + 2) return
     for (const { index, 0: part } of value.matchAll(PATH_PART)) {
       const name = part.replace(/\W/g, '')
@@ -259,7 +261,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** The handler that `h.send("event")` or `h ! event()` names. */
+  /** Resolves the handler in `h.send("event")` or `h ! event()`. */
   #message({ callee, args: [event] }: Call): void {
     if (callee.kind !== 'Member' || callee.property.text !== 'send' || event?.value.kind !== 'String') return
     const type = this.#types?.byExpression.get(callee.object)
@@ -269,7 +271,7 @@ class Indexer implements BodyRule {
     this.#field(value, value.value, type.declaration, isQuoted ? 'string' : 'word')
   }
 
-  /** Columns named by a call on `db.T`. */
+  /** Resolves the columns in a call on `db.T`. */
   #columns({ callee, args }: Call): void {
     if (callee.kind !== 'Member') return
     const { text } = callee.property
@@ -315,7 +317,7 @@ class Indexer implements BodyRule {
 
 const PATH_PART = /:[a-z_]\w*|\{[a-z_]\w*\}/gi
 
-/** The declaration with the fields or handlers of a value. */
+/** Returns the declaration that has the fields or handlers of a type. */
 function declarationOf(type: ValueType): Declaration | null {
   if (type.kind === 'row') return type.table
   if (type.kind === 'declared' || type.kind === 'actor') return type.declaration
@@ -336,7 +338,7 @@ function fieldsOf(declaration: Declaration): readonly Name[] {
   }
 }
 
-/** The table at the beginning of a chain. */
+/** Returns the table at the beginning of a chain. */
 function tableBehind(expression: Expression): string | null {
   let at = expression
   while (at.kind === 'Call' && at.callee.kind === 'Member') at = at.callee.object

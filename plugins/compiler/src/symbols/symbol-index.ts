@@ -5,13 +5,13 @@ import type { LanguageSymbol, Occurrence } from './symbol.ts'
 export class SymbolIndex {
   /** In source order. */
   readonly occurrences: readonly Occurrence[]
-  /** Unresolved value names, found neither in the file nor in the language. */
+  /** Names of values that are declared neither in the file nor by the language. */
   readonly unresolved: readonly Span[]
   readonly #bySymbol = new Map<LanguageSymbol, Occurrence[]>()
 
   constructor(occurrences: readonly Occurrence[], unresolved: readonly Span[]) {
     const sorted = occurrences.toSorted((a, b) => a.start - b.start || a.end - b.end)
-    // One word may be visited twice: as a record key and as a part of a chain.
+    // A word may be visited twice: as a record key and as a part of a chain.
     this.occurrences = sorted.filter((each, index) => each.start >= (sorted[index - 1]?.end ?? 0))
     this.unresolved = unresolved.toSorted((a, b) => a.start - b.start)
     for (const occurrence of this.occurrences) {
@@ -25,7 +25,7 @@ export class SymbolIndex {
     return this.#bySymbol.keys()
   }
 
-  /** The word around an offset, or ending there. */
+  /** Returns the word that contains or ends at an offset. */
   at(offset: number): Occurrence | undefined {
     let low = 0
     let high = this.occurrences.length
@@ -38,7 +38,7 @@ export class SymbolIndex {
     return found !== undefined && offset <= found.end ? found : undefined
   }
 
-  /** All occurrences of a symbol, its definition included, in source order. */
+  /** Returns all occurrences of a symbol, including its definition, in source order. */
   of(symbol: LanguageSymbol): readonly Occurrence[] {
     return this.#bySymbol.get(symbol) ?? []
   }

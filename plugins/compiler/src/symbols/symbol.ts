@@ -28,11 +28,11 @@ export type SymbolKind =
 export interface LanguageSymbol {
   readonly kind: SymbolKind
   readonly name: string
-  /** The word that names it in its declaration. */
+  /** The name in the declaration. */
   readonly definition: Name
-  /** The smallest syntax that declares it: a parameter, a field, a declaration. */
+  /** The smallest declaring node: a parameter, a field, a declaration. */
   readonly node: AnyNode
-  /** The containing declaration, or the symbol's own. */
+  /** The containing top-level declaration, or the declaration itself. */
   readonly declaration: Declaration
 }
 

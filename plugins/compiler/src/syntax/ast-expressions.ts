@@ -36,7 +36,7 @@ export type Expression =
   | Missing
 
 export interface IntLiteral extends Node<'Int'> {
-  /** As written; at most 2^63, which is valid only after a minus sign. */
+  /** The digits as written; at most 2^63, which is valid only after a minus sign. */
   readonly digits: string
 }
 
@@ -50,7 +50,7 @@ export interface DecimalLiteral extends Node<'Decimal'> {
 }
 
 export interface StringLiteral extends Node<'String'> {
-  /** With escapes decoded. */
+  /** The value, with escapes decoded. */
   readonly value: string
 }
 
@@ -58,20 +58,20 @@ export interface BoolLiteral extends Node<'Bool'> {
   readonly value: boolean
 }
 
-/** `()`. */
+/** The unit literal `()`. */
 export interface UnitLiteral extends Node<'Unit'> {}
 
-/** A name of either case as a value, `_` included. */
+/** A name that is used as a value. It may be `_`, or begin with a capital letter. */
 export interface Identifier extends Node<'Identifier'> {
   readonly name: string
 }
 
-/** Parentheses that the author wrote around one expression. They have no meaning. */
+/** An expression in parentheses. */
 export interface Paren extends Node<'Paren'> {
   readonly inner: Expression
 }
 
-/** `(a,)`, `(a, b)`. */
+/** A tuple: `(a,)`, `(a, b)`. */
 export interface Tuple extends Node<'Tuple'> {
   readonly items: readonly Expression[]
 }
@@ -90,7 +90,7 @@ export interface ObjectEntry extends Node<'ObjectEntry'> {
   readonly value: Expression | null
 }
 
-/** `Point { x: 1, y: 2 }`. */
+/** A struct literal: `Point { x: 1, y: 2 }`. */
 export interface StructLiteral extends Node<'Struct'> {
   readonly name: Name
   readonly entries: readonly ObjectEntry[]
@@ -108,10 +108,10 @@ export interface Match extends Node<'Match'> {
 }
 
 export interface MatchArm extends Node<'MatchArm'> {
-  /** More than one for `a | b`. */
+  /** Several patterns for `a | b`. */
   readonly patterns: readonly Pattern[]
   readonly guard: Expression | null
-  /** A statement for `return`, `break`, `continue` and assignments. */
+  /** A statement if the arm is a `return`, `break`, `continue` or assignment. */
   readonly body: Expression | Statement
 }
 
@@ -138,7 +138,7 @@ export interface SideEffect extends Node<'SideEffect'> {
   readonly body: Block
 }
 
-/** `!` is read as `not`. */
+/** The operator `!` is parsed as `not`. */
 export interface Unary extends Node<'Unary'> {
   readonly operator: 'not' | '-'
   readonly operand: Expression
@@ -146,14 +146,14 @@ export interface Unary extends Node<'Unary'> {
 
 export type BinaryOperator = '|>' | 'or' | 'and' | 'is' | 'isnt' | '<' | '>' | '<=' | '>=' | '+' | '-' | '*' | '/' | '%'
 
-/** `==` is read as `is`, `!=` as `isnt`, `&&` as `and`, `||` as `or`. */
+/** `==` is parsed as `is`, `!=` as `isnt`, `&&` as `and`, `||` as `or`. */
 export interface Binary extends Node<'Binary'> {
   readonly operator: BinaryOperator
   readonly left: Expression
   readonly right: Expression
 }
 
-/** `call with { retries: 3 }`. */
+/** A call with options: `call with { retries: 3 }`. */
 export interface With extends Node<'With'> {
   readonly operand: Expression
   readonly options: Expression
@@ -174,7 +174,7 @@ export interface Member extends Node<'Member'> {
   readonly property: Name
 }
 
-/** `pair.0`. */
+/** Access to a tuple element: `pair.0`. */
 export interface TupleIndex extends Node<'TupleIndex'> {
   readonly object: Expression
   readonly index: number
@@ -185,15 +185,15 @@ export interface IndexAccess extends Node<'IndexAccess'> {
   readonly index: Expression
 }
 
-/** `e?`. */
+/** The operator `?` after an expression. */
 export interface Try extends Node<'Try'> {
   readonly operand: Expression
 }
 
-/** An element of a view, written as JSX, or as a call with named arguments and a child block. */
+/** An element of a view: JSX, or a call with named arguments and a block of children. */
 export interface Element extends Node<'Element'> {
   readonly syntax: 'jsx' | 'call'
-  /** With dots and dashes as written. */
+  /** The tag as written, with dots and dashes. */
   readonly tag: Name
   readonly attributes: readonly Attribute[]
   /** null for `<a/>` and for a call without a block. */
@@ -201,18 +201,18 @@ export interface Element extends Node<'Element'> {
 }
 
 export interface Attribute extends Node<'Attribute'> {
-  /** As written: `on:click`, `data-x`, `class`; of a call without a leading `attr_`. */
+  /** The name as written: `on:click`, `data-x`, `class`. In a call, without a leading `attr_`. */
   readonly name: Name
   /** null for an attribute without a value. */
   readonly value: Expression | null
 }
 
-/** `<>…</>`. */
+/** A JSX fragment: `<>…</>`. */
 export interface ElementFragment extends Node<'ElementFragment'> {
   readonly children: readonly Expression[]
 }
 
-/** Placeholder for a missing expression. An error was reported; checks ignore it. */
+/** Placeholder for a missing expression. Its error was reported, so checks ignore it. */
 export interface Missing extends Node<'Missing'> {}
 
 export type { Span }

@@ -10,8 +10,8 @@ import type { Type } from './ast-types.ts'
 import type { Name, Node } from './node.ts'
 
 /**
- * Also an expression, with the value of its last statement. Without braces for a single assignment as the body of
- * a lambda, `for`, `effect` or `on mount`.
+ * A block of statements; as an expression, it has the value of its last statement. It has no braces if it is a single
+ * assignment as the body of a lambda, `for`, `effect` or `on mount`.
  */
 export interface Block extends Node<'Block'> {
   readonly statements: readonly Statement[]
@@ -63,10 +63,10 @@ export interface BindingPattern extends Node<'BindingPattern'> {
   readonly name: Name
 }
 
-/** `Some(x)`, `None`. */
+/** A constructor pattern: `Some(x)`, `None`. */
 export interface ConstructorPattern extends Node<'ConstructorPattern'> {
   readonly name: Name
-  /** null without parentheses. */
+  /** null if there are no parentheses. */
   readonly args: readonly Pattern[] | null
 }
 

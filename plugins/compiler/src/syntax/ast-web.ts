@@ -27,9 +27,9 @@ export interface Derived extends Node<'Derived'> {
   readonly value: Expression
 }
 
-/** `effect depends_on(a, b): …`. */
+/** An effect: `effect depends_on(a, b): …`. */
 export interface Effect extends Node<'Effect'> {
-  /** null without `depends_on`. */
+  /** null if there is no `depends_on`. */
   readonly dependencies: readonly Name[] | null
   readonly body: Expression
 }
@@ -49,7 +49,7 @@ export interface StyleBlock extends Node<'StyleBlock'> {
 }
 
 export interface StyleRule extends Node<'StyleRule'> {
-  /** Without the dot. */
+  /** The class name, without the dot. */
   readonly className: Name
   readonly properties: readonly (Node<'StyleProperty'> & { readonly name: Name; readonly value: StringLiteral })[]
 }
@@ -59,7 +59,7 @@ export interface Island extends Node<'Island'>, Annotated {
   readonly props: readonly Field[]
 }
 
-/** `@v0 "id" Name {…}` (`fromFile` false) or `@v0 from "path" Name {…}`. */
+/** A component from v0: `@v0 "id" Name {…}` (`fromFile` is false) or `@v0 from "path" Name {…}`. */
 export interface V0Component extends Node<'V0'>, Annotated {
   readonly source: StringLiteral
   readonly fromFile: boolean
@@ -71,7 +71,7 @@ export interface Routes extends Node<'Routes'>, Annotated {
   readonly entries: readonly (RouteEntry | RouteFallback)[]
 }
 
-/** `"/path" to Page with (loader: f) { children }`. */
+/** A page: `"/path" to Page with (loader: f) { children }`. */
 export interface RouteEntry extends Node<'RouteEntry'> {
   readonly path: StringLiteral
   readonly component: Name
@@ -119,7 +119,7 @@ export interface FormSubmit extends Node<'FormSubmit'> {
   readonly handler: Name
 }
 
-/** `@back_button`, `@deep_link`, `@push` and `@tokens` blocks. */
+/** An app hook: a block of `@back_button`, `@deep_link`, `@push` or `@tokens`. */
 export interface AppHook extends Node<'AppHook'>, Annotated {
   readonly hook: 'back_button' | 'deep_link' | 'push' | 'tokens'
   readonly name: Name | null

@@ -4,7 +4,7 @@ import type { Type } from './ast-types.ts'
 import type { AppHook, Component, Form, Fragment, Island, Routes, UrlDeclaration, V0Component } from './ast-web.ts'
 import type { Name, Node, Span } from './node.ts'
 
-/** One file, with its declarations in source order. */
+/** A file, with its declarations in source order. */
 export interface Module extends Node<'Module'> {
   readonly items: readonly Declaration[]
 }
@@ -34,23 +34,23 @@ export type Declaration =
   | AppHook
   | ScriptStatement
 
-/** Common parts of every declaration except `import`. */
+/** Common properties of every declaration except `import`. */
 export interface Annotated {
-  /** In source order, including the decorator that gives a function its role. */
+  /** Decorators in source order, including the one that gives a function its role. */
   readonly decorators: readonly Decorator[]
   readonly isPublic: boolean
 }
 
 /**
- * `@name(args) "string" …`. Synonyms are normalised: `@tool` to `mcp.tool`, `@resource` to `mcp.resource`, `@llm` to
- * `ai`, `@theme` to `tokens`. `@endpoint(kind: query, …)` becomes `query` with the remaining arguments.
+ * A decorator: `@name(args) "string" …`. Synonyms are normalised: `@tool` to `mcp.tool`, `@resource` to `mcp.resource`,
+ * `@llm` to `ai`, `@theme` to `tokens`. `@endpoint(kind: query, …)` becomes `query` with the other arguments.
  */
 export interface Decorator extends Node<'Decorator'> {
-  /** Without the `@`. */
+  /** The name, without the `@`. */
   readonly name: Name
-  /** null without parentheses. */
+  /** null if there are no parentheses. */
   readonly args: readonly DecoratorArgument[] | null
-  /** Strings that follow without parentheses. */
+  /** Strings that follow the decorator, outside parentheses. */
   readonly strings: readonly StringLiteral[]
 }
 
@@ -67,10 +67,10 @@ export type ImportItem = PathImport | RustImport | ReactImport
 
 export interface PathImport extends Node<'PathImport'> {
   readonly path: readonly Name[]
-  /** `/` for paths written as `a/b`. */
+  /** `/` if the path is written as `a/b`. */
   readonly separator: '.' | '/'
   readonly alias: Name | null
-  /** `as { a, b as c }`. */
+  /** The imported names of `as { a, b as c }`. */
   readonly members: readonly { readonly name: Name; readonly alias: Name | null }[] | null
 }
 
@@ -98,40 +98,40 @@ export type TypeDefinition =
 
 export interface Variant extends Node<'Variant'> {
   readonly name: Name
-  /** Payload in parentheses; unnamed parts are called `_0`, `_1`, … with a name of zero width. */
+  /** Payload in parentheses or braces. Unnamed fields are called `_0`, `_1`, …; their names have zero width. */
   readonly fields: readonly Field[]
   /** True if the payload is written in braces. */
   readonly isRecord: boolean
 }
 
-/** A column, a member of a struct, a payload of a variant, a property of an island. */
+/** A column, a member of a struct, a field of a variant, or a property of an island. */
 export interface Field extends Node<'Field'> {
   readonly decorators: readonly Decorator[]
   readonly name: Name
-  /** `name?: type`, only in islands and v0 components. */
+  /** True for `name?: type`, which is valid only in islands and v0 components. */
   readonly isOptional: boolean
   readonly type: Type
   readonly value: Expression | null
 }
 
 export interface Table extends Node<'Table'>, Annotated {
-  /** `collection` for `@collection`. Neither is among `decorators`. */
+  /** `collection` for `@collection`, else `table`. The decorator is not in `decorators`. */
   readonly storage: 'table' | 'collection'
   readonly name: Name
   readonly fields: readonly Field[]
 }
 
-/** `@index T.name on (a, b)`, and the same with `@search_index` and `@vector_index`. */
+/** An index: `@index T.name on (a, b)`, `@search_index …` or `@vector_index …`. */
 export interface Index extends Node<'Index'> {
   readonly variant: 'btree' | 'search' | 'vector'
   readonly table: Name
   readonly name: Name
   readonly columns: readonly Name[]
-  /** `with { … }`, for search and vector indexes. */
+  /** The options `with { … }` of a search or vector index. */
   readonly options: Expression | null
 }
 
-/** Where a function is registered. A function has one role; its decorator stays in `decorators`. */
+/** Role of a function, which determines where it is registered. The decorator of the role stays in `decorators`. */
 export type FunctionRole =
   | 'plain'
   | 'query'
@@ -149,18 +149,17 @@ export type FunctionRole =
 export interface FunctionDeclaration extends Node<'Function'>, Annotated {
   readonly role: FunctionRole
   /**
-   * The decorator that gives the role; null for a plain function. Texts and options of the role are arguments of the
-   * decorator.
+   * The decorator that gives the role; null for a plain function. Strings and options of the role are its arguments.
    */
   readonly roleDecorator: Decorator | null
   readonly isAsync: boolean
   readonly name: Name
   readonly generics: readonly Name[]
   readonly params: readonly Param[]
-  /** Effect row: `uses net, fs`. */
+  /** The effect row: `uses net, fs`. */
   readonly effects: readonly Name[]
   readonly result: Type | null
-  /** null for functions that a model answers (`@ai @prompt @subagent @search`). */
+  /** null for functions that a model implements (`@ai @prompt @subagent @search`). */
   readonly body: Block | null
 }
 
@@ -174,7 +173,7 @@ export interface Param extends Node<'Param'> {
 export interface HttpRoute extends Node<'HttpRoute'>, Annotated {
   readonly method: 'get' | 'post' | 'put' | 'delete'
   readonly path: StringLiteral
-  /** null without parentheses. */
+  /** null if there are no parentheses. */
   readonly params: readonly Param[] | null
   readonly result: Type | null
   readonly body: Block
@@ -188,7 +187,7 @@ export interface Handler extends Node<'Handler'> {
   readonly body: Block
 }
 
-/** `state n: T = e`, `n: T = e` or `let mut n: T = e`, in an actor or an agent. */
+/** A state field of an actor or an agent: `state n: T = e`, `n: T = e` or `let mut n: T = e`. */
 export interface StateField extends Node<'StateField'> {
   readonly form: 'state' | 'plain' | 'let'
   readonly isMutable: boolean
@@ -199,7 +198,7 @@ export interface StateField extends Node<'StateField'> {
 
 export interface Actor extends Node<'Actor'>, Annotated {
   readonly name: Name
-  /** null without parentheses. */
+  /** null if there are no parentheses. */
   readonly params: readonly Param[] | null
   readonly members: readonly (StateField | Handler)[]
 }
@@ -215,7 +214,7 @@ export interface Activity extends Node<'Activity'>, Annotated {
   readonly name: Name
   readonly params: readonly Param[]
   readonly result: Type | null
-  /** `with e`. */
+  /** The options in `with e`. */
   readonly options: Expression | null
   readonly body: Block
 }
@@ -229,13 +228,13 @@ export interface AgentVersion extends Node<'AgentVersion'> {
   readonly version: StringLiteral
 }
 
-/** `migrate from "1.0" { … }`. */
+/** A migration of an agent: `migrate from "1.0" { … }`. */
 export interface Migration extends Node<'Migration'> {
   readonly from: StringLiteral
   readonly body: Block
 }
 
-/** `instructions: "…"`, `tools: […]`: a string or a list where a state field has a type. */
+/** A property of an agent: `instructions: "…"`, `tools: […]`. It has a string or a list instead of a type. */
 export interface AgentProperty extends Node<'AgentProperty'> {
   readonly name: Name
   readonly value: Expression
@@ -249,13 +248,13 @@ export interface Environment extends Node<'Environment'>, Annotated {
 export type EnvironmentItem =
   | (Node<'EnvironmentValue'> & {
       readonly key: 'base' | 'packages' | 'expose' | 'volumes' | 'workdir' | 'cmd' | 'run'
-      /** A string for base, workdir, run and perhaps cmd; else a list. */
+      /** A string for `base`, `workdir` and `run`; a string or a list for `cmd`; a list for other keys. */
       readonly value: Expression
     })
   | (Node<'EnvironmentVariable'> & { readonly name: Name; readonly value: Expression })
   | (Node<'EnvironmentCopy'> & { readonly from: StringLiteral; readonly to: StringLiteral })
 
-/** `let pattern = e` or `const name = e` outside of functions. */
+/** A constant outside functions: `let pattern = e` or `const name = e`. */
 export interface Const extends Node<'Const'>, Annotated {
   readonly statement: Statement
 }
@@ -264,7 +263,7 @@ export interface ExternFunction extends Node<'ExternFunction'>, Annotated {
   readonly name: Name
   readonly params: readonly Param[]
   readonly result: Type | null
-  /** Its name in the foreign module. */
+  /** Name of the function in the foreign module. */
   readonly binding: StringLiteral
 }
 
@@ -280,7 +279,7 @@ export interface MachineState extends Node<'MachineState'> {
   readonly params: readonly Param[]
 }
 
-/** `on event(params) from State(a) -> Target(b)`. */
+/** A transition: `on event(params) from State(a) -> Target(b)`. */
 export interface Transition extends Node<'Transition'> {
   readonly event: Name
   readonly params: readonly Param[]
@@ -291,7 +290,7 @@ export interface Transition extends Node<'Transition'> {
   readonly targetArgs: readonly Expression[] | null
 }
 
-/** A top-level statement of a script, in source order; together they form its `main`. */
+/** A top-level statement of a script. Together, these statements form its `main`. */
 export interface ScriptStatement extends Node<'ScriptStatement'> {
   readonly statement: Statement
 }

@@ -1,8 +1,8 @@
-/** Declaration kinds that a decorator may precede, by its name without the `@`. */
+/** Position in which a decorator is valid, by its name without the `@`. */
 export type DecoratorUse =
-  /** Begins its own declaration: `@index T.name on (…)`. */
+  /** Begins a declaration: `@index T.name on (…)`. */
   | 'declaration'
-  /** Gives a function its role; a function has one. */
+  /** Gives a function its role; a function has at most one. */
   | 'role'
   /** Modifies the following declaration or field. */
   | 'mark'
@@ -34,14 +34,14 @@ const ALIASES: Readonly<Record<string, string>> = {
 /** Names of all decorators, for completion. */
 export const DECORATORS: readonly string[] = [...byName.keys()]
 
-/** Decorators of functions that a model answers or that have no body yet, and that need no block. */
+/** Decorators of functions that need no block: a model implements them, or they have no body yet. */
 export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
 
 export function decoratorUse(name: string): DecoratorUse | undefined {
   return byName.get(name)
 }
 
-/** Canonical name of a decorator. */
+/** Returns the canonical name of a decorator. */
 export function canonicalDecorator(name: string): string {
   return Object.hasOwn(ALIASES, name) ? (ALIASES[name] as string) : name
 }

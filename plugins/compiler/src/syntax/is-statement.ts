@@ -1,6 +1,6 @@
 import type { Statement } from './ast-statements.ts'
 
-/** The types of all statements. */
+/** Kinds of all statements. */
 const kinds: Readonly<Record<Statement['kind'], true>> = {
   Let: true,
   Assign: true,
@@ -12,7 +12,7 @@ const kinds: Readonly<Record<Statement['kind'], true>> = {
   Continue: true
 }
 
-/** True if a node, such as the body of an arm, is a statement. */
+/** True if a node is a statement. The body of an arm may be one. */
 export function isStatement<Other extends { readonly kind: string }>(node: Statement | Other): node is Statement {
   return Object.hasOwn(kinds, node.kind)
 }

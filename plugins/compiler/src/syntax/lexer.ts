@@ -30,7 +30,7 @@ const UPPER = 2
 const DIGIT = 3
 const NAME_MARK = 4
 
-/** Class of an ASCII character in a name; 0 if names cannot contain it. */
+/** Class of each ASCII character in a name; 0 if names cannot contain it. */
 const CLASS = new Uint8Array(128)
 for (let code = 97; code <= 122; code++) CLASS[code] = LOWER
 for (let code = 65; code <= 90; code++) CLASS[code] = UPPER
@@ -39,7 +39,7 @@ CLASS[UNDERSCORE] = NAME_MARK
 
 const classOf = (code: number): number => (code < 128 ? (CLASS[code] as number) : 0)
 
-/** Kind of a one-character sign, by its code. */
+/** Kind of each one-character sign, by character code. */
 const SINGLE = new Uint8Array(128)
 for (const [sign, kind] of Object.entries({
   '<': Kind.Less,
@@ -66,7 +66,7 @@ for (const [sign, kind] of Object.entries({
   SINGLE[sign.charCodeAt(0)] = kind
 }
 
-/** Kinds of two-character signs, by their codes. */
+/** Kind of each two-character sign, by its character codes. */
 const DOUBLE = new Map<number, number>(
   Object.entries({
     '==': Kind.EqualEqual,
@@ -88,7 +88,7 @@ const DOUBLE = new Map<number, number>(
   }).map(([sign, kind]) => [(sign.charCodeAt(0) << 8) | sign.charCodeAt(1), kind])
 )
 
-/** A name with characters that names cannot contain. */
+/** A name with letters outside ASCII, which is invalid but read as one word. */
 const LETTERS = /\p{L}[\p{L}\p{M}\w]*/uy
 
 /** Splits a source text into tokens. Never throws; linear in the length of the text. */
@@ -104,8 +104,8 @@ class Lexer {
   /** Number of open `(`, `[` and `{`. */
   readonly #openCounts = new Uint32Array(3)
   /**
-   * Quotes, by code, without a further closing quote. Without this cache, repeated searches would take quadratic
-   * time.
+   * Character codes of quotes that have no further closing quote. Without this cache, repeated searches would take
+   * quadratic time.
    */
   readonly #neverClosed = new Set<number>()
   #position = 0
@@ -162,7 +162,7 @@ class Lexer {
     const source = this.#source
     let end = this.#digits(start)
     let kind: number = Kind.Int
-    // After a dot comes a tuple index: `pair.0.1`.
+    // A number after a dot is a tuple index: `pair.0.1`.
     const isMember = this.#tokens.length > 0 && this.#tokens.kind(this.#tokens.length - 1) === Kind.Dot
     if (!isMember && source.charCodeAt(end) === DOT && classOf(source.charCodeAt(end + 1)) === DIGIT) {
       end = this.#digits(end + 1)
@@ -176,8 +176,8 @@ class Lexer {
     this.#push(kind, start)
     if (classOf(source.charCodeAt(end)) === 0) return
     while (classOf(source.charCodeAt(this.#position)) !== 0) this.#position++
-    this.#report(`a number ends before \`${source.slice(end, this.#position)}\``, end, this.#position, {
-      suggestions: ['numbers are written as 12, 1.5 or 19.99dec, with decimal digits only']
+    this.#report(`unexpected \`${source.slice(end, this.#position)}\` after a number`, end, this.#position, {
+      suggestions: ['write a number as 12, 1.5 or 19.99dec, with decimal digits only']
     })
   }
 
@@ -202,7 +202,7 @@ class Lexer {
     })
   }
 
-  /** Offset of the closing quote of a string, or -1. */
+  /** Returns the offset of the closing quote of a string; -1 if there is none. */
   #closing(start: number, quote: number, onThisLine: boolean): number {
     const source = this.#source
     for (let at = start + 1; at < source.length; at++) {
@@ -270,7 +270,7 @@ class Lexer {
 
   /**
    * Matches a closing bracket with the last open one of its kind. Brackets of other kinds opened in between stay
-   * unmatched; an unopened one is ignored.
+   * unmatched. A closing bracket without an open one is ignored.
    */
   #bracket(kind: number): void {
     const index = this.#tokens.length - 1
@@ -297,7 +297,7 @@ class Lexer {
   #blockComment(start: number): void {
     const close = this.#source.indexOf('*/', start + 2)
     this.#position = close === -1 ? this.#source.length : close + 2
-    this.#report('there are no block comments', start, start + 2, {
+    this.#report('block comments are not supported', start, start + 2, {
       suggestions: ['begin every line of a comment with //']
     })
   }
@@ -307,11 +307,11 @@ class Lexer {
     LETTERS.lastIndex = start
     const word = LETTERS.exec(source)?.[0]
     if (word !== undefined) {
-      // One token, so that the parser reports no further error.
+      // The word is one token, so that the parser reports no further error.
       this.#position = start + word.length
       this.#push(Kind.Identifier, start)
-      this.#report(`unknown characters in the name \`${shown(word)}\``, start, this.#position, {
-        suggestions: ['names are made of the letters a to z, digits and _']
+      this.#report(`invalid characters in the name \`${shown(word)}\``, start, this.#position, {
+        suggestions: ['use only the letters a to z, digits and _ in names']
       })
       return
     }
@@ -320,7 +320,7 @@ class Lexer {
     while (end < source.length && this.#isUnknown(end))
     this.#position = end
     const text = source.slice(start, end)
-    this.#report(`unknown character${end - start === 1 ? '' : 's'} \`${shown(text)}\``, start, end, {})
+    this.#report(`invalid character${end - start === 1 ? '' : 's'} \`${shown(text)}\``, start, end, {})
   }
 
   #isUnknown(at: number): boolean {

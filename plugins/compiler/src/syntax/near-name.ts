@@ -1,4 +1,4 @@
-/** The word most similar to `name`; undefined if none is similar. */
+/** Returns the word most similar to `name`; undefined if none is similar enough. */
 export function nearName(name: string, words: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3))
   let best: string | undefined
@@ -13,7 +13,7 @@ export function nearName(name: string, words: readonly string[]): string | undef
   return best
 }
 
-/** Edit distance with swaps of neighbours; `limit` for that distance or more. */
+/** Returns the edit distance with swaps of neighbours; `limit` if the distance is that or more. */
 function distance(from: string, to: string, limit: number): number {
   let before: number[] = []
   let above = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,12 +1,12 @@
 /**
- * A span of a source text, in UTF-16 offsets. `end` is exclusive and never includes trailing white space or comments.
+ * A span of a source file, in UTF-16 offsets. `end` is exclusive and never includes trailing white space or comments.
  */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** A part of the syntax tree. A node is its own span. */
+/** A node of the syntax tree. A node is also its span. */
 export interface Node<Kind extends string> extends Span {
   readonly kind: Kind
 }

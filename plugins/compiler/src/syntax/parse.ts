@@ -6,15 +6,15 @@ import type { TokenList } from './token-list.ts'
 import { type AnyNode, walk } from './walk.ts'
 
 export interface ParseResult {
-  /** For a text with errors, the part that could be parsed. */
+  /** The parsed part of the source, if it has errors. */
   readonly module: Module
   /** In source order. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Tokens and comments, for tools. */
+  /** Tokens and comments, for the formatter and the language server. */
   readonly tokens: TokenList
 }
 
-/** Parses one file. Never throws; reports every error that is not caused by another one. */
+/** Parses a file. Never throws. Reports every independent error. */
 export function parse(source: string, options: Partial<ParserOptions> = {}): ParseResult {
   const { tokens, diagnostics } = lex(source)
   const { script = false, allowComponentFunctions = false } = options
@@ -24,7 +24,7 @@ export function parse(source: string, options: Partial<ParserOptions> = {}): Par
   return { module, diagnostics: sortDiagnostics([...diagnostics, ...parser.diagnostics]), tokens }
 }
 
-/** An empty node would start before the next token and end after the last one. */
+/** Gives an empty node zero width. It starts before the next token, but ends after the previous one. */
 function straighten(node: AnyNode): true {
   if (node.end < node.start) (node as { start: number }).start = node.end
   return true

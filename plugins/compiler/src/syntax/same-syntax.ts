@@ -1,4 +1,4 @@
-/** True if two syntax trees are equal apart from the spans of their nodes. */
+/** True if two syntax trees are equal except for the spans of their nodes. */
 export function sameSyntax(left: unknown, right: unknown): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

@@ -8,7 +8,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'"
 }
 
-/** Value of a string literal. An unknown escape stays as it is, backslash included. */
+/** Returns the value of a string literal. An unknown escape is preserved, including its backslash. */
 export function stringValue(literal: string): string {
   const quote = literal[0]
   const closed = literal.length > 1 && literal.at(-1) === quote

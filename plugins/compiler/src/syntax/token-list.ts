@@ -1,16 +1,16 @@
-/** A comment from its marker to the end of its line, and the token that follows it. */
+/** A comment, from its marker to the end of its line. */
 export interface Comment {
   readonly start: number
   readonly end: number
-  /** Index of the next token; for the last comments, that of the end of the file. */
+  /** Index of the token after the comment; at the end of the file, the index of the end-of-file token. */
   readonly token: number
 }
 
 const NEWLINE_BEFORE = 1
 
 /**
- * Tokens of one source text as parallel arrays, without white space and comments. The last token is the end of the
- * file. Reading past it returns it again.
+ * Tokens of one source as parallel arrays, without white space and comments. The last token is the end of the file. A
+ * read past the last token returns it again.
  */
 export class TokenList {
   readonly source: string
@@ -24,7 +24,7 @@ export class TokenList {
 
   constructor(source: string) {
     this.source = source
-    // A source text has about one token per four characters.
+    // Estimate: one token per four characters.
     const capacity = (source.length >> 2) + 16
     this.#kinds = new Uint8Array(capacity)
     this.#starts = new Uint32Array(capacity)
@@ -71,7 +71,7 @@ export class TokenList {
     return this.#flags[this.#within(index)] === NEWLINE_BEFORE
   }
 
-  /** Index of the matching bracket; -1 for none and for other tokens. */
+  /** Returns the index of the matching bracket; -1 for an unmatched bracket and for other tokens. */
   partner(index: number): number {
     return this.#partners[this.#within(index)] as number
   }

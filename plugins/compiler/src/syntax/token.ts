@@ -1,4 +1,4 @@
-/** Kinds of tokens. Kinds from `Identifier` to the last keyword can be names where only a name is allowed. */
+/** Kinds of tokens. If the grammar allows only a name, all kinds from `Identifier` to the last keyword can be names. */
 export const Kind = {
   EndOfFile: 0,
   Identifier: 1,
@@ -58,7 +58,7 @@ export const Kind = {
   Float: 50,
   Decimal: 51,
   String: 52,
-  /** `@name`, dots included. */
+  /** A decorator: `@name`, including dots. */
   Decorator: 53,
 
   EqualEqual: 54,
@@ -154,7 +154,7 @@ const WORDS: Readonly<Record<string, number>> = {
   workflow: Kind.Workflow
 }
 
-/** Keywords, for completion and to refuse them as names. */
+/** Keywords, for completion and as forbidden new names. */
 export const KEYWORDS: readonly string[] = Object.keys(WORDS)
 
 interface Candidate {
@@ -166,7 +166,10 @@ const byFirstLetter: readonly (readonly Candidate[])[] = Array.from({ length: 26
   KEYWORDS.filter(word => word.charCodeAt(0) === 97 + letter).map(word => ({ word, kind: WORDS[word] as number }))
 )
 
-/** Kind of the word from `start` to `end`, whose first letter is lower case: a keyword or an identifier. */
+/**
+ * Returns the kind of the word from `start` to `end`, which begins with a lower-case letter: a keyword or an
+ * identifier.
+ */
 export function kindOfWord(source: string, start: number, end: number): number {
   const candidates = byFirstLetter[source.charCodeAt(start) - 97]
   if (candidates === undefined) return Kind.Identifier
@@ -228,7 +231,7 @@ const CLASSES: Readonly<Record<number, string>> = {
   [Kind.Decorator]: 'a decorator'
 }
 
-/** Names of token kinds in messages. */
+/** Describes a token kind for messages. */
 export function describeKind(kind: number): string {
   const named = CLASSES[kind] ?? SYMBOLS[kind]
   if (named !== undefined) return CLASSES[kind] === undefined ? `\`${named}\`` : named

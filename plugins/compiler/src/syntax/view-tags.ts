@@ -1,4 +1,4 @@
-/** Names that begin an element when called with named arguments, including HTML and SVG elements. */
+/** Names that are elements if they are called with named arguments. Includes HTML and SVG elements. */
 const PRIMITIVES =
   'stack column row wrap text heading link image button panel card list list_item route_outlet overlay toast drawer modal'
 

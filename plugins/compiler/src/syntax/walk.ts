@@ -1,26 +1,25 @@
 import type { Node } from './node.ts'
 
-/** Any node of a syntax tree, as a walk meets it. */
+/** Any node of a syntax tree. */
 export type AnyNode = Node<string>
 
 /**
- * Calls `visit` for a node and all its descendants, in source order. If it returns false, the descendants are
- * skipped.
+ * Calls `visit` for a node and all of its descendants, in source order. Skips the descendants if `visit` returns false.
  */
 export function walk(node: AnyNode, visit: (node: AnyNode) => boolean | undefined): void {
   if (visit(node) === false) return
   for (const child of childrenOf(node)) walk(child, visit)
 }
 
-/** Direct children of a node, in source order. */
+/** Returns the direct children of a node, in source order. */
 export function childrenOf(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = []
   for (const key in node) {
     const value: unknown = node[key as keyof AnyNode]
-    // The decorator of the role is also in `decorators`.
+    // The decorator of the role is skipped, since it is also in `decorators`.
     if (typeof value === 'object' && key !== 'roleDecorator') collect(value, found)
   }
-  // Most node types declare their parts in source order.
+  // Most node types declare their children in source order; others are sorted here.
   for (let index = 1; index < found.length; index++) {
     if ((found[index] as AnyNode).start < (found[index - 1] as AnyNode).start)
       return found.sort((a, b) => a.start - b.start)

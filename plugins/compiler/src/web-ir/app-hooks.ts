@@ -4,7 +4,9 @@ import type { Expression } from '../syntax/ast-expressions.ts'
 import { literal } from '../web/typescript-names.ts'
 import type { BehaviorNode } from './web-ir.ts'
 
-/** Calls and properties of an app's hooks: an action for each entry, and for each link in a record. */
+/**
+ * Returns the functions and values of app hooks as behaviours: an action for each entry, or for each link of a record.
+ */
 export function hookActions({ items }: Module): BehaviorNode[] {
   return items.flatMap(item => {
     if (item.kind !== 'AppHook' || item.hook === 'tokens') return []

@@ -10,18 +10,18 @@ import { routeNodes } from './routes.ts'
 import { styleNodes } from './styles.ts'
 import type { BehaviorNode, WebIr } from './web-ir.ts'
 
-/** The web IR of a module; null if it has no views, no endpoints and no schedules. */
+/** Returns the web IR of a module; null if it has no views, endpoints and schedules. */
 export function webIrOf(module: Module, hir: HirModule): WebIr | null {
   return webIr(module, hir, translateViews(module, hir)).ir
 }
 
 export interface BuiltWebIr {
   readonly ir: WebIr | null
-  /** Source of nodes. */
+  /** Source span of each node. */
   readonly places: ReadonlyMap<object, Span>
 }
 
-/** The same, from translated views. */
+/** Like `webIrOf`, but from translated views, with the source spans of nodes. */
 export function webIr(module: Module, hir: HirModule, { components, program }: TranslatedViews): BuiltWebIr {
   const places = new Map<object, Span>()
   const arena = new DomArena()

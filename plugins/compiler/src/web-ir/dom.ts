@@ -1,11 +1,11 @@
 import { codeText, type ViewAttribute, type ViewNode } from '../web/typescript/view-node.ts'
 import type { DomNode, NamedText } from './web-ir.ts'
 
-/** Nodes of the views of a module, children before their parents. */
+/** Nodes of a module's views. Children precede their parents. */
 export class DomArena {
   readonly nodes: DomNode[] = []
 
-  /** Adds a view; returns the index of its root. */
+  /** Adds a view. Returns the index of its root. */
   add(node: ViewNode): number {
     switch (node.kind) {
       case 'text':

@@ -3,7 +3,7 @@ import type { Module } from '../syntax/ast.ts'
 import { webType } from './routes.ts'
 import type { InteropNode } from './web-ir.ts'
 
-/** Imports of a module from TypeScript: imported or external components, and functions. */
+/** Returns the TypeScript imports of a module: imported or external components, and functions. */
 export function interopNodes({ items }: Module): InteropNode[] {
   return items.flatMap((item): InteropNode[] => {
     switch (item.kind) {

@@ -3,7 +3,7 @@ import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '../hir
 import type { Module, RouteEntry } from '../syntax/ast.ts'
 import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
 
-/** Browser pages, then server routes, then functions. */
+/** Returns the pages, then the server routes, then the functions. */
 export function routeNodes(module: Module, hir: HirModule): RouteNode[] {
   const trees = module.items.flatMap((item): RouteNode[] => {
     if (item.kind !== 'Routes') return []
@@ -32,7 +32,7 @@ function treeEntry({ path, component, options, children }: RouteEntry, id: strin
 
 function loaderContract({ method, path, return_type, route_contract }: HirRoute, index: number): RouteNode {
   const slug = path.replace(/[^A-Za-z0-9]/g, '_')
-  // Keys are sorted.
+  // JSON keys are in alphabetical order.
   const contract = JSON.stringify({
     kind: 'http',
     method: method.toUpperCase(),
@@ -64,7 +64,7 @@ const TYPES: Readonly<Record<string, string>> = {
   bool: 'boolean'
 }
 
-/** A type in contract texts: numbers, texts and booleans as in TypeScript, other names unchanged. */
+/** Formats a type for contracts: numbers, strings and booleans as in TypeScript, other names unchanged. */
 export function webType(type: HirType | null): string {
   if (type === 'Decimal') return 'string'
   if (type === null || typeof type === 'string') return 'any'

@@ -18,7 +18,7 @@ const COLORS: ReadonlySet<string> = new Set(
   ).split(' ')
 )
 
-/** Rules of a component's `style`, one per class. */
+/** Returns the rules of a component's `style`, one per class. */
 export function styleNodes({ styles }: Component): StyleNode[] {
   return styles.flatMap(({ form, rules }) => rules.map(rule => ruleNode(rule, form === 'raw_css')))
 }
@@ -37,13 +37,13 @@ function ruleNode({ className, properties }: StyleRule, isRaw: boolean): StyleNo
   }
 }
 
-/** A property as CSS spells it: `max_width` and `maxWidth` are `max-width`. */
+/** Converts a property name to CSS: `max_width` and `maxWidth` become `max-width`. */
 export function cssProperty(name: string): string {
   if (name.startsWith('--')) return name
   return name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
 }
 
-/** Static kind of a declaration's value, as far as known. */
+/** Returns the typed value of a declaration, as far as its kind is known. */
 function styleValue(text: string): StyleValue {
   const value = text.trim()
   if (/^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(value)) return { Color: { Hex: value } }

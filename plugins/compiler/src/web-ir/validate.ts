@@ -7,10 +7,10 @@ import type { RouteTreeEntry, StyleNode, WebIr } from './web-ir.ts'
 type Code = Extract<DiagnosticCode, `web_ir_validate.${string}`>
 type Note = (code: Code, message: string, node?: object | null) => void
 
-/** Maximum number of nodes; a real view has fewer. */
+/** Maximum number of nodes; real views have far fewer. */
 export const MAX_NODES = 1_000_000
 
-/** Checks a web IR beyond its shape. Generation fails on any finding. */
+/** Reports inconsistencies of a web IR that its schema cannot express. Any finding fails the generation. */
 export function validateWebIr({ ir, places }: BuiltWebIr): Diagnostic[] {
   if (ir === null) return []
   const found: Diagnostic[] = []
@@ -95,7 +95,7 @@ function checkRoutes({ route_nodes }: WebIr, note: Note): void {
     if ('RouteTree' in node) {
       for (const { id, pattern } of flat(node.RouteTree.routes)) {
         if (pages.has(id)) {
-          const message = `two pages have the id ${id}, one of them is ${pattern}; a program has one \`routes\` block`
+          const message = `two pages have the id ${id}, one of them is ${pattern}; a program can have only one \`routes\` block`
           note('web_ir_validate.route.duplicate_contract_id', message, node)
         }
         pages.add(id)

@@ -2,7 +2,7 @@ import { hardline, join } from '../format/doc.ts'
 import type { ViewAttribute, ViewNode } from '../web/typescript/view-node.ts'
 import type { DomNode, NamedText } from './web-ir.ts'
 
-/** The view described by the nodes below one node. Throws if a node refers to a missing one. */
+/** Builds the view below a node. Throws if a node refers to a missing node. */
 export function viewOfDom(nodes: readonly DomNode[], root: number): ViewNode {
   const node = nodes[root]
   if (node === undefined) throw new RangeError(`there is no node ${root} among ${nodes.length}`)

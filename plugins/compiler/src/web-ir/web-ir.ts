@@ -1,8 +1,10 @@
-/** Browser part of a module in the IR document. Spans are always null; positions are source positions. */
+/**
+ * Browser part of a module in the IR document. Spans are always null; `places` of `BuiltWebIr` has the source spans.
+ */
 export interface WebIr {
-  /** Children precede their parents. */
+  /** Nodes of all views. Children precede their parents. */
   readonly dom_nodes: readonly DomNode[]
-  /** Component names with the indices of their nodes. */
+  /** Names of components, each with the index of its root node. */
   readonly view_roots: readonly (readonly [component: string, node: number])[]
   readonly behavior_nodes: readonly BehaviorNode[]
   readonly style_nodes: readonly StyleNode[]
@@ -14,7 +16,7 @@ export interface WebIr {
   readonly version: 'V0_1'
 }
 
-/** A name with TypeScript. */
+/** A name with TypeScript code. */
 export type NamedText = readonly [name: string, text: string]
 
 export type DomNode =
@@ -93,7 +95,7 @@ export type RouteNode =
 
 export interface ScheduledJob {
   readonly name: string
-  /** As written: `1h`. */
+  /** The interval as written: `1h`. */
   readonly interval: string
 }
 

@@ -1,8 +1,8 @@
-/** Target of a build: the whole program, the processes next to its server, or clients that call it. */
+/** Build targets: the whole program, the files for the server, or the files for clients. */
 export const BUILD_TARGETS = ['fullstack', 'server', 'client'] as const
 export type BuildTarget = (typeof BUILD_TARGETS)[number]
 
-/** Mobile platforms of an application; `native` means all of them. */
+/** Mobile platforms of an application; `native` stands for all of them. */
 export const MOBILE_TARGETS = ['ios', 'android', 'native'] as const
 export type MobileTarget = (typeof MOBILE_TARGETS)[number]
 
@@ -18,7 +18,7 @@ export function isForTarget(path: string, target: BuildTarget): boolean {
   return PARTS[target].has(path) || (target === 'server' && path.startsWith('Dockerfile.'))
 }
 
-/** The Capacitor platforms of a target. */
+/** Returns the Capacitor platforms of a target. */
 export function platformsOf(target: MobileTarget): readonly ('android' | 'ios')[] {
   return target === 'native' ? ['android', 'ios'] : [target]
 }

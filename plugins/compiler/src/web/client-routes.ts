@@ -6,9 +6,9 @@ import { answerOf, isOptional } from './endpoints.ts'
 import { isOption, TypeImports } from './typescript-types.ts'
 import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
 
-/** A browser page with all its references resolved. */
+/** A browser page with resolved references. */
 export interface ClientRoute {
-  /** From the root, with parameters as `:id`. */
+  /** Path from the root, with parameters as `:id`. */
   readonly path: string
   readonly component: string
   /** Properties passed to the component, by name. */
@@ -19,7 +19,7 @@ export interface ClientRoute {
   readonly children: readonly ClientRoute[]
 }
 
-/** `data` is the answer of the loader, `param` a path or query parameter. */
+/** `data` is the result of the loader, `param` a path or query parameter. */
 export interface RouteProperty extends Property {
   readonly from: 'data' | 'param'
 }
@@ -29,7 +29,7 @@ export interface RouteLoader {
   readonly params: readonly HirParam[]
 }
 
-/** A fallback component, and its property for the message, if any. */
+/** A fallback component, and its property for an error message, if it has one. */
 export interface RouteFallback {
   readonly component: string
   readonly property: string | null
@@ -41,7 +41,7 @@ export interface ClientRoutes {
   readonly error: RouteFallback | null
 }
 
-/** The pages of a program; null without `routes`. */
+/** Resolves the pages of a program; null if it has no `routes`. */
 export function clientRoutes(web: WebModule): { routes: ClientRoutes | null; diagnostics: Diagnostic[] } {
   const reader = new RouteReader(web)
   const entries = itemsOf(web.module, 'Routes').flatMap(block => block.entries)
@@ -71,7 +71,7 @@ class RouteReader {
     const given = (key: string): Name | null => entry.options.find(option => option.key.text === key)?.value ?? null
     for (const { key } of entry.options) {
       if (OPTIONS.includes(key.text)) continue
-      const message = `a route has no \`${key.text}\`; it may have ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
+      const message = `a page has no option \`${key.text}\`; its options are ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
       this.diagnostics.push(diagnostic('web.route.unknown_option', message, key))
     }
     const [loaderName, pending, error] = [given('loader'), given('pending'), given('error')]
@@ -92,13 +92,13 @@ class RouteReader {
     return { component: name.text, property: first?.name ?? null }
   }
 
-  /** Its properties; null if unknown. */
+  /** Returns the properties of a component; null if it is not declared. */
   #component(name: Name): readonly Property[] | null {
     const known = this.#components.get(name.text)
     if (known !== undefined) return known
     if (componentModule(this.#web.module, name.text) === null) {
       const names = [...this.#components.keys()]
-      const message = `no component is called \`${name.text}\``
+      const message = `the component \`${name.text}\` is not declared`
       const suggestions =
         names.length === 0 ? [] : [`the components are ${names.map(each => `\`${each}\``).join(', ')}`]
       this.diagnostics.push(diagnostic('web.route.unknown_component', message, name, { suggestions }))
@@ -144,7 +144,7 @@ class RouteReader {
     return found
   }
 
-  /** True if a property accepts the answer of a loader. A property without a type accepts everything. */
+  /** True if a property accepts the result of a loader. A property without a type accepts everything. */
   #fits(property: Property, { query }: RouteLoader): boolean {
     const fn = this.#web.hir.query_fns.find(each => each.name === query)
     const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
@@ -153,12 +153,12 @@ class RouteReader {
   }
 }
 
-/** Types that a path segment can represent directly. */
+/** True for types that a path segment can represent. */
 function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
   return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
 }
 
-/** A path below another: `/a` and `b`, or `/a` and `/a/b`, are `/a/b`. */
+/** Joins a path to its base: `/a` and `b`, or `/a` and `/a/b`, become `/a/b`. */
 function joined(base: string, path: string): string {
   const own = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\{([a-z_]\w*)\}|\$([a-z_]\w*)/gi, ':$1$2')
   const isWhole = base === '' || base === '/' || own === base || own.startsWith(`${base}/`)

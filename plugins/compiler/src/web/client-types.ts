@@ -4,7 +4,7 @@ import { declarationText, RESULT_TYPE } from './files/types.ts'
 import { type BuildModule, TypeImports } from './typescript-types.ts'
 import type { WebModule } from './web-module.ts'
 
-/** Names of types that the client declares or takes from the platform. */
+/** Names that the client declares itself, or that belong to the platform. */
 const TAKEN: ReadonlySet<string> = new Set([
   'ApiError',
   'Connection',
@@ -16,7 +16,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   'Set'
 ])
 
-/** Types of a program in a module without imports: it declares each type that it uses. */
+/** Types of a program for a module without imports: the module declares each type that it uses. */
 export class ClientTypes extends TypeImports {
   readonly #web: WebModule
   readonly #used = new Set<string>()
@@ -28,7 +28,7 @@ export class ClientTypes extends TypeImports {
   }
 
   override use(module: BuildModule, name: string): string {
-    // The content of a component is not serialised.
+    // The children of a component are not serialised.
     if (module === 'react') return 'unknown'
     if (!this.#isDeclared(name)) {
       this.#usesResult = true
@@ -42,7 +42,7 @@ export class ClientTypes extends TypeImports {
     return this.#web.types.print(type, this, new Set(generics))
   }
 
-  /** Declarations of the used types and their dependencies, in source order. */
+  /** Returns the declarations of the used types and their dependencies, in source order. */
   declarations(): string[] {
     const { types, tables } = this.#web.hir
     const texts = new Map<string, string>()

@@ -32,33 +32,33 @@ import { packageName } from './typescript-names.ts'
 import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {
-  /** `library` generates a package for other projects instead of an application. */
+  /** `library` generates a package instead of an application. */
   readonly mode: 'app' | 'library'
   readonly target: BuildTarget
-  /** The mobile platforms of the application; null for browsers only. */
+  /** Mobile platforms of the application; null for browsers only. */
   readonly mobileTarget: MobileTarget | null
   readonly layout: Layout
   /** True if `server.ts` is generated. */
   readonly express: boolean
-  /** Text of `vox.tokens.json` next to the program; null without the file. */
+  /** Design tokens next to the program; null if the file does not exist. */
   readonly tokens: { readonly path: string; readonly text: string } | null
   /** Folder of the program, relative to the build folder. */
   readonly sourceFolder: string
-  /** Finds a user's module by its path without extension. */
+  /** Returns the location of a user's module, by its path without extension; null if it does not exist. */
   readonly placeOf: (path: string) => ModulePlace | null
 }
 
 export interface EmittedProject {
-  /** Written by every build, in path order. */
+  /** Files that every build writes, sorted by path. */
   readonly files: readonly EmittedFile[]
-  /** Written once, then owned by the user. */
+  /** Starter files, which are written once and then belong to the user. */
   readonly scaffold: readonly EmittedFile[]
-  /** The same, but also without a scaffold. */
+  /** Like `scaffold`, but written even without `--scaffold`. */
   readonly config: readonly EmittedFile[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** All files of a build. If a diagnostic is an error, write nothing. */
+/** Generates all files of a build. If a diagnostic is an error, the files must not be written. */
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
@@ -102,7 +102,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     scaffold: isApp && isWhole ? scaffoldFiles(web, files, routes, options) : [],
     config: options.mobileTarget === null ? [] : [capacitorConfig(web.name, outDirOf(options))],
     diagnostics: sortDiagnostics([
-      // Page-only checks do not apply without pages.
+      // These checks only apply to pages.
       ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
       ...machines.diagnostics,
       ...components.diagnostics
@@ -114,7 +114,7 @@ function usesResult({ text }: EmittedFile): boolean {
   return /^import [^\n]*\b(?:Result|Ok|Err)\b[^\n]* from '\.\/types'$/m.test(text)
 }
 
-/** Components with their own module. */
+/** Returns the components that have a module, with its path. */
 function exportedComponents(web: WebModule, files: readonly EmittedFile[]): ReadonlyMap<string, string> {
   const paths = new Set(files.map(({ path }) => path))
   const names = [...componentsOf(web.module).keys()]
@@ -157,7 +157,7 @@ function scaffoldFiles(
   return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]
 }
 
-/** Output folder of Vite, relative to the build folder; `svc run` serves it. */
+/** Returns the output folder of Vite, relative to the build folder. `svc run` serves it. */
 function outDirOf({ sourceFolder }: ProjectOptions): string {
   return `${sourceFolder}/public`
 }

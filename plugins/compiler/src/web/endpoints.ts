@@ -12,7 +12,7 @@ export interface Endpoint extends HirEndpoint {
   readonly method: 'GET' | 'POST'
 }
 
-/** Queries, mutations, then other functions, each in source order. */
+/** Returns queries, then mutations, then server functions, each in source order. */
 export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule): Endpoint[] {
   return [
     ...query_fns.map(fn => ({ ...fn, kind: 'query' as const, method: 'GET' as const })),
@@ -21,7 +21,7 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
   ]
 }
 
-/** Type of the answer: the success type of a `Result`; its error becomes a status. */
+/** Returns the type of a successful response: the value type of a `Result`. Its error becomes a status. */
 export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
   return answerType(return_type)
 }
@@ -31,7 +31,10 @@ export function isOptional(param: HirParam): boolean {
   return !isRequiredParam(param)
 }
 
-/** `title: string, done?: boolean`: a parameter before a required one cannot be omitted. */
+/**
+ * Returns a parameter list such as `title: string, done?: boolean`. A parameter before a required one cannot be
+ * optional.
+ */
 export function parameterList({ types }: WebModule, params: readonly HirParam[], imports: TypeImports): string {
   const lastRequired = params.findLastIndex(param => !isOptional(param))
   return params
@@ -44,7 +47,7 @@ export function parameterList({ types }: WebModule, params: readonly HirParam[],
     .join(', ')
 }
 
-/** Parameters as `{ title, in: in_ }`. */
+/** Returns an object of parameters, such as `{ title, in: in_ }`. */
 export function argumentObject(params: readonly HirParam[]): string {
   if (params.length === 0) return '{}'
   const entries = params.map(({ name }) => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))

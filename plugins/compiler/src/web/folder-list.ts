@@ -5,10 +5,10 @@ import { join } from 'node:path'
 /** Name of the file in which a build lists its output. */
 export const LIST_FILE = '.vox-build.json'
 
-/** Paths of a build's output, with a hash of each. */
+/** Paths of the output files, with a hash of each. */
 export type FolderList = ReadonlyMap<string, string>
 
-/** The list of a folder; empty before the first build, or if the file is damaged. */
+/** Reads the list in a folder. It is empty before the first build, or if the file is damaged. */
 export async function readFolderList(folder: string): Promise<FolderList> {
   const text = await readFile(join(folder, LIST_FILE), 'utf8').catch(() => '')
   try {
@@ -32,7 +32,7 @@ export function hashOf(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** True if a path stays in its folder, even if the list was edited. */
+/** True if a path stays in its folder. An edited list must not affect other files. */
 function isBelow(path: string): boolean {
   return !path.startsWith('/') && !/^[a-zA-Z]:|\\/.test(path) && !path.split('/').includes('..')
 }

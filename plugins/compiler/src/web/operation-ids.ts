@@ -1,6 +1,6 @@
 import type { HttpEndpoint } from '@svc/contracts'
 
-/** A unique name for each endpoint, usable in other languages: `add_note`, `get_notes_id`. */
+/** Returns a unique identifier for each endpoint: `add_note`, `get_notes_id`. It is also valid in other languages. */
 export function operationIds(endpoints: readonly HttpEndpoint[]): string[] {
   const taken = new Set(endpoints.flatMap(({ kind, name }) => (kind === 'route' ? [] : [name])))
   return endpoints.map(({ kind, name, route }) => {
@@ -10,7 +10,7 @@ export function operationIds(endpoints: readonly HttpEndpoint[]): string[] {
   })
 }
 
-/** `name`, with a number appended if it is taken. */
+/** Returns `name`, with a number appended if the name is in use. */
 function free(name: string, taken: Set<string>): string {
   let id = name
   for (let number = 2; taken.has(id); number++) id = `${name}_${number}`

@@ -1,6 +1,4 @@
-/**
- * Reserved names: those that a TypeScript module cannot use, assign or declare, and those of the client.
- */
+/** Names that program functions cannot have in TypeScript: reserved words and names of the client. */
 const RESERVED = new Set(
   (
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends ' +
@@ -10,19 +8,19 @@ const RESERVED = new Set(
 )
 
 /**
- * A program name as a TypeScript identifier: `delete` becomes `delete_`. No program name ends with an underscore
- * itself.
+ * Converts a program name to a TypeScript identifier: `delete` becomes `delete_`. Program names never end with an
+ * underscore.
  */
 export function valueName(name: string): string {
   return RESERVED.has(name) ? `${name}_` : name
 }
 
-/** `open_tasks` as `OpenTasks`. */
+/** Converts a name to Pascal case: `open_tasks` becomes `OpenTasks`. */
 export function pascalCase(name: string): string {
   return name.replace(/(^|_+)([A-Za-z0-9])/g, (_, _blank, letter: string) => letter.toUpperCase())
 }
 
-/** A valid npm package name for any name. */
+/** Converts any name to a valid npm package name. */
 export function packageName(name: string): string {
   const plain = name
     .toLowerCase()
@@ -31,13 +29,13 @@ export function packageName(name: string): string {
   return plain === '' ? 'app' : plain
 }
 
-/** A text as a TypeScript literal, in single quotes. */
+/** Returns a string as a TypeScript literal in single quotes. */
 export function literal(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inner.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`
 }
 
-/** An object key, quoted if necessary. */
+/** Returns an object key, quoted if necessary. */
 export function propertyKey(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name)
 }

@@ -1,7 +1,7 @@
 import type { HirModule, HirType } from '../hir/hir.ts'
 import { valueName } from './typescript-names.ts'
 
-/** Modules of a build that others import. */
+/** Modules of a build that other modules import. */
 export type BuildModule = './types' | './schema' | 'react'
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -19,8 +19,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 const SEQUENCES = new Set(['List', 'list', 'Set', 'set', 'Stream', 'stream'])
 
 /**
- * Program types as TypeScript types of their JSON values. An `int` is a number, a `dec` a string, a missing `Option`
- * null; variants have their name in `_tag`. Types that the program leaves open are `any`.
+ * Converts program types to the TypeScript types of their JSON values. An `int` is a number, a `dec` a string, a
+ * missing `Option` null; variants have their name in `_tag`. Types that the program does not specify are `any`.
  */
 export class TypeScriptTypes {
   readonly #modules: ReadonlyMap<string, BuildModule>
@@ -32,7 +32,9 @@ export class TypeScriptTypes {
     this.#generics = new Map(types.map(({ name, generics = [] }) => [name, generics.length]))
   }
 
-  /** `scope` holds the names of generic parameters; `imports` collects the imports that the text needs. */
+  /**
+   * Prints a type. `scope` holds the names of generic parameters; `imports` collects the imports that the type needs.
+   */
   print(type: HirType | null, imports: TypeImports, scope: ReadonlySet<string> = new Set()): string {
     if (type === null) return 'any'
     if (type === 'Unit') return 'null'
@@ -46,12 +48,12 @@ export class TypeScriptTypes {
     }
     if ('Named' in type) return this.#named(type.Named, imports, scope)
     const [name, args] = type.Generic
-    // The table of an ID is not a part of its type.
+    // The type of an id does not include its table.
     if (name === 'Id') return 'number'
     return this.#generic(name, args.map(inner), imports, scope)
   }
 
-  /** Result type of a function: void instead of null. */
+  /** Returns the result type of a function: void instead of null. */
   result(type: HirType | null, imports: TypeImports, scope?: ReadonlySet<string>): string {
     return isUnit(type) ? 'void' : this.print(type, imports, scope)
   }
@@ -106,28 +108,28 @@ function inParentheses(type: string): string {
   return /[ |]/.test(type) && !/^[\w.]+<.*>$/.test(type) ? `(${type})` : type
 }
 
-/** Imports of a module, and the lines that declare them. */
+/** Imports of a module. */
 export class TypeImports {
   readonly #types = new Map<string, Set<string>>()
   readonly #values = new Map<string, Set<string>>()
   readonly #own: string | null
 
-  /** `own` is the module itself; it imports nothing from itself. */
+  /** `own` is the importing module, which is not imported. */
   constructor(own: BuildModule | null = null) {
     this.#own = own
   }
 
-  /** Adds a type; returns its name. */
+  /** Imports a type. Returns its name. */
   use(module: BuildModule, name: string): string {
     return this.#note(this.#types, module, name)
   }
 
-  /** Adds a value of any module; returns its name. */
+  /** Imports a value of any module. Returns its name. */
   value(module: string, name: string): string {
     return this.#note(this.#values, module, valueName(name))
   }
 
-  /** Reserves a name of the module itself, which no program name may take. */
+  /** Reserves a name that the module declares itself. */
   own(module: string, name: string): void {
     this.#note(this.#values, module, name)
   }

@@ -5,8 +5,8 @@ import { parse } from '../syntax/parse.ts'
 import { v0Problems } from './v0.ts'
 
 /**
- * Checks that each `@v0` component of a project has a module with an export of its name. `folder` is relative to the
- * project. Programs that cannot be parsed count as having no components.
+ * Checks that each `@v0` component of a project has a module that exports its name. `folder` is relative to the
+ * project. Programs that cannot be parsed are ignored.
  */
 export async function v0Health(
   projectRoot: string,

@@ -5,11 +5,11 @@ import type { Module, Span } from '../syntax/ast.ts'
 import type { EmittedFile } from './emitted-file.ts'
 import { itemsOf } from './web-module.ts'
 
-/** Maximum size of an answer, in bytes. */
+/** Maximum size of a response, in bytes. */
 const MAX_BYTES = 2_000_000
 
 /**
- * Modules of components with `@v0 "ID"`, fetched from `baseUrl`. Skips those for which `has` returns true. Throws
+ * Fetches the modules of components with `@v0 "ID"` from `baseUrl`. Skips paths for which `has` returns true. Throws
  * `CMP_V0_UNAVAILABLE` and `CMP_V0_INVALID`.
  */
 export async function fetchV0Components(
@@ -34,7 +34,7 @@ export async function fetchV0Components(
   return files
 }
 
-/** Components with `@v0` whose module in `folder` is missing or does not export their name. */
+/** Returns the `@v0` components whose module in `folder` is missing or does not export their name. */
 export async function v0Problems(module: Module, folder: string): Promise<{ message: string; span: Span }[]> {
   const found: { message: string; span: Span }[] = []
   for (const { name } of itemsOf(module, 'V0')) {
@@ -48,7 +48,7 @@ export async function v0Problems(module: Module, folder: string): Promise<{ mess
   return found
 }
 
-/** True if a TypeScript module has an export of that name; a default export does not count. */
+/** True if a TypeScript module exports that name; a default export does not count. */
 export function exportsName(text: string, name: string): boolean {
   const declared = new RegExp(`^export\\s+(async\\s+)?(function|const|let|class)\\s+${name}\\b`, 'm')
   if (declared.test(text)) return true
@@ -84,7 +84,7 @@ async function get(url: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** The only TypeScript module in a registry item, or the text itself. */
+/** Returns the first file of a registry item, or the text itself if it is not a registry item. */
 function sourceOf(text: string, url: string): string {
   if (!text.trimStart().startsWith('{')) return text
   let files: unknown

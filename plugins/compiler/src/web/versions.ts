@@ -1,4 +1,4 @@
-/** Versions of packages that emitted modules import. */
+/** Versions of the packages that generated modules import. */
 export const DEPENDENCIES = {
   '@capacitor/app': '8.1.1',
   '@capacitor/core': '8.5.2',
@@ -10,7 +10,7 @@ export const DEPENDENCIES = {
   zod: '4.6.7'
 } as const
 
-/** Versions of the scaffold's build tools. */
+/** Versions of the build tools in the scaffold. */
 export const DEV_DEPENDENCIES = {
   '@types/react': '19.3.0',
   '@types/react-dom': '19.3.0',
@@ -19,13 +19,13 @@ export const DEV_DEPENDENCIES = {
   vite: '8.3.8'
 } as const
 
-/** Further packages of the server-rendered layout. */
+/** Additional packages of the server-rendered layout. */
 export const START_DEPENDENCIES = { '@tanstack/react-start': '1.169.5' } as const
 
 /** Packages of `server.ts`. */
 export const EXPRESS_DEPENDENCIES = { express: '5.3.0' } as const
 export const EXPRESS_DEV_DEPENDENCIES = { '@types/express': '5.0.6', '@types/node': '20.19.21' } as const
 
-/** Packages of a mobile application, and the package of each platform. */
+/** Capacitor packages of a mobile application. */
 export const CAPACITOR_DEV_DEPENDENCIES = { '@capacitor/cli': '8.5.2' } as const
 export const CAPACITOR_PLATFORMS = { android: '8.5.2', ios: '8.5.2' } as const

@@ -8,16 +8,16 @@ import type { Component, Declaration, Field, Module, Param } from '../syntax/ast
 import { isComponent } from './typescript/program.ts'
 import { TypeScriptTypes } from './typescript-types.ts'
 
-/** A module without errors, as input of a web build. */
+/** A module without errors: the input of a web build. */
 export interface WebModule {
   readonly source: SourceFile
   readonly module: Module
-  /** With the inferred result types. */
+  /** HIR with the inferred result types. */
   readonly hir: HirModule
   readonly types: TypeScriptTypes
-  /** Struct members with a default. */
+  /** Members of structs that have a default. */
   readonly defaults: readonly { readonly type: string; readonly field: string }[]
-  /** Name of the source file without folder and extension. */
+  /** Name of the source file, without folder and extension. */
   readonly name: string
 }
 
@@ -33,12 +33,12 @@ function defaultsOf(item: Declaration): WebModule['defaults'] {
   return fields.flatMap(({ name, value }) => (value === null ? [] : [{ type: item.name.text, field: name.text }]))
 }
 
-/** Declarations of one kind, in source order. */
+/** Returns the declarations of one kind, in source order. */
 export function itemsOf<K extends Declaration['kind']>(module: Module, kind: K): Extract<Declaration, { kind: K }>[] {
   return module.items.filter((item): item is Extract<Declaration, { kind: K }> => item.kind === kind)
 }
 
-/** Elements usable as components, by name, with their properties. */
+/** Returns the properties of all components, by component name. */
 export function componentsOf(module: Module): ReadonlyMap<string, readonly Property[]> {
   const found = new Map<string, readonly Property[]>()
   for (const item of module.items) {
@@ -61,7 +61,7 @@ export function componentsOf(module: Module): ReadonlyMap<string, readonly Prope
   return found
 }
 
-/** Import source of a component; null for other names. */
+/** Returns the module that exports a component; null for other names. */
 export function componentModule(module: Module, name: string): string | null {
   const imported = itemsOf(module, 'Import')
     .flatMap(({ items }) => items)

@@ -7,19 +7,19 @@ import type { EmittedFile } from './emitted-file.ts'
 import { folderListText, hashOf, LIST_FILE, readFolderList } from './folder-list.ts'
 
 export interface Written {
-  /** Paths in the folder; each list is sorted. */
+  /** Paths in the folder. Each list is sorted. */
   readonly written: readonly string[]
   readonly unchanged: readonly string[]
   readonly removed: readonly string[]
-  /** No longer emitted, but edited by the user since the last build. */
+  /** Files that the build no longer writes, but that the user edited since the last build. */
   readonly kept: readonly string[]
 }
 
 /**
- * Writes the output of a build to a folder: all of it or nothing. Files of earlier builds are replaced; those no
- * longer emitted are removed. Other files stay as they are. A `scaffold` file is written only if its place is empty or
- * contains a file of an earlier build. An emitted file whose path is taken is an error. Throws `CMP_BUILD_CONFLICT` and
- * `CMP_FILE_UNWRITABLE`.
+ * Writes the output of a build to a folder: all files or none. Replaces files of earlier builds, and removes those that
+ * are no longer part of the output. Other files are not changed. A `scaffold` file is written only if its path is free
+ * or contains a file of an earlier build. If another emitted file would overwrite a file of the user, throws
+ * `CMP_BUILD_CONFLICT`. Also throws `CMP_FILE_UNWRITABLE`.
  */
 export async function writeFolder(
   folder: string,
@@ -63,15 +63,17 @@ function refuseForeign(
   })
   if (foreign === undefined) return
   const path = join(folder, foreign.path)
-  throw compilerErrors.create('CMP_BUILD_CONFLICT', `${path} has the path of a file that the build writes`, {
-    hint: 'move it away, or build into another folder with -o; nothing was written',
-    at: { file: path }
-  })
+  throw compilerErrors.create(
+    'CMP_BUILD_CONFLICT',
+    `${path} is not a file of an earlier build, and would be overwritten`,
+    {
+      hint: 'move the file, or build into another folder with -o; nothing was written',
+      at: { file: path }
+    }
+  )
 }
 
-/**
- * New files are complete next to the old ones before the first rename; if a step fails, the old ones are restored.
- */
+/** Replaces files. New files are complete before the first rename; if a step fails, the old files are restored. */
 async function replaceAll(folder: string, writes: readonly EmittedFile[], removed: readonly string[]): Promise<void> {
   if (writes.length === 0 && removed.length === 0) return
   const undo: (() => Promise<void>)[] = []
@@ -107,7 +109,7 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
   for (const path of removed) await removeEmpty(folder, dirname(path))
 }
 
-/** null if there is no file. */
+/** Returns the content of a file; null if it does not exist. */
 async function contentOf(path: string): Promise<Buffer | null> {
   return await readFile(path).catch(() => null)
 }

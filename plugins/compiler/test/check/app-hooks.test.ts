@@ -94,8 +94,8 @@ t.test('duplicate hooks, and duplicate, missing or unknown entries are reported'
   t.match(
     diagnostics.find(({ code }) => code === 'typecheck.hook.unknown_entry'),
     {
-      message: '`@push` has no `on_registr`',
-      suggestions: ['it may have `public_key`, `on_register`, `on_notification`, `on_action`'],
+      message: '`@push` has no entry `on_registr`',
+      suggestions: ['its entries are `public_key`, `on_register`, `on_notification`, `on_action`'],
       fixes: [{ replacement: 'on_register', span: { start: 8, end: 18 } }]
     }
   )

@@ -107,6 +107,7 @@ fn f() uses net { twice()
   t.same(told('fn f() { std.fs.read("a") }'), [], 'a function without declared effects may have any effect')
   t.same(told('fn f(fs: any) uses net { fs.read("a") }'), [], 'a parameter is not a namespace')
   t.same(told('@pure fn f(a: int) to int { a + 1 }'), [])
+  t.same(told('@pure fn f() uses net { }'), ['E_EFFECT_PURE_CONFLICT of @pure'])
   t.end()
 })
 

@@ -23,6 +23,6 @@ t.test('only the standard streams are a transport', t => {
     env: { ...process.env, NODE_OPTIONS: '' }
   })
   t.equal(status, 2)
-  t.match(stderr, 'no transport but standard input and output')
+  t.match(stderr, 'standard input and output are the only transport')
   t.end()
 })

@@ -192,8 +192,8 @@ t.test('a rename is refused if it would change the meaning of another file', asy
   const in_ = shared
   const shapes = await in_.open('shapes.vox')
   for (const [mark, newName, message] of [
-    ['fn ar|ea', 'total', /`total` already means something/],
-    ['fn tw|ice', 'area', /`area` already means something/],
+    ['fn ar|ea', 'total', /`total` already has another meaning/],
+    ['fn tw|ice', 'area', /`area` already has another meaning/],
     ['on ad|d', 'plus', /the actor of some calls of `.add` is unknown/]
   ] as const) {
     await t.rejects(renamed(in_, shapes, mark, newName), { message }, `${mark} as ${newName}`)

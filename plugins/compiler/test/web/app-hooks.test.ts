@@ -189,7 +189,7 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     calls.answers.set('resolve', '//evil.example/')
     await page.goto(`${url}/another`)
     await calls.until('resolve', 2)
-    await shows(page, 'There is no such page.')
+    await shows(page, 'Page not found.')
     t.equal(new URL(page.url()).pathname, '/another', 'a foreign page is never opened')
     await page.goto(`${url}/tasks/5`)
     await shows(page, 'Task 5')

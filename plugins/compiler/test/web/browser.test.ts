@@ -33,10 +33,10 @@ t.test(
     await t.test('a counter counts', async t => {
       await page.goto(`${url}/counter`)
       t.equal(await page.textContent('p'), 'Count: 0')
-      await page.click('text=One more')
-      await page.click('text=One more')
+      await page.click('text=Add one')
+      await page.click('text=Add one')
       await page.waitForSelector('text=Count: 2')
-      await page.click('text=Back to nothing')
+      await page.click('text=Reset')
       await page.waitForSelector('text=Count: 0')
       await photograph(page, 'counter')
     })
@@ -61,10 +61,10 @@ t.test(
     })
 
     await t.test('pages follow the address, and a missing one is reported', async t => {
-      await page.click('text=To the counter')
+      await page.click('text=Counter')
       await page.waitForSelector('text=Count: 0')
       await page.goto(`${url}/nowhere`)
-      await page.waitForSelector('text=There is no such page.')
+      await page.waitForSelector('text=Page not found.')
       t.equal(await page.evaluate('getComputedStyle(document.body).maxWidth'), '960px', 'styles are applied')
     })
     t.same(problems, [], 'the browser reports no errors')

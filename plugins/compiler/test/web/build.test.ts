@@ -77,7 +77,7 @@ t.test('a foreign file is never overwritten, and stops the build', async t => {
   writeFileSync(join(out, 'types.ts'), '// mine\n')
   const { code, err } = await build(file, out)
   t.equal(code, 1)
-  t.match(err, `${join(out, 'types.ts')} has the path of a file that the build writes`)
+  t.match(err, `${join(out, 'types.ts')} is not a file of an earlier build, and would be overwritten`)
   t.same(filesIn(out), { 'types.ts': '// mine\n' })
 })
 
@@ -283,7 +283,7 @@ t.test('conflicting options are refused, with the names of both', async t => {
     await t.rejects(build(file, out, input), { code: 'CMP_OPTIONS_CONFLICT', status: 400, message })
   }
   await t.rejects(build(file, out, { mobile_target: 'android' }, { tanstackStart: true }), {
-    message: '--mobile-target android needs pages without server rendering, but tanstack_start is on'
+    message: '--mobile-target android requires pages without server rendering, but tanstack_start is on'
   })
   t.notOk(existsSync(out))
 })

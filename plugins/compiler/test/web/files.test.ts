@@ -227,7 +227,7 @@ t.test('tokens become variables, and a token that is more than a value is refuse
   )
   for (const [text, why] of [
     ['{', 'has no design tokens'],
-    ['[1]', 'it is not an object'],
+    ['[1]', 'the document is not an object'],
     ['{"a": "red; } body { display: none"}', 'a has a character that CSS values cannot have'],
     ['{"a": {"b": [1]}}', 'a.b is not a string or a number']
   ] as const) {

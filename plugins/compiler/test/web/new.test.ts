@@ -38,7 +38,7 @@ t.test('nothing is overwritten', async t => {
   const name = t.testdir({ 'README.md': 'mine' })
   const { code, err } = await run(runNew(), { name })
   t.equal(code, 1)
-  t.match(err, `${join(name, 'README.md')} exists already`)
+  t.match(err, `${join(name, 'README.md')} already exists`)
   t.same(filesIn(name), { 'README.md': 'mine' })
 })
 
@@ -56,7 +56,7 @@ t.test('a folder that cannot be created is reported, and leaves no files', async
   const folder = t.testdir({ file: 'no folder' })
   const { code, err } = await run(runNew(), { name: join(folder, 'file', 'new') })
   t.equal(code, 1)
-  t.match(err, /cannot be written|exists already/)
+  t.match(err, /cannot be written|already exists/)
   t.same(filesIn(folder), { file: 'no folder' })
 })
 

@@ -89,7 +89,7 @@ export class DbRule implements BodyRule {
     if (!this.#table(object)) return
     const near = nearName(property.text, DB_HEADS)
     this.found.push(
-      diagnostic('typecheck.unknown_method', `a table has no \`${property.text}\``, property, {
+      diagnostic('typecheck.unknown_method', `a table has no method \`${property.text}\``, property, {
         suggestions: [`tables have ${DB_HEADS.map(head => `\`${head}\``).join(', ')}`],
         ...spellingFix(near, property)
       })
@@ -105,7 +105,7 @@ export class DbRule implements BodyRule {
     }
     place.ignore(given)
     this.found.push(
-      diagnostic('typecheck.db.deprecated_query', `\`db.query(${given.name})\` must not be used`, call, {
+      diagnostic('typecheck.db.deprecated_query', `\`db.query(${given.name})\` is no longer supported`, call, {
         fixes: [{ label: `write db.${given.name}.all()`, span: call, replacement: `db.${given.name}.all()` }]
       })
     )

@@ -136,7 +136,7 @@ export class EffectsRule implements BodyRule {
     if (!fn.decorators.some(({ name }) => name.text === 'pure')) return []
     return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
       // Spawns are reported by `checkCalls`, and declared effects by `wrongRow`.
-      if (what === 'spawns an actor' || what.startsWith('says')) return []
+      if (what === 'spawns an actor' || what.startsWith('declares')) return []
       const message = `\`${fn.name.text}\` is marked as pure and ${what}, which has the effect \`${effect}\``
       return diagnostic('vox/effect/pure-violation', message, span)
     })
@@ -163,8 +163,10 @@ function wrongRow(fn: FunctionDeclaration): Diagnostic[] {
     const other = first.get(effect.text)
     if (other === undefined) first.set(effect.text, effect)
     else {
-      const related = [{ span: other, message: 'named here first' }]
-      found.push(diagnostic('E_EFFECT_DUPLICATE', `the effect \`${effect.text}\` is named twice`, effect, { related }))
+      const related = [{ span: other, message: 'declared here first' }]
+      found.push(
+        diagnostic('E_EFFECT_DUPLICATE', `the effect \`${effect.text}\` is declared twice`, effect, { related })
+      )
     }
   }
   const pure = fn.decorators.find(({ name }) => name.text === 'pure')

@@ -29,7 +29,7 @@ export class NamesRule implements BodyRule {
 
   bind({ name }: LocalName, _place: BodyPosition): void {
     if (name.text !== 'db') return
-    this.found.push(diagnostic('typecheck.reserved_name', '`db` is the database; no other name can be `db`', name))
+    this.found.push(diagnostic('typecheck.reserved_name', '`db` is reserved for the database', name))
   }
 
   identifier(node: Identifier, meaning: Meaning, place: BodyPosition): void {
@@ -61,7 +61,7 @@ export class NamesRule implements BodyRule {
     if (meaning?.kind !== 'module' || meaning.entry.kind !== 'constructor' || args === null) return
     const expected = meaning.entry.signature?.params.length
     if (expected === undefined || expected === args.length) return
-    const message = `\`${name.text}\` holds ${values(expected)}, this pattern takes ${args.length}`
+    const message = `\`${name.text}\` has ${values(expected)}, but the pattern has ${args.length}`
     const related = [{ span: meaning.entry.name, message: 'declared here' }]
     this.found.push(diagnostic('typecheck.arity', message, name, { related }))
   }
@@ -86,7 +86,7 @@ export class NamesRule implements BodyRule {
     if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, place)) || isTag(name, place)) return
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
-      diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
+      diagnostic('typecheck.undefined', `\`${name}\` is not declared`, span, {
         // The worker that runs the workflow may have registered the activity.
         ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
         ...(near === undefined
@@ -119,5 +119,5 @@ function showsView(item: Declaration): boolean {
 }
 
 function values(count: number): string {
-  return count === 0 ? 'nothing' : count === 1 ? 'one value' : `${count} values`
+  return count === 0 ? 'no values' : count === 1 ? 'one value' : `${count} values`
 }

@@ -113,7 +113,7 @@ export class OptionsRule implements BodyRule {
     this.found.push(
       diagnostic('typecheck.with.misplaced_option', message, entry.key, {
         suggestions: [
-          `\`${key}\` is for ${takers.map(taker => TAKERS[taker]).join(' and ')}; \`${name}\` takes ${listed(has)}`
+          `\`${key}\` is for ${takers.map(taker => TAKERS[taker]).join(' and ')}; \`${name}\` accepts ${listed(has)}`
         ]
       })
     )

@@ -26,8 +26,8 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   const found = new Map<Expression, Diagnostic>()
   const report: OnLeak = (value, origins, to) => {
     if (!origins.has(SECRET)) return
-    const message = `a secret reaches the model that answers \`${to}\``
-    const suggestions = ['pass what the model needs to know instead, or use the secret in a separate request']
+    const message = `a secret is sent to the model that implements \`${to}\``
+    const suggestions = ['pass only data that the model may see, or use the secret in a separate request']
     found.set(value, diagnostic('vox/prompt/secret-leakage', message, value, { suggestions }))
   }
   for (const item of items) flowOf(item, context, report)
@@ -52,7 +52,7 @@ function spread(items: readonly Declaration[], context: FlowContext, flows: Read
   }
 }
 
-/** By declaration: the declarations that name it. */
+/** Returns, for each declaration, the declarations that use it. */
 function usersOf(items: readonly Declaration[], names: ModuleNames): ReadonlyMap<Declaration, Set<Declaration>> {
   const users = new Map<Declaration, Set<Declaration>>()
   for (const item of items) {

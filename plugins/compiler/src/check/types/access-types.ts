@@ -6,7 +6,7 @@ import { BodyContext } from './body-context.ts'
 import { calledType } from './calls.ts'
 import { ANY, generic, show, UNIT, type ValueType } from './type.ts'
 
-/** Names, and fields of values. */
+/** Infers the types of names and of fields. */
 export abstract class AccessTypes extends BodyContext {
   protected name(name: string): ValueType {
     const local = this.locals.lookup(name)
@@ -38,27 +38,27 @@ export abstract class AccessTypes extends BodyContext {
     return ANY
   }
 
-  /** Access to a field of an Option or a Result. */
+  /** Reports access to a field of an Option or a Result. Returns the type of the field in the wrapped value. */
   #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
     const found = this.signatures.reader.fieldsOf(inner)?.get(property.text)
     const name = of.kind === 'answer' ? show(of.value) : show(of)
     const at = { start: object.end, end: object.end }
     this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
-      suggestions: [`handle both cases with \`match\`, or the value with \`.unwrap()\``],
+      suggestions: [`handle both cases with \`match\`, or unwrap the value with \`.unwrap()\``],
       fixes: found === undefined ? [] : [{ label: 'unwrap it first', span: at, replacement: unwraps }]
     })
     return found ?? ANY
   }
 }
 
-/** The type that wraps the value whose field is accessed. */
+/** A type that wraps the value whose field is accessed. */
 interface Wrapping {
-  /** The operation that unwraps the value. */
+  /** Code that unwraps the value. */
   readonly unwraps: string
   readonly inner: ValueType
 }
 
-/** null unless it is an Option or a Result. */
+/** Returns null for other types than Option and Result. */
 function wrapping(type: ValueType): Wrapping | null {
   if (type.kind === 'answer') {
     const within = wrapping(type.value)

@@ -10,15 +10,15 @@ import type { Signatures } from './signatures.ts'
 import { show, type ValueType } from './type.ts'
 import { unwrapFix } from './unwrap-fix.ts'
 
-/** A function whose body is being read. */
+/** A function whose body is being checked. */
 export interface BodyFrame {
-  /** Declared result type; null without one. */
+  /** Declared result type; null if there is none. */
   readonly declared: ValueType | null
-  /** Types of the early returns. */
+  /** Types of the values of `return` statements. */
   readonly returns: ValueType[]
 }
 
-/** State shared by all readers of one body. */
+/** State shared by all parts of the type inference for one body. */
 export abstract class BodyContext {
   protected readonly signatures: Signatures
   protected readonly locals = new LocalTypes()
@@ -28,7 +28,7 @@ export abstract class BodyContext {
     this.signatures = signatures
   }
 
-  /** The type of an expression; with `tail`, the result type of the function that ends with this expression. */
+  /** Infers the type of an expression. `tail` is the declared result type if the value is the result of a function. */
   abstract infer(expression: Expression, tail?: ValueType | null): ValueType
 
   bind(name: string, type: ValueType): void {
@@ -48,7 +48,7 @@ export abstract class BodyContext {
     expectRecords(value, wanted, this.signatures)
   }
 
-  /** `otherwise` holds fixes for a value that does not contain the expected type either. */
+  /** Reports a type mismatch. `otherwise` holds fixes that apply if unwrapping the value does not help. */
   protected mismatch(
     code: DiagnosticCode,
     message: string,

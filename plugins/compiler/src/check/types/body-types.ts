@@ -8,7 +8,7 @@ import type { Span } from '../../syntax/node.ts'
 import { PlainTypes } from './plain-types.ts'
 import { ANY, BOOL, fits, join, NEVER, show, UNIT, type ValueType } from './type.ts'
 
-/** Types of the expressions in one body. Reports certain errors only. */
+/** Infers the types of the expressions in one body. Reports certain errors only. */
 export class BodyTypes extends PlainTypes {
   /** `first` is the type of the first parameter if it has no annotation. */
   override params(params: readonly Param[], first: ValueType = ANY): ValueType[] {
@@ -23,11 +23,11 @@ export class BodyTypes extends PlainTypes {
     })
   }
 
-  /** Reads the body of a function; returns its result type. */
+  /** Checks the body of a function. Returns its result type. */
   override body(body: Expression, declared: ValueType | null): ValueType {
     const outer = this.frame
     this.frame = { declared, returns: [] }
-    // The value of the last expression is dropped if the function returns nothing.
+    // If the function returns nothing, the value of the last expression is discarded.
     const tail = declared === null || isUnit(declared) ? null : declared
     const last = this.infer(body, tail)
     if (tail !== null) this.expect(body, tail)
@@ -36,7 +36,7 @@ export class BodyTypes extends PlainTypes {
     return declared ?? result
   }
 
-  /** Compares a value with its declared type; returns the type that counts. */
+  /** Compares a value with its declared type. Returns the declared type if there is one, else the type of the value. */
   declared(value: Expression, type: Param['type'], code: DiagnosticCode, what: string): ValueType {
     const found = this.infer(value)
     if (type === null) return found
@@ -49,7 +49,7 @@ export class BodyTypes extends PlainTypes {
     return wanted
   }
 
-  /** The type of an expression; with `tail`, the result type of the function that ends with this expression. */
+  /** Infers the type of an expression. `tail` is the declared result type if the value is the result of a function. */
   override infer(expression: Expression, tail: ValueType | null = null): ValueType {
     this.signatures.depth++
     const found = this.#infer(expression, tail)
@@ -135,7 +135,7 @@ export class BodyTypes extends PlainTypes {
         return UNIT
       case 'Loop':
         this.infer(statement.body)
-        // A loop ends by `return` or never, unless a `break` leaves it.
+        // A loop ends with `return` or never, unless it contains a `break`.
         return ANY
       default:
         return NEVER
@@ -146,16 +146,22 @@ export class BodyTypes extends PlainTypes {
     const found = this.infer(value)
     const wanted = this.infer(target)
     if (operator === '=') this.expect(value, wanted)
-    // Other operators accept their own operands; numbers of both kinds convert to each other.
+    // Other assignment operators convert their operands; ints and floats convert to each other.
     if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
-    this.mismatch('typecheck.assign_mismatch', 'the value has another type than its variable', value, wanted, found)
+    this.mismatch(
+      'typecheck.assign_mismatch',
+      'the type of the value does not match the variable',
+      value,
+      wanted,
+      found
+    )
   }
 
-  /** Reports a condition whose type is known not to be bool. */
+  /** Reports a condition whose type is known and is not bool. */
   #condition(condition: Expression): void {
     const found = this.infer(condition)
     if (found.kind !== 'plain' || fits(found, BOOL)) return
-    this.mismatch('typecheck.condition', 'a condition is true or false', condition, BOOL, found)
+    this.mismatch('typecheck.condition', 'a condition must be a `bool`', condition, BOOL, found)
   }
 
   #arm({ patterns, guard, body }: MatchArm, subject: ValueType, tail: ValueType | null): ValueType {
@@ -165,7 +171,7 @@ export class BodyTypes extends PlainTypes {
   }
 }
 
-/** Makes a declaration accept a failed value. */
+/** Returns the fix that declares a `Result` for a value that may be an error. */
 function resultFix(declared: Span, found: ValueType): Fix[] {
   const [value] = found.kind === 'generic' && found.name === 'Result' ? found.args : []
   if (value?.kind !== 'plain') return []
@@ -181,7 +187,10 @@ function isUnit(type: ValueType): boolean {
   return type.kind === 'plain' && type.name === 'Unit'
 }
 
-/** The type of a mutable variable: the type of its first value is not reliable. */
+/**
+ * Returns the type of a mutable variable. It is any for records, tuples and database results, since later values may
+ * differ.
+ */
 function settled(type: ValueType): ValueType {
   return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'answer' ? ANY : type
 }

@@ -14,15 +14,17 @@ import { methodResult, methodsOf } from './methods.ts'
 import { namespaceResult } from './namespace-results.ts'
 import { ANY, show, type ValueType } from './type.ts'
 
-/** Methods of lists that call a function with each element. */
+/** List methods that call a function with each element. */
 const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
 
-/** Methods of lists that take another element. */
+/** List methods that take an element as argument. */
 const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
 
-/** Types of calls and their arguments: functions, methods, handlers, actors, components, constructors. */
+/**
+ * Infers the types of calls and checks their arguments: functions, methods, handlers, actors, components, constructors.
+ */
 export abstract class CallTypes extends AccessTypes {
-  /** Element types for the parameters of anonymous functions. */
+  /** Element types for the parameters of lambdas. */
   protected readonly items = new Map<Expression, ValueType>()
 
   protected call(call: Call, piped: ValueType | null): ValueType {
@@ -57,7 +59,7 @@ export abstract class CallTypes extends AccessTypes {
     return ANY
   }
 
-  /** Result type of a namespace function; undefined for other callees. */
+  /** Returns the result type of a namespace function; undefined for other callees. */
   #provided({ object, property }: Member): ValueType | undefined {
     if (object.kind !== 'Identifier' || this.locals.lookup(object.name) !== undefined) return undefined
     return this.signatures.names.has(object.name) ? undefined : namespaceResult(object.name, property.text)
@@ -110,7 +112,7 @@ export abstract class CallTypes extends AccessTypes {
     return found
   }
 
-  /** Arguments without a parameter to compare with. */
+  /** Checks arguments against the declared parameters of an actor or a handler. */
   #given(args: readonly Argument[], params: readonly Param[]): void {
     let place = 0
     for (const { name, value } of args) {
@@ -146,7 +148,7 @@ export abstract class CallTypes extends AccessTypes {
     }
   }
 
-  /** A constructor written as a struct. */
+  /** Checks a constructor that is written as a struct literal. */
   protected members(entries: readonly ObjectEntry[], { signature }: ModuleName): void {
     for (const entry of entries) {
       const type = signature?.params.find(({ name }) => name.text === entryKey(entry))?.type ?? null
@@ -155,7 +157,7 @@ export abstract class CallTypes extends AccessTypes {
   }
 }
 
-/** Parameters of a method for the given receiver type. */
+/** Returns the parameter type of a method for this receiver type. */
 function takenBy(object: ValueType, method: string): ValueType {
   if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
   if (method !== 'unwrap_or') return ANY
@@ -163,7 +165,7 @@ function takenBy(object: ValueType, method: string): ValueType {
   return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY
 }
 
-/** Parameters of a component. */
+/** Returns the properties of a component. */
 function propertiesOf(declaration: Declaration): readonly { readonly name: Name; readonly type: Param['type'] }[] {
   switch (declaration.kind) {
     case 'Component':

@@ -32,12 +32,12 @@ const BUILTIN: Readonly<Record<string, (given: ArgumentTypes) => ValueType>> = {
   range: () => generic('List', INT)
 }
 
-/** Result type of a builtin function. */
+/** Returns the result type of a builtin function. */
 export function builtinResult(name: string, given: ArgumentTypes): ValueType {
   return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
 }
 
-/** The result type of calling a module name. */
+/** Returns the result type of a call of a module name. */
 export function calledType({ kind, declaration }: ModuleName, signatures: Signatures): ValueType {
   if (kind === 'constructor' && declaration.kind === 'Type') {
     return signatures.reader.declared(declaration.name.text) ?? ANY
@@ -46,8 +46,7 @@ export function calledType({ kind, declaration }: ModuleName, signatures: Signat
 }
 
 /**
- * Compares arguments with their parameters; `piped` comes first. Another rule checks the number of
- * arguments.
+ * Compares arguments with their parameters. `piped` is the first argument. Another rule checks the number of arguments.
  */
 export function checkArguments(
   call: Call,
@@ -73,7 +72,7 @@ export function checkArguments(
     signatures.report(
       diagnostic(
         'typecheck.arg_mismatch',
-        `\`${param.name.text}\` of \`${name.text}\` has another type`,
+        `the argument does not match the type of \`${param.name.text}\` of \`${name.text}\``,
         argument.value,
         {
           expectedType: show(wanted),

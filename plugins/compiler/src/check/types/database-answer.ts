@@ -7,7 +7,7 @@ import { checkMissing } from './records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
 
-/** Result type of a table operation. Compares argument values with their columns. */
+/** Returns the result type of a table operation. Compares argument values with their columns. */
 export function databaseAnswer(
   { operation }: DbChain,
   infer: (expression: Expression) => ValueType,
@@ -25,7 +25,7 @@ export function databaseAnswer(
   for (const { name, value } of args) {
     const found = infer(value)
     const isStored = op === 'Insert' || op === 'Update'
-    // A list from run time belongs to `in`.
+    // A list that is not stored is the operand of `in`.
     const isOneOf = !isStored && found.kind === 'generic' && found.name === 'List'
     if (name !== null && !isOneOf) compare(name, found, value)
     const record = bare(value)
@@ -52,7 +52,7 @@ function checkColumn(name: string, column: ValueType, found: ValueType, at: Expr
   const inner = column.kind === 'generic' && column.name === 'Option' ? (column.args[0] ?? ANY) : column
   if (fits(found, column) || fits(found, inner)) return
   report(
-    diagnostic('typecheck.db.type', `the column \`${name}\` has another type`, at, {
+    diagnostic('typecheck.db.type', `the value does not match the type of the column \`${name}\``, at, {
       expectedType: show(column),
       foundType: show(found)
     })

@@ -7,8 +7,8 @@ import type { Signatures } from './signatures.ts'
 import { ANY, type ValueType } from './type.ts'
 
 /**
- * Records written as `{ title: "x" }` where the expected type has more members. `expression` is the value, `wanted` its
- * expected type. Values of names and calls were made elsewhere and are skipped.
+ * Records the expected type of literals such as `{ title: "x" }` that omit members of the type. `expression` is the
+ * value, `wanted` its expected type. Names and calls are skipped, since their literals are elsewhere.
  */
 export function expectRecords(expression: Expression, wanted: ValueType, signatures: Signatures): void {
   if (wanted.kind === 'answer') {
@@ -65,7 +65,7 @@ function expectLast(statements: readonly Statement[], wanted: ValueType, signatu
   if (last?.kind === 'ExpressionStatement') expectRecords(last.expression, wanted, signatures)
 }
 
-/** Type inside `Some`, `Ok` and `Error`; other calls have their own parameters. */
+/** Visits the payload of `Some`, `Ok` and `Error`; other calls check their own arguments. */
 function expectPayload({ callee, args }: Call, wanted: ValueType, signatures: Signatures): void {
   const [only] = args
   if (callee.kind !== 'Identifier' || only === undefined || signatures.names.has(callee.name)) return
@@ -74,7 +74,7 @@ function expectPayload({ callee, args }: Call, wanted: ValueType, signatures: Si
       expectRecords(only.value, argument(wanted, ['Option'], 0), signatures)
       return
     case 'Ok':
-      // A route that says `to Task` may answer with `Ok(task)`.
+      // A route declared with `to Task` may return `Ok(task)`.
       expectRecords(only.value, isNamed(wanted, 'Result') ? argument(wanted, ['Result'], 0) : wanted, signatures)
       return
     case 'Error':
@@ -89,7 +89,7 @@ function expectRecord(record: ObjectLiteral, wanted: ValueType, signatures: Sign
   if (name !== null && declaredMembers(wanted).some(field => hasOwnValue(field) && !given.has(field.name.text))) {
     signatures.expect(record, name)
   }
-  // An optional column accepts the value itself.
+  // An optional column accepts the bare value.
   const inner = isNamed(wanted, 'Option') ? argument(wanted, ['Option'], 0) : null
   if (inner !== null) {
     expectRecord(record, inner, signatures)
@@ -102,7 +102,7 @@ function expectRecord(record: ObjectLiteral, wanted: ValueType, signatures: Sign
   }
 }
 
-/** True if a member has a default value. */
+/** True if a member may be omitted. */
 export function hasOwnValue({ value, type, isOptional }: Field): boolean {
   if (value !== null || isOptional) return true
   return type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
@@ -113,7 +113,7 @@ function declaredName(type: ValueType): string | null {
   return type.kind === 'declared' ? type.declaration.name.text : null
 }
 
-/** Members of a struct, or columns of a table. */
+/** Returns the members of a struct, or the columns of a table. */
 export function declaredMembers(type: ValueType): readonly Field[] {
   if (type.kind === 'row') return type.table.fields
   if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return []

@@ -6,13 +6,13 @@ import { moduleNames } from '../names/module-names.ts'
 import { ModuleTypes } from './module-types.ts'
 import type { ValueType } from './type.ts'
 
-/** Inferred types, where they are certain. */
+/** Returns the inferred types that are certain. */
 export function knownTypes(module: Module): KnownTypes {
   const types = new ModuleTypes(module, moduleNames(module), tablesOf(module))
   return { results: declaration => hirType(types.resultOf(declaration)), records: types.records }
 }
 
-/** A type as the document prints it; null if a part is unknown. */
+/** Converts a type to its form in the IR document; null if a part is unknown. */
 export function hirType(type: ValueType): HirType | null {
   switch (type.kind) {
     case 'plain':

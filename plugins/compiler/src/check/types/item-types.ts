@@ -4,7 +4,7 @@ export function isList(type: ValueType): boolean {
   return type.kind === 'answer' ? isList(type.value) : type.kind === 'generic' && type.name === 'List'
 }
 
-/** Types of the elements of a list, and of the values of a map. */
+/** Returns the element type of a list, or the value type of a map. */
 export function itemOf(type: ValueType): ValueType {
   if (type.kind === 'answer') return itemOf(type.value)
   if (type.kind !== 'generic') return ANY

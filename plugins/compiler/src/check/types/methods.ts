@@ -62,9 +62,7 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
   ])
 }
 
-/**
- * Result type of a method; undefined if the type lacks it, any if its methods are unknown.
- */
+/** Returns the result type of a method; undefined if the type lacks the method; any if its methods are unknown. */
 export function methodResult(object: ValueType, method: string): ValueType | undefined {
   if (object.kind === 'answer') {
     return methodResult(generic('Result', object.value, ANY), method) ?? methodResult(object.value, method)
@@ -75,7 +73,7 @@ export function methodResult(object: ValueType, method: string): ValueType | und
   return result?.(object.kind === 'generic' ? object.args : [])
 }
 
-/** Names of the methods that a type has, for messages. */
+/** Returns the method names of a type, for messages. */
 export function methodsOf(object: ValueType): string[] {
   if (object.kind === 'answer') return [...methodsOf(generic('Result', ANY)), ...methodsOf(object.value)]
   return 'name' in object && Object.hasOwn(METHODS, object.name) ? [...(METHODS[object.name]?.keys() ?? [])] : []

@@ -11,16 +11,16 @@ import { TypeReader } from './read-type.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, type ValueType } from './type.ts'
 
-/** Depth of nested reads, in syntax levels; deeper functions are not read for their callers. */
+/** Maximum depth of nested inferences, in syntax levels. Beyond it, the result type of a callee is not inferred. */
 const MAX_DEPTH = 300
 
-/** Types of a whole module. Each body is read once: on the first request for its result type, or in order. */
+/** Types of a whole module. Each body is inferred once: when its result type is first requested, or in source order. */
 export class ModuleTypes implements Signatures {
   readonly names: ModuleNames
   readonly tables: DbTables
   readonly reader: TypeReader
   readonly found: Diagnostic[] = []
-  /** Types of anonymous records whose missing members have default values. */
+  /** Record literals without a type name that omit members with a default, with the name of their type. */
   readonly records = new Map<ObjectLiteral, string>()
   readonly #results = new Map<Declaration, ValueType>()
   readonly observe: Signatures['observe']
@@ -55,7 +55,7 @@ export class ModuleTypes implements Signatures {
 
   #read(item: Declaration): void {
     if (this.#results.has(item)) return
-    // The result type of a recursive call is not known yet.
+    // A recursive call has any type, since its result type is not known yet.
     this.#results.set(item, ANY)
     this.#results.set(item, this.#bodies(item))
   }
@@ -71,7 +71,7 @@ export class ModuleTypes implements Signatures {
         const body = new BodyTypes(this)
         for (const name of pathParameters(item.path.value)) body.bind(name, ANY)
         body.params(item.params ?? [])
-        // A route may answer with a Result instead, whose error becomes a status.
+        // A route may return a Result instead; its error becomes a status.
         return body.body(item.body, item.result === null ? null : answer(this.reader.read(item.result)))
       }
       case 'Type':
@@ -125,7 +125,7 @@ export class ModuleTypes implements Signatures {
   #component({ params, members }: Component): void {
     const types = new BodyTypes(this)
     types.params(params)
-    // Members may use later declarations.
+    // Members may use members that are declared after them.
     for (const member of members) {
       const isValue = member.kind === 'State' || member.kind === 'Derived'
       if (isValue) types.bind(member.name.text, this.reader.read(member.type))

@@ -12,7 +12,7 @@ const RESULTS: ReadonlyMap<string, ValueType> = new Map([
   ...results('Speech.transcribe', STR)
 ])
 
-/** undefined if there is no such function. */
+/** Returns the result type of a function; undefined if it does not exist. */
 export function namespaceResult(namespace: string, name: string): ValueType | undefined {
   return RESULTS.get(`${namespace}.${name}`)
 }

@@ -1,7 +1,7 @@
 import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
 import { ANY, BOOL, FLOAT, INT, STR, type ValueType } from './type.ts'
 
-/** Result type of an operator; undefined for operands that it does not accept. */
+/** Returns the result type of an operator; undefined for operands that it does not accept. */
 export function operatorResult(operator: BinaryOperator, left: ValueType, right: ValueType): ValueType | undefined {
   switch (operator) {
     case '+':

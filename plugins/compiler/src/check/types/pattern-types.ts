@@ -2,7 +2,7 @@ import type { Pattern } from '../../syntax/ast-statements.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, generic, STR, type ValueType } from './type.ts'
 
-/** Names that a pattern binds, with their types when it matches a value of type `type`. */
+/** Returns the names that a pattern binds, with their types for a matched value of type `type`. */
 export function patternTypes(
   pattern: Pattern,
   type: ValueType,
@@ -26,7 +26,7 @@ export function patternTypes(
   }
 }
 
-/** The type of a value that a variant holds. */
+/** Returns the type of one field of a variant. */
 function partOf(name: string, index: number, type: ValueType, { names, reader }: Signatures): ValueType {
   const entry = names.get(name)
   if (entry?.kind === 'constructor') return reader.read(entry.signature?.params[index]?.type ?? null)

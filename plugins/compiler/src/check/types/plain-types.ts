@@ -9,11 +9,11 @@ import { operatorResult } from './operators.ts'
 import { checkRecord } from './records.ts'
 import { ANY, BOOL, FLOAT, generic, INT, join, plain, STR, show, UNIT, type ValueType } from './type.ts'
 
-/** Expressions without branches. */
+/** Infers the types of expressions without branches. */
 export abstract class PlainTypes extends CallTypes {
   /** `first` is the type of the first parameter if it has no annotation. */
   abstract params(params: readonly Param[], first?: ValueType): ValueType[]
-  /** Reads the body of a function; returns its result type. */
+  /** Checks the body of a function. Returns its result type. */
   abstract body(body: Expression, declared: ValueType | null): ValueType
 
   protected plain(expression: Expression): ValueType {
@@ -54,7 +54,7 @@ export abstract class PlainTypes extends CallTypes {
       case 'For': {
         const over = this.infer(expression.iterable)
         return this.locals.within(() => {
-          // Maps yield pairs, and strings characters.
+          // Maps yield pairs, and strings yield characters.
           this.pattern(expression.binding, isList(over) ? itemOf(over) : ANY)
           if (expression.index !== null) this.bind(expression.index.text, INT)
           if (expression.key !== null) this.infer(expression.key)
@@ -90,7 +90,7 @@ export abstract class PlainTypes extends CallTypes {
       case 'With': {
         this.infer(expression.options)
         const result = this.infer(expression.operand)
-        // A detached call is identified by its run id.
+        // A detached call returns the id of its run.
         return isDetached(expression.options) ? generic('Result', STR, ANY) : result
       }
       case 'Call':
@@ -127,31 +127,36 @@ export abstract class PlainTypes extends CallTypes {
     if (operator === 'not') return BOOL
     const value = found.kind === 'answer' ? found.value : found
     const isWrong = value.kind === 'plain' && !['int', 'float', 'dec'].includes(value.name)
-    if (isWrong) this.say('typecheck.operands', `\`-\` takes no ${show(found)}`, at)
+    if (isWrong) this.say('typecheck.operands', `\`-\` does not accept a value of type ${show(found)}`, at)
     return isWrong ? ANY : value
   }
 
   #tried(operand: Expression, at: Span): ValueType {
     const found = this.infer(operand)
-    // An unhandled database failure is thrown.
+    // Any function may use `?` on a database operation: a failure throws if the function cannot return it.
     if (found.kind === 'answer') return found.value
     if (found.kind === 'any' || found.kind === 'never') return ANY
     if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {
-      this.say('typecheck.try_misuse', `\`?\` must follow a Result or an Option, not a ${show(found)}`, at)
+      this.say('typecheck.try_misuse', `\`?\` must follow a Result or an Option, found ${show(found)}`, at)
       return ANY
     }
     const { declared } = this.frame
     const returned = declared?.kind === 'generic' ? declared.name : declared?.kind
     if (declared !== null && returned !== 'any' && returned !== found.name) {
-      this.say('typecheck.try_misuse', `\`?\` of a ${found.name} needs a function that returns a ${found.name}`, at, {
-        suggestions: [`write \`to ${found.name}[${show(declared)}]\`, or handle both cases with \`match\``]
-      })
+      this.say(
+        'typecheck.try_misuse',
+        `\`?\` of a ${found.name} requires a function that returns a ${found.name}`,
+        at,
+        {
+          suggestions: [`write \`to ${found.name}[${show(declared)}]\`, or handle both cases with \`match\``]
+        }
+      )
     }
     return found.args[0] ?? ANY
   }
 }
 
-/** `{ detach: true }`, which only workflows accept. */
+/** True for the option `{ detach: true }`, which only workflows accept. */
 function isDetached(options: Expression): boolean {
   const record = bare(options)
   if (record.kind !== 'Object') return false

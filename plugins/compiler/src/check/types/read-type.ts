@@ -23,7 +23,7 @@ const GENERIC: Readonly<Record<string, readonly [GenericName, arity: number]>> =
   Stream: ['Stream', 1]
 }
 
-/** Type names of one module. */
+/** Resolves type annotations of one module. */
 export class TypeReader {
   readonly #declared = new Map<string, ValueType>()
   readonly #fields = new Map<object, ReadonlyMap<string, ValueType>>()
@@ -34,7 +34,7 @@ export class TypeReader {
       else if (item.kind === 'Actor' || item.kind === 'Agent') {
         this.#declare(item.name.text, { kind: 'actor', declaration: item })
       } else if (item.kind === 'Type') {
-        // Fields of a generic type depend on its arguments, and an alias may refer to itself.
+        // Fields of a generic type depend on its arguments, and an alias may be recursive.
         const isKnown = item.generics.length === 0 && item.definition.form !== 'alias'
         this.#declare(item.name.text, isKnown ? { kind: 'declared', declaration: item } : ANY)
       }
@@ -45,7 +45,7 @@ export class TypeReader {
     if (!this.#declared.has(name)) this.#declared.set(name, type)
   }
 
-  /** Fields of a value; null if unknown. */
+  /** Returns the fields of a type; null if they are unknown. */
   fieldsOf(type: ValueType): ReadonlyMap<string, ValueType> | null {
     if (type.kind === 'record') return type.fields
     if (type.kind === 'row') {
@@ -71,7 +71,7 @@ export class TypeReader {
     return this.#declared.get(name)
   }
 
-  /** The type of an annotation. Type parameters and unknown names are of any type. */
+  /** Returns the type of an annotation. Type parameters and unknown names are of any type. */
   read(type: Type | null): ValueType {
     switch (type?.kind) {
       case 'NamedType': {

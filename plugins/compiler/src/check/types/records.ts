@@ -34,10 +34,15 @@ export function checkRecord(
       )
     } else if (found !== undefined && !fits(found, wanted)) {
       signatures.report(
-        diagnostic('typecheck.arg_mismatch', `\`${key}\` of \`${name.text}\` has another type`, entryValue(entry), {
-          expectedType: show(wanted),
-          foundType: show(found)
-        })
+        diagnostic(
+          'typecheck.arg_mismatch',
+          `the value does not match the type of \`${key}\` of \`${name.text}\``,
+          entryValue(entry),
+          {
+            expectedType: show(wanted),
+            foundType: show(found)
+          }
+        )
       )
     }
   }

@@ -6,18 +6,18 @@ import type { ModuleNames } from '../names/module-names.ts'
 import type { TypeReader } from './read-type.ts'
 import type { ValueType } from './type.ts'
 
-/** Questions that bodies ask their module. */
+/** Information about the module that body checks request. */
 export interface Signatures {
   readonly names: ModuleNames
   readonly tables: DbTables
   readonly reader: TypeReader
-  /** Result type of a function, or type of a constant: the declared type, else the type of its body. */
+  /** Returns the result type of a function, or the type of a constant: declared, or else inferred from its body. */
   resultOf(declaration: Declaration): ValueType
-  /** Current depth of nested reads, in syntax levels. */
+  /** Current depth of nested inferences, in syntax levels. */
   depth: number
   report(diagnostic: Diagnostic): void
-  /** Called with the expected type of a record that has fewer members than the type. */
+  /** Called with the expected type of a record literal that omits members of the type. */
   expect(record: ObjectLiteral, type: string): void
-  /** Called with the type of each expression; null when not needed. */
+  /** Called with the type of each expression; null if not needed. */
   readonly observe: ((expression: Expression, type: ValueType) => void) | null
 }

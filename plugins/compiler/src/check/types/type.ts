@@ -1,8 +1,8 @@
 import type { Actor, Agent, Table, TypeDeclaration } from '../../syntax/ast.ts'
 
-/** The type of a value, as far as known. */
+/** The type of a value, as far as it is known. */
 export type ValueType =
-  /** Not known, or of any type: fits everywhere. */
+  /** Unknown, or of any type; fits everywhere. */
   | { readonly kind: 'any' }
   /** Type of expressions that never return: `return`, `panic`. */
   | { readonly kind: 'never' }
@@ -14,7 +14,7 @@ export type ValueType =
   | { readonly kind: 'declared'; readonly declaration: TypeDeclaration }
   | { readonly kind: 'row'; readonly table: Table }
   | { readonly kind: 'actor'; readonly declaration: Actor | Agent }
-  /** Answer of the database: a `Result` where one is expected, else the value itself. */
+  /** Result of a database operation: a `Result` if one is expected, else the value itself. */
   | { readonly kind: 'answer'; readonly value: ValueType }
 
 export type PlainName = 'int' | 'float' | 'str' | 'bool' | 'char' | 'dec' | 'Unit' | 'Element'
@@ -32,7 +32,7 @@ export const STR = plain('str')
 export const BOOL = plain('bool')
 export const UNIT = plain('Unit')
 
-/** True if a value of type `from` is accepted as `to`. Unknown types fit. */
+/** True if a value of type `from` is accepted where `to` is expected. Unknown types fit. */
 export function fits(from: ValueType, to: ValueType): boolean {
   if (from.kind === 'any' || to.kind === 'any' || from.kind === 'never' || to.kind === 'never') return true
   if (from.kind === 'answer') return fits(from.value, to) || fits(generic('Result', from.value), to)
@@ -92,7 +92,7 @@ function fieldsFit(from: Record, to: Record): boolean {
   return [...to.fields].every(([name, type]) => fits(from.fields.get(name) ?? ANY, type))
 }
 
-/** The common type of two branches; any if they differ. */
+/** Returns the common type of two branches; any if they differ. */
 export function join(a: ValueType, b: ValueType): ValueType {
   if (a.kind === 'never') return b
   if (b.kind === 'never') return a
@@ -105,13 +105,13 @@ export function join(a: ValueType, b: ValueType): ValueType {
   return show(a) === show(b) ? a : ANY
 }
 
-/** Merges two constructors of one type: `Some(1)` and `None` are an `Option[int]`. */
+/** Merges the known parts of two types: `Some(1)` and `None` become `Option[int]`. */
 function known(a: ValueType, b: ValueType): ValueType {
   if (a.kind === 'any') return b
   return b.kind === 'any' ? a : join(a, b)
 }
 
-/** A type as shown to users. */
+/** Formats a type for users. */
 export function show(type: ValueType): string {
   switch (type.kind) {
     case 'any':

@@ -3,10 +3,10 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import { fits, type ValueType } from './type.ts'
 
-/** Expressions that can be the receiver of a method without parentheses. */
+/** Expressions that can precede a method call without parentheses. */
 const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
 
-/** The fix that unwraps a value of the expected type; none if the inner value would not fit either. */
+/** Returns the fix that unwraps a value; none if the inner value would not fit either. */
 export function unwrapFix(at: Span | Expression, wanted: ValueType, found: ValueType): Fix[] {
   if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) return []
   const [inner] = found.args

@@ -7,7 +7,7 @@ import type { Columns } from './columns.ts'
 import type { DbTables } from './db-tables.ts'
 import { bare, type DbArgument, entryKey, PredicateReader } from './predicate.ts'
 
-/** Query that a chain of calls on a table describes. */
+/** A query described by a chain of calls on a table. */
 export interface DbOperation {
   readonly table: string
   readonly op: HirDbOperator
@@ -23,7 +23,7 @@ export interface DbChain {
   readonly operation: DbOperation
   /** First call of the chain: `filter` in `db.T.filter({ … }).limit(3)`. */
   readonly head: Name
-  /** From the outermost call to the one on the table. */
+  /** Calls of the chain, from the outermost one to the one on the table. */
   readonly calls: readonly Call[]
   readonly problems: readonly Diagnostic[]
 }
@@ -81,7 +81,7 @@ export function readDbChain(call: Call, tables: DbTables): DbChain | null {
   }
 }
 
-/** The name of the table in `db.T`; null for other expressions. */
+/** Returns the name of the table in `db.T`; null for other expressions. */
 export function tableOf(expression: Expression): Name | null {
   return isDbMember(expression) ? expression.property : null
 }
@@ -157,7 +157,7 @@ class ChainReader {
     this.#predicate = method === 'filter' ? reader.equalities(object) : reader.where(object)
   }
 
-  /** `find` is a deprecated synonym of `get`; searching with it is an old form. */
+  /** Reads `find`. It is a deprecated synonym of `get`; older programs also use it to search. */
   #find(call: Call): void {
     const [argument] = call.args
     const kind = argument === undefined ? undefined : bare(argument.value).kind
@@ -170,7 +170,7 @@ class ChainReader {
     )
   }
 
-  /** Column names in a record literal, written as an object or as named arguments. */
+  /** Reads column names and values from an object literal or from named arguments. */
   #record(call: Call, name: Name, place: number): void {
     const named = call.args.flatMap(argument => (argument.name === null ? [] : [argument.name]))
     for (const column of named) this.#column(column.text, column)
@@ -220,7 +220,7 @@ class ChainReader {
     const [column, direction] = call.args
     const named = column === undefined ? null : this.#columnOf(column.value)
     if (named === null || column === undefined) {
-      this.#problem('`order_by` takes the name of a column', column?.value ?? name)
+      this.#problem('`order_by` takes a column name', column?.value ?? name)
       return
     }
     this.#orderBy = [named, direction === undefined || this.#isAscending(direction)]
@@ -231,7 +231,7 @@ class ChainReader {
     if (given.kind === 'Bool') return given.value
     const word = given.kind === 'String' ? given.value : given.kind === 'Identifier' ? given.name : ''
     const lower = word.toLowerCase()
-    if (lower !== 'asc' && lower !== 'desc') this.#problem('an order is `"asc"` or `"desc"`', given)
+    if (lower !== 'asc' && lower !== 'desc') this.#problem('the order must be `"asc"` or `"desc"`', given)
     return lower !== 'desc'
   }
 
@@ -243,14 +243,14 @@ class ChainReader {
     if (items.length === 0) {
       this.problems.push(
         diagnostic('typecheck.db.empty_select', '`select` names no columns', list ?? name, {
-          suggestions: ['leave `select` out for all columns']
+          suggestions: ['omit `select` to load all columns']
         })
       )
     }
     const columns = new Set<string>()
     for (const item of items) {
       const column = this.#columnOf(item)
-      if (column === null) this.#problem('`select` takes names of columns', item)
+      if (column === null) this.#problem('`select` takes column names', item)
       else if (columns.has(column)) {
         const message = `the column \`${column}\` is selected twice`
         this.problems.push(diagnostic('typecheck.db.duplicate_select', message, item))
@@ -265,15 +265,17 @@ class ChainReader {
     if (mode === null) return
     if (!Object.hasOwn(RETRIEVAL, mode)) {
       const near = nearName(mode, Object.keys(RETRIEVAL))
-      this.#problem(`there is no search \`${mode}\``, call.args[0]?.value ?? name, [
-        `write "${near ?? 'fts'}": the searches are "fts", "vector" and "hybrid"`
+      this.#problem(`there is no search mode \`${mode}\``, call.args[0]?.value ?? name, [
+        `write "${near ?? 'fts'}": the search modes are "fts", "vector" and "hybrid"`
       ])
       return
     }
     this.#capabilities = { ...this.#capabilities, retrieval_mode: RETRIEVAL[mode as keyof typeof RETRIEVAL] }
   }
 
-  /** The only argument of a modifier; a string literal, since plans are made before programs run. */
+  /**
+   * Returns the only argument of a modifier. It must be a string literal, since queries are planned at compile time.
+   */
   #text(call: Call, name: Name): string | null {
     if (!this.#count(call, name, 1, 1)) return null
     const given = bare((call.args[0] as Argument).value)
@@ -282,7 +284,7 @@ class ChainReader {
     return null
   }
 
-  /** The column named by a string or a bare name; null for other expressions. */
+  /** Returns the column named by a string or an identifier; null for other expressions. */
   #columnOf(expression: Expression): string | null {
     const given = bare(expression)
     const column = given.kind === 'String' ? given.value : given.kind === 'Identifier' ? given.name : null

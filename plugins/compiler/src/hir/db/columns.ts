@@ -18,7 +18,7 @@ export class Columns {
     this.#indexes = new Map(this.names.map((column, index) => [column, index]))
   }
 
-  /** Index of a declared column; -1 for `_id`; undefined if the table has no such column. */
+  /** Returns the index of a declared column; -1 for `_id`; undefined if the table has no such column. */
   indexOf(column: string): number | undefined {
     return column === '_id' ? -1 : this.#indexes.get(column)
   }
@@ -29,7 +29,7 @@ export class Columns {
     return [...shown, ...(names.length > shown.length ? ['…'] : [])].join(', ')
   }
 
-  /** Message for an unknown column; undefined when it exists. */
+  /** Returns a diagnostic for an unknown column; undefined if the column exists. */
   unknown(column: string, span: Span): Diagnostic | undefined {
     if (this.indexOf(column) !== undefined) return undefined
     const near = nearName(column, [...this.names, '_id'])

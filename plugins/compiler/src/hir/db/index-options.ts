@@ -2,7 +2,7 @@ import type { Index } from '../../syntax/ast.ts'
 import type { Span } from '../../syntax/node.ts'
 import { bare, entryKey, entryValue } from './predicate.ts'
 
-/** Options after `with`, by index kind: one option each, and its possible values. */
+/** Possible values of the option after `with`, by index kind. Each kind has one option. */
 export const INDEX_OPTIONS: Readonly<
   Record<Index['variant'], { readonly name: string; readonly values: readonly string[] } | null>
 > = {
@@ -18,7 +18,7 @@ export interface IndexOption {
   readonly problem: 'not a record' | 'unknown' | 'value' | null
 }
 
-/** The options of an index as written, each with its problem, if any. */
+/** Returns the options of an index, each with its problem or null. */
 export function indexOptions({ variant, options }: Index): IndexOption[] {
   if (options === null) return []
   const given = bare(options)

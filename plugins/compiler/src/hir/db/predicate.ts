@@ -25,24 +25,24 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
 
 const OPERATORS = ['eq', 'neq', 'lt', 'lte', 'gt', 'gte', 'in', 'contains', 'is_null']
 
-/** Reads the objects of `where` and `filter`. Values are collected in the order in which the predicate needs them. */
+/** Reads the objects of `where` and `filter`. Collects values in the order in which the predicate uses them. */
 export class PredicateReader {
   readonly args: DbArgument[] = []
   readonly problems: Diagnostic[]
   readonly #columns: Columns | undefined
 
-  /** Without columns (the table is unknown), column names are not checked. */
+  /** If `columns` is undefined, since the table is unknown, column names are not checked. */
   constructor(columns: Columns | undefined, problems: Diagnostic[]) {
     this.#columns = columns
     this.problems = problems
   }
 
-  /** Predicate of `filter`: every column equals its value. */
+  /** Reads the object of `filter`: every column equals its value. */
   equalities({ entries }: ObjectLiteral): HirPredicate {
     return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), entryValue(entry))) }
   }
 
-  /** Conditions of one `where` object, joined by And. */
+  /** Reads the conditions of one `where` object, which are combined with And. */
   where({ entries }: ObjectLiteral): HirPredicate {
     return joined(entries.flatMap(entry => this.#entry(entry)))
   }
@@ -68,12 +68,12 @@ export class PredicateReader {
     return this.#conditions(this.#column(entry), entryValue(entry))
   }
 
-  /** True if a key is a logical operator; a table may have a column of that name instead. */
+  /** True if a key is a logical operator and not a column of that name. */
   #isLogic(entry: ObjectEntry): boolean {
     return this.#columns?.indexOf(entryKey(entry)) === undefined
   }
 
-  /** Conditions on one column: an object of operators, or the value that it equals. */
+  /** Reads the conditions on one column: an object of operators, or a value that the column must equal. */
   #conditions(column: string, value: Expression): HirPredicate[] {
     const operators = bare(value)
     if (operators.kind !== 'Object') return [this.#comparison('Eq', column, value)]
@@ -112,7 +112,7 @@ export class PredicateReader {
     if (list.items.length === 0) {
       this.problems.push(
         diagnostic('typecheck.db.modifier', '`in` with an empty list matches no row', list, {
-          suggestions: ['give at least one value']
+          suggestions: ['add at least one value']
         })
       )
     }
@@ -143,14 +143,14 @@ export function entryKey({ key }: ObjectEntry): string {
   return 'text' in key ? key.text : key.value
 }
 
-/** The value of an entry; for the short form `{ a }`, the variable `a`. */
+/** Returns the value of an entry. The value of the short form `{ a }` is the variable `a`. */
 export function entryValue({ key, value }: ObjectEntry): Expression {
   if (value !== null) return value
   const { start, end } = key
   return 'text' in key ? { kind: 'Identifier', start, end, name: key.text } : key
 }
 
-/** An expression without its surrounding parentheses. */
+/** Returns an expression without its surrounding parentheses. */
 export function bare(expression: Expression): Expression {
   let inner = expression
   while (inner.kind === 'Paren') inner = inner.inner

@@ -1,10 +1,10 @@
 import { defined } from '@svc/plugin-sdk'
-/** A word of the language as editors show it. */
+/** Documentation of a word of the language, for editors. */
 export interface VocabularyWord {
   readonly name: string
-  /** Its syntax: `len(x) to int`, `@table type Name { … }`. */
+  /** Syntax of the word: `len(x) to int`, `@table type Name { … }`. */
   readonly signature: string
-  /** Summary in one sentence. */
+  /** Summary, in one sentence. */
   readonly text: string
   /** Snippet that completion inserts, with placeholders as `$1`; default: the name. */
   readonly snippet?: string

@@ -6,12 +6,12 @@ import type { Analysis } from '../analysis.ts'
 import { isExported, type Link, linksOf } from './links.ts'
 import type { Workspace } from './workspace.ts'
 
-/** The symbol that a word refers to, in its declaring file. */
+/** A resolved symbol, with the file that declares it. */
 export interface Meant {
   readonly analysis: Analysis
   /** null for a whole file. */
   readonly symbol: LanguageSymbol | null
-  /** The word. */
+  /** The resolved word. */
   readonly at: Span
 }
 
@@ -19,13 +19,13 @@ export interface Meant {
 export interface Named {
   readonly analysis: Analysis
   readonly occurrences: readonly Occurrence[]
-  /** Words resolved through another file: in imports, after a file name, as argument names. */
+  /** Words that are resolved through another file: in imports, after a file name, as argument names. */
   readonly words: readonly Span[]
-  /** Occurrences of its alias from an import. */
+  /** Occurrences of the alias of the symbol's import. */
   readonly aliases: readonly Occurrence[]
 }
 
-/** Resolves the word at an offset through all imports; null when it is unresolved. */
+/** Resolves the word at an offset through all imports; null if it is unresolved. */
 export function meantAt(analysis: Analysis, offset: number, workspace: Workspace): Meant | null {
   const occurrence = analysis.symbols.at(offset)
   if (occurrence !== undefined && occurrence.symbol.kind !== 'import') {
@@ -46,7 +46,7 @@ export function meantAt(analysis: Analysis, offset: number, workspace: Workspace
   return null
 }
 
-/** Final target of a link: the file may itself import the name. */
+/** Follows a link to its final target, since an imported file may itself import the name. */
 function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'symbol'> {
   const seen = new Set<LanguageSymbol>()
   let { target: analysis, symbol } = link
@@ -61,7 +61,7 @@ function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'sym
   return { analysis, symbol }
 }
 
-/** All occurrences of a symbol, file by file, its own file first. */
+/** Returns all occurrences of a symbol, file by file; the declaring file is first. */
 export function namedEverywhere(analysis: Analysis, symbol: LanguageSymbol, workspace: Workspace): Named[] {
   const own = ownerOf(symbol, analysis)
   if (!isExported(symbol) && own === null) return [inFile(analysis, symbol)]
@@ -101,7 +101,7 @@ function inFile(analysis: Analysis, symbol: LanguageSymbol): Named {
   return { analysis, occurrences: analysis.symbols.of(symbol), words: [], aliases: [] }
 }
 
-/** Import of the owner of a parameter that another file names in a call; null for other symbols. */
+/** Returns the exported function or component that has this parameter; null for other symbols. */
 function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol | null {
   const { declaration } = symbol
   if (!('name' in declaration) || declaration.name === null) return null
@@ -112,12 +112,13 @@ function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol 
 
 interface ReferencedWord {
   readonly word: Span
-  /** Its symbol in the link's target. */
+  /** The link's target, as a symbol. */
   readonly symbol: LanguageSymbol
 }
 
 /**
- * Words of a file that refer to a link's target: members of a file, and argument or attribute names of a call.
+ * Returns the words of a file that refer to a link's target: members of a file, and argument or attribute names of a
+ * call.
  */
 function wordsBehind(link: Link, file: Analysis): ReferencedWord[] {
   const isLocal = ({ start }: Span): boolean => file.symbols.at(start)?.symbol.definition === link.local
@@ -126,7 +127,7 @@ function wordsBehind(link: Link, file: Analysis): ReferencedWord[] {
   const add = (word: Name, symbol: LanguageSymbol | undefined): void => {
     if (symbol !== undefined) found.push({ word, symbol })
   }
-  /** Symbol of a callee or an element. */
+  /** Returns the symbol of a callee or an element. */
   const called = (callee: Expression): LanguageSymbol | undefined => {
     if (callee.kind === 'Identifier') return isLocal(callee) ? (link.symbol ?? undefined) : undefined
     if (callee.kind !== 'Member' || link.symbol !== null) return undefined

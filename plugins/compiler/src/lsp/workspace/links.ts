@@ -22,20 +22,20 @@ const EXPORTED: ReadonlySet<SymbolKind> = new Set<SymbolKind>([
   'url'
 ])
 
-/** A name of another file that a file imports. */
+/** An imported name. */
 export interface Link {
-  /** The name in its own file; null for a whole file. */
+  /** The imported name as written in the import; null for a whole file. */
   readonly token: Name | null
-  /** The name in this file: its alias, or else the same name. */
+  /** The name in the importing file: the alias, or the imported name. */
   readonly local: Name
   readonly target: Analysis
   /** The name in the imported file; null for a whole file. */
   readonly symbol: LanguageSymbol | null
 }
 
-/** Imports of a file that resolve to existing files. */
+/** Returns the imports of a file that resolve to existing files. */
 export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
-  // Most files import nothing; the others are not read for them.
+  // Most files have no imports, so other files need not be read for them.
   if (!analysis.text.includes('import')) return []
   return importsIn(analysis.parsed.module).flatMap(ways => {
     for (const { words, token, local } of ways) {
@@ -49,7 +49,7 @@ export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
   })
 }
 
-/** Exported symbols of a file with one name. A type and its constructor may share a name. */
+/** Returns the exported symbols of a file with one name. A type and its constructor may share a name. */
 export function exported({ symbols }: Analysis, name: string): LanguageSymbol[] {
   return [...symbols.symbols()].filter(symbol => symbol.name === name && EXPORTED.has(symbol.kind))
 }
@@ -59,13 +59,16 @@ export function isExported({ kind }: LanguageSymbol): boolean {
 }
 
 interface Import {
-  /** Path words of the file. */
+  /** Words of the file's path. */
   readonly words: readonly string[]
   readonly token: Name | null
   readonly local: Name
 }
 
-/** Possible targets of each import: the last word of `a.b` is a symbol of the file `a`, else `a/b` is a file. */
+/**
+ * Returns the possible targets of each import. The last word of `a.b` is a symbol of the file `a`; otherwise `a/b` is a
+ * file.
+ */
 function importsIn({ items }: Module): Import[][] {
   return items.flatMap(item => {
     if (item.kind !== 'Import') return []

@@ -7,20 +7,20 @@ import type { OpenFiles } from '../open-files.ts'
 
 const SUFFIX = '.vox'
 
-/** Maximum number of scanned files in a workspace. */
+/** Maximum number of files that are scanned. */
 const MAX_FILES = 2000
 
-/** Maximum size of a source file, in bytes; larger ones are generated. */
+/** Maximum size of a source file, in bytes. Larger files are skipped, since they are generated. */
 const MAX_BYTES = 1 << 20
 
-/** A file on disk at its last read. */
+/** A file as last read from disk. */
 interface ReadFile {
   readonly modified: number
   readonly size: number
   readonly analysis: Analysis
 }
 
-/** The files of an editor's folders: open ones from the editor, others from disk. */
+/** The files in an editor's folders. Open files have the editor's content; others are read from disk. */
 export class Workspace {
   readonly #open: () => readonly TextDocument[]
   readonly #files: OpenFiles
@@ -34,12 +34,12 @@ export class Workspace {
     this.#options = options
   }
 
-  /** Folders as URIs; folders of other machines are left out. */
+  /** Sets the folders, as URIs. Folders of other machines are ignored. */
   useFolders(uris: readonly string[]): void {
     this.#folders = uris.flatMap(uri => pathOf(uri) ?? [])
   }
 
-  /** The file that an import in `from` refers to; null if there is none. */
+  /** Returns the file that an import in `from` refers to; null if there is none. */
   imported(from: Analysis, words: readonly string[]): Analysis | null {
     const own = pathOf(from.document.uri)
     if (own === null || words.length === 0) return null
@@ -50,7 +50,7 @@ export class Workspace {
     return null
   }
 
-  /** All files that import `from` or are imported by it, and `from` itself. */
+  /** Returns `from`, all files that import it, and all files that it imports. */
   around(from: Analysis): readonly Analysis[] {
     const own = pathOf(from.document.uri)
     if (own === null) return [from]
@@ -59,7 +59,7 @@ export class Workspace {
       const path = pathOf(uri)
       if (path?.endsWith(SUFFIX)) paths.add(path)
     }
-    // A file outside all folders has the files in its folder as neighbours.
+    // Without folders, the neighbours of a file are the files next to it.
     if (this.#folders.length === 0) collect(dirname(own), paths, false)
     for (const folder of this.#folders) collect(folder, paths, true)
     return [...paths].flatMap(path => (path === own ? from : (this.#at(path) ?? [])))
@@ -81,7 +81,7 @@ export class Workspace {
       this.#read.set(path, { modified, size, analysis })
       return analysis
     } catch {
-      // The file is missing, or this user may not read it.
+      // The file is missing or unreadable.
       this.#read.delete(path)
       return null
     }
@@ -107,7 +107,7 @@ function entriesOf(folder: string) {
   }
 }
 
-/** null unless it is a file of this machine. */
+/** Returns the path of a file on this machine; null for other URIs. */
 function pathOf(uri: string): string | null {
   try {
     return uri.startsWith('file:') ? fileURLToPath(uri) : null

@@ -1,8 +1,8 @@
 import type { Template } from '../template.ts'
 
-/** Tables, and functions served over HTTP. */
+/** Template with tables, and functions that are served over HTTP. */
 export const api: Template = {
-  summary: 'tables, and functions that answer over HTTP',
+  summary: 'tables, and functions that are served over HTTP',
   isServed: true,
   program: `// Tasks over HTTP: \`svc run app.vox\` serves them on http://127.0.0.1:3000.
 
@@ -14,7 +14,7 @@ type Task {
 
 @index Task.by_done on (done)
 
-// Reasons for a refusal. A variant with the name of an HTTP status sets that status: 400, 404.
+// Errors of the functions below. A variant with the name of an HTTP status sets that status: 400, 404.
 type Problem =
     | BadRequest(reason: str)
     | NotFound(id: int)
@@ -46,7 +46,7 @@ fn finish_task(id: int) to Result[Unit, Problem] {
     }
 }
 
-// A route with its address.
+// A route with a path of its own choice.
 http get "/tasks/:id"(id: int) to Result[Task, Problem] {
     match db.Task.get(id) {
         Some(task) => Ok(task)
@@ -58,7 +58,7 @@ fn is_title(title: str) to bool {
     len(title.trim()) > 0
 }
 
-@test("a title of blanks is none")
+@test("a blank title is invalid")
 fn blanks() {
     assert(not is_title("  "))
     assert(is_title("Water the plants"))

@@ -1,11 +1,11 @@
 import type { Template } from '../template.ts'
 
-/** Rooms with messages: a page, routes, tools for models. */
+/** Template of a chat: rooms with messages, a page, routes, tools for models. */
 export const chat: Template = {
   summary: 'rooms with messages: pages, routes, tools for models',
   isServed: true,
   hasPages: true,
-  program: `// Rooms with messages: pages for people, HTTP for programs, tools for models.
+  program: `// Rooms with messages: pages for users, HTTP for programs, tools for models.
 
 @table
 type Message {
@@ -29,7 +29,7 @@ fn messages(room: str = "lobby") to List[Message] {
 @mutation
 fn post(room: str, author: str, text: str) to Result[int, Problem] {
     if len(text.trim()) is 0 {
-        return Error(BadRequest("a message needs a text"))
+        return Error(BadRequest("a message needs text"))
     }
     db.Message.insert({ room: room, author: author, text: text.trim(), sent_ms: std.time.now_ms() })
 }
@@ -39,7 +39,7 @@ fn say(room: str, text: str) to Result[int, Problem] {
     post(room, "model", text)
 }
 
-@mcp.tool("read_room: the last messages of a room, one in each line")
+@mcp.tool("read_room: returns the last messages of a room, one per line")
 fn read_room(room: str, at_most: int = 20) to str {
     let rows = db.Message.filter({ room: room }).order_by("_id", "desc").limit(at_most)
     rows.reverse().map(fn(row) line(row.author, row.text)).join("\\n")
@@ -63,7 +63,7 @@ component Room(messages: List[Message]) {
                 }}
             </ul>
             <input bind={author} aria-label="Your name" />
-            <input bind={draft} aria-label="Message" placeholder="What do you say?" />
+            <input bind={draft} aria-label="Message" placeholder="Write a message" />
             <button
                 on:click={
                     post("lobby", author, draft)

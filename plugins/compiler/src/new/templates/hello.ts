@@ -1,8 +1,8 @@
 import type { Template } from '../template.ts'
 
-/** A program that runs and ends. */
+/** Template of a command-line program. */
 export const hello: Template = {
-  summary: 'a program that runs and ends',
+  summary: 'a command-line program',
   isServed: false,
   program: `// Run it with \`svc run app.vox\`, its tests with \`svc test app.vox\`.
 

@@ -1,8 +1,8 @@
 import type { Template } from '../template.ts'
 
-/** Browser pages over tables. */
+/** Template with browser pages that show and change tables. */
 export const web: Template = {
-  summary: 'pages over tables: a list with a form, and a counter',
+  summary: 'pages that show and change tables: a list with a form, and a counter',
   isServed: true,
   hasPages: true,
   program: `// A list with a form, and a counter, in a browser.
@@ -50,7 +50,7 @@ component TaskList(tasks: List[Task]) {
                     </li>
                 }}
             </ul>
-            <input bind={draft} aria-label="New task" placeholder="What is to do?" />
+            <input bind={draft} aria-label="New task" placeholder="New task" />
             <button
                 on:click={
                     add_task(draft)
@@ -60,7 +60,7 @@ component TaskList(tasks: List[Task]) {
             >
                 "Add"
             </button>
-            <p><a href="/counter">"To the counter"</a></p>
+            <p><a href="/counter">"Counter"</a></p>
         </main>
 }
 style {
@@ -76,13 +76,13 @@ component Counter() {
     view:
         <main>
             <p>"Count: {count}"</p>
-            <button on:click={ count += 1 }>"One more"</button>
-            <button on:click={ count = 0 }>"Back to nothing"</button>
+            <button on:click={ count += 1 }>"Add one"</button>
+            <button on:click={ count = 0 }>"Reset"</button>
         </main>
 }
 
 component Missing() {
-    view: <p>"There is no such page."</p>
+    view: <p>"Page not found."</p>
 }
 
 routes {

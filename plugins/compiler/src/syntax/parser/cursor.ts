@@ -8,12 +8,12 @@ import type { TokenList } from '../token-list.ts'
 
 /** Maximum nesting of brackets, blocks and other syntax. */
 export const MAX_NESTING = 250
-/** Maximum depth of a syntax tree, chains such as `a + b + c` included, so that recursive walks are safe. */
+/** Maximum depth of a syntax tree, so that recursive walks are safe. Chains such as `a + b + c` count, too. */
 export const MAX_HEIGHT = 1000
 
 /**
- * Reads a list of tokens. An error starts panic mode, which suppresses further errors. It ends when the reader of a
- * list finds the next item and calls {@link recovered}.
+ * Reads a list of tokens. An error starts panic mode, which suppresses further errors. Panic mode ends when a list
+ * parser finds its next item and calls {@link recovered}.
  */
 export abstract class Cursor {
   readonly tokens: TokenList
@@ -25,11 +25,11 @@ export abstract class Cursor {
   protected inPanic = false
   /** True if line breaks are insignificant: inside parentheses, brackets and object literals. */
   protected joinsLines = false
-  /** True if a brace starts the body of the construct: after `if`, `while`, `match` and `for … in`. */
+  /** True if a brace starts the body of the enclosing construct: after `if`, `while`, `match` and `for … in`. */
   protected beforeBody = false
-  /** True if `=>` ends the expression: in the guard of an arm. */
+  /** True if `=>` ends the expression, as in the guard of an arm. */
   protected beforeArrow = false
-  /** Maximum height of the nodes read since the last reset to 0. */
+  /** Maximum height of the nodes that were read since the last reset to 0. */
   protected height = 0
   #nesting = 0
   #lastError = -1
@@ -45,7 +45,7 @@ export abstract class Cursor {
     return this.tokens.start(this.position)
   }
 
-  /** Offset where the last token that was read ends. */
+  /** Offset where the last read token ends. */
   protected get lastEnd(): number {
     return this.position === 0 ? 0 : this.tokens.end(this.position - 1)
   }
@@ -83,7 +83,7 @@ export abstract class Cursor {
     return true
   }
 
-  /** Reads a token of this kind; if it is missing, reports that and reads nothing. */
+  /** Reads a token of this kind. If it is missing, reports an error and reads nothing. */
   protected expect(kind: number, where: string, details?: DiagnosticDetails): boolean {
     if (this.accept(kind)) return true
     this.failExpecting([describeKind(kind)], where, details)
@@ -108,7 +108,7 @@ export abstract class Cursor {
     return true
   }
 
-  /** True if the next token can be a name where only a name is allowed; any word can. */
+  /** True if the next token can be a name. Every word can, if the grammar allows only a name. */
   protected get atName(): boolean {
     return isNameKind(this.kind)
   }
@@ -120,7 +120,7 @@ export abstract class Cursor {
     return name
   }
 
-  /** Reads a name; if it is missing, reports `what` and returns an empty name. */
+  /** Reads a name. If it is missing, reports `what` as expected and returns an empty name. */
   protected expectName(what: string): Name {
     if (this.atName) return this.takeName()
     this.failExpecting([what], '')
@@ -133,7 +133,7 @@ export abstract class Cursor {
       const { text } = this
       const capital = text.replace(/^_+/, '').replace(/^./, letter => letter.toUpperCase())
       const fixes = [{ label: `call it ${capital}`, span: this.here(), replacement: capital }]
-      this.note('E0001', `the name of ${what} begins with a capital letter, \`${text}\` does not`, this.here(), {
+      this.note('E0001', `the name of ${what} must begin with a capital letter, found \`${text}\``, this.here(), {
         ...(/^[A-Z]/.test(capital) ? { fixes } : {})
       })
       return this.takeName()
@@ -159,13 +159,13 @@ export abstract class Cursor {
     return { kind: 'String', start: this.lastEnd, end: this.lastEnd, value: '' }
   }
 
-  /** Span of the next token; at the end of the file, zero width after the last token. */
+  /** Returns the span of the next token; at the end of the file, a span of zero width after the last token. */
   protected here(): Span {
     if (this.kind === Kind.EndOfFile) return { start: this.lastEnd, end: this.lastEnd }
     return { start: this.start, end: this.tokens.end(this.position) }
   }
 
-  /** The next token, as named in messages. */
+  /** Describes the next token for messages. */
   protected found(): string {
     if (this.kind === Kind.EndOfFile) return 'the end of the file'
     const { text } = this
@@ -180,7 +180,7 @@ export abstract class Cursor {
     this.fail(message, this.here(), { nodeKind, ...details })
   }
 
-  /** Reports an error and enters panic mode. Reports nothing in panic mode, and at most one error per position. */
+  /** Reports an error and enters panic mode. Reports at most one error per position, and none in panic mode. */
   protected fail(
     message: string,
     span: Span = this.here(),
@@ -194,7 +194,7 @@ export abstract class Cursor {
     this.diagnostics.push(diagnostic(code, message, span, details))
   }
 
-  /** Reports an error after which parsing goes on. */
+  /** Reports an error without panic mode. */
   protected note(code: DiagnosticCode, message: string, span: Span, details: DiagnosticDetails = {}): void {
     if (!this.inPanic) this.diagnostics.push(diagnostic(code, message, span, details))
   }
@@ -203,7 +203,7 @@ export abstract class Cursor {
     this.inPanic = this.#isStopped
   }
 
-  /** Skips the next token; an opening bracket with everything up to its partner. */
+  /** Skips the next token. An opening bracket is skipped with its content and its closing bracket. */
   protected skip(): void {
     const partner = this.tokens.partner(this.position)
     if (partner > this.position) this.moveTo(partner + 1)
@@ -211,12 +211,12 @@ export abstract class Cursor {
   }
 
   /**
-   * Enters a nesting level; false if there are too many. The rest of the file is then skipped: any message about
-   * it would be wrong.
+   * Enters a nesting level. If there are too many, reports an error, returns false, and skips the rest of the file,
+   * where errors would be misleading.
    */
   protected enter(): boolean {
     if (++this.#nesting <= MAX_NESTING) return true
-    this.#stop(`this is nested more than ${MAX_NESTING} levels deep`)
+    this.#stop(`the nesting exceeds ${MAX_NESTING} levels`)
     return false
   }
 
@@ -224,13 +224,13 @@ export abstract class Cursor {
     this.#nesting--
   }
 
-  /** Adds one level on top of the last node. */
+  /** Adds a level for a node that contains the last node. */
   protected grow(): void {
-    if (++this.height > MAX_HEIGHT) this.#stop(`this has more than ${MAX_HEIGHT} levels`)
+    if (++this.height > MAX_HEIGHT) this.#stop(`the syntax tree exceeds ${MAX_HEIGHT} levels`)
   }
 
   #stop(message: string): void {
-    this.fail(message, this.here(), { suggestions: ['break it into several functions or values'] })
+    this.fail(message, this.here(), { suggestions: ['split the code into several functions or values'] })
     this.moveTo(this.tokens.length - 1)
     this.inPanic = true
     this.#isStopped = true

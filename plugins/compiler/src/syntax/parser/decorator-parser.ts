@@ -7,7 +7,7 @@ import { Kind } from '../token.ts'
 import { StatementParser } from './statement-parser.ts'
 
 const RETIRED = {
-  context: ['lint.retired_context', 'pass the value as a parameter, or keep it in `state` of a component above'],
+  context: ['lint.retired_context', 'pass the value as a parameter, or store it in `state` of an enclosing component'],
   hook: ['lint.retired_hook_fn', 'write `state`, `derived` and `effect` in the component'],
   page: ['lint.retired_page_decl', 'write a component and an entry of `routes`'],
   provider: ['lint.retired_provider_fn', 'pass the value as a parameter']
@@ -15,7 +15,7 @@ const RETIRED = {
 
 const KINDS = ['query', 'mutation', 'server']
 
-/** Decorators, and the fields after them. */
+/** Parses decorators, and fields with decorators. */
 export abstract class DecoratorParser extends StatementParser {
   protected decorators(): Decorator[] {
     const decorators: Decorator[] = []
@@ -61,7 +61,7 @@ export abstract class DecoratorParser extends StatementParser {
       const path = this.tokens.text(this.position + 2)
       const known = this.second === Kind.LeftParen && this.tokens.kind(this.position + 2) === Kind.String
       const route = `http get ${known ? path : '"/path"'} to T { … }`
-      this.note('parse.deprecated_get', '`@get` must not be used: routes are declared with `http`', span, {
+      this.note('parse.deprecated_get', '`@get` is not supported: declare routes with `http`', span, {
         suggestions: [`write \`${route}\` instead of the decorator and the function`],
         ...(known ? { fixes: [this.#getFix(path)] } : {})
       })
@@ -71,7 +71,10 @@ export abstract class DecoratorParser extends StatementParser {
     this.note(code, `\`@${text}\` is no longer part of the language`, span, { suggestions: [instead] })
   }
 
-  /** Turns `@get("/p") fn name(…)` into `http get "/p"(…)`; without a function only the decorator is replaced. */
+  /**
+   * Returns the fix that turns `@get("/p") fn name(…)` into `http get "/p"(…)`. If no function follows, the fix
+   * replaces only the decorator.
+   */
   #getFix(path: string): { label: string; span: { start: number; end: number }; replacement: string } {
     const close = this.tokens.partner(this.position + 1)
     let last = close === -1 ? this.position + 2 : close
@@ -84,14 +87,14 @@ export abstract class DecoratorParser extends StatementParser {
     return this.list(Kind.RightParen, () => decoratorArgument(this.argument(Kind.Colon)))
   }
 
-  /** `@endpoint(kind: query, …)` is `@query(…)`. */
+  /** Converts `@endpoint(kind: query, …)` to `@query(…)`. */
   #endpoint(decorator: Decorator): Decorator {
     const isKind = ({ name }: DecoratorArgument): boolean => name?.text === 'kind'
     const args = decorator.args ?? []
     const value = args.find(isKind)?.value
     const kind = value?.kind === 'Identifier' ? value.name : ''
     if (!KINDS.includes(kind)) {
-      this.note('E0001', '`@endpoint` needs a kind: query, mutation or server', value ?? decorator, {
+      this.note('E0001', '`@endpoint` requires a kind: query, mutation or server', value ?? decorator, {
         suggestions: ['write `@query`, `@mutation` or `@server`']
       })
     }
@@ -100,7 +103,7 @@ export abstract class DecoratorParser extends StatementParser {
     return { ...decorator, name: { ...decorator.name, text }, args: rest.length === 0 ? null : rest }
   }
 
-  /** Fields in braces, which must be next. Separated by commas, line breaks or nothing. */
+  /** Parses fields in braces. The opening brace is next. Fields are separated by commas, line breaks or spaces. */
   protected fields(mayBeOptional: boolean): Field[] {
     return this.members('fields', () => this.field(mayBeOptional))
   }
@@ -116,7 +119,7 @@ export abstract class DecoratorParser extends StatementParser {
     return { kind: 'Field', start, end: this.lastEnd, decorators, name, isOptional, type, value }
   }
 
-  /** Items between braces. */
+  /** Parses items in braces. */
   protected members<A>(what: string, item: () => A): A[] {
     const items: A[] = []
     const opening = this.position

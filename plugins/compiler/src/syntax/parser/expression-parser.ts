@@ -8,23 +8,23 @@ import { isNameKind } from './cursor.ts'
 import { operatorOf } from './operators.ts'
 import { PatternParser } from './pattern-parser.ts'
 
-/** Operators, calls and members, and other nodes with lists of expressions. */
+/** Parses operators, calls, members, and nodes with lists of expressions. */
 export abstract class ExpressionParser extends PatternParser {
-  /** True in the iterable of a loop: `<` then starts the repeated element, since no comparison is a list. */
+  /** True in the iterable of a loop, where `<` starts the repeated element, since a comparison is not iterable. */
   protected isIterated = false
 
-  /** Reads an operand without prefix and postfix operators. */
+  /** Parses an operand without prefix and postfix operators. */
   protected abstract primary(): Expression
   protected abstract block(): Block
   protected abstract statement(): Statement
-  /** The statement that starts with `target`: an assignment to it, or only the expression. */
+  /** Parses the statement that starts with `target`: an assignment to it, or the expression itself. */
   protected abstract statementOf(target: Expression): Statement
-  /** Reads an element or a fragment; `<` or `<>` is next. */
+  /** Parses an element or a fragment. `<` or `<>` is next. */
   protected abstract markup(): Expression
-  /** Reads the braces with the children of an element call. */
+  /** Parses the block of children of an element call. */
   protected abstract viewChildren(): Expression[]
 
-  /** Reads an expression of operators that bind tighter than `level`. */
+  /** Parses an expression of operators that bind tighter than `level`. */
   protected expression(level = 0): Expression {
     if (!this.enter()) return this.missing()
     const outside = this.height
@@ -52,7 +52,7 @@ export abstract class ExpressionParser extends PatternParser {
     return left
   }
 
-  /** Reads a condition or a subject, which is followed by a body in braces. */
+  /** Parses a condition or a subject, followed by a body in braces. */
   protected head(): Expression {
     const outer = this.beforeBody
     this.beforeBody = true
@@ -62,8 +62,8 @@ export abstract class ExpressionParser extends PatternParser {
   }
 
   /**
-   * Reads a body: a block, one expression, or one assignment (a block without braces). Braces are a
-   * block unless they must be an object.
+   * Parses a body: a block, one expression, or one assignment (a block without braces). Braces are a block unless they
+   * can only be an object.
    */
   protected body(): Expression {
     if (this.kind === Kind.LeftBrace && !this.hasKey()) return this.block()
@@ -91,7 +91,7 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Missing', start: this.lastEnd, end: this.lastEnd }
   }
 
-  /** Entries of an object in braces, which must be next. Separated by commas or line breaks. */
+  /** Parses the entries of an object, separated by commas or line breaks. The opening brace is next. */
   protected entries(): ObjectEntry[] {
     const { joinsLines, beforeBody, beforeArrow } = this
     this.joinsLines = true
@@ -115,7 +115,7 @@ export abstract class ExpressionParser extends PatternParser {
     return entries
   }
 
-  /** Reads the brace that closes the one at `opening`; if it is missing, reports that and resynchronises. */
+  /** Reads the brace that closes the one at `opening`. If it is missing, reports an error and resynchronises. */
   protected closeBrace(opening: number): void {
     if (this.accept(Kind.RightBrace)) return
     const end = this.tokens.partner(opening)
@@ -150,12 +150,12 @@ export abstract class ExpressionParser extends PatternParser {
   #noteSymbol(word: string): void {
     const { text } = this
     const span = this.here()
-    this.note('lint.symbol_operator', `\`${text}\` is written \`${word}\``, span, {
+    this.note('lint.symbol_operator', `write \`${word}\` instead of \`${text}\``, span, {
       fixes: [{ label: `write ${word}`, span, replacement: word }]
     })
   }
 
-  /** Reads `not`, `-` and their operand. */
+  /** Parses `not` or `-` with its operand. */
   protected prefix(): Expression {
     const { start, kind } = this
     if (kind !== Kind.Not && kind !== Kind.Bang && kind !== Kind.Minus) return this.#postfix(this.primary())
@@ -215,7 +215,7 @@ export abstract class ExpressionParser extends PatternParser {
     return tokens.kind(position) === Kind.Identifier && tokens.kind(position + 1) === Kind.LeftParen
   }
 
-  /** Reads `h.send event(args)` and `h ! event(args)` as `h.send("event", args)`. */
+  /** Parses `h.send event(args)` and `h ! event(args)` as `h.send("event", args)`. */
   #message(object: Expression, property: Name): Expression {
     const { start, end, text: value } = this.takeName()
     const event: Argument = { kind: 'Argument', start, end, name: null, value: { kind: 'String', start, end, value } }
@@ -228,7 +228,7 @@ export abstract class ExpressionParser extends PatternParser {
     const items = this.list(Kind.RightBracket, () => this.expression())
     const { start } = object
     const end = this.lastEnd
-    if (items.length !== 1) this.fail('an index is one expression', { start: object.end, end })
+    if (items.length !== 1) this.fail('an index must be a single expression', { start: object.end, end })
     return { kind: 'IndexAccess', start, end, object, index: items[0] ?? this.missing() }
   }
 
@@ -246,7 +246,7 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Element', start, end: this.lastEnd, syntax: 'call', tag, attributes, children }
   }
 
-  /** One argument; `separator` separates its name from its value. */
+  /** Parses an argument. `separator` is the token between its name and its value. */
   protected argument(separator: number): Argument {
     const { start } = this
     const { second } = this

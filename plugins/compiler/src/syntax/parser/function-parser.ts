@@ -34,12 +34,15 @@ const ROLES: ReadonlySet<string> = new Set<FunctionRole>([
   'island'
 ])
 
-/** Required strings of a role. */
+/** Number of strings that a role requires. */
 const TEXTS: Readonly<Record<string, number>> = { 'mcp.tool': 1, 'mcp.resource': 2 }
 
-/** Declarations with statements and no view: functions, routes, actors, workflows, activities, agents, environments. */
+/**
+ * Parses declarations with statements and without a view: functions, routes, actors, workflows, activities, agents,
+ * environments.
+ */
 export abstract class FunctionParser extends TypeDeclarationParser {
-  /** `fn` or `async` is next. */
+  /** Parses a function; `fn` or `async` is next. */
   protected fn({ start, ...prefix }: Prefix): FunctionDeclaration {
     const isAsync = this.accept(Kind.Async)
     this.expect(Kind.Fn, 'after `async`')
@@ -72,14 +75,14 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     if (first !== undefined && roleTexts(first).length < texts) {
       this.note(
         'E0001',
-        `\`@${first.name.text}\` needs ${texts === 1 ? 'a description' : 'a URI and a description'}`,
+        `\`@${first.name.text}\` requires ${texts === 1 ? 'a description' : 'a URI and a description'}`,
         first
       )
     }
     return first ?? null
   }
 
-  /** `extern` is next. */
+  /** Parses an external function; `extern` is next. */
   protected externFn({ start, ...prefix }: Prefix): ExternFunction {
     this.advance()
     this.expect(Kind.Fn, 'after `extern`')
@@ -91,7 +94,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'ExternFunction', start, end: this.lastEnd, ...prefix, name, params, result, binding }
   }
 
-  /** `http` is next. */
+  /** Parses a route; `http` is next. */
   protected httpRoute({ start, ...prefix }: Prefix): HttpRoute {
     this.advance()
     const method = METHODS.find(word => this.atWord(word))
@@ -109,7 +112,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { ...route, method: method ?? 'get', path, params, result, body }
   }
 
-  /** `on` is next; decorators may precede it. */
+  /** Parses a handler; `on` is next, or a decorator. */
   protected handler(): Handler {
     const { start } = this
     const decorators = this.decorators()
@@ -140,7 +143,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'StateField', start, end: this.lastEnd, form, isMutable, name, type, value }
   }
 
-  /** `actor` is next. */
+  /** Parses an actor; `actor` is next. */
   protected actor({ start, ...prefix }: Prefix): Actor {
     this.advance()
     const name = this.expectTypeName('an actor')
@@ -151,7 +154,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'Actor', start, end: this.lastEnd, ...prefix, name, params, members }
   }
 
-  /** `workflow` is next. */
+  /** Parses a workflow; `workflow` is next. */
   protected workflow({ start, ...prefix }: Prefix): Workflow {
     this.advance()
     const name = this.expectName('the name of a workflow')
@@ -161,7 +164,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'Workflow', start, end: this.lastEnd, ...prefix, name, params, result, body }
   }
 
-  /** `activity` is next. */
+  /** Parses an activity; `activity` is next. */
   protected activity({ start, ...prefix }: Prefix): Activity {
     this.advance()
     const name = this.expectName('the name of an activity')
@@ -172,7 +175,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'Activity', start, end: this.lastEnd, ...prefix, name, params, result, options, body }
   }
 
-  /** `agent` is next. */
+  /** Parses an agent; `agent` is next. */
   protected agent({ start, ...prefix }: Prefix): Agent {
     this.advance()
     const name = this.expectTypeName('an agent')
@@ -204,7 +207,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     return { kind: 'AgentProperty', start, end: this.lastEnd, name, value }
   }
 
-  /** `env` or `environment` is next. */
+  /** Parses an environment; `env` or `environment` is next. */
   protected environment({ start, ...prefix }: Prefix): Environment {
     this.advance()
     const name = this.expectName('the name of an environment')

@@ -7,11 +7,11 @@ import type { Prefix } from './type-declaration-parser.ts'
 
 const METADATA = ['version', 'path', 'git', 'rev', 'branch']
 
-/** Imports: of paths, of crates and of components. */
+/** Parses imports of paths, crates and components. */
 export abstract class ImportParser extends InterfaceParser {
   protected imported({ start, decorators }: Prefix): Import {
     const [decorator] = decorators
-    if (decorator !== undefined) this.note('E0001', 'an import takes no decorators', decorator)
+    if (decorator !== undefined) this.note('E0001', 'an import cannot have decorators', decorator)
     this.advance()
     const items: ImportItem[] = []
     do items.push(this.#importItem())
@@ -31,7 +31,7 @@ export abstract class ImportParser extends InterfaceParser {
     }
     if (!this.atName) {
       this.failExpecting(['the name of the import'], 'after `import`', {
-        suggestions: ['imports are written as `import std.fs`, or `import components/chart as { Chart }`']
+        suggestions: ['write `import std.fs`, or `import components/chart as { Chart }`']
       })
     }
     const path = [this.expectName('a name')]

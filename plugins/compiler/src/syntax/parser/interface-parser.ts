@@ -26,9 +26,9 @@ import { isNameKind } from './cursor.ts'
 import { FunctionParser } from './function-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
-/** User interface declarations: components, islands, client routes, forms, state machines. */
+/** Parses user interface declarations: components, islands, client routes, forms, state machines. */
 export abstract class InterfaceParser extends FunctionParser {
-  /** The name of the component is next. */
+  /** Parses a component; its name is next. */
   protected component({ start, ...prefix }: Prefix): Component {
     const name = this.expectTypeName('a component')
     const params = this.inPanic ? [] : this.params()
@@ -64,7 +64,7 @@ export abstract class InterfaceParser extends FunctionParser {
       this.advance()
       const { start: at } = this
       if (!this.accept(Kind.Colon)) {
-        this.note('E0001', '`view` needs a colon before the element', this.here(), {
+        this.note('E0001', '`view` requires a colon before the element', this.here(), {
           fixes: [{ label: 'write `view:`', span: { start: at, end: at }, replacement: ': ' }]
         })
       }
@@ -74,7 +74,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return this.statement()
   }
 
-  /** True if `state` or `derived` declares something, and is no variable of that name. */
+  /** True if `state` or `derived` begins a declaration, rather than being the name of a variable. */
   #namesValue(): boolean {
     const after = this.tokens.kind(this.position + 2)
     return this.isNameAhead() && (after === Kind.Equal || after === Kind.Colon)
@@ -130,7 +130,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'StyleProperty', start, end: this.lastEnd, name, value }
   }
 
-  /** A CSS name: words with dashes between them and no spaces. */
+  /** Reads a CSS name: words joined by dashes without spaces. */
   #dashedName(what: string): Name {
     const { start, end, text } = this.expectName(what)
     let last = end
@@ -141,14 +141,14 @@ export abstract class InterfaceParser extends FunctionParser {
     return { start, end: last, text: last === end ? text : this.tokens.source.slice(start, last) }
   }
 
-  /** The name of the island is next. */
+  /** Parses an island; its name is next. */
   protected island({ start, ...prefix }: Prefix): Island {
     const name = this.expectTypeName('an island')
     const props = this.inPanic ? [] : this.fields(true)
     return { kind: 'Island', start, end: this.lastEnd, ...prefix, name, props }
   }
 
-  /** `from` or the name of the component is next; `source` was after the decorator. */
+  /** Parses a v0 component; `from` or its name is next. `source` is the string after the decorator. */
   protected v0({ start, ...prefix }: Prefix, source: V0Component['source'] | undefined): V0Component {
     const fromFile = source === undefined && this.acceptWord('from')
     const given =
@@ -158,7 +158,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'V0', start, end: this.lastEnd, ...prefix, source: given, fromFile, name, props }
   }
 
-  /** `routes` is next. */
+  /** Parses client routes; `routes` is next. */
   protected routes({ start, ...prefix }: Prefix): Routes {
     this.advance()
     const entries = this.members('routes', () => (this.kind === Kind.String ? this.#route() : this.#fallback()))
@@ -180,7 +180,7 @@ export abstract class InterfaceParser extends FunctionParser {
     const path = this.expectString('a path')
     if (this.kind !== Kind.To && !this.inPanic) {
       const at = { start: path.end, end: path.end }
-      this.note('E0001', 'an entry of `routes` needs `to` between the path and the component', this.here(), {
+      this.note('E0001', 'an entry of `routes` requires `to` between the path and the component', this.here(), {
         ...(this.kind === Kind.TypeIdentifier ? { fixes: [{ label: 'write `to`', span: at, replacement: ' to' }] } : {})
       })
       if (this.kind !== Kind.TypeIdentifier) this.inPanic = true
@@ -202,7 +202,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { key, value: this.inPanic ? this.noName() : this.expectName('a name') }
   }
 
-  /** `url` is next. */
+  /** Parses a `url` declaration; `url` is next. */
   protected url({ start, ...prefix }: Prefix): UrlDeclaration {
     this.advance()
     const name = this.expectTypeName('a `url` declaration')
@@ -226,7 +226,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'UrlParam', start, end: this.lastEnd, isOptional, name, type }
   }
 
-  /** `state_machine` is next, or `partial`. */
+  /** Parses a state machine; `state_machine` or `partial` is next. */
   protected stateMachine({ start, ...prefix }: Prefix): StateMachine {
     const isPartial = this.acceptWord('partial')
     if (!this.acceptWord('state_machine')) this.failExpecting(['`state_machine`'], 'after `partial`')
@@ -264,7 +264,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return this.list(Kind.RightParen, () => this.expression())
   }
 
-  /** `fragment` is next. */
+  /** Parses a fragment; `fragment` is next. */
   protected fragment({ start, ...prefix }: Prefix): Fragment {
     this.advance()
     const name = this.expectTypeName('a fragment')
@@ -272,11 +272,11 @@ export abstract class InterfaceParser extends FunctionParser {
     const [body = this.missing(), second] = this.inPanic
       ? []
       : this.members('the view of a fragment', () => this.expression())
-    if (second !== undefined) this.note('E0001', 'a fragment is one expression', second)
+    if (second !== undefined) this.note('E0001', 'a fragment must be a single expression', second)
     return { kind: 'Fragment', start, end: this.lastEnd, ...prefix, name, params, body }
   }
 
-  /** The name of the form is next. */
+  /** Parses a form; its name is next. */
   protected form({ start, ...prefix }: Prefix): Form {
     const name = this.expectTypeName('a form')
     const items = this.inPanic ? [] : this.members('fields', () => this.#formItem())
@@ -301,7 +301,7 @@ export abstract class InterfaceParser extends FunctionParser {
     return { kind: 'FormField', start, end: this.lastEnd, name, type, rules }
   }
 
-  /** A name or the brace is next. */
+  /** Parses an app hook; its name or the opening brace is next. */
   protected appHook({ start, ...prefix }: Prefix, hook: AppHook['hook']): AppHook {
     const name = this.atName ? this.takeName() : null
     const entries = this.members('entries', () => {

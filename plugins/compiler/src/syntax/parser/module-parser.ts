@@ -7,7 +7,7 @@ import { ImportParser } from './import-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
 export interface ParserOptions {
-  /** True if top-level statements may appear next to declarations, as in a script. */
+  /** True if top-level statements are allowed next to declarations, as in a script. */
   readonly script: boolean
   /** True if `@component fn` is accepted; otherwise it is an error. */
   readonly allowComponentFunctions: boolean
@@ -29,7 +29,7 @@ const STARTS = [
   'a decorator'
 ]
 
-/** A whole file: imports, constants, and the dispatch to declarations by word or decorator. */
+/** Parses a file: imports, constants, and other declarations by their first word or decorator. */
 export class ModuleParser extends ImportParser {
   readonly #options: ParserOptions
 
@@ -65,7 +65,7 @@ export class ModuleParser extends ImportParser {
     return decorators.find(({ name }) => decoratorUse(name.text) === 'declaration')
   }
 
-  /** `pub` is next. */
+  /** Parses a public declaration; `pub` is next. */
   #public(prefix: Prefix): Declaration | null {
     this.advance()
     const decorators = [...prefix.decorators, ...this.decorators()]
@@ -81,7 +81,7 @@ export class ModuleParser extends ImportParser {
     return null
   }
 
-  /** True if one of these contextual keywords begins a declaration. */
+  /** True if a contextual keyword begins a declaration here. */
   #atWordDeclaration(): boolean {
     if (this.atWord('routes')) return this.second === Kind.LeftBrace
     if (this.atWord('url') || this.atWord('state_machine')) return this.second === Kind.TypeIdentifier
@@ -159,7 +159,7 @@ export class ModuleParser extends ImportParser {
     return this.#loose(prefix)
   }
 
-  /** True if the next word is followed by the name of its declaration, and is not a variable itself. */
+  /** True if the next word is a contextual keyword that begins a declaration, rather than a variable. */
   #isDeclared(): boolean {
     return this.second <= LAST_SOFT_KEYWORD && this.isNameAhead()
   }
@@ -175,7 +175,7 @@ export class ModuleParser extends ImportParser {
     return this.atWord('const') ? this.#constant(prefix) : this.stateMachine(prefix)
   }
 
-  /** A statement of a script; an error in a module. */
+  /** Parses a statement of a script; reports an error in a module. */
   #loose({ start, decorators }: Prefix): Declaration | null {
     if (this.#isScript() && decorators.length === 0) {
       const statement = this.statement()
@@ -193,14 +193,18 @@ export class ModuleParser extends ImportParser {
     return null
   }
 
-  /** The declaration that starts with a decorator. */
+  /** Parses a declaration that starts with a decorator. */
   #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
     const [mark] = prefix.decorators
-    if (args !== null) this.note('E0001', `\`@${name.text}\` takes no arguments`, name)
+    if (args !== null) this.note('E0001', `\`@${name.text}\` cannot have arguments`, name)
     if (strings.length > (name.text === 'v0' ? 1 : 0)) {
-      this.note('E0001', `\`@${name.text}\` takes ${name.text === 'v0' ? 'one string' : 'no string'}`, name)
+      this.note(
+        'E0001',
+        `\`@${name.text}\` ${name.text === 'v0' ? 'can have only one string' : 'cannot have a string'}`,
+        name
+      )
     }
-    if (mark !== undefined && name.text.endsWith('index')) this.note('E0001', 'an index takes no decorators', mark)
+    if (mark !== undefined && name.text.endsWith('index')) this.note('E0001', 'an index cannot have decorators', mark)
     switch (name.text) {
       case 'table':
       case 'collection':
@@ -233,8 +237,8 @@ export class ModuleParser extends ImportParser {
     if (this.#options.allowComponentFunctions) {
       this.note('lint.legacy_component_fn', 'a component is written as a function', span, { suggestions })
     } else {
-      this.note('E0001', 'a component is not a function', span, {
-        suggestions: [...suggestions, 'SVC_ALLOW_LEGACY_COMPONENT_FN=1 allows components that are functions']
+      this.note('E0001', 'a component cannot be a function', span, {
+        suggestions: [...suggestions, 'to allow function components, set SVC_ALLOW_LEGACY_COMPONENT_FN=1']
       })
     }
     return this.fn(withRole(prefix, name))
@@ -257,7 +261,7 @@ export class ModuleParser extends ImportParser {
     return { kind: 'Const', start, end, ...prefix, statement }
   }
 
-  /** Skips to a line that seems to begin a declaration, or to the end of the file. */
+  /** Skips to a line that probably begins a declaration, or to the end of the file. */
   #toNextDeclaration(before: number): void {
     if (this.position === before) this.skip()
     while (this.kind !== Kind.EndOfFile && !this.#mayBegin()) this.skip()

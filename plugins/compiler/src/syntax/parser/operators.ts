@@ -2,9 +2,9 @@ import type { BinaryOperator } from '../ast-expressions.ts'
 import { Kind } from '../token.ts'
 
 export interface Operator {
-  /** Precedence; operators of one level are left-associative. */
+  /** Precedence. Operators of one level are left-associative. */
   readonly level: number
-  /** `with` takes options and is no operation. */
+  /** `with` is not an operator, but has options as its right side. */
   readonly operator: BinaryOperator | 'with'
 }
 
@@ -27,7 +27,7 @@ export const BINARY: Readonly<Record<BinaryOperator | 'with', number>> = {
   '%': 13
 }
 
-/** Precedence of the operand of unary `not` and `-`. */
+/** Precedence level of the operand of `not` and `-`. */
 export const PREFIX_LEVEL = 15
 
 const byKind: (Operator | undefined)[] = []
@@ -55,7 +55,7 @@ for (const [kind, operator] of [
   byKind[kind] = { level: BINARY[operator], operator }
 }
 
-/** The binary operator of a token kind. */
+/** Returns the binary operator of a token kind. */
 export function operatorOf(kind: number): Operator | undefined {
   return byKind[kind]
 }

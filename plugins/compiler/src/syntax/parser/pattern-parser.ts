@@ -2,7 +2,7 @@ import type { LiteralPattern, Pattern } from '../ast-statements.ts'
 import { Kind } from '../token.ts'
 import { TypeParser } from './type-parser.ts'
 
-/** Patterns and literals. */
+/** Parses patterns and literals. */
 export abstract class PatternParser extends TypeParser {
   protected pattern(): Pattern {
     if (!this.enter()) return this.#noPattern()
@@ -59,7 +59,7 @@ export abstract class PatternParser extends TypeParser {
     return { kind: 'LiteralPattern', start, end: value.end, isNegative, value }
   }
 
-  /** Reads the next literal: a number, a string, `true` or `false`. */
+  /** Parses the next literal: a number, a string, `true` or `false`. */
   protected literal(isNegative: boolean): LiteralPattern['value'] {
     const { start, kind } = this
     if (kind === Kind.String) return this.takeString()
@@ -67,8 +67,8 @@ export abstract class PatternParser extends TypeParser {
     const end = this.tokens.end(this.position)
     if (kind === Kind.Int) this.#checkRange(text, isNegative)
     if (kind === Kind.Float && !Number.isFinite(Number(text))) {
-      this.note('E0001', 'this number is greater than every float', this.here(), {
-        suggestions: ['write a dec for more digits']
+      this.note('E0001', 'this number exceeds the maximum float', this.here(), {
+        suggestions: ['use a dec for larger numbers']
       })
     }
     this.advance()
@@ -84,7 +84,7 @@ export abstract class PatternParser extends TypeParser {
     const limit = isNegative ? '9223372036854775808' : '9223372036854775807'
     if (significant.length < 19 || (significant.length === 19 && significant <= limit)) return
     this.note('E0001', `${isNegative ? '-' : ''}${digits} does not fit into an int of 64 bits`, this.here(), {
-      suggestions: [`the ${isNegative ? 'minimum int is -' : 'maximum int is '}${limit}; write a dec for more digits`]
+      suggestions: [`the ${isNegative ? 'minimum int is -' : 'maximum int is '}${limit}; use a dec for larger numbers`]
     })
   }
 

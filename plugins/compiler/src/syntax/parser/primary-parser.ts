@@ -5,7 +5,7 @@ import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
 import { ExpressionParser } from './expression-parser.ts'
 import { PREFIX_LEVEL } from './operators.ts'
 
-/** Operands: literals, names, brackets, conditions, loops, lambdas. */
+/** Parses operands: literals, names, brackets, conditions, loops, lambdas. */
 export abstract class PrimaryParser extends ExpressionParser {
   protected primary(): Expression {
     const { start, kind } = this
@@ -70,7 +70,7 @@ export abstract class PrimaryParser extends ExpressionParser {
       if (this.hasKey()) return { kind: 'Struct', start, entries: this.entries(), end: this.lastEnd, name }
     }
     if (kind === Kind.Identifier && this.kind === Kind.String && name.text === 'r' && this.start === name.end) {
-      this.fail('there are no raw strings', name, {
+      this.fail('raw strings are not supported', name, {
         suggestions: ['write \\\\ for a backslash'],
         fixes: [{ label: 'remove the r', span: name, replacement: '' }]
       })
@@ -168,7 +168,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     }
     if (this.kind === Kind.Arrow) {
       const span = this.here()
-      this.note('E0001', 'an arm of `match` is written with `=>`, not `->`', span, {
+      this.note('E0001', 'write `=>` instead of `->` in an arm of `match`', span, {
         fixes: [{ label: 'write =>', span, replacement: '=>' }]
       })
       this.advance()
@@ -184,7 +184,8 @@ export abstract class PrimaryParser extends ExpressionParser {
   }
 
   /**
-   * Skips to the next line or the brace that closes the list; at least one token if none was read since `before`.
+   * Skips to the next line, or to the brace that closes the list. Skips at least one token if none was read since
+   * `before`.
    */
   protected toNextLine(before: number): void {
     if (this.position === before) this.skip()
@@ -230,7 +231,7 @@ export abstract class PrimaryParser extends ExpressionParser {
     if (this.kind === Kind.LeftParen && !this.onNewLine) {
       const targets = this.list(Kind.RightParen, () => this.expression())
       const end = this.lastEnd
-      if (targets.length !== 1) this.fail('`spawn` takes one actor', { start, end })
+      if (targets.length !== 1) this.fail('`spawn` requires exactly one actor', { start, end })
       return { kind: 'Spawn', start, end, target: targets[0] ?? this.missing() }
     }
     const target = this.expression(PREFIX_LEVEL)

@@ -11,9 +11,9 @@ const ASSIGNMENTS: Readonly<Record<number, Assign['operator']>> = {
   [Kind.SlashEqual]: '/='
 }
 
-/** Statements and blocks. */
+/** Parses statements and blocks. */
 export abstract class StatementParser extends ViewParser {
-  /** True if a declaration that a block cannot contain begins here, at the start of a line. */
+  /** True if the line begins with a declaration that a block cannot contain. */
   protected abstract atOuterDeclaration(): boolean
 
   protected block(): Block {
@@ -50,7 +50,7 @@ export abstract class StatementParser extends ViewParser {
 
   protected missesBrace(opening: number): void {
     const span = { start: this.tokens.start(opening), end: this.tokens.end(opening) }
-    this.fail('a brace is not closed before this declaration', this.here(), {
+    this.fail('an opening brace is not closed before this declaration', this.here(), {
       related: [{ span, message: 'this brace is not closed' }],
       suggestions: ['write `}` before it']
     })
@@ -88,7 +88,7 @@ export abstract class StatementParser extends ViewParser {
     }
   }
 
-  /** `let` is next. */
+  /** Parses a `let` statement; `let` is next. */
   protected letStatement(): Let {
     const { start } = this
     this.advance()
@@ -111,7 +111,7 @@ export abstract class StatementParser extends ViewParser {
     if (operator === undefined || this.onNewLine) {
       return { kind: 'ExpressionStatement', start, end: target.end, expression: target }
     }
-    if (!isAssignable(target.kind)) this.note('E0001', 'this cannot be assigned to', target)
+    if (!isAssignable(target.kind)) this.note('E0001', 'cannot assign to this expression', target)
     this.advance()
     const value = this.expression()
     return { kind: 'Assign', start, end: this.lastEnd, target, operator, value }

@@ -3,17 +3,17 @@ import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
 import { DecoratorParser } from './decorator-parser.ts'
 
-/** Parts before a declaration. */
+/** The parsed beginning of a declaration: its start, decorators and `pub`. */
 export interface Prefix {
   readonly start: number
-  /** Without the decorator that begins the declaration. */
+  /** Decorators, without the one that begins the declaration. */
   readonly decorators: readonly Decorator[]
   readonly isPublic: boolean
 }
 
-/** Types, tables and indexes. */
+/** Parses types, tables and indexes. */
 export abstract class TypeDeclarationParser extends DecoratorParser {
-  /** `type` is next. */
+  /** Parses a type declaration; `type` is next. */
   protected typeDeclaration({ start, ...prefix }: Prefix): TypeDeclaration {
     this.advance()
     const name = this.expectTypeName('a type')
@@ -72,7 +72,7 @@ export abstract class TypeDeclarationParser extends DecoratorParser {
     return { kind: 'Field', start, end: this.lastEnd, decorators: [], name, isOptional: false, type, value: null }
   }
 
-  /** `type` is next, or `pub type`. */
+  /** Parses a table; `type` or `pub type` is next. */
   protected table({ start, ...prefix }: Prefix, storage: Table['storage']): Table {
     const isPublic = this.accept(Kind.Pub) || prefix.isPublic
     this.expect(Kind.Type, `after \`@${storage}\``)
@@ -81,7 +81,7 @@ export abstract class TypeDeclarationParser extends DecoratorParser {
     return { kind: 'Table', start, end: this.lastEnd, ...prefix, isPublic, storage, name, fields }
   }
 
-  /** The name of the table is next. */
+  /** Parses an index; the name of its table is next. */
   protected index({ start }: Prefix, variant: Index['variant']): Index {
     const table = this.expectTypeName('a table')
     this.expect(Kind.Dot, 'before the name of the index')

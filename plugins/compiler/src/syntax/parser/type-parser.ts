@@ -3,7 +3,7 @@ import type { Name } from '../node.ts'
 import { describeKind, Kind } from '../token.ts'
 import { Cursor } from './cursor.ts'
 
-/** Types, and the lists shared by all parts of the grammar. */
+/** Parses types, and lists that all parts of the grammar share. */
 export abstract class TypeParser extends Cursor {
   protected type(): Type {
     if (!this.enter()) return this.noType()
@@ -17,7 +17,7 @@ export abstract class TypeParser extends Cursor {
     return type
   }
 
-  /** `to T` or `-> T`, if present. */
+  /** Parses the result type `to T` or `-> T`, if present. */
   protected result(): Type | null {
     if (this.kind !== Kind.To && this.kind !== Kind.Arrow) return null
     this.advance()
@@ -25,8 +25,8 @@ export abstract class TypeParser extends Cursor {
   }
 
   /**
-   * Comma-separated items up to `closing`; line breaks are insignificant. Reads both brackets; the opening one is
-   * next.
+   * Parses comma-separated items and both of their brackets. The opening bracket is next. Line breaks are
+   * insignificant.
    */
   protected list<A>(closing: number, item: () => A): A[] {
     const { joinsLines, beforeBody, beforeArrow, position: opening } = this
@@ -52,7 +52,7 @@ export abstract class TypeParser extends Cursor {
     return items
   }
 
-  /** Skips the rest of an unreadable item; false after the last item. */
+  /** Skips the rest of an invalid item. Returns false after the last item. */
   #toNextItem(opening: number): boolean {
     const end = this.tokens.partner(opening)
     if (end === -1) return false

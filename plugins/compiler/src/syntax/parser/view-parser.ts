@@ -4,10 +4,10 @@ import { Kind } from '../token.ts'
 import { isNameKind } from './cursor.ts'
 import { PrimaryParser } from './primary-parser.ts'
 
-/** Maximum operator precedence of a bare child: `<` and `>` belong to the surrounding tags. */
+/** Maximum operator precedence in a child without braces, since `<` and `>` belong to tags. */
 const CHILD_LEVEL = 9
 
-/** Elements of views, as JSX and as calls. */
+/** Parses elements of views, as JSX and as calls. */
 export abstract class ViewParser extends PrimaryParser {
   readonly #openTags: string[] = []
 
@@ -49,7 +49,7 @@ export abstract class ViewParser extends PrimaryParser {
     return { ...element, children, end: this.lastEnd }
   }
 
-  /** Names joined by one of two signs, without spaces around the signs. */
+  /** Reads names joined by one of two signs, without spaces around the signs. */
   #compoundName(what: string, sign: number, other: number): Name {
     const first = this.expectName(what)
     let { end, text } = first
@@ -76,7 +76,7 @@ export abstract class ViewParser extends PrimaryParser {
     return this.kind === Kind.LeftBrace ? this.#braced() : this.prefix()
   }
 
-  /** `{ e }` is an expression; statements in braces are a block. */
+  /** Parses `{ e }`: an expression, or a block of statements. */
   #braced(): Expression {
     const first = this.second
     const isObject = (first === Kind.String || isNameKind(first)) && this.tokens.kind(this.position + 2) === Kind.Colon
@@ -119,12 +119,12 @@ export abstract class ViewParser extends PrimaryParser {
     }
     if (closing !== tag) {
       const fixes = [{ label: `write ${tag}`, span, replacement: tag }]
-      this.note('E0001', `\`</${closing}>\` closes \`<${tag}>\``, span, { related, fixes })
+      this.note('E0001', `\`</${closing}>\` does not match \`<${tag}>\``, span, { related, fixes })
     }
     this.expect(Kind.Greater, `after \`</${tag}\``)
   }
 
-  /** Skips an unreadable child; false if the element seems to end without a closing tag. */
+  /** Skips an invalid child. Returns false if the element probably ends without a closing tag. */
   #toNextChild(before: number): boolean {
     if (this.position === before) this.skip()
     while (this.kind !== Kind.LessSlash && this.kind !== Kind.Less && this.kind !== Kind.EndOfFile) {

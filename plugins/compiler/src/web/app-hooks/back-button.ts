@@ -1,17 +1,17 @@
-/** Part of `mobile.ts` for `@back_button`. */
+/** Part of `mobile.ts` that implements `@back_button`. */
 export const BACK_BUTTON = `interface BackButton {
   /** Returns false if it did nothing. */
   readonly onPress: () => Promise<unknown>
-  /** Called then instead of going back; may return a path. null goes back. */
+  /** Called instead of going back; may return a path. null goes back. */
   readonly fallback: (() => Promise<unknown>) | null
 }
 
 /**
- * Calls \`onPress\` on a press of the device's back button, and in a browser on navigation from one page of
- * the program to another. A browser cannot prevent a user from leaving the program.
+ * Calls \`onPress\` when the device's back button is pressed, and in a browser on navigation from one page of the
+ * program to another. A browser cannot prevent a user from leaving the program.
  */
 function startBackButton({ onPress, fallback }: BackButton, open: Open): () => void {
-  // A listener that throws does not block navigation.
+  // A handler that throws does not block navigation.
   const isHandled = async () => (await attempt(onPress, false)) !== false
   const native = nativeApp()
   if (native !== undefined) {
@@ -24,13 +24,13 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     return listening(native.addListener('backButton', ({ canGoBack }) => void pressed(canGoBack)))
   }
   let place = placeNow()
-  /** Browser steps that notify no listener. */
+  /** Browser steps for which listeners are not notified. */
   let gone = 0
   let isAsking = false
   let isReturning = false
   let isPassing = false
 
-  /** Notifies listeners of the page that the browser shows now. */
+  /** Notifies the listeners of the page that the browser now shows. */
   const pass = () => {
     isPassing = true
     window.dispatchEvent(new PopStateEvent('popstate', { state: history.state }))
@@ -53,7 +53,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     if (isPassing) return
     const [from, to] = [place, placeNow()]
     place = to
-    // Without entry numbers, every step counts as a step back.
+    // If the browser does not number its entries, every step counts as a step back.
     const steps = from === null || to === null ? 1 : from - to
     if (!isReturning && !isAsking && steps <= 0) return
     event.stopImmediatePropagation()
@@ -72,7 +72,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     gone = 0
   }
   const { navigation } = globalThis as Navigating
-  // Runs before any router is notified.
+  // Capturing, so that it runs before any router is notified.
   window.addEventListener('popstate', moved, { capture: true })
   navigation?.addEventListener('currententrychange', changed)
   return () => {
@@ -85,7 +85,7 @@ interface Navigating {
   readonly navigation?: EventTarget & { readonly currentEntry: { readonly index: number } | null }
 }
 
-/** Index of the history entry; null if the browser does not provide it. */
+/** Returns the index of the history entry; null if the browser does not provide it. */
 function placeNow(): number | null {
   return (globalThis as Navigating).navigation?.currentEntry?.index ?? null
 }

@@ -1,4 +1,4 @@
-/** Part of `mobile.ts` for `@deep_link`. */
+/** Part of `mobile.ts` that implements `@deep_link`. */
 export const DEEP_LINK = `type Params = Readonly<Record<string, string>>
 
 interface DeepLinks {
@@ -6,13 +6,13 @@ interface DeepLinks {
   readonly origin: string | null
   /** \`to\` may return a path. */
   readonly routes: readonly { readonly pattern: string; readonly to: (params: Params) => Promise<unknown> }[]
-  /** Receives links that no route matches; null opens the path of the link. */
+  /** Called with links that no route matches; null opens the path of the link. */
   readonly onLink: ((link: { readonly url: string }) => Promise<unknown>) | null
   /** Paths of the program at which a browser may start. */
   readonly pages: readonly string[]
 }
 
-/** Follows links that open the app, or at which a browser starts. */
+/** Follows links that open the app, and the link at which a browser starts. */
 function startDeepLinks(links: DeepLinks, open: Open): () => void {
   const native = nativeApp()
   if (native === undefined) {
@@ -27,7 +27,7 @@ function startDeepLinks(links: DeepLinks, open: Open): () => void {
     await follow(first, links, open, false)
   }
   const opened = async (url: string) => {
-    // iOS reports the link that launched the app both ways.
+    // iOS reports the link that launched the app twice: as launch URL and as event.
     const isHandled = launched === url && platform() === 'ios'
     launched = ''
     if (!isHandled) await follow(url, links, open, false)
@@ -51,7 +51,7 @@ async function follow(url: string, links: DeepLinks, open: Open, isStart: boolea
   openPath(onLink === null ? link.whole : await attempt(async () => await onLink({ url }), null), open)
 }
 
-/** null for an address outside the program. */
+/** Returns null for an address outside the program. */
 function readLink(url: string, { scheme, origin }: DeepLinks) {
   const [, found = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\\/*(.*)$/is.exec(url) ?? []
   const isWeb = /^https?$/i.test(found)
@@ -62,7 +62,7 @@ function readLink(url: string, { scheme, origin }: DeepLinks) {
   return { path: pathname, whole: pathname + search + hash, query: Object.fromEntries(searchParams) }
 }
 
-/** Parameters of a path; null if the pattern does not match. */
+/** Returns the parameters of a path; null if the pattern does not match. */
 function matched(pattern: string, path: string): Params | null {
   const [wanted, given] = [pattern, path].map(each => each.split('/').filter(part => part !== '')) as [string[], string[]]
   if (wanted.length !== given.length) return null

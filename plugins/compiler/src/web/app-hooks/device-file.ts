@@ -41,8 +41,8 @@ interface Stoppable {
 `
 
 /**
- * `mobile-device.ts`: the Capacitor plugins that the hooks listen to. Without a mobile target, it uses the plugins
- * injected by a surrounding app, so no package is needed.
+ * `mobile-device.ts`: the Capacitor plugins that the hooks use. Without a mobile target, it uses the plugins that a
+ * surrounding app injects, so that no package is needed.
  */
 export function deviceFile(name: string, { app, push }: UsedHooks, isMobile: boolean): EmittedFile {
   const imports = [
@@ -57,7 +57,7 @@ export function deviceFile(name: string, { app, push }: UsedHooks, isMobile: boo
   isNativePlatform(): boolean
 }
 
-/** An app of Capacitor around the page. */
+/** Returns the Capacitor app around the page, if any. */
 function shell(): Shell | undefined {
   return (globalThis as { readonly Capacitor?: Shell }).Capacitor
 }

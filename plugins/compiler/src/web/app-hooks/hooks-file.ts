@@ -17,7 +17,7 @@ import { DEEP_LINK } from './deep-link.ts'
 import { PUSH, PUSH_WORKER } from './push.ts'
 import { entryOf, type UsedHooks, usedHooks } from './used-hooks.ts'
 
-/** `mobile.ts` with the app hooks of a program, and `vox-push-worker.js` if it receives pushes. */
+/** Generates `mobile.ts` with the app hooks of a program, and `vox-push-worker.js` if the program receives pushes. */
 export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[] {
   const hooks = usedHooks(web.module)
   if (hooks === null) return []
@@ -29,7 +29,7 @@ export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[]
     ...(push ? [printer.push(hooks)] : [])
   ]
   const body = tables.join('\n')
-  // Prefixed with their module, since program functions may have the same names.
+  // Names are prefixed with their module, since functions of the program may have the same names.
   const imports = [
     `import { ${deviceNames(hooks).join(', ')} } from './mobile-device'`,
     ...(body.includes('$client.') ? [`import * as $client from '${CLIENT_MODULE}'`] : []),
@@ -70,8 +70,8 @@ function start({ back_button, deep_link, push }: UsedHooks): string {
 export type Open = (path: string) => void
 
 /**
- * Starts listening to the device; call it once, in the first module of the application. \`open\` shows a path in its
- * router. Without a router the address changes, and its listeners are notified. Returns a function that stops
+ * Starts listening to the device. Call it once, in the first module of the application. \`open\` shows a path in its
+ * router. Without a router, the address changes and its listeners are notified. Returns a function that stops
  * listening.
  */
 export function startMobile(open: Open = changeAddress): () => void {
@@ -96,7 +96,7 @@ const COMMON = `function changeAddress(path: string): void {
   window.dispatchEvent(new PopStateEvent('popstate', { state: null }))
 }
 
-/** Opens the result of a function, if it is a path. */
+/** Opens the result of a function if it is a path. */
 function openPath(path: unknown, open: Open): void {
   if (typeof path !== 'string' || path === '' || path === location.pathname + location.search + location.hash) return
   // Two slashes would begin the name of another host.
@@ -104,7 +104,7 @@ function openPath(path: unknown, open: Open): void {
   else console.error(\`\${path} is not a path of the program\`)
 }
 
-/** The result of a function; \`otherwise\` if it fails. */
+/** Returns the result of a function; \`otherwise\` if it fails. */
 async function attempt<T>(run: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await run()
@@ -114,7 +114,7 @@ async function attempt<T>(run: () => Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-/** Functions that stop listening. */
+/** Returns a function that stops listening. */
 function listening(begun: Listening): () => void {
   return () => void Promise.resolve(begun).then(({ remove }) => remove())
 }
@@ -168,13 +168,13 @@ class HookPrinter {
     return `const push: Push = {\n  ${lines.join(',\n  ')}\n}\n`
   }
 
-  /** Prefixes of the browser's paths. A program without pages has one. */
+  /** Returns the path prefixes of the program's pages; a program without pages has one. */
   #pages(): string[] {
     const { routes } = clientRoutes(this.#web)
     return routes === null ? ['/'] : [...new Set(routes.routes.flatMap(pathsOf))]
   }
 
-  /** A function that calls the one named by an entry; `null` for an omitted entry. */
+  /** Returns a function that calls the function named by an entry; `null` for an omitted entry. */
   #handler(hook: AppHook, name: string): string {
     const value = entryOf(hook, name)
     if (value === undefined || hook.hook === 'tokens') return 'null'
@@ -186,7 +186,7 @@ class HookPrinter {
     return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
   }
 
-  /** A function of the link's parameters: returns a path, or the result of the named function. */
+  /** Returns a function of the link's parameters that returns a path, or the result of the named function. */
   #action(written: Expression, inPath: readonly string[], offers: readonly string[]): string {
     const value = bare(written)
     if (value.kind === 'String') {
@@ -232,7 +232,7 @@ class HookPrinter {
   }
 }
 
-/** Default for a parameter without a value. */
+/** Returns the argument for a parameter that receives no value: its default. */
 function leftOut(param: Param | undefined): string {
   return param !== undefined && param.value === null && isOptional(param.type) ? 'null' : 'undefined'
 }

@@ -1,4 +1,4 @@
-/** Part of `mobile.ts` for `@push` and `std.mobile.push`. */
+/** Part of `mobile.ts` that implements `@push` and `std.mobile.push`. */
 export const PUSH = `/** \`data\` is JSON. */
 interface Message {
   readonly title: string
@@ -7,9 +7,9 @@ interface Message {
 }
 
 interface Push {
-  /** Public key of the push server, which browsers require. */
+  /** Public key of the push server. Browsers require it. */
   readonly publicKey: string | null
-  /** True if the program requests permission itself, with \`std.mobile.push.register\`. */
+  /** True if the program itself requests the permission, with \`std.mobile.push.register\`. */
   readonly asks: boolean
   readonly onRegister: ((given: { readonly token: string; readonly platform: string }) => Promise<unknown>) | null
   readonly onNotification: ((message: Message) => Promise<unknown>) | null
@@ -20,7 +20,7 @@ interface Push {
 /** Called with each message, as JSON with \`title\`, \`body\` and \`data\`. */
 export const pushListeners = new Set<(message: string) => void>()
 
-/** Push tasks of a started page. */
+/** Functions that stop the push handling of a started page. */
 let stopsPush: (() => void)[] = []
 
 function startPush(open: Open): () => void {
@@ -77,7 +77,7 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
   void attempt(worker, null)
   const { permission } = globalThis.Notification ?? { permission: 'denied' }
   if (permission === 'granted') ask()
-  // Browsers allow a permission request only after a user gesture.
+  // Browsers show a permission request only after a user gesture.
   else if (permission === 'default' && !push.asks) window.addEventListener('click', ask, { once: true })
   return [
     () => navigator.serviceWorker.removeEventListener('message', onMessage),
@@ -86,8 +86,8 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
 }
 
 /**
- * Requests permission to push, and passes the push target to \`on_register\`: the token of a mobile device, or the
- * subscription of a browser as JSON. Throws without permission.
+ * Requests permission for push notifications, and passes the push target to \`on_register\`: the token of a mobile
+ * device, or the subscription of a browser as JSON. Throws if the permission is denied.
  */
 export async function registerForPush(): Promise<string> {
   const native = nativePush()
@@ -114,22 +114,22 @@ async function nativeToken(native: PushPlugin): Promise<string> {
 
 async function subscribed(): Promise<string> {
   const key = push.publicKey ?? (import.meta as { readonly env?: { readonly VITE_PUSH_PUBLIC_KEY?: string } }).env?.VITE_PUSH_PUBLIC_KEY
-  if (key === undefined || key === '') throw new Error('pushing to a browser needs a public_key in @push, or VITE_PUSH_PUBLIC_KEY')
+  if (key === undefined || key === '') throw new Error('push notifications in a browser require a public_key in @push, or VITE_PUSH_PUBLIC_KEY')
   if ((await Notification.requestPermission()) !== 'granted') throw new Error('this browser does not permit push notifications')
   const { pushManager } = await worker()
   return JSON.stringify(await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }))
 }
 
-/** The service worker that receives pushes, once it is active. */
+/** Returns the service worker that receives pushes, once it is active. */
 async function worker(): Promise<ServiceWorkerRegistration> {
-  if (!('serviceWorker' in navigator)) throw new Error('this browser has no service workers')
+  if (!('serviceWorker' in navigator)) throw new Error('this browser does not support service workers')
   const found = await navigator.serviceWorker.register(new URL('./vox-push-worker.js?no-inline', import.meta.url))
   const coming = found.active === null ? (found.installing ?? found.waiting) : null
   if (coming !== null && coming.state !== 'activated') {
     await new Promise<void>((resolve, reject) => {
       coming.addEventListener('statechange', () => {
         if (coming.state === 'activated') resolve()
-        if (coming.state === 'redundant') reject(new Error('the service worker for pushing did not begin'))
+        if (coming.state === 'redundant') reject(new Error('the service worker for push notifications did not start'))
       })
     })
   }
@@ -145,7 +145,7 @@ function parsed(data: string): unknown {
 }
 `
 
-/** `vox-push-worker.js`: receives push messages in a browser. */
+/** `vox-push-worker.js`: the service worker that receives push messages in a browser. */
 export const PUSH_WORKER = `self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', event => event.waitUntil(self.clients.claim()))
 self.addEventListener('push', event => event.waitUntil(received(event.data === null ? '' : event.data.text())))
@@ -154,7 +154,7 @@ self.addEventListener('notificationclick', event => {
   event.waitUntil(acted(event.notification.data, event.action === '' ? 'tap' : event.action))
 })
 
-/** Notifies pages immediately; shows a notification when no page is visible. */
+/** Notifies the pages. Shows a notification if no page is visible. */
 async function received(text) {
   const message = messageOf(text)
   const pages = await pagesNow()
@@ -174,7 +174,7 @@ async function pagesNow() {
   return await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
 }
 
-/** JSON with \`title\`, \`body\` and \`data\`; any other text is the body. */
+/** Parses JSON with \`title\`, \`body\` and \`data\`; any other text becomes the body. */
 function messageOf(text) {
   let found = {}
   try {

@@ -4,20 +4,20 @@ import type { Expression, Member } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
 import { itemsOf } from '../web-module.ts'
 
-/** App hooks that a program uses. */
+/** App hooks and push functions that a program uses. */
 export interface UsedHooks {
   readonly back_button: AppHook | null
   readonly deep_link: AppHook | null
   readonly push: boolean
-  /** The hook and its calls; a program may also push with `std.mobile.push` only. */
+  /** The `@push` hook; null if the program has none, but it may still use `std.mobile.push`. */
   readonly pushHook: AppHook | null
   /** True if the program uses `std.mobile.push`. */
   readonly usesPush: boolean
-  /** True if it uses deep links or the back button. */
+  /** True if the program uses deep links or the back button. */
   readonly app: boolean
 }
 
-/** null for a program without hooks and pushes. */
+/** Returns the used hooks; null for a program without hooks and pushes. */
 export function usedHooks(module: Module): UsedHooks | null {
   const hooks = itemsOf(module, 'AppHook')
   const hook = (name: HookName): AppHook | null => hooks.find(each => each.hook === name) ?? null
@@ -47,12 +47,12 @@ function mentionsPush(module: Module): boolean {
   return isUsed
 }
 
-/** `import std.mobile`. */
+/** True for `import std.mobile`. */
 export function isMobileImport(item: ImportItem): item is PathImport {
   return item.kind === 'PathImport' && item.path[0]?.text === 'std' && item.path[1]?.text === 'mobile'
 }
 
-/** The value of an entry; undefined if omitted. */
+/** Returns the value of an entry; undefined if it is omitted. */
 export function entryOf(hook: AppHook, name: string): Expression | undefined {
   return hook.entries.find(each => each.name.text === name)?.value
 }

@@ -13,7 +13,7 @@ export interface ComponentFileOptions {
   readonly hasStyle: boolean
 }
 
-/** `<Component>.tsx`: a component as a React function. `view` is what it shows. */
+/** Generates `<Component>.tsx`: a component as a React function that shows `view`. */
 export function componentFile(
   translation: ComponentTranslation,
   view: ViewNode | null,
@@ -22,7 +22,7 @@ export function componentFile(
   const { name, params, statements, file } = translation
   const returned =
     view === null ? (endsInReturn(statements) ? [] : ['return null']) : [['return ', returnedDoc(translation, view)]]
-  // A line break before a line produces an empty line.
+  // Two line breaks produce an empty line.
   const body = [...spaced(statements), ...(statements.length === 0 ? returned : returned.map(each => [hardline, each]))]
   const text: Doc[] = [
     ...(params.length === 0 ? [] : [propsOf(name, params), '']),
@@ -34,7 +34,7 @@ export function componentFile(
   return { path: `${name}.tsx`, text: `${header(source)}\n${head}${printed}\n` }
 }
 
-/** A view as JSX. */
+/** Prints a view as JSX. */
 export function viewText({ resolve }: ComponentTranslation, view: ViewNode): Doc {
   const isElement = view.kind === 'element' || view.kind === 'island' || view.kind === 'fragment'
   return viewDoc(isElement ? view : { kind: 'fragment', children: [view] }, resolve)
@@ -60,7 +60,7 @@ function parameterOf(name: string, params: readonly ComponentParam[]): Doc {
   return ['{ ', join(', ', parts), ` }: ${name}Props`]
 }
 
-/** Blank lines surround effects. */
+/** Adds blank lines around effects. */
 function spaced(statements: readonly Doc[]): Doc[] {
   return statements.flatMap((statement, index): Doc[] => {
     const before = statements[index - 1]

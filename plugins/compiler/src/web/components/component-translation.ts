@@ -17,17 +17,17 @@ import type { Resolve } from '../typescript/view-text.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
 import { inOrderOfUse } from './order-of-use.ts'
 
-/** Behaviour of a component without its view, with the names of the program. */
+/** Behaviour of a component without its view, with names as in the program. */
 export type ComponentBehavior =
   | { readonly kind: 'state'; readonly name: string; readonly text: string }
   | { readonly kind: 'derived'; readonly name: string; readonly text: string }
   | { readonly kind: 'effect'; readonly dependencies: readonly string[]; readonly text: string }
 
-/** A component as TypeScript; its view is still a tree. */
+/** A component as TypeScript. Its view is still a tree. */
 export interface ComponentTranslation {
   readonly name: string
   readonly file: EmittedModule
-  /** Destructured properties with their types. */
+  /** Destructured properties, with their types. */
   readonly params: readonly ComponentParam[]
   /** Statements before the view. */
   readonly statements: readonly Doc[]
@@ -37,22 +37,22 @@ export interface ComponentTranslation {
 }
 
 export interface ComponentParam {
-  /** Name of the property, and of its variable. */
+  /** Name of the property. */
   readonly property: string
   readonly variable: string
   readonly type: string
-  /** Default value of the property; null for a required one. */
+  /** Default value of the property; null if it is required. */
   readonly value: Doc | null
 }
 
 type Effectful = Effect | Lifecycle
 
-/** Translates a component with its state. */
+/** Translates a component and its state. */
 export function translateComponent(declaration: Component, file: EmittedModule): ComponentTranslation {
   return new ComponentTranslator(declaration, file).run()
 }
 
-/** Properties of a component; they are in scope in `view` from here on. */
+/** Translates the properties of a component, and declares them in `scope`. */
 export function translateParams(params: readonly Param[], view: ViewTranslator, scope: Scope): ComponentParam[] {
   return params.map(({ name, type, value }) => {
     const known = view.program.reader.read(type)
@@ -70,13 +70,13 @@ class ComponentTranslator {
   readonly #statements: Doc[] = []
   readonly #behaviors: ComponentBehavior[] = []
   readonly #answers = new Map<string, string>()
-  /** Server calls made once, for the initial values of states. */
+  /** Server calls for initial states, each of which runs once. */
   readonly #loads: (readonly Doc[])[] = []
 
   constructor(declaration: Component, file: EmittedModule) {
     this.#declaration = declaration
     this.#file = file
-    // A variable of the component must not shadow a module name that it uses.
+    // A variable of the component must not shadow a module name that the component uses.
     this.#scope = new Scope(null, usedNames(declaration, file.program))
     this.#view = new ViewTranslator(file, this.#scope)
     this.#view.remoteValues = (node, translated, type) => this.#answer(node, translated, type)
@@ -109,7 +109,7 @@ class ComponentTranslator {
     }
   }
 
-  /** Behaviours in source order. */
+  /** Source offsets of the behaviours, for sorting. */
   readonly #places = new Map<ComponentBehavior, number>()
 
   #place(behavior: ComponentBehavior): number {
@@ -183,7 +183,7 @@ class ComponentTranslator {
     this.#note({ kind: 'effect', dependencies: (given ?? []).map(each => `${name.text}::${each}`), text }, member)
   }
 
-  /** Cleanup code reads the newest values, not those of the first render. */
+  /** Adds cleanup code. It reads the newest values, not those of the first render. */
   #cleanup(statements: readonly Doc[], reads: boolean): void {
     if (!reads) {
       this.#hook([['return ', arrow('()', statements).doc]], [])
@@ -201,7 +201,7 @@ class ComponentTranslator {
     this.#statements.push([`${useEffect}(() => `, block(statements), `, [${dependencies.join(', ')}])`])
   }
 
-  /** Component variables that code reads, in order of their first read. */
+  /** Returns the component variables that code reads, in order of their first read. */
   #reads(node: Expression): string[] {
     const names = new Set<string>()
     const changed = new Set<string | null>()
@@ -215,11 +215,11 @@ class ComponentTranslator {
       }
       return true
     })
-    // An effect that depends on its own changes would loop forever.
+    // An effect that depends on its own changes would run forever.
     return [...names].filter(name => !changed.has(name))
   }
 
-  /** A value that is fetched from the server while the component renders. */
+  /** Adds a value that is fetched from the server while the component renders. Returns its name. */
   #answer(node: Call, translated: TypeScriptCode, type: ValueType): string {
     const text = codeText(translated.doc)
     const known = this.#answers.get(text)
@@ -238,7 +238,7 @@ class ComponentTranslator {
   #empty(type: ValueType, at: State | Call): string {
     const empty = emptyValue(type)
     if (empty !== null) return empty
-    const message = 'there is no value to show until the server answers; let the function return an Option'
+    const message = 'this type has no placeholder to show until the server responds; let the function return an Option'
     this.#file.program.report('web.no_value_yet', message, at)
     return 'null'
   }

@@ -18,21 +18,23 @@ import { type TranslatedView, translateViews } from './translate-views.ts'
 import { v0File } from './v0-file.ts'
 
 export interface ComponentOptions {
-  /** True if problems of the web IR fail the generation. */
+  /** True if errors of the web IR fail the generation. */
   readonly validate: boolean
   /** True if views are generated from the web IR where it matches the program. */
   readonly reactiveViews: boolean
-  /** Called with the source of each view. */
+  /** Called with a line about the source of each view. */
   readonly trace?: (line: string) => void
 }
 
 export interface EmittedComponents {
-  /** In source order; shared modules come last. */
+  /** Modules of components in source order, then shared modules. */
   readonly files: readonly EmittedFile[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Components, fragments and forms of a module without errors, as TypeScript modules with their shared helpers. */
+/**
+ * Generates TypeScript modules with the components, fragments and forms of a module without errors, and their helpers.
+ */
 export function emitComponents(web: WebModule, options: ComponentOptions): EmittedComponents {
   const { module, hir, name: source } = web
   const views = translateViews(module, hir)
@@ -48,7 +50,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   const hooks = hookFiles(web, views)
   const others = module.items.flatMap((item): EmittedFile[] => {
     if (item.kind === 'V0') return [v0File(item, views, source)]
-    // Each component has its own module of the same name.
+    // Each form also gets a module of its name, which re-exports it.
     if (item.kind !== 'Form') return []
     const text = `${header(source)}\nexport { ${item.name.text} } from '${FORMS_MODULE}'\n`
     return [{ path: `${item.name.text}.tsx`, text }]
@@ -67,7 +69,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   return { files: [...files, ...others, ...shared], diagnostics: options.validate ? [...found, ...problems] : found }
 }
 
-/** The view as generated: from the web IR if it matches the program. */
+/** Returns the view from the web IR if it matches the program, else the view from the program. */
 function shownView(
   { translation }: TranslatedView,
   { ir }: BuiltWebIr,

@@ -8,7 +8,7 @@ import { literal } from '../typescript-names.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
-/** Field rules that are HTML attributes, with their HTML names. */
+/** Field rules that are HTML attributes, with the HTML names. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
   min: 'min',
   max: 'max',
@@ -20,10 +20,12 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   default: 'defaultValue'
 }
 
-/** Rules for the kind of text in a field. */
+/** Rules that are input types of HTML. */
 const KINDS: ReadonlySet<string> = new Set(['email', 'url', 'tel', 'password', 'date', 'time', 'search', 'color'])
 
-/** `forms.tsx`: each form as a component that passes the input to its function. null without forms. */
+/**
+ * Generates `forms.tsx`: a component for each form, which passes the input to a function. null if there are no forms.
+ */
 export function formsFile({ module, name: source }: WebModule, views: TranslatedViews): EmittedFile | null {
   const forms = itemsOf(module, 'Form')
   if (forms.length === 0) return null
@@ -91,7 +93,7 @@ function fieldText(field: FormField): string {
     if (attribute === undefined || value === undefined) return []
     return [attributeText(attribute, value)]
   })
-  // Fractions are valid where the type allows them.
+  // Types with fractions need a step that allows them.
   const step = typeName(field) === 'float' && !attributes.some(each => each.startsWith('step')) ? ['step="any"'] : []
   const input = [
     `name=${JSON.stringify(name)}`,
@@ -115,7 +117,7 @@ function attributeText(name: string, value: Expression): string {
   }
 }
 
-/** The call of the function that receives the input; null if a browser cannot call it. */
+/** Returns the call of the function that receives the input; null if a browser cannot call it. */
 function submitCall(name: string, fields: readonly FormField[], file: EmittedModule): string | null {
   const entry = file.program.names.get(name)
   if (entry === undefined || entry.signature === null) return null
@@ -131,7 +133,7 @@ function submitCall(name: string, fields: readonly FormField[], file: EmittedMod
   return `${callee}(${args.join(', ')})`
 }
 
-/** Converts form input to the field's type. */
+/** Returns code that converts form input to the type of a field. */
 function valueText(field: FormField): string {
   const name = literal(field.name.text)
   const isOptional =
@@ -164,7 +166,7 @@ function textRule(items: Form['items'], name: string): string | null {
   return null
 }
 
-/** `first_name` as `First name`. */
+/** Converts a name to a label: `first_name` to `First name`. */
 function labelOf(name: string): string {
   const words = name.replaceAll('_', ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)

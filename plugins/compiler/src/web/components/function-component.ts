@@ -6,7 +6,7 @@ import { usedNames } from '../typescript/used-names.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
 import { type ComponentTranslation, translateParams } from './component-translation.ts'
 
-/** A fragment: a view of its parameters. */
+/** Translates a fragment, which is a view with parameters. */
 export function translateFragment(declaration: Fragment, file: EmittedModule): ComponentTranslation {
   const { name, params, body } = declaration
   const scope = new Scope(null, usedNames(declaration, file.program))
@@ -23,7 +23,7 @@ export function translateFragment(declaration: Fragment, file: EmittedModule): C
   }
 }
 
-/** A function that returns an element and is used as one. Its statements return the element. */
+/** Translates a function that is used as an element. Its statements return the element. */
 export function translateFunctionComponent(
   declaration: FunctionDeclaration,
   file: EmittedModule

@@ -13,7 +13,8 @@ import { valueName } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**
- * `vox-functions.tsx`: program functions and constants used by components, with their dependencies. null without any.
+ * Generates `vox-functions.tsx` with the functions and constants that components use, and their dependencies. null if
+ * there are none.
  */
 export function functionsFile(
   { program, types, helpers, shared }: TranslatedViews,
@@ -31,7 +32,7 @@ export function functionsFile(
       if (declaration.kind === 'Function') made.set(declaration, functionDoc(declaration, file))
     }
   }
-  // Constants may use earlier ones; only functions may be used before their declaration.
+  // Constants come first, in source order, since only functions may be used before their declaration.
   const isFunction = (each: FunctionDeclaration | Const): number => (each.kind === 'Const' ? 0 : 1)
   const ordered = [...made].sort(([a], [b]) => isFunction(a) - isFunction(b) || a.start - b.start)
   const printed = layout(
@@ -82,7 +83,7 @@ function functionDoc(declaration: FunctionDeclaration, outer: EmittedModule): Do
   ]
 }
 
-/** Exports constants under the names that importers use. */
+/** Scope of exported constants, which keep their names. */
 class ConstantScope extends Scope {
   readonly #names: ReadonlySet<string>
 

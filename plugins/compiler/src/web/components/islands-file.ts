@@ -7,7 +7,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 const MOUNT = `/** Components, by the names of their islands. */
 export type IslandComponents = Readonly<Record<string, ComponentType<Record<string, unknown>>>>
 
-/** Mounts components in all islands, also in islands that appear later. Returns a function that stops this. */
+/** Mounts components in all islands, including islands that appear later. Returns a function that stops this. */
 export function mountIslands(components: IslandComponents, within: HTMLElement = document.body): () => void {
   const roots = new Map<Element, Root>()
   const update = (): void => {
@@ -47,7 +47,7 @@ function propsOf(name: string, place: Element): Record<string, unknown> {
 }
 `
 
-/** `vox-islands-mount.ts`: mounts components in the islands of views. null without islands. */
+/** Generates `vox-islands-mount.ts`, which mounts components in the islands of views. null if there are no islands. */
 export function islandsFile({ items }: Module, source: string): EmittedFile | null {
   const islands = items.flatMap(item => {
     if (item.kind === 'Island')

@@ -4,8 +4,8 @@ import type { Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
 
 /**
- * Sorts members of a component after the members whose values they use. Others, and members that use each other, keep
- * their source order.
+ * Sorts members of a component, so that each comes after the members whose values it uses. Other members, and those
+ * with cyclic uses, stay in source order.
  */
 export function inOrderOfUse(members: readonly ComponentMember[]): ComponentMember[] {
   const declared = new Map(members.flatMap(member => namesOf(member).map(name => [name, member] as const)))

@@ -2,7 +2,7 @@ import type { Component } from '../../syntax/ast.ts'
 import { cssProperty } from '../../web-ir/styles.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 
-/** `<Component>.css`: the rules of a component's `style`; null without any. */
+/** Generates `<Component>.css` with the rules of the component's `style`; null if it has none. */
 export function styleFile({ name, styles }: Component): EmittedFile | null {
   const rules = styles.flatMap(each => each.rules)
   if (rules.length === 0) return null
@@ -13,7 +13,7 @@ export function styleFile({ name, styles }: Component): EmittedFile | null {
   return { path: `${name.text}.css`, text: blocks.join('\n') }
 }
 
-/** Makes sure that a value cannot end its declaration or rule. */
+/** Escapes a value, so that it cannot end its declaration or rule. */
 function cssValue(value: string): string {
   return value.replace(/[\r\n]+/g, ' ').replace(/[;{}]/g, sign => `\\${sign.charCodeAt(0).toString(16)} `)
 }

@@ -11,9 +11,9 @@ export interface TranslatedViews {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes
   readonly components: readonly TranslatedView[]
-  /** Helpers used by the views. */
+  /** Names of the helpers that the views use. */
   readonly helpers: Set<string>
-  /** Program functions and constants used by the views. */
+  /** Names of the program's functions and constants that the views use. */
   readonly shared: Set<string>
 }
 

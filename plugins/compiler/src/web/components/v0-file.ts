@@ -5,10 +5,7 @@ import { EmittedModule } from '../typescript/emitted-module.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
-/**
- * Placeholder for a v0 component until its module exists. It names the
- * missing component.
- */
+/** Generates the placeholder for a v0 component until its module exists. The placeholder shows the component's name. */
 export function v0File(
   { name, props, source, fromFile }: V0Component,
   views: TranslatedViews,

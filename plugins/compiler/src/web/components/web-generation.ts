@@ -9,7 +9,10 @@ export type WebGenerationSettings = Pick<
   'webir_validate' | 'webir_emit_reactive_views' | 'webir_reactive_trace' | 'island_mount_v2'
 >
 
-/** Web settings of a build. `warn` is called once for each requested part that does not exist. */
+/**
+ * Generates components and the web IR as the settings require. `warn` is called once for each setting without an
+ * effect.
+ */
 export function webGeneration(
   settings: () => WebGenerationSettings,
   trace: (line: string) => void,
@@ -21,7 +24,7 @@ export function webGeneration(
       const { webir_validate, webir_emit_reactive_views, webir_reactive_trace, island_mount_v2 } = settings()
       if (island_mount_v2 && !hasWarned) {
         hasWarned = true
-        warn('SVC_ISLAND_MOUNT_V2: the second way to mount islands does not exist; the first one is written')
+        warn('SVC_ISLAND_MOUNT_V2: the second way to mount islands does not exist yet; the first way is used')
       }
       return emitComponents(web, {
         validate: webir_validate,

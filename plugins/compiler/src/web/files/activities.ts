@@ -19,8 +19,8 @@ function $bound(name: string): Activities {
 `
 
 /**
- * `activities.ts`: the activities of a program as function stubs, for workers and tests in TypeScript. Their bodies run
- * only on the server.
+ * Generates `activities.ts`: function stubs for the activities of a program, for workers and tests in TypeScript. The
+ * bodies in the program run only on the server.
  */
 export function activitiesFile(web: WebModule): EmittedFile | null {
   const { activities } = web.hir

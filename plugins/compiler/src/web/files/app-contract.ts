@@ -7,7 +7,7 @@ import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 import { routeJson } from './routes-manifest.ts'
 
-/** `vox-app-contract.json`: the facts that other programs need to serve, proxy or call the program. */
+/** Generates `vox-app-contract.json`: what other programs need in order to serve, proxy or call the program. */
 export function appContractFile(web: WebModule, routes: ClientRoutes | null): EmittedFile {
   const { hir, module } = web
   const type = (each: HirType | null): string => web.types.print(each, new TypeImports())

@@ -1,5 +1,5 @@
 /**
- * Parts of `vox-client.ts` that are equal for all programs. Program functions may be called `Object`, `JSON` or
+ * Parts of `vox-client.ts` that are the same for all programs. Functions of a program may be called `Object`, `JSON` or
  * `Set`, so platform names are written with `globalThis`.
  */
 
@@ -15,22 +15,22 @@ export interface Connection {
   fetch?: typeof globalThis.fetch
 }
 
-/** The connection of the functions of this module. Change it once, before the first call. */
+/** The connection of this module's functions. Change it once, before the first call. */
 export const voxClient: Connection = {
   baseUrl: (import.meta as { readonly env?: { readonly VITE_API_URL?: string } }).env?.VITE_API_URL ?? '',
   headers: {},
   onChange: new globalThis.Set()
 }
 
-/** A failed call. \`status\` is 0 if no server answered. */
+/** A failed call. \`status\` is 0 if no server responded. */
 export class ApiError extends globalThis.Error {
   override readonly name = 'ApiError'
   readonly status: number
   /** Stable across versions. */
   readonly code: string | null
-  /** Details; for an argument its path, and the expected and the actual value. */
+  /** Details; for an invalid argument its path, and the expected and the actual value. */
   readonly details: unknown
-  /** The answer of the server, if it is JSON. */
+  /** Body of the response, if it is JSON. */
   readonly body: unknown
 
   constructor(message: string, status: number, code: string | null, body: unknown) {
@@ -43,7 +43,7 @@ export class ApiError extends globalThis.Error {
 }
 `
 
-/** Each part is omitted if the rest of the file does not name it. */
+/** Helpers of the client. A helper is omitted if the rest of the file does not use it. */
 export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
   {
     name: '$part',
@@ -111,7 +111,7 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   return body as T
 }
 
-/** Node puts the reason of a failed connection into the error's cause; browsers do not reveal it. */
+/** Returns the reason of a failed connection. Node has it as the cause of the error; browsers do not reveal it. */
 function $reason(error: unknown): string {
   const { cause } = globalThis.Object(error) as { readonly cause?: unknown }
   const { code, message } = globalThis.Object(cause) as { readonly code?: unknown; readonly message?: unknown }
@@ -119,7 +119,7 @@ function $reason(error: unknown): string {
   return typeof code === 'string' ? code : globalThis.String(error)
 }
 
-/** undefined if the text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 function $parsed(text: string): unknown {
   if (text === '') return null
   try {

@@ -14,12 +14,12 @@ import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import type { WebModule } from '../web-module.ts'
 import { CONNECTION, HELPERS } from './client-transport.ts'
 
-/** `vox-client.ts`: a function for every HTTP endpoint. Omitted for a program without endpoints. */
+/** Generates `vox-client.ts` with a function for every HTTP endpoint; null if there are no endpoints. */
 export function clientFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'vox-client.ts', text: clientText(web) }
 }
 
-/** A module without imports, which a running program can also serve. */
+/** Generates a client module without imports, so that a running program can serve it. */
 export function clientText(web: WebModule): string {
   const endpoints = httpEndpointsOf(web.hir)
   const names = operationIds(endpoints)
@@ -45,7 +45,7 @@ export function createClient(${to}: Partial<Connection> = {}) {
   ].join('\n')
 }
 
-/** A strict project must not contain unused functions. */
+/** Returns the used helpers, since a strict project does not allow unused functions. */
 function helpersOf(text: string): string[] {
   let used = text
   return HELPERS.flatMap(({ name, text: helper }) => {
@@ -75,7 +75,7 @@ function paramsOf(body: HttpBody): readonly HirParam[] {
   return body.kind === 'fields' ? body.params : []
 }
 
-/** Name of a body without a parameter. */
+/** Returns the name of the body argument, which must differ from the parameters. */
 function bodyName(params: readonly HirParam[]): string {
   return params.some(({ name }) => name === 'body') ? 'body_' : 'body'
 }
@@ -93,7 +93,7 @@ function sentText(body: HttpBody, params: readonly HirParam[]): string | null {
   }
 }
 
-/** Builds `'/notes/' + $part(id)` from `/notes/:id`. */
+/** Returns code for the address of a route: `'/notes/' + $part(id)` for `/notes/:id`. */
 function addressText(path: string, params: readonly HirParam[]): string {
   const parts = path.split(/(:[A-Za-z_]\w*)/).filter(part => part !== '')
   return parts

@@ -3,7 +3,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Package installation commands, by a part of the base image's name. */
+/** Install commands for packages, by a part of the base image's name. */
 const INSTALLERS: readonly (readonly [image: RegExp, install: (packages: string) => string])[] = [
   [/alpine/, packages => `apk add --no-cache ${packages}`],
   [/fedora|centos|rocky|alma|ubi/, packages => `dnf install -y ${packages} && dnf clean all`]
@@ -12,7 +12,7 @@ const INSTALLERS: readonly (readonly [image: RegExp, install: (packages: string)
 const APT = (packages: string): string =>
   `apt-get update && apt-get install -y --no-install-recommends ${packages} && rm -rf /var/lib/apt/lists/*`
 
-/** `Dockerfile.<name>` for each `env`; lines in source order, but packages right after the base. */
+/** Generates `Dockerfile.<name>` for each `env`. Lines are in source order, but packages directly follow the base. */
 export function dockerfiles({ module, name }: WebModule): EmittedFile[] {
   return itemsOf(module, 'Environment').map(environment => ({
     path: `Dockerfile.${environment.name.text}`,
@@ -59,7 +59,7 @@ function wordsOf(expression: Expression): string[] {
   return expression.kind === 'List' ? expression.items.map(wordOf) : [wordOf(expression)]
 }
 
-/** Literal value; other expressions have no value at build time, and the checks report them. */
+/** Returns the value of a literal. Other expressions have no value at build time; the checks report them. */
 function wordOf(expression: Expression): string {
   switch (expression.kind) {
     case 'String':

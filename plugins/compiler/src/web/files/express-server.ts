@@ -10,8 +10,8 @@ const SERVER = `/** Address of the program itself: \`svc run\`. */
 const upstream = process.env['SVC_UPSTREAM_URL'] ?? 'http://127.0.0.1:3000'
 
 /**
- * An application with all routes of the program. Requests with a handler in \`handlers\` are answered here; others are
- * forwarded to the program.
+ * Creates an application with all routes of the program. Requests with a handler in \`handlers\` are handled here;
+ * others are forwarded to the program.
  */
 export function createApp(handlers: Partial<Handlers> = {}): Express {
   const app = express()
@@ -30,7 +30,7 @@ export function createApp(handlers: Partial<Handlers> = {}): Express {
 
 interface RouteEntry {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** As Express writes it. */
+  /** In the syntax of Express. */
   readonly path: string
   readonly handler: keyof Handlers
   /** True if query parameters are JSON. */
@@ -52,7 +52,7 @@ async function answer(
     try {
       given[name] = route.isQuery ? JSON.parse(text) : text
     } catch {
-      response.status(400).json({ error: \`\${name} holds no JSON\`, code: 'RUN_ARGUMENTS' })
+      response.status(400).json({ error: \`\${name} is not valid JSON\`, code: 'RUN_ARGUMENTS' })
       return
     }
   }
@@ -86,7 +86,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
 }
 `
 
-/** `server.ts`: an Express application with the program's routes, to mount behind another server. */
+/** Generates `server.ts`: an Express application with the program's routes, to mount in another server. */
 export function expressServerFile(web: WebModule): EmittedFile {
   const imports = new TypeImports()
   const endpoints = endpointsOf(web.hir).map(endpoint => ({
@@ -127,7 +127,7 @@ export function expressServerFile(web: WebModule): EmittedFile {
   const parts = [
     header(web.name),
     `${head.join('\n')}\n`,
-    `/** Requests that can be answered here. */\nexport interface Handlers {\n${members.join('')}}\n`,
+    `/** Handlers of requests, by name. */\nexport interface Handlers {\n${members.join('')}}\n`,
     `const routes: readonly RouteEntry[] = [${entries.length === 0 ? '' : `\n${entries.join(',\n')}\n`}]\n`,
     SERVER
   ]

@@ -5,7 +5,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** `vox-islands-meta.ts`: names and properties of the islands, for their authors and for mounting. */
+/** Generates `vox-islands-meta.ts` with the names and properties of the islands. */
 export function islandsMetaFile({ module, types, name }: WebModule): EmittedFile | null {
   const islands = itemsOf(module, 'Island')
   if (islands.length === 0) return null

@@ -13,7 +13,7 @@ const OBJECTS = {
   mobile: 'mobile'
 } as const
 
-/** Files that turn the others into a package: `package.json`, `index.ts`. */
+/** Generates the files that make a build a package: `package.json` and `index.ts`. */
 export function libraryFiles(
   web: WebModule,
   files: readonly EmittedFile[],

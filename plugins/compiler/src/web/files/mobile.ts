@@ -15,7 +15,7 @@ export type MobileResult<T> =
 
 type Answer<T> = Promise<MobileResult<T>>
 
-/** Features of a device. An app around the page may replace parts of it in \`globalThis.voxMobile\`. */
+/** Features of a device. An app around the page may replace them in \`globalThis.voxMobile\`. */
 export interface MobileBridge {
   notify(title: string, body: string): Answer<null>
   vibrate(): Answer<null>
@@ -48,7 +48,7 @@ const browser: MobileBridge = {
     }),
   vibrate: () =>
     attempt(async () => {
-      if (!navigator.vibrate?.(200)) throw new Error('this device does not vibrate')
+      if (!navigator.vibrate?.(200)) throw new Error('this device cannot vibrate')
       return null
     }),
   take_photo: () => attempt(async () => await dataUrlOf(await firstFile('image/*', 'environment'))),
@@ -70,7 +70,7 @@ const browser: MobileBridge = {
     attempt(async () => {
       const { SpeechRecognition, webkitSpeechRecognition } = globalThis as SpeechRecognition
       const Recognition = SpeechRecognition ?? webkitSpeechRecognition
-      if (Recognition === undefined) throw new Error('this browser does not transcribe')
+      if (Recognition === undefined) throw new Error('this browser does not support speech recognition')
       const recognition = new Recognition()
       return await new Promise<string>((resolve, reject) => {
         recognition.onresult = event => resolve(event.results[0]?.[0]?.transcript ?? '')
@@ -83,13 +83,13 @@ const browser: MobileBridge = {
       const { contacts } = navigator as Navigator & {
         readonly contacts?: { select(keys: string[], options: object): Promise<unknown> }
       }
-      if (contacts === undefined) throw new Error('this browser does not give contacts')
+      if (contacts === undefined) throw new Error('this browser does not provide contacts')
       return JSON.stringify(await contacts.select(['name', 'tel'], { multiple: true }))
     }),
   read_clipboard: () => attempt(async () => await navigator.clipboard.readText()),
   biometric_auth: reason =>
     attempt(async () => {
-      throw new Error(\`a browser cannot ask for a fingerprint or a face (\${reason})\`)
+      throw new Error(\`a browser cannot authenticate with a fingerprint or a face (\${reason})\`)
     }),
   share_text: text =>
     attempt(async () => {
@@ -116,7 +116,7 @@ const browser: MobileBridge = {
   has_camera: () => navigator.mediaDevices !== undefined${pushes ? PUSH : ''}
 }
 
-/** The device that the page runs on. */
+/** The device on which the page runs. */
 export const mobile: MobileBridge = {
   ...browser,
   ...(globalThis as { readonly voxMobile?: Partial<MobileBridge> }).voxMobile
@@ -158,10 +158,10 @@ export async function firstFile(accept: string, capture: 'environment' | 'user' 
   return await new Promise<File>((resolve, reject) => {
     input.addEventListener('change', () => {
       const file = input.files?.[0]
-      if (file === undefined) reject(new Error('nothing was chosen'))
+      if (file === undefined) reject(new Error('no file was chosen'))
       else resolve(file)
     })
-    input.addEventListener('cancel', () => reject(new Error('nothing was chosen')))
+    input.addEventListener('cancel', () => reject(new Error('no file was chosen')))
     input.click()
   })
 }
@@ -175,7 +175,7 @@ export async function dataUrlOf(file: Blob): Promise<string> {
   })
 }
 
-/** The next event of the window; fails after \`milliseconds\` without one. */
+/** Resolves to the next event of the window; rejects after \`milliseconds\` without one. */
 export async function once<E extends Event>(name: string, milliseconds: number): Promise<E> {
   return await new Promise<E>((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -196,14 +196,14 @@ interface Recognition {
   start(): void
 }
 
-/** Speech recognition under the names that browsers use. */
+/** The speech recognition API of browsers. */
 export interface SpeechRecognition {
   readonly SpeechRecognition?: new () => Recognition
   readonly webkitSpeechRecognition?: new () => Recognition
 }
 `
 
-/** `mobile-bridge.ts` and `mobile-utils.ts`, for programs that use `std.mobile`. */
+/** Generates `mobile-bridge.ts` and `mobile-utils.ts` for programs that use `std.mobile`. */
 export function mobileFiles(web: WebModule): EmittedFile[] {
   if (!usesMobile(web)) return []
   return [

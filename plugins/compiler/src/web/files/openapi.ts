@@ -15,7 +15,7 @@ import type { WebModule } from '../web-module.ts'
 
 const BASE = '#/components/schemas/'
 
-/** Shape of every error of a program's listener. */
+/** Response body of every error of a program's HTTP listener. */
 const ERROR = {
   type: 'object',
   properties: {
@@ -29,7 +29,7 @@ const ERROR = {
   additionalProperties: false
 }
 
-/** `openapi.json`: the HTTP endpoints as OpenAPI 3.1. Omitted for a program without endpoints. */
+/** Generates `openapi.json`: the HTTP endpoints as OpenAPI 3.1. null if there are no endpoints. */
 export function openApiFile(web: WebModule): EmittedFile | null {
   return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'openapi.json', text: openApiText(web) }
 }
@@ -52,7 +52,7 @@ export function openApiText({ hir, defaults, name }: WebModule): string {
     paths,
     components: { schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR } }
   }
-  // JavaScript prints 2^63 in rounded form, which other parsers read as a number beyond the int range.
+  // JavaScript prints 2^63 rounded, as a number that other parsers reject as too large for an int.
   return `${JSON.stringify(document, null, 2).replaceAll(String(2 ** 63), String(2n ** 63n))}\n`
 }
 
@@ -108,7 +108,10 @@ const FAILURES: readonly FailureResponse[] = [
   { status: 'default', description: 'It failed in another way.' }
 ]
 
-/** Query parameters are JSON; those of a declared route with a text or number type are plain text. */
+/**
+ * Describes a query parameter. Its value is JSON, except for strings and numbers of a declared route, which are plain
+ * text.
+ */
 function queryParameter(param: HirParam, kind: HttpEndpoint['kind'], schemas: TypeSchemas): object {
   const schema = schemas.of(param.type_ann)
   const common = { name: param.name, in: 'query', required: isRequiredParam(param) }

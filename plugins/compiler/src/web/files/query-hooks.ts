@@ -18,7 +18,7 @@ export function VoxQueryProvider({ client, children }: { readonly client: QueryC
 }
 `
 
-/** `vox-tanstack-query.tsx`: a hook for each query and mutation. Omitted for a program without them. */
+/** Generates `vox-tanstack-query.tsx` with a hook for each query and mutation; null if there are none. */
 export function queryHooksFile(web: WebModule): EmittedFile | null {
   const endpoints = endpointsOf(web.hir).filter(({ kind }) => kind !== 'server')
   if (endpoints.length === 0) return null
@@ -39,7 +39,7 @@ export function queryHooksFile(web: WebModule): EmittedFile | null {
   }
 }
 
-/** Functions are called through their module, since parameters may have their names. */
+/** Imports the client as a module object, since parameters may have the names of its functions. */
 function importsText(imports: TypeImports): string {
   return [...imports.lines(), "import * as $client from './vox-client'", ''].join('\n')
 }
@@ -74,7 +74,7 @@ export function ${hook}() {
 `
 }
 
-/** `useOpenTasks`, unless another function has the same hook name. */
+/** Returns a hook name such as `useOpenTasks` for each endpoint; if two are equal, names such as `use_open_tasks`. */
 function hookNames(endpoints: readonly Endpoint[]): string[] {
   const names = endpoints.map(({ name }) => `use${pascalCase(name)}`)
   return names.map((name, index) => {

@@ -11,12 +11,12 @@ const TYPES = `/** Path and query parameters, by name. */
 export type RouteParams = Readonly<Record<string, string | undefined>>
 
 export interface VoxRoute {
-  /** From the root; \`:id\` is a parameter. */
+  /** Path from the root; \`:id\` is a parameter. */
   readonly path: string
   /** Name of the component. */
   readonly component: string
   readonly loader: ((params: RouteParams) => Promise<unknown>) | null
-  /** The page, rendered with the loader's result. */
+  /** Renders the page with the loader's result. */
   readonly render: (params: RouteParams, data: unknown) => ReactNode
   /** Shown while the loader runs. */
   readonly pending: (() => ReactNode) | null
@@ -25,7 +25,7 @@ export interface VoxRoute {
 }
 `
 
-/** `routes.manifest.ts`: the pages with their components, loaders and fallbacks. */
+/** Generates `routes.manifest.ts`: the pages with their components, loaders and fallbacks. */
 export function routesManifestFile(web: WebModule, found: ClientRoutes): EmittedFile {
   const printer = new ManifestPrinter(web.module)
   const routes = found.routes.map(route => `${printer.route(route, '  ')}\n`).join('')
@@ -34,13 +34,13 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
     `export const notFound: (() => ReactNode) | null = ${printer.fallback(found.notFound, '')}\n`,
     `export const error: ((message: string) => ReactNode) | null = ${printer.fallback(found.error, 'message')}\n`
   ]
-  // Called through their module, since queries may have the names of exports.
+  // The client is a module object, since queries may have the names of exports.
   const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
   const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
   return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
 }
 
-/** `routes.manifest.json`: the same, for other programs. */
+/** Generates `routes.manifest.json`: the pages, for other programs. */
 export function routesJsonFile(found: ClientRoutes | null): EmittedFile {
   const document = {
     schema_version: 1,
@@ -141,7 +141,7 @@ class ManifestPrinter {
   }
 }
 
-/** Parses a value of a type from path text. */
+/** Returns code that converts a string from a path to a value of the type. */
 export function fromText(type: HirType | null, text: string): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
   if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`

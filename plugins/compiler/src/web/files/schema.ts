@@ -5,7 +5,7 @@ import { propertyKey } from '../typescript-names.ts'
 import { isOption, TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
-/** `schema.ts`: a row type and an insert type for each table. */
+/** Generates `schema.ts` with a row type and an insert type for each table. */
 export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null {
   if (hir.tables.length === 0) return null
   const imports = new TypeImports('./schema')
@@ -25,7 +25,7 @@ export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null 
   return { path: 'schema.ts', text }
 }
 
-/** The type of a row, by its name in the module. */
+/** Returns the declaration of a row type. `name` is its name in the module. */
 export function rowText(table: HirTable, name: string, print: (type: HirType | null) => string): string {
   const columns = table.fields.map(column => `  readonly ${propertyKey(column.name)}: ${print(column.type_ann)}\n`)
   return `/** A row of the table ${table.name}. */\nexport interface ${name} {\n  readonly _id: number\n${columns.join('')}}\n`

@@ -9,8 +9,8 @@ import { TypeImports } from '../typescript-types.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
 /**
- * `state_machines.ts`, for example for a machine `Order`: the union `Order` of its states with their constructors, the
- * union `OrderEvent`, and `nextOrder`. `nextOrder` returns the state after an event, or null if the event has no
+ * Generates `state_machines.ts`. For a machine `Order`, it contains the union `Order` of the states, with constructors,
+ * the union `OrderEvent`, and `nextOrder`. `nextOrder` returns the state after an event, or null if the event has no
  * transition.
  */
 export function stateMachinesFile(web: WebModule): { file: EmittedFile | null; diagnostics: Diagnostic[] } {
@@ -62,7 +62,7 @@ ${constructors.join(',\n')}
 
 export type ${name}Event =${eventCases.length === 0 ? ' never' : `\n${eventCases.join('\n')}`}
 
-/** The state after an event; null if the event has no transition from this state. */
+/** Returns the state after an event; null if the event has no transition from this state. */
 export function next${pascalCase(name)}(state: ${name}, event: ${name}Event): ${name} | null {
 ${this.#transitions.map(each => this.#transition(each)).join('')}  return null
 }
@@ -119,7 +119,7 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
     return this.#states.find(state => state.name.text === name)
   }
 
-  /** A bound name, or a literal. */
+  /** Returns the code of a bound name or a literal; undefined for other expressions. */
   #value(expression: Expression, names: ReadonlyMap<string, string>): string | undefined {
     switch (expression.kind) {
       case 'Identifier':
@@ -141,7 +141,7 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
   }
 
   #report(message: string, at: Expression | Transition['target']): void {
-    const suggestions = ['give it a parameter of the event or of the state before, or a literal']
+    const suggestions = ['pass a literal, or a parameter of the event or of the source state']
     this.diagnostics.push(diagnostic('web.machine.missing_value', message, at, { suggestions }))
   }
 }

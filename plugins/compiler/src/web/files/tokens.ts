@@ -12,9 +12,10 @@ export const TOKENS_FILE = 'vox.tokens.json'
 type Variable = readonly [name: string, value: string]
 
 /**
- * `vox-tokens.css`: a CSS variable for each token, and `tokens.ts`: the same for TypeScript. Groups become prefixes:
- * `{"color": {"brand": "#06c"}}` is `--color-brand`, as is `@tokens Color { brand: "#06c" }`. A token is a value, or an
- * object with `$value` or `value` (Design Tokens Community Group format). Throws `CMP_TOKENS_INVALID`.
+ * Generates `vox-tokens.css` with a CSS variable for each token, and `tokens.ts` with a constant for each. Groups
+ * become prefixes: `{"color": {"brand": "#06c"}}` becomes `--color-brand`, as does `@tokens Color { brand: "#06c" }`. A
+ * token is a value, or an object with `$value` or `value` (Design Tokens Community Group format). Throws
+ * `CMP_TOKENS_INVALID`.
  */
 export function tokensFiles(
   web: WebModule,
@@ -51,17 +52,17 @@ function documentVariables(text: string, path: string): Variable[] {
   } catch (cause) {
     throw invalid(path, cause instanceof Error ? cause.message : String(cause))
   }
-  if (!isGroup(document)) throw invalid(path, 'it is not an object')
+  if (!isGroup(document)) throw invalid(path, 'the document is not an object')
   return variablesOf(document, [], path)
 }
 
-/** Literal value; else null. */
+/** Returns the value of a literal; null for other expressions. */
 function tokenOf(value: Expression): string | number | null {
   if (value.kind === 'Int' || value.kind === 'Float') return Number(value.digits)
   return value.kind === 'String' && isValue(value.value) ? value.value : null
 }
 
-/** True if a text ends where its declaration ends, so that no token can add rules. */
+/** True if a value cannot end its declaration, so that a token cannot add CSS rules. */
 function isValue(token: string): boolean {
   return !/[;{}\n]|\*\//.test(token.replace(/\{[\w.-]+\}/g, ''))
 }
@@ -84,7 +85,7 @@ function variablesOf(group: Group, names: readonly string[], path: string): Vari
   })
 }
 
-/** `{color.brand}` in a token refers to the variable of that token. */
+/** Replaces references: `{color.brand}` becomes the variable of that token. */
 function cssValue(token: string | number): string {
   if (typeof token === 'number') return String(token)
   return token.replace(/\{([\w.-]+)\}/g, (_, name: string) => `var(--${name.split('.').map(kebabCase).join('-')})`)

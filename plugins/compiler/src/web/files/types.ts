@@ -5,7 +5,7 @@ import { propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
-/** The result type. The program does not declare it, so each use spells it out. */
+/** Declaration of `Result`, which programs do not declare themselves. */
 export const RESULT_TYPE = `/** A value or an error. */
 export type Result<T, E = string> =
   | { readonly _tag: 'Ok'; readonly value: T }
@@ -23,8 +23,8 @@ export function Err<E>(value: E): Result<never, E> {
 `
 
 /**
- * `types.ts`: records as interfaces, alternatives as unions discriminated by `_tag`, with a constructor for each.
- * Omitted for a program without declared types, unless `usesResult` says that another module needs `Result`.
+ * Generates `types.ts`: records as interfaces, and alternatives as unions discriminated by `_tag`, with a constructor
+ * for each. null if the program declares no types and no other module needs `Result` (`usesResult`).
  */
 export function typesFile({ hir, types, name }: WebModule, usesResult: boolean): EmittedFile | null {
   if (hir.types.length === 0 && !usesResult) return null
@@ -50,7 +50,7 @@ export function typesFile({ hir, types, name }: WebModule, usesResult: boolean):
 
 type Print = (type: HirVariant['fields'][number][1]) => string
 
-/** A type without its constructors. */
+/** Returns the declaration of a type without its constructors. */
 export function declarationText(declaration: HirTypeDeclaration, print: Print): string {
   const { name, variants, fields, alias, generics = [] } = declaration
   const open = generics.length === 0 ? '' : `<${generics.join(', ')}>`
@@ -91,7 +91,7 @@ function constructorOf(variant: HirVariant, type: string, generics: readonly str
   return `export function ${name}${open}(${params.join(', ')}): ${type}${open} {\n  return ${result}\n}\n`
 }
 
-/** A program may declare variants named `Ok` or `Err` itself. */
+/** Leaves out the constructors `Ok` and `Err` if the program declares variants with these names. */
 function withoutNames(types: readonly HirTypeDeclaration[]): string {
   const taken = new Set(types.flatMap(({ variants }) => variants.map(({ name }) => name)))
   const parts = RESULT.split(/\n(?=export function)/)

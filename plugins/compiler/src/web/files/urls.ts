@@ -15,8 +15,8 @@ const ENCODE = `function $url(path: string, search: Readonly<Record<string, unkn
 `
 
 /**
- * `urls.ts`: an object per `url` declaration, with a function per address. `home` is `/`; other names become a
- * path of their words. Parameters are path segments; optional ones (`?`) go into the query.
+ * Generates `urls.ts`: an object for each `url` declaration, with a function for each address. `home` is `/`; other
+ * names become a path of their words. Parameters are path segments; optional ones (`?`) go into the query.
  */
 export function urlsFile(web: WebModule): EmittedFile | null {
   const declarations = itemsOf(web.module, 'Url')

@@ -5,12 +5,13 @@ import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Location of a user module: next to the program, or in the build folder. */
+/** Location of a user's module: next to the program, or in the build folder. */
 export type ModulePlace = 'program' | 'build'
 
 /**
- * Modules that re-export files next to the program. There is one for each path of `import react Name from "./path"`,
- * and one for each component with `@v0 from "./path"`. `placeOf` finds a user's module by its path without extension.
+ * Generates modules that re-export files next to the program: one for each path of `import react Name from "./path"`,
+ * and one for each component with `@v0 from "./path"`. `placeOf` returns the location of a user's module, by its path
+ * without extension.
  */
 export function userModuleFiles(
   { module, name }: WebModule,
@@ -24,8 +25,8 @@ export function userModuleFiles(
     const path = pathOf(source)
     const place = placeOf(path)
     if (place === null) {
-      const message = `there is no module \`./${path}\` next to the program or in the folder of the build`
-      const suggestions = [`write ${path}.tsx with an export \`${exported.text}\` next to the program`]
+      const message = `the module \`./${path}\` exists neither next to the program nor in the build folder`
+      const suggestions = [`create ${path}.tsx next to the program, and export \`${exported.text}\` from it`]
       diagnostics.push(diagnostic('web.missing_module', message, source, { suggestions }))
     }
     return place === 'program' && sourceFolder !== '.'
@@ -52,7 +53,7 @@ export function userModuleFiles(
   return { files, diagnostics }
 }
 
-/** Without `./` and the extension. */
+/** Removes `./` and the extension. */
 function pathOf({ value }: StringLiteral): string {
   return posix.normalize(value).replace(/\.[jt]sx?$/, '')
 }

@@ -19,8 +19,8 @@ const DECIMAL = 'z.string().regex(/^-?[0-9]+(\\.[0-9]+)?$/)'
 const SEQUENCES = new Set(['List', 'list', 'Set', 'set', 'Stream', 'stream'])
 
 /**
- * `schemas.ts`: a zod schema for each table and type, which produces the types of `schema.ts` and `types.ts`. A
- * generic type is a function of its arguments' schemas.
+ * Generates `schemas.ts`: a zod schema for each table and type. A schema produces the type of the same name in
+ * `schema.ts` or `types.ts`. A generic type is a function of the schemas of its arguments.
  */
 export function zodSchemasFile(web: WebModule): EmittedFile | null {
   const { tables, types } = web.hir
@@ -88,7 +88,7 @@ class ZodPrinter {
     if (SEQUENCES.has(name)) return `z.array(${inner(first)})`
     switch (name) {
       case 'Option':
-        // Servers may omit a key or send null.
+        // Servers may omit the key or send null.
         return `${inner(first)}.nullish().transform(value => value ?? null)`
       case 'Result':
         return `z.discriminatedUnion('_tag', [${[
@@ -105,7 +105,7 @@ class ZodPrinter {
     }
   }
 
-  /** Lazy, since the schema may be declared later, or refer to itself. */
+  /** Returns a lazy reference, since the schema may be declared later, or refer to itself. */
   #reference(name: string, args: readonly string[]): string {
     const open = this.#generics.get(name)
     if (open === undefined) return 'z.any()'

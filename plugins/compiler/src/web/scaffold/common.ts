@@ -14,8 +14,8 @@ import type { ScaffoldFacts } from './facts.ts'
 export type Layout = 'spa' | 'start'
 
 /**
- * Files of both layouts: styles, and the configuration of shadcn/ui, TypeScript and npm. `folder` contains the
- * styles.
+ * Generates the files of both layouts: styles, and the configuration of shadcn/ui, TypeScript and npm. The styles are
+ * in `folder`.
  */
 export function commonScaffold(facts: ScaffoldFacts, layout: Layout): EmittedFile[] {
   const folder = layout === 'spa' ? 'app' : 'src'
@@ -81,7 +81,7 @@ function tsconfig(layout: Layout): object {
       paths: { '@/*': ['./*'] }
     },
     include: ['*.ts', '*.tsx', layout === 'spa' ? 'app' : 'src'],
-    // It runs in Node; pages must not see Node's types.
+    // `server.ts` runs in Node; pages must not see the types of Node.
     exclude: ['server.ts', 'node_modules']
   }
 }

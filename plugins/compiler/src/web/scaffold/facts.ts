@@ -16,10 +16,10 @@ export interface ScaffoldFacts {
   readonly hasIslands: boolean
   /** Names of the islands. */
   readonly islands: readonly string[]
-  /** Component shown by a program without routes; null if every component needs properties. */
+  /** Component that a program without routes shows; null if every component has required properties. */
   readonly page: string | null
   /** Output folder of Vite, relative to the build folder. */
   readonly outDir: string
-  /** Libraries that the other files import. */
+  /** npm packages that the other generated files import. */
   readonly imported: ReadonlySet<string>
 }

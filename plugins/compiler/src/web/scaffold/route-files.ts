@@ -1,23 +1,23 @@
 import type { ClientRoute } from '../client-routes.ts'
 import { pascalCase } from '../typescript-names.ts'
 
-/** One file of `src/routes` for one page. */
+/** A file in `src/routes`, for one page. */
 export interface RouteFile {
-  /** In TanStack's form: `/tasks/$id`. */
+  /** Route id in the syntax of TanStack: `/tasks/$id`. */
   readonly id: string
-  /** Its own segment and its full path; the segment is empty for a layout. */
+  /** Path segment of this file; empty for a layout. `fullPath` is the path from the root. */
   readonly path: string
   readonly fullPath: string
-  /** Without folder and extension: `tasks.$id`. */
+  /** File name without folder and extension: `tasks.$id`. */
   readonly stem: string
   readonly variable: string
   readonly parent: RouteFile | null
-  /** null for a page path without a component. */
+  /** null for the home page of a program without routes. */
   readonly route: ClientRoute | null
   readonly hasChildren: boolean
 }
 
-/** The file of a program without pages. */
+/** The only page file of a program without routes. */
 export const HOME: RouteFile = {
   id: '/',
   path: '/',
@@ -29,7 +29,7 @@ export const HOME: RouteFile = {
   hasChildren: false
 }
 
-/** Files of a page and all its layouts. */
+/** Returns the files of a page and its children. */
 export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
   const fullPath = route.path.replaceAll(':', '$')
   const words = fullPath.split('/').filter(word => word !== '')
@@ -51,7 +51,7 @@ export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteF
   return [own, ...route.children.flatMap(child => routeFiles(child, own))]
 }
 
-/** The root layout has no path, and no content without another page. */
+/** Returns the files of a root page with children. It becomes a layout without a path and an index page. */
 function frameFiles(route: ClientRoute): RouteFile[] {
   const frame: RouteFile = {
     id: '/_frame',

@@ -1,7 +1,7 @@
 import { literal } from '../typescript-names.ts'
 import type { RouteFile } from './route-files.ts'
 
-/** Equals the output of the TanStack generator, which rewrites it on every Vite run. */
+/** Generates the route tree exactly as the TanStack generator does, which rewrites it on every Vite run. */
 export function routeTree(files: readonly RouteFile[]): string {
   const imports = files.map(
     ({ stem, variable }) => `import { Route as ${variable}RouteImport } from './routes/${stem}'`

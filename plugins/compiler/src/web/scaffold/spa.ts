@@ -1,7 +1,7 @@
 import type { EmittedFile } from '../emitted-file.ts'
 import type { ScaffoldFacts } from './facts.ts'
 
-/** The first files, owned by the user, of an application that runs only in the browser. */
+/** Generates the starter files of an application that runs only in the browser. */
 export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
   return [
     { path: 'index.html', text: indexHtml(facts.title) },
@@ -53,7 +53,7 @@ function islandsText(islands: readonly string[]): string {
   const entries = islands.map(name => `  ${name}: props => <pre>${name} {JSON.stringify(props)}</pre>`)
   return `import type { IslandComponents } from '../vox-islands-mount'
 
-/** The component of each island: put your components here. */
+/** Components by island name: add yours here. */
 export const islands: IslandComponents = {
 ${entries.join(',\n')}
 }
@@ -142,13 +142,13 @@ const ROUTER_IMPORTS = `import {
 
 const ROUTER = `const root = createRootRoute({
   component: Outlet,
-  notFoundComponent: () => notFound?.() ?? <p>There is no such page.</p>
+  notFoundComponent: () => notFound?.() ?? <p>Page not found.</p>
 })
 
 function routeOf(route: VoxRoute, parent: AnyRoute, base: string): AnyRoute {
   const shown = (message: string) => (route.error ?? error)?.(message) ?? <p role="alert">{message}</p>
   const path = route.path.slice(base === '/' ? 0 : base.length).replaceAll(':', '$') || '/'
-  // The root layout has no path, and no content when there is no other page.
+  // The root layout has no path. Its content is an index page.
   const isFrame = path === '/' && route.children.length > 0
   const own: AnyRoute = createRoute({
     getParentRoute: () => parent,

@@ -5,7 +5,7 @@ import type { ScaffoldFacts } from './facts.ts'
 import { HOME, type RouteFile, routeFiles } from './route-files.ts'
 import { routeTree } from './route-tree.ts'
 
-/** The first files, owned by the user, of an application rendered by a TanStack Start server. */
+/** Generates the starter files of an application that a TanStack Start server renders. */
 export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null): EmittedFile[] {
   const files = (routes?.routes ?? []).flatMap(route => routeFiles(route, null))
   const pages = files.map(file => ({ path: `src/routes/${file.stem}.tsx`, text: pageText(file) }))
@@ -39,7 +39,7 @@ const PAGE = `import { useLoaderData, useParams, useSearch } from '@tanstack/rea
 import type { RouteParams, VoxRoute } from '../routes.manifest'
 import { routes } from '../routes.manifest'
 
-/** The page of a path; throws if the program no longer has it. */
+/** Returns the page of a path; throws if the program has no such page. */
 export function pageAt(path: string, among: readonly VoxRoute[] = routes): VoxRoute {
   const found = find(path, among)
   if (found === undefined) throw new Error(\`the program has no page \${path}\`)
@@ -106,7 +106,7 @@ function rootText({ title, hasHooks }: ScaffoldFacts, hasRoutes: boolean): strin
     ...(hasHooks ? ["import { VoxQueryProvider } from '../../vox-tanstack-query'"] : []),
     "import styles from '../globals.css?url'"
   ]
-  const missing = '<p>There is no such page.</p>'
+  const missing = '<p>Page not found.</p>'
   return `${imports.join('\n')}
 ${hasHooks ? '\nconst queries = new QueryClient()\n' : ''}
 export const Route = createRootRoute({

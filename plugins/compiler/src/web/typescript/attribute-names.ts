@@ -1,4 +1,4 @@
-/** Names with an irregular spelling in React. */
+/** Attributes whose React names are irregular. */
 const NAMES: Readonly<Record<string, string>> = {
   class: 'className',
   raw_class: 'className',
@@ -18,7 +18,7 @@ const NAMES: Readonly<Record<string, string>> = {
   viewbox: 'viewBox'
 }
 
-/** Event names of several words. */
+/** Events whose names consist of several words. */
 const EVENTS: Readonly<Record<string, string>> = {
   keydown: 'KeyDown',
   keyup: 'KeyUp',
@@ -35,10 +35,10 @@ const EVENTS: Readonly<Record<string, string>> = {
   pointerup: 'PointerUp'
 }
 
-/** Events that may be written directly after `on`. */
+/** Events whose names may directly follow `on`. */
 const SHORT = /^on(click|change|input|submit|keydown|keyup|mouseenter|mouseleave|focus|blur|dblclick|scroll)$/
 
-/** The React attribute for an HTML or SVG attribute: `on:click`, `on_click` and `onclick` are `onClick`. */
+/** Returns the React name of an HTML or SVG attribute: `on:click`, `on_click` and `onclick` become `onClick`. */
 export function attributeName(name: string): string {
   if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
   const event = eventName(name)
@@ -47,13 +47,13 @@ export function attributeName(name: string): string {
   return name.includes('_') ? camelCase(name) : name
 }
 
-/** The same for external components, which accept attributes of any name. */
+/** Returns the property name of an external component, which may be any name. */
 export function componentAttributeName(name: string): string {
   if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
   return eventName(name) ?? name
 }
 
-/** The React name of an event; null for other attributes. */
+/** Returns the React name of an event; null for other attributes. */
 export function eventName(name: string): string | null {
   const word = /^on[:_](\w+)$/.exec(name)?.[1] ?? SHORT.exec(name)?.[1]
   if (word === undefined) return null
@@ -62,12 +62,12 @@ export function eventName(name: string): string | null {
   return `on${camel.charAt(0).toUpperCase()}${camel.slice(1)}`
 }
 
-/** `linear_gradient` as `linearGradient`. */
+/** Converts a name to camel case: `linear_gradient` becomes `linearGradient`. */
 export function camelCase(name: string): string {
   return name.replace(/_+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `valueCount` and `value_count` as `value-count`. */
+/** Converts a name to kebab case: `valueCount` and `value_count` become `value-count`. */
 export function kebabCase(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')

@@ -12,13 +12,13 @@ import type { ViewAttribute } from './view-node.ts'
 import { textParts, textValue } from './view-text.ts'
 import type { ViewTranslator } from './view-translator.ts'
 
-/** Kind of the element that has the attributes. */
+/** Kind of the element to which the attributes belong. */
 export type AttributeOwner =
   | { readonly kind: 'intrinsic'; readonly primitive: Primitive | null }
   | { readonly kind: 'component'; readonly declaration: Declaration | undefined }
   | { readonly kind: 'island'; readonly declaration: Declaration }
 
-/** HTML attributes with number values in React's types. */
+/** HTML attributes that are numbers in React's types. */
 const NUMERIC: ReadonlySet<string> = new Set(
   'rows cols colSpan rowSpan size span start tabIndex maxLength minLength'.split(' ')
 )
@@ -34,7 +34,7 @@ export function attributesOf(element: Element, owner: AttributeOwner, view: View
   }
 }
 
-/** A text unchanged; other values as JSON. */
+/** Returns an island property: a string unchanged, other values as JSON. */
 function islandProp({ name, value }: Attribute, view: ViewTranslator): ViewAttribute {
   const prop = `data-prop-${kebabCase(name.text)}`
   if (value === null) return { name: prop, code: '"true"' }
@@ -78,7 +78,7 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
   let className: Doc | null =
     primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
   let ownStyle: Doc | null = null
-  // In program order; those of a primitive come first.
+  // Attributes in program order, after those of the primitive.
   let classPlace = 0
   let stylePlace = 0
   for (const attribute of element.attributes) {
@@ -126,7 +126,7 @@ function valueCode(value: Expression | null, view: ViewTranslator): Doc {
   return inner.kind === 'String' ? JSON.stringify(inner.value) : view.closed(value).doc
 }
 
-/** Class texts may have holes. */
+/** Returns the code of a class attribute, whose string may have placeholders. */
 function classCode(value: Expression, view: ViewTranslator): Doc {
   const inner = bare(value)
   if (inner.kind !== 'String') return view.closed(value).doc
@@ -143,7 +143,7 @@ function joinedClasses(own: Doc | null, given: Doc): Doc {
   return ['`', text, ' ${', given, '}`']
 }
 
-/** CSS declarations as record entries. */
+/** Parses CSS declarations into record entries. */
 function declarations(text: string): [string, Doc][] {
   return text.split(';').flatMap((declaration): [string, Doc][] => {
     const at = declaration.indexOf(':')
@@ -154,7 +154,7 @@ function declarations(text: string): [string, Doc][] {
   })
 }
 
-/** `bind={x}`: the value, and what changes it. */
+/** Translates `bind={x}` to a value and its change handler. */
 function boundTo(element: Element, target: Expression, view: ViewTranslator): ViewAttribute[] {
   const kind = element.attributes.find(each => each.name.text === 'type')?.value
   const isCheckbox = kind?.kind === 'String' && (kind.value === 'checkbox' || kind.value === 'switch')

@@ -46,7 +46,7 @@ const BUILTINS: Readonly<Record<string, Translation>> = {
   }
 }
 
-/** A builtin function; null if browsers cannot provide it. */
+/** Translates a builtin function; null if browsers cannot provide it. */
 export function translateBuiltin(name: string, given: BuiltinCall): TypeScriptCode | null {
   return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(given) : null
 }
@@ -71,7 +71,7 @@ const STD: Readonly<Record<string, (args: readonly TypeScriptCode[]) => TypeScri
   'log.error': args => call('console.error', ...args.map(each => each.doc))
 }
 
-/** A standard library function by its path below `std`; null if browsers cannot provide it. */
+/** Translates a standard library function, by its path below `std`; null if browsers cannot provide it. */
 export function translateStandard(path: string, args: readonly TypeScriptCode[]): TypeScriptCode | null {
   if (Object.hasOwn(STD, path)) return (STD[path] as (args: readonly TypeScriptCode[]) => TypeScriptCode)(args)
   const [space, name = ''] = path.split('.')

@@ -15,10 +15,10 @@ import { translateMethod } from './methods.ts'
 import { AT_ONCE } from './translator.ts'
 import { isGeneric, itemOf } from './value-types.ts'
 
-/** Module with the functions of a mobile device. */
+/** Module with the device functions. */
 const MOBILE_MODULE = './mobile-bridge'
 
-/** Calls of the server, of translated functions, of methods and of builtins. */
+/** Translates calls of server functions, program functions, methods and builtin functions. */
 export abstract class CallTranslator extends MatchTranslator {
   protected call(node: Call): TypeScriptCode {
     const chain = readDbChain(node, this.program.tables)
@@ -69,7 +69,7 @@ export abstract class CallTranslator extends MatchTranslator {
       return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
     }
     const args = this.#given(node.args, [])
-    // Components that are functions may call React hooks.
+    // A function component may call React hooks.
     if (name.startsWith('use_') && this.file.own !== null) {
       return call(this.file.react(camelCase(name)), ...args.map(each => each.doc))
     }
@@ -110,7 +110,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return this.awaited(call('Promise.all', made.doc))
   }
 
-  /** Members of a builtin namespace; null for a program value. */
+  /** Returns the names in the path of a builtin namespace; null for a program value. */
   #path(object: Expression): string[] | null {
     const node = bare(object)
     if (node.kind === 'Member') {
@@ -149,7 +149,7 @@ export abstract class CallTranslator extends MatchTranslator {
     })
   }
 
-  /** Arguments in parameter order. An omitted one in the middle is passed its default. */
+  /** Returns the arguments in parameter order. An omitted argument before another one becomes its default. */
   #ordered(args: readonly Argument[], signature: Signature | null): TypeScriptCode[] {
     const params = signature?.params ?? []
     const values: (Expression | null)[] = []
@@ -184,7 +184,7 @@ export abstract class CallTranslator extends MatchTranslator {
     return this.#remote(bare(expression) as Call, false)
   }
 
-  /** A server call. `settles` turns a failure into a `Result` if the function declares one. */
+  /** Translates a server call. With `settles`, a failure becomes a `Result` if the function declares one. */
   #remote(node: Call, settles: boolean): TypeScriptCode {
     const { name } = node.callee as Identifier
     const entry = this.program.names.get(name)

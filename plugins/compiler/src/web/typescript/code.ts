@@ -1,6 +1,6 @@
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
 
-/** Precedence of TypeScript expressions, loosest first. */
+/** Precedence of TypeScript expressions, from loosest to tightest. */
 export const Level = {
   arrow: 0,
   choice: 1,
@@ -27,12 +27,12 @@ export interface TypeScriptCode {
 export const code = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level })
 export const stable = (doc: Doc, level: Level = Level.postfix): TypeScriptCode => ({ doc, level, isStable: true })
 
-/** An expression as an operand, in parentheses if it binds looser than `level`. */
+/** Returns an expression as an operand, in parentheses if it binds looser than `level`. */
 export function operand({ doc, level }: TypeScriptCode, least: Level): Doc {
   return level < least ? ['(', doc, ')'] : doc
 }
 
-/** Arguments with their parentheses. Multi-line arguments begin on the line of the call. */
+/** Returns arguments with their parentheses. Multi-line arguments begin on the line of the call. */
 export function argumentList(args: readonly Doc[]): Doc {
   return enclosed('(', args, ')')
 }
@@ -57,7 +57,7 @@ export function block(statements: readonly Doc[]): Doc {
   return ['{', indent([hardline, join(hardline, statements)]), hardline, '}']
 }
 
-/** A lambda. A body of one expression follows the arrow directly. */
+/** Returns a lambda. A body of one expression follows the arrow directly. */
 export function arrow(head: Doc, body: TypeScriptCode | readonly Doc[]): TypeScriptCode {
   if ('doc' in body) {
     const isObject = firstText(body.doc).startsWith('{')
@@ -66,14 +66,16 @@ export function arrow(head: Doc, body: TypeScriptCode | readonly Doc[]): TypeScr
   return code([head, ' => ', block(body)], Level.arrow)
 }
 
-/** An expression as a statement. Lines have no semicolon; one that could continue the previous line begins with one. */
+/**
+ * Returns an expression as a statement without a semicolon. If it could continue the previous line, it begins with one.
+ */
 export function expressionStatement(doc: Doc): Doc {
   const first = firstText(doc).charAt(0)
   if (first === '{') return ['(', doc, ')']
   return first !== '' && '([`/+-'.includes(first) ? [';', doc] : doc
 }
 
-/** The first non-empty text of a document. */
+/** Returns the first non-empty string in a document. */
 export function firstText(doc: Doc): string {
   if (typeof doc === 'string') return doc
   if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? firstText(doc.content) : ''

@@ -4,7 +4,7 @@ import { isViewTag } from '../../syntax/view-tags.ts'
 import type { TranslatedProgram } from './program.ts'
 
 /**
- * The element of a call with positional arguments: `heading("Tasks")`, `Card(task)`. null for other calls.
+ * Converts a call with positional arguments to an element: `heading("Tasks")`, `Card(task)`. null for other calls.
  * `isLocal` returns true if a local variable has the name.
  */
 export function elementOfCall(
@@ -43,7 +43,7 @@ export function elementOfCall(
     )
   }
   if (program.names.has(callee.name) || !/^[a-z]/.test(callee.name) || !isViewTag(callee.name)) return null
-  // The content of an element comes first, except for elements rendered elsewhere.
+  // The first argument is the content, except for elements that are rendered elsewhere.
   const [first, second] = positional
   if (callee.name === 'link' && first !== undefined && second !== undefined) {
     return element([attribute('to', second), ...named], [first])

@@ -7,17 +7,17 @@ import { TypeImports, type TypeScriptTypes } from '../typescript-types.ts'
 import type { TranslatedProgram } from './program.ts'
 import { RUNTIME_MODULE } from './runtime/helpers.ts'
 
-/** Imports of one emitted module. */
+/** Imports and names of one generated module. */
 export class EmittedModule {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes
   readonly imports: TypeImports
-  /** Helpers of all modules in a build. */
+  /** Helpers that any module of the build uses. */
   readonly #helpers: Set<string>
-  /** Program functions and constants that the modules of a build use. */
+  /** Functions and constants of the program that any module of the build uses. */
   readonly #shared: Set<string>
   readonly #generics: ReadonlySet<string>
-  /** The component of the module; null for modules of another kind. */
+  /** Component of the module; null for other modules. */
   readonly own: string | null
   /** True for the module with the shared functions. */
   readonly isShared: boolean
@@ -49,19 +49,19 @@ export class EmittedModule {
     return this.#imported(RUNTIME_MODULE, name)
   }
 
-  /** Names that React exports. */
+  /** Imports a name of React. Returns its name in this module. */
   react(name: string): string {
     return this.#imported('react', name)
   }
 
-  /** Renames an import that collides with a program name. */
+  /** Imports a name under an alias if it collides with a name of the program. */
   #imported(module: string, name: string): string {
     if (!this.program.names.has(name)) return this.imports.value(module, name)
     this.imports.value(module, `${name} as vox_${name}`)
     return `vox_${name}`
   }
 
-  /** The same module, inside a function with generic parameters. */
+  /** Returns this module with the generic parameters of a function in scope. */
   within(generics: ReadonlySet<string>): EmittedModule {
     if (generics.size === 0) return this
     const { program, types, own, isShared, imports } = this
@@ -75,18 +75,18 @@ export class EmittedModule {
     })
   }
 
-  /** A translated function or constant of the program; returns its name. */
+  /** Imports a function or constant of the program. Returns its name. */
   shared(name: string): string {
     this.#shared.add(name)
     return this.isShared ? valueName(name) : this.imports.value(FUNCTIONS_MODULE, name)
   }
 
-  /** A function that calls the server. */
+  /** Imports a function that calls the server. Returns its name. */
   client(name: string): string {
     return this.imports.value(CLIENT_MODULE, name)
   }
 
-  /** Name of an element in this module. */
+  /** Imports a component. Returns its name in this module. */
   component(name: string): string {
     if (name === this.own) return name
     return this.imports.value(`./${name}`, name)
@@ -96,7 +96,7 @@ export class EmittedModule {
     return this.types.print(type === null ? null : lowerType(type), this.imports, this.#generics)
   }
 
-  /** The same for an inferred type; null if unknown. */
+  /** Prints an inferred type; null if it is unknown. */
   valueType(type: ValueType): string | null {
     const known = hirType(type)
     return known === null ? null : this.types.print(known, this.imports, this.#generics)
@@ -112,11 +112,11 @@ interface Context {
   readonly generics?: ReadonlySet<string>
 }
 
-/** The module with the program functions that run in a browser. */
+/** Path of the module with the program functions that run in a browser. */
 export const FUNCTIONS_MODULE = './vox-functions'
 
-/** The module with the forms of a program. */
+/** Path of the module with the forms of a program. */
 export const FORMS_MODULE = './forms'
 
-/** The module that calls the server. */
+/** Path of the module that calls the server. */
 export const CLIENT_MODULE = './vox-client'

@@ -1,6 +1,6 @@
 import type { ValueType } from '../../check/types/type.ts'
 
-/** Placeholder for a value that has not been loaded yet, as TypeScript; null for types without one. */
+/** Returns a placeholder for a value that is not loaded yet, as TypeScript; null for types without one. */
 export function emptyValue(type: ValueType): string | null {
   switch (type.kind) {
     case 'plain':

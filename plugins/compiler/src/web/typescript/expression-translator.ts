@@ -19,7 +19,7 @@ import { translateBinary } from './operators.ts'
 import type { Binding } from './scope.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
-/** Expressions except calls and elements. */
+/** Translates expressions except calls and elements. */
 export abstract class ExpressionTranslator extends FunctionTranslator {
   protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): TypeScriptCode
   protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): TypeScriptCode
@@ -152,7 +152,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return code(enclosed('{', parts, '}', ' '))
   }
 
-  /** Omitted members get their defaults. */
+  /** Translates a struct literal. Omitted members get their defaults. */
   #struct(name: string, entries: readonly ObjectEntry[]): TypeScriptCode {
     const declaration = this.program.names.get(name)?.declaration
     const given = new Set(entries.map(entryKey))
@@ -183,7 +183,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     )
   }
 
-  /** The value of an expression that needs statements, as the name of a variable that receives it. */
+  /** Translates an expression that needs statements. They assign a variable, whose name is returned. */
   #hoisted(node: Expression): TypeScriptCode {
     const type = this.typeOf(node)
     if (isPlain(type, 'Unit') || type.kind === 'never') {
@@ -261,7 +261,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     if (this.frame.onFailure === 'throw') {
       return code([this.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
     }
-    // A function that returns a query's answer has nothing to unwrap.
+    // A function that returns the result of a query has nothing to unwrap.
     if (type.kind !== 'any' && !isOption && !isGeneric(type, 'Result')) return value
     const name = this.named(value, 'tried')
     const [failed, result, found] = isOption
@@ -273,6 +273,6 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
 
   /** True if an expression is a server call. */
   protected abstract isRemote(expression: Expression): boolean
-  /** The server's answer; a failure is thrown. */
+  /** Translates a server call whose failure is thrown. */
   protected abstract answer(expression: Expression): TypeScriptCode
 }

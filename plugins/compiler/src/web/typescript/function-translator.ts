@@ -8,22 +8,22 @@ import { leaves, needsStatements } from './needs-statements.ts'
 import { type FunctionFrame, Translator } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
-/** Use of an expression's value. */
+/** Use of an expression's value: returned, assigned or discarded. */
 export type Sink =
   | { readonly kind: 'drop' }
   | { readonly kind: 'return' }
   | { readonly kind: 'assign'; readonly to: string }
 
-/** Lambdas, and loops whose bodies become lambdas. */
+/** Translates lambdas, and loops whose bodies become lambdas. */
 export abstract class FunctionTranslator extends Translator {
   /** Writes an expression as statements. */
   abstract into(expression: Expression, sink: Sink): void
-  /** The statements of a function with this body. */
+  /** Returns the statements of a function with this body. */
   abstract functionBody(body: Expression, frame: FunctionFrame, sink: Sink): Doc[]
-  /** Declares the names of a pattern; returns it as an assignment target. */
+  /** Declares the names of a pattern. Returns the pattern as an assignment target. */
   protected abstract target(pattern: Pattern, type: ValueType): Doc
 
-  /** `for` as an expression: the list of its body's values. */
+  /** Translates `for` as an expression: the list of its body's values. */
   protected loop(node: For): TypeScriptCode {
     if (leaves(node.body) || this.hasToWait(node.body)) {
       const name = this.scope.fresh('items')
@@ -35,15 +35,15 @@ export abstract class FunctionTranslator extends Translator {
     return this.mapped(node, position => this.item(node, position))
   }
 
-  /** Value of a loop's body; `position` names the index of the item. */
+  /** Returns the value of a loop's body. `position` returns the name of the item's index. */
   protected item({ body }: For, _position: () => string): TypeScriptCode {
     return this.expression(body)
   }
 
-  /** `for` as a statement; `collect` names the list that receives the body's values. */
+  /** Translates `for` as a statement. `collect` names the list that receives the body's values. */
   protected abstract eachStatement(node: For, collect: string | null): void
 
-  /** `for` as a call of `map`. `item` returns the value for each item. */
+  /** Translates `for` as a call of `map`. `item` returns the value for each item. */
   protected mapped(
     { binding, index, iterable }: For,
     item: (position: () => string) => TypeScriptCode
@@ -108,7 +108,7 @@ export abstract class FunctionTranslator extends Translator {
     return statements
   }
 
-  /** Parameters with their parentheses; they are in scope from here on. */
+  /** Returns parameters with their parentheses, and declares them in the current scope. */
   params(params: readonly Param[], given: readonly ValueType[]): Doc {
     return enclosed(
       '(',
@@ -117,7 +117,7 @@ export abstract class FunctionTranslator extends Translator {
         const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
         const value = param.value === null ? null : this.closed(param.value)
         const { name } = this.scope.declare(param.name.text, { type })
-        // TypeScript infers the rest from the context.
+        // TypeScript infers the other types from the context.
         const annotation =
           param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
         return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]
@@ -127,7 +127,7 @@ export abstract class FunctionTranslator extends Translator {
   }
 }
 
-/** Iterable types. */
+/** Converts a value to an iterable. */
 export function iterated(over: TypeScriptCode, type: ValueType): TypeScriptCode {
   if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
   if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')

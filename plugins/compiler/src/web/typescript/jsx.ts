@@ -1,6 +1,6 @@
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
 
-/** A printed attribute: null for one without a value. */
+/** A printed attribute; null if it has no value. */
 export interface JsxAttribute {
   readonly name: string
   readonly value: { readonly text: string } | { readonly code: Doc } | null
@@ -13,7 +13,7 @@ export interface JsxChild {
   readonly isElement: boolean
 }
 
-/** A JSX element. A fragment has no tag. */
+/** Prints a JSX element; a fragment has an empty tag. */
 export function jsxElement(tag: string, attributes: readonly JsxAttribute[], children: readonly JsxChild[]): Doc {
   const printed = attributes.map(attributeDoc)
   const isLong = printed.some(mustBreak)
@@ -49,7 +49,7 @@ function attributeDoc({ name, value }: JsxAttribute): Doc {
   return 'text' in value ? `${name}="${value.text}"` : [`${name}={`, value.code, '}']
 }
 
-/** True if a text can be the quoted value of an attribute. */
+/** True if a string can be the quoted value of an attribute. */
 export function isAttributeText(text: string): boolean {
   return !/["&\n\r\t\\]/.test(text)
 }

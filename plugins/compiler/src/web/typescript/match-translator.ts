@@ -13,7 +13,7 @@ import { type PatternTest, patternTest } from './patterns.ts'
 import { StatementTranslator } from './statement-translator.ts'
 import { isGeneric, isPlain } from './value-types.ts'
 
-/** `match`: a switch if the arms only distinguish variants, else a chain of conditions. */
+/** Translates `match`: to a switch if the arms only distinguish variants, else to a chain of conditions. */
 export abstract class MatchTranslator extends StatementTranslator {
   protected matchInto({ subject, arms }: Match, sink: Sink): void {
     const made = this.expression(subject)
@@ -94,7 +94,7 @@ export abstract class MatchTranslator extends StatementTranslator {
     return `${this.helper('panic')}('no arm of a match matches the value')`
   }
 
-  /** The condition of an arm; null if it always matches. */
+  /** Returns the condition of an arm; null if the arm always matches. */
   #test({ guard }: MatchArm, tests: readonly PatternTest[]): Doc | null {
     const joined = tests.map(each => each.tests.join(' && '))
     const isAlways = joined.includes('')
@@ -106,7 +106,7 @@ export abstract class MatchTranslator extends StatementTranslator {
     if (guard === null) return pattern
     const { scope } = this
     this.scope = scope.inner()
-    // The names of the pattern are not yet bound.
+    // The variables of the pattern are not bound yet.
     for (const { name, value, type } of tests[0]?.bindings ?? []) this.scope.declare(name, { type, as: value })
     const condition = operand(this.closed(guard), Level.and)
     this.scope = scope
@@ -130,7 +130,7 @@ export abstract class MatchTranslator extends StatementTranslator {
   }
 }
 
-/** True if code, or a view text in it, mentions a variable. */
+/** True if code uses a variable, also in a placeholder of a view string. */
 function mentions(body: AnyNode, name: string): boolean {
   let found = false
   walk(body, node => {
@@ -151,7 +151,7 @@ function isIrrefutable(pattern: Pattern): boolean {
   return pattern.kind === 'WildcardPattern' || pattern.kind === 'BindingPattern'
 }
 
-/** True if the arms together match every value, by variant names. */
+/** True if the variants of the arms cover every value. */
 function covers(arms: readonly MatchArm[], type: ValueType, names: MatchTranslator['program']['names']): boolean {
   const open = arms.filter(arm => arm.guard === null).flatMap(arm => arm.patterns)
   if (open.some(isIrrefutable)) return true

@@ -6,7 +6,7 @@ import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 /** Helpers for the translation of a method. */
 export interface MethodUses {
   helper(name: string): string
-  /** The value as a name, so that it can be used more than once. */
+  /** Returns a name for the value, so that it can be used more than once. */
   named(value: TypeScriptCode): string
 }
 
@@ -151,7 +151,7 @@ const MAP: Readonly<Record<string, Translation>> = {
     code(['Object.fromEntries(Object.entries(', object.doc, ').filter(([each]) => each !== ', first(args).doc, '))'])
 }
 
-/** For values of unknown type: methods that several types share. */
+/** Methods that several types share, for values of unknown type. */
 const ANYTHING: Readonly<Record<string, Translation>> = {
   len: helped('size_of'),
   is_empty: (object, _args, { helper }) => code([helper('size_of'), '(', object.doc, ') === 0'], Level.equality),
@@ -175,7 +175,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   append: 'push'
 }
 
-/** A program method as TypeScript; an unknown one keeps its name. */
+/** Translates a method; an unknown one keeps its name. */
 export function translateMethod(
   name: string,
   object: TypeScriptCode,

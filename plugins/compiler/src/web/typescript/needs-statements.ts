@@ -2,7 +2,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Statement } from '../../syntax/ast-statements.ts'
 import { type AnyNode, childrenOf } from '../../syntax/walk.ts'
 
-/** Parts that TypeScript expressions cannot contain. */
+/** True if an expression contains parts that TypeScript allows only as statements. */
 export function needsStatements(expression: Expression): boolean {
   switch (expression.kind) {
     case 'Match':
@@ -12,7 +12,7 @@ export function needsStatements(expression: Expression): boolean {
     case 'Lambda':
     case 'Element':
     case 'ElementFragment':
-      // They are closed: their content becomes its own function.
+      // These become separate functions, so their content does not matter.
       return false
     case 'Block': {
       const [only] = expression.statements
@@ -31,12 +31,12 @@ export function needsStatements(expression: Expression): boolean {
   }
 }
 
-/** True if code leaves the enclosing loop or function. */
+/** True if code contains a jump out of the enclosing loop or function. */
 export function leaves(node: Expression | Statement): boolean {
   return contains(node, child => LEAVING.has(child.kind))
 }
 
-/** True if a `break` belongs to a loop around this node. */
+/** True if a `break` in this node belongs to an enclosing loop. */
 export function breaks(node: AnyNode): boolean {
   return contains(node, child => child.kind === 'Break', LOOPS)
 }
@@ -45,7 +45,7 @@ const LEAVING: ReadonlySet<string> = new Set(['Return', 'Break', 'Continue', 'Tr
 const LOOPS: ReadonlySet<string> = new Set(['Lambda', 'While', 'Loop', 'For'])
 const FUNCTIONS: ReadonlySet<string> = new Set(['Lambda'])
 
-/** True if a node or a descendant matches; the descendants of some kinds are skipped. */
+/** True if a node or a descendant matches. The descendants of some kinds are skipped. */
 export function contains(
   node: AnyNode,
   fits: (node: AnyNode) => boolean,

@@ -3,8 +3,8 @@ import type { Assign, Expression, Identifier } from '../../syntax/ast.ts'
 import { type AnyNode, childrenOf, walk } from '../../syntax/walk.ts'
 
 /**
- * States that code reads after assigning them. A rendered component keeps the values of its render, so such
- * code needs separate variables.
+ * Returns the states that code reads after it assigned them. A rendered component keeps the values of its render, so
+ * such code needs separate variables.
  */
 export function newestStates(body: Expression, isState: (name: string) => boolean): string[] {
   const assigned = new Map<string, number>()
@@ -29,7 +29,7 @@ export function newestStates(body: Expression, isState: (name: string) => boolea
     }
     return true
   })
-  // A compound assignment reads its target, too.
+  // A compound assignment also reads its target.
   walk(body, node => {
     if (node.kind === 'Assign') {
       const { operator, target, start } = node as Assign
@@ -52,7 +52,7 @@ function isTarget(body: Expression, identifier: AnyNode): boolean {
   return is
 }
 
-/** The variable changed by an assignment. */
+/** Returns the variable that an assignment changes; null if there is none. */
 export function rootOf(target: Expression): string | null {
   const inner = bare(target)
   if (inner.kind === 'Identifier') return inner.name

@@ -28,7 +28,7 @@ const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
   '*': 'decimal_product'
 }
 
-/** `isNone` marks `None` operands. */
+/** Translates a binary operator. `isNone` is true for a `None` operand. */
 export function translateBinary(
   operator: Operator,
   left: TypeScriptCode,
@@ -49,7 +49,7 @@ export function translateBinary(
         const value = noneLeft ? right : left
         return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
       }
-      // A null comparison works for a value without fields.
+      // A comparison with null suffices for a value without fields.
       if (isScalar(a) || isScalar(b)) return plain()
       const same = call(helper('same'), left.doc, right.doc)
       return operator === 'is' ? same : code(['!', same.doc], Level.prefix)
@@ -71,7 +71,7 @@ export function translateBinary(
   return plain()
 }
 
-/** A text and another value. */
+/** Returns the concatenation of a string and another value. */
 function joined(
   left: TypeScriptCode,
   right: TypeScriptCode,

@@ -12,7 +12,7 @@ export interface PatternTest {
 
 const NOTHING: PatternTest = { tests: [], bindings: [] }
 
-/** `value` is the matched TypeScript expression; it may be evaluated more than once. */
+/** Translates a pattern. `value` is the TypeScript of the matched value; it may be evaluated more than once. */
 export function patternTest(pattern: Pattern, value: string, type: ValueType, program: TranslatedProgram): PatternTest {
   switch (pattern.kind) {
     case 'WildcardPattern':

@@ -3,14 +3,14 @@ import { camelCase } from './attribute-names.ts'
 /** HTML element of a builtin primitive. */
 export interface Primitive {
   readonly tag: string
-  /** Its class, in addition to those of the program. */
+  /** CSS class, in addition to the classes of the program. */
   readonly className: string
   readonly style: Readonly<Record<string, string>>
-  /** Attributes of the element, by their program names. */
+  /** HTML attributes, by their program names. */
   readonly attributes?: Readonly<Record<string, string>>
-  /** Attributes that become style properties. */
+  /** Style properties, by the names of attributes. */
   readonly styles?: Readonly<Record<string, string>>
-  /** The attribute whose value is shown if the element has no children. */
+  /** Attribute whose value is shown if the element has no children. */
   readonly shown?: string
 }
 
@@ -39,13 +39,13 @@ const PRIMITIVES: Readonly<Record<string, Primitive>> = {
 /** Primitives that share their name with an SVG tag. */
 const WITHIN_SVG: ReadonlySet<string> = new Set(['text', 'image'])
 
-/** The primitive of a tag written as a call; null for elements of HTML, SVG and the program. */
+/** Returns the primitive of a tag written as a call; null for elements of HTML, SVG and the program. */
 export function primitiveOf(tag: string, isCall: boolean, isWithinSvg: boolean): Primitive | null {
   if (!isCall || (isWithinSvg && WITHIN_SVG.has(tag)) || !Object.hasOwn(PRIMITIVES, tag)) return null
   return PRIMITIVES[tag] as Primitive
 }
 
-/** The React tag for an HTML or SVG element. */
+/** Returns the React tag of an HTML or SVG element. */
 export function tagName(tag: string): string {
   return camelCase(tag)
 }

@@ -8,16 +8,16 @@ import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressio
 import type { Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
 
-/** Problem that prevents a faithful translation of a module. */
+/** Code that cannot be translated faithfully. */
 export interface Problem {
   readonly code: 'web.no_value_yet' | 'web.not_in_browser'
   readonly message: string
   readonly span: Span
 }
 
-/** How browser code calls a function. */
+/** How browser code calls a function of the program. */
 export type FunctionKind =
-  /** Over the server. `write` may change its data. */
+  /** Over HTTP. `write` may change data on the server. */
   | 'read'
   | 'write'
   /** Translated to TypeScript as well. */
@@ -50,7 +50,7 @@ export class TranslatedProgram {
     )
   }
 
-  /** Types are computed on first use: many modules have no views. */
+  /** Types are computed on first use, since many modules have no views. */
   get #types(): ReadTypes {
     if (this.#read === null) {
       const expressions = new Map<Expression, ValueType>()
@@ -66,12 +66,12 @@ export class TranslatedProgram {
     return this.#types.declarations.reader
   }
 
-  /** The expected type of a record that omits members with a default. */
+  /** Returns the expected type of a record that omits members with a default. */
   recordType(record: ObjectLiteral): string | undefined {
     return this.#types.declarations.records.get(record)
   }
 
-  /** The checked type; an answer of the database has its value type. */
+  /** Returns the type of an expression. The result of a database operation has its value type. */
   typeOf(expression: Expression): ValueType {
     const found = this.#types.expressions.get(expression) ?? ANY
     return found.kind === 'answer' ? found.value : found
@@ -82,7 +82,7 @@ export class TranslatedProgram {
     return found.kind === 'answer' ? found.value : found
   }
 
-  /** The component, fragment, island or form of that name. */
+  /** Returns the component, fragment, island or form of that name. */
   component(name: string): Declaration | undefined {
     return this.#components.get(name)
   }
@@ -146,7 +146,10 @@ export type ViewDeclaration = Extract<
   { kind: 'Component' | 'Fragment' | 'Island' | 'V0' | 'Form' | 'Function' }
 >
 
-/** True if views may use a declaration as an element: a function with an element's name that returns one. */
+/**
+ * True if views may use a declaration as an element: a component, or a function that is named like an element and
+ * returns one.
+ */
 export function isComponent(item: Declaration): item is ViewDeclaration {
   switch (item.kind) {
     case 'Component':

@@ -10,5 +10,5 @@ const WORDS =
   'is keyof let module namespace never new null number object of package private protected public readonly require ' +
   'return set static string super switch symbol this throw true try type typeof unknown var void while with yield'
 
-/** Names that program variables do not keep in TypeScript. */
+/** Names that variables of a program cannot keep in TypeScript. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([...`${WORDS} ${USED}`.split(' '), ...HELPERS.keys()])

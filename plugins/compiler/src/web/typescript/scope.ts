@@ -1,18 +1,18 @@
 import type { ValueType } from '../../check/types/type.ts'
 import { RESERVED_NAMES } from './reserved-names.ts'
 
-/** A program variable in its TypeScript form. */
+/** A program variable in TypeScript. */
 export interface Binding {
-  /** Its TypeScript name. */
+  /** TypeScript name. */
   readonly name: string
   readonly type: ValueType
-  /** Setter; null when the variable is constant or plain assignment works. */
+  /** Name of the setter; null if the variable is constant, or assigned directly. */
   readonly setter: string | null
-  /** True if it can be assigned. */
+  /** True if the variable can be assigned. */
   readonly isVariable: boolean
-  /** True if it is in scope in the whole component. */
+  /** True if the variable is in scope in the whole component. */
   readonly isOuter: boolean
-  /** True if calling it returns a promise. */
+  /** True if a call of the variable returns a promise. */
   readonly isAsync: boolean
 }
 
@@ -23,7 +23,7 @@ export interface Declared {
   readonly as?: string
 }
 
-/** Names in scope at one place. A name never shadows another one, since TypeScript scopes differ. */
+/** Names in scope. No name shadows another, since TypeScript's scopes differ from the program's. */
 export class Scope {
   readonly #outer: Scope | null
   readonly #bindings = new Map<string, Binding>()
@@ -38,7 +38,7 @@ export class Scope {
     return new Scope(this)
   }
 
-  /** Names in the same TypeScript block. */
+  /** Returns a scope for the same TypeScript block. */
   overlay(): Scope {
     return new OverlayScope(this)
   }
@@ -47,7 +47,7 @@ export class Scope {
     return this.#bindings.get(name) ?? this.#outer?.lookup(name)
   }
 
-  /** Returns the name of a variable; chooses one on the first call. */
+  /** Declares a variable. Returns its TypeScript name, which is chosen on the first declaration. */
   declare(name: string, { type, isVariable = false, isAsync = false, as }: Declared): Binding {
     return this.#bind(name, {
       name: as ?? this.fresh(name),
@@ -59,7 +59,7 @@ export class Scope {
     })
   }
 
-  /** A component value that is assigned by calling its setter. */
+  /** Declares a component state, which is assigned by a call of its setter. */
   declareState(name: string, type: ValueType): Binding & { readonly setter: string } {
     const binding = {
       name: this.fresh(name),
@@ -73,15 +73,15 @@ export class Scope {
     return binding
   }
 
-  /** Rebinds a name from here on. */
+  /** Binds a name to another binding in the rest of the scope. */
   replace(name: string, binding: Binding): void {
     this.#bind(name, binding)
   }
 
-  /** An unused name. */
+  /** Returns an unused name. */
   fresh(wanted: string): string {
     const base = wanted === '_' || wanted === '' ? 'unused' : wanted
-    // Reserved TypeScript words are renamed as in the whole build.
+    // Reserved words are renamed in the same way everywhere in a build.
     let name = RESERVED_NAMES.has(base) ? `${base}_` : base
     for (let number = 2; RESERVED_NAMES.has(name) || this.#isTaken(name); number++) name = `${base}_${number}`
     this.#taken.add(name)

@@ -12,13 +12,13 @@ import { newestStates } from './newest-states.ts'
 import type { FunctionFrame } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
-/** Unused values. */
+/** Expressions without side effects, which are dropped if their value is unused. */
 const IDLE: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'String', 'Bool', 'Unit', 'Identifier'])
 
-/** Expressions that return a value from several places. */
+/** Expressions with several branches that produce the value. */
 const CONTROL: ReadonlySet<string> = new Set(['If', 'Match', 'Block', 'SideEffect'])
 
-/** Statements, and expressions as statements. */
+/** Translates statements, and expressions as statements. */
 export abstract class StatementTranslator extends ExpressionTranslator {
   protected abstract matchInto(node: Extract<Expression, { kind: 'Match' }>, sink: Sink): void
 
@@ -98,7 +98,7 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     }
     const rest = this.within(() => this.into(other, sink))
     const [only] = rest
-    // `else if` if the other branch is only an `if`.
+    // If the else branch is only an `if`, the output is `else if`.
     const isChain = other.kind === 'If' && rest.length === 1 && Array.isArray(only) && only[0] === 'if ('
     if (rest.length > 0) parts.push(' else ', isChain ? (only as Doc) : block(rest))
     this.out.push(parts)
@@ -189,8 +189,8 @@ export abstract class StatementTranslator extends ExpressionTranslator {
   }
 
   /**
-   * The state in an assignment that depends on its last value, in code that may run after another render; null for
-   * other assignments.
+   * Returns the state in an assignment that depends on its previous value, in code that may run after another render;
+   * null for other assignments.
    */
   #updated(target: Expression, value: Expression): string | null {
     const inner = bare(target)
@@ -205,14 +205,14 @@ export abstract class StatementTranslator extends ExpressionTranslator {
     if (local?.setter == null) return
     const { scope } = this
     this.scope = scope.inner()
-    // It shadows the value of the current render.
+    // The parameter shadows the value of the current render.
     this.scope.replace(state, { ...local, setter: null })
     const made = this.closed(value)
     this.scope = scope
     this.out.push([`${local.setter}(`, arrow(local.name, made).doc, ')'])
   }
 
-  /** Assigns a variable; a part of a record or a list is changed in a copy. */
+  /** Assigns a variable. To assign a part of a record or a list, assigns a changed copy. */
   store(target: Expression, value: TypeScriptCode): void {
     const inner = bare(target)
     switch (inner.kind) {

@@ -14,29 +14,29 @@ import { contains } from './needs-statements.ts'
 import type { Scope } from './scope.ts'
 import { fieldAt, itemOf } from './value-types.ts'
 
-/** The TypeScript function that is being written. */
+/** The TypeScript function that is being generated. */
 export interface FunctionFrame {
-  /** True if it is async, so that it may contain server calls. */
+  /** True if the function is async, so that it may contain server calls. */
   readonly mayAwait: boolean
-  /** True if it may run after the component was rendered again. */
+  /** True if the function may run after another render of the component. */
   readonly isLater: boolean
   /** True if `break` and `continue` are allowed. */
   readonly isInLoop: boolean
   /** Handling of a failure by `?`. */
   readonly onFailure: 'return' | 'throw'
-  /** States that are read after an assignment, with the variables of their newest values. */
+  /** States that are read after an assignment, each with the variable of its newest value. */
   readonly newest: ReadonlyMap<string, string>
 }
 
 /** Synchronous device functions. */
 export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
-/** Requests a value from the server during a render; returns the name of the value. */
+/** Adds a value that is requested from the server during a render. Returns its name. */
 export type RemoteValues = (call: Call, translated: TypeScriptCode, type: ValueType) => string | null
 
 /**
- * Translates code to TypeScript. Statements that an expression needs are added to the enclosing function;
- * otherwise they become a function that is called immediately.
+ * Translates code to TypeScript. Statements that an expression needs are added to the enclosing function. If that is
+ * not possible, they become a function that is called immediately.
  */
 export abstract class Translator {
   readonly file: EmittedModule
@@ -50,7 +50,7 @@ export abstract class Translator {
   }
   /** Statements before the current expression. */
   protected out: Doc[] = []
-  /** null where server calls are not possible. */
+  /** null if server calls are not possible here. */
   remoteValues: RemoteValues | null = null
 
   constructor(file: EmittedModule, scope: Scope) {
@@ -64,7 +64,7 @@ export abstract class Translator {
 
   abstract expression(expression: Expression): TypeScriptCode
 
-  /** The type of an expression, also if its names exist only in this translation. */
+  /** Returns the type of an expression, even if its names exist only in the translation. */
   typeOf(expression: Expression): ValueType {
     const node = bare(expression)
     if (node.kind === 'Identifier') {
@@ -109,12 +109,12 @@ export abstract class Translator {
     }
   }
 
-  /** An expression with its own statements. */
+  /** Translates an expression together with the statements that it needs. */
   closed(expression: Expression): TypeScriptCode {
     return this.enclose(() => this.expression(expression))
   }
 
-  /** The result of `make`; if it needs statements, a function that is called immediately. */
+  /** Returns the result of `make`. If it needs statements, they become a function that is called immediately. */
   protected enclose(make: () => TypeScriptCode): TypeScriptCode {
     const outer = this.out
     const { scope } = this
@@ -134,7 +134,7 @@ export abstract class Translator {
     return isAsync ? code(['await ', made.doc], Level.prefix) : made
   }
 
-  /** Writes statements of a part of the function; returns them. */
+  /** Collects the statements that `write` produces in this function. */
   protected within(write: () => void): Doc[] {
     const outer = this.out
     const { scope } = this
@@ -147,7 +147,7 @@ export abstract class Translator {
     return statements
   }
 
-  /** Writes another function; returns the result of `write`. */
+  /** Translates a nested function. Returns the result of `write`. */
   protected inFrame<A>(frame: FunctionFrame, write: () => A): A {
     const outer = this.frame
     this.frame = frame
@@ -161,8 +161,8 @@ export abstract class Translator {
   }
 
   /**
-   * Operands in order. If a later one needs statements before it, the earlier values are stored, so that the
-   * evaluation order is kept.
+   * Translates operands in order. If a later one needs statements, earlier values are stored in variables before them,
+   * so that the evaluation order is preserved.
    */
   protected operands(expressions: readonly Expression[]): TypeScriptCode[] {
     const codes: TypeScriptCode[] = []
@@ -185,7 +185,7 @@ export abstract class Translator {
     }
   }
 
-  /** The value as a name, so that it can be used more than once. */
+  /** Returns a name for the value, so that it can be used more than once. */
   protected named(made: TypeScriptCode, wanted: string): string {
     if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
     const name = this.scope.fresh(wanted)
@@ -207,13 +207,13 @@ export abstract class Translator {
     ])
   }
 
-  /** True if a call waits for the server, directly or in its callees. */
+  /** True if a call waits for the server, directly or through its callees. */
   protected waits(name: string): boolean {
     const local = this.scope.lookup(name)
     return local === undefined ? this.program.isAsync(name) : local.isAsync
   }
 
-  /** True if code must wait, apart from the functions in it. */
+  /** True if code must wait, except for the functions in it. */
   protected hasToWait(node: AnyNode): boolean {
     return contains(node, each => {
       if (each.kind !== 'Call') return false
@@ -226,7 +226,7 @@ export abstract class Translator {
     })
   }
 
-  /** True if an expression is the namespace of mobile device functions. */
+  /** True if an expression is the namespace of device functions. */
   protected isMobile(object: Expression): boolean {
     if (object.kind === 'Member') return object.property.text === 'mobile' || this.isMobile(object.object)
     if (object.kind !== 'Identifier' || this.scope.lookup(object.name) !== undefined) return false
@@ -240,7 +240,7 @@ export abstract class Translator {
   }
 }
 
-/** True if statements wait outside the functions in them. */
+/** True if a statement contains `await` outside of nested functions. */
 function mentionsAwait(doc: Doc): boolean {
   if (typeof doc === 'string') return /\bawait /.test(doc)
   if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? mentionsAwait(doc.content) : false

@@ -6,8 +6,8 @@ import { type AnyNode, walk } from '../../syntax/walk.ts'
 import type { TranslatedProgram } from './program.ts'
 
 /**
- * Module names that a declaration uses; none of its variables may have them in TypeScript. A program variable
- * of that name is renamed only if a function of that name is called, too.
+ * Returns the module names that a declaration uses; its variables must not have these names in TypeScript. A variable
+ * with the name of a module function is renamed only if that function is called, too.
  */
 export function usedNames(declaration: Declaration, program: TranslatedProgram): string[] {
   const mentioned = new Set<string>()

@@ -1,7 +1,7 @@
 import type { TypeReader } from '../../check/types/read-type.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
 
-/** The element type of a list, a map or a text. */
+/** Returns the element type of a list, a map or a string. */
 export function itemOf(type: ValueType): ValueType {
   if (type.kind === 'plain' && type.name === 'str') return type
   if (type.kind !== 'generic') return ANY
@@ -20,7 +20,7 @@ export function isGeneric(type: ValueType, ...names: readonly string[]): boolean
   return type.kind === 'generic' && names.includes(type.name)
 }
 
-/** True for numbers, texts and booleans, which JavaScript compares as the language does. */
+/** True for numbers, strings and booleans, which JavaScript compares like the language. */
 export function isScalar(type: ValueType): boolean {
   return isPlain(type, 'int', 'float', 'str', 'char', 'bool')
 }

@@ -2,7 +2,7 @@ import { type Doc, layout } from '../../format/doc.ts'
 import { isAttributeText, type JsxAttribute, type JsxChild, jsxElement } from './jsx.ts'
 import { type Resolve, textChild } from './view-text.ts'
 
-/** A part of a view, with its expressions as TypeScript. */
+/** A part of a view. Its expressions are TypeScript. */
 export type ViewNode =
   | {
       readonly kind: 'element'
@@ -11,24 +11,24 @@ export type ViewNode =
       readonly children: readonly ViewNode[]
     }
   | { readonly kind: 'fragment'; readonly children: readonly ViewNode[] }
-  /** As written, holes included. */
+  /** The string as written, with placeholders. */
   | { readonly kind: 'text'; readonly content: string }
   | { readonly kind: 'expression'; readonly code: Doc }
   | {
       readonly kind: 'island'
       readonly name: string
       readonly props: readonly ViewAttribute[]
-      /** Children from the program, which are not shown. */
+      /** Number of children in the program, which are not shown. */
       readonly ignored: number
     }
 
 export interface ViewAttribute {
   readonly name: string
-  /** TypeScript. A text is a double-quoted literal. */
+  /** TypeScript code. A string is a double-quoted literal. */
   readonly code: Doc
 }
 
-/** A view as JSX. `resolve` finds the values of text holes. */
+/** Prints a view as JSX. `resolve` returns the values of placeholders. */
 export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
   switch (node.kind) {
     case 'text':
@@ -52,7 +52,7 @@ export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
   }
 }
 
-/** The mount point of an island. */
+/** Prints the mount point of an island. */
 export function islandDoc(name: string, props: readonly ViewAttribute[]): Doc {
   return jsxElement('div', [{ name: 'data-island', value: { text: name } }, ...props.map(jsxAttribute)], [])
 }
@@ -68,12 +68,12 @@ export function jsxAttribute({ name, code }: ViewAttribute): JsxAttribute {
   return text !== null && isAttributeText(text) ? { name, value: { text } } : { name, value: { code } }
 }
 
-/** The text of a double-quoted literal; null for other code. */
+/** Returns the value of a double-quoted literal; null for other code. */
 function textOf(code: string): string | null {
   return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
 }
 
-/** Code as text, on separate lines. */
+/** Prints code on separate lines. */
 export function codeText(code: Doc): string {
   return layout(code, 2)
 }

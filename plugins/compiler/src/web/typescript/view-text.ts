@@ -1,13 +1,15 @@
 import type { Doc } from '../../format/doc.ts'
 import { literal } from '../typescript-names.ts'
 
-/** A part of a text: literal text, or the TypeScript of a value. */
+/** A part of a view string: literal text, or the TypeScript of a value. */
 export type TextPart = { readonly text: string } | { readonly value: Doc }
 
-/** The value of the names in a hole; null if the first name is unknown, so that the hole is plain text. */
+/**
+ * Returns the value of a placeholder's path; null if its first name is unknown, so that the placeholder is plain text.
+ */
 export type Resolve = (path: readonly string[]) => Doc | null
 
-/** A text of a view with values for `{name}` and `{name.field}`. */
+/** Splits a view string into text and the values of `{name}` and `{name.field}`. */
 export function textParts(content: string, resolve: Resolve): TextPart[] {
   const parts: TextPart[] = []
   let text = ''
@@ -26,7 +28,7 @@ export function textParts(content: string, resolve: Resolve): TextPart[] {
   return parts
 }
 
-/** A text as a JSX child. */
+/** Prints a view string as a JSX child. */
 export function textChild(content: string, resolve: Resolve): Doc {
   const parts = textParts(content, resolve)
   const isPlain =
@@ -35,7 +37,7 @@ export function textChild(content: string, resolve: Resolve): Doc {
   return ['{', textValue(parts), '}']
 }
 
-/** A text as an expression. */
+/** Prints a view string as an expression. */
 export function textValue(parts: readonly TextPart[]): Doc {
   if (parts.every(part => 'text' in part)) return literal(parts.map(part => ('text' in part ? part.text : '')).join(''))
   return ['`', parts.map((part): Doc => ('text' in part ? templateText(part.text) : ['${', part.value, '}'])), '`']
@@ -45,7 +47,7 @@ function templateText(text: string): string {
   return literal(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
 }
 
-/** True if JSX shows a text unchanged. */
+/** True if JSX shows a string unchanged. */
 function isJsxText(text: string): boolean {
   return !/[{}<>&\n\r\t]|\s{2}/.test(text)
 }

@@ -12,13 +12,13 @@ import { isGeneric, isPlain, itemOf } from './value-types.ts'
 import { type ViewNode, viewDoc } from './view-node.ts'
 import { type Resolve, textParts, textValue } from './view-text.ts'
 
-/** Views: elements, texts with holes, and nodes between them. */
+/** Translates views: elements, strings with placeholders, and other nodes. */
 export class ViewTranslator extends CallTranslator {
-  /** Texts in a view expression. */
+  /** Strings that a view shows, rather than uses as values. */
   readonly #shownTexts = new Set<Expression>()
   #svgDepth = 0
 
-  /** A part of a view. */
+  /** Translates a part of a view. */
   node(expression: Expression): ViewNode {
     const node = bare(expression)
     switch (node.kind) {
@@ -35,11 +35,11 @@ export class ViewTranslator extends CallTranslator {
     }
     for (const text of shownTexts(node)) this.#shownTexts.add(text)
     const made = this.closed(node)
-    // The results of a loop are shown in order.
+    // A loop shows the results of its body in order.
     return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#shown(made, this.typeOf(node)) }
   }
 
-  /** Values for text holes at this place. */
+  /** Returns the resolver of placeholders in the current scope. */
   get resolve(): Resolve {
     return path => {
       const [name = '', ...fields] = path
@@ -113,7 +113,7 @@ export class ViewTranslator extends CallTranslator {
     return (children ?? []).map(child => this.node(child))
   }
 
-  /** A primitive without children shows the value of one of its attributes. */
+  /** Returns the children of a primitive. Without children, it shows the value of one of its attributes. */
   #shownChildren(element: Element, primitive: Primitive | null): ViewNode[] {
     const children = this.#children(element)
     if (children.length > 0 || primitive?.shown === undefined) return children
@@ -121,13 +121,13 @@ export class ViewTranslator extends CallTranslator {
     return shown?.value == null ? [] : [this.node(shown.value)]
   }
 
-  /** A value as a child or in a text. React shows neither booleans nor records. */
+  /** Converts a value to a child or a part of a string. React shows neither booleans nor records. */
   #shown(value: TypeScriptCode, type: ValueType): Doc {
     if (isPlain(type, 'bool')) return call('String', value.doc).doc
     return isShowable(type) ? value.doc : call(this.helper('text'), value.doc).doc
   }
 
-  /** Elements in a loop have a key: the one from the program, the row id, or the position. */
+  /** Adds a key to an element in a loop: the key from the program, the row id, or the position. */
   protected override item(node: For, position: () => string): TypeScriptCode {
     const only = onlyExpression(node.body)
     if (!isPlain(this.typeOf(node.body), 'Element') && only.kind !== 'Element') return super.item(node, position)
@@ -174,7 +174,7 @@ export class ViewTranslator extends CallTranslator {
     return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
   }
 
-  /** A handler that assigns `read` of the event to a variable. */
+  /** Returns a handler that assigns `read` of the event to a variable. */
   stored(target: Expression, read: (event: string) => TypeScriptCode): TypeScriptCode {
     const { scope } = this
     this.scope = scope.inner()
@@ -184,7 +184,7 @@ export class ViewTranslator extends CallTranslator {
     return this.#handlerOf(event, false, statements)
   }
 
-  /** Statements of an effect. */
+  /** Translates the body of an effect to statements. */
   effectBody(body: Expression): { readonly statements: readonly Doc[]; readonly isAsync: boolean } {
     const isAsync = this.hasToWait(body)
     const frame: FunctionFrame = {
@@ -197,7 +197,7 @@ export class ViewTranslator extends CallTranslator {
     return { statements: this.functionBody(body, frame, { kind: 'drop' }), isAsync }
   }
 
-  /** Statements of an async function. */
+  /** Collects the statements that `write` returns, in an async function. */
   awaiting(write: () => readonly Doc[]): Doc[] {
     const frame: FunctionFrame = {
       mayAwait: true,
@@ -209,7 +209,7 @@ export class ViewTranslator extends CallTranslator {
     return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
   }
 
-  /** Output of `write`, in the current scope. */
+  /** Collects the statements that `write` produces, in the current scope. */
   written(write: () => void): Doc[] {
     const outer = this.out
     this.out = []
@@ -223,12 +223,12 @@ export class ViewTranslator extends CallTranslator {
     const [only] = statements
     const head: Doc = [isAsync ? 'async ' : '', params]
     if (statements.length !== 1 || only === undefined) return arrow(head, statements)
-    // The semicolon that separates a line from the previous one is not needed there.
+    // Inside braces, no semicolon is needed to separate the statement from a previous line.
     const single = Array.isArray(only) && only[0] === ';' ? (only[1] as Doc) : only
     return arrow(head, isKeywordStatement(single) ? statements : code(single, Level.choice))
   }
 
-  /** A function name: called without the event if it has no parameters. */
+  /** Translates the name of a function as a handler. A function without parameters is called without the event. */
   #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): TypeScriptCode {
     const local = this.scope.lookup(node.name)
     const entry = local === undefined ? this.program.names.get(node.name) : undefined
@@ -258,7 +258,7 @@ export class ViewTranslator extends CallTranslator {
   }
 }
 
-/** An element inside an expression; in parentheses if it has children. */
+/** Returns an element as an expression, in parentheses if it has children. */
 export function elementCode(node: ViewNode, doc: Doc): TypeScriptCode {
   return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
 }
@@ -275,7 +275,7 @@ function primitiveTag({ tag }: Primitive, { tag: name, attributes }: Element): s
   return level?.kind === 'Int' && /^[1-6]$/.test(level.digits) ? `h${level.digits}` : tag
 }
 
-/** Texts of an expression in a view. */
+/** Returns the strings that an expression in a view shows. */
 function shownTexts(expression: Expression): Expression[] {
   const node = bare(expression)
   switch (node.kind) {
@@ -304,7 +304,7 @@ function isExpression(node: { readonly kind: string }): node is Expression {
   return !STATEMENTS.has(node.kind)
 }
 
-/** Translates a body of one expression. */
+/** Returns the only expression of a body. */
 function onlyExpression(body: Expression): Expression {
   const node = bare(body)
   const [only] = node.kind === 'Block' ? node.statements : []

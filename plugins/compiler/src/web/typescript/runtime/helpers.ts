@@ -3,26 +3,26 @@ import { ANSWER_HELPERS } from './answer-helpers.ts'
 import { DECIMAL_HELPERS } from './decimal-helpers.ts'
 import { VALUE_HELPERS } from './value-helpers.ts'
 
-/** A function shared by emitted modules. */
+/** A function that emitted modules share. */
 export interface Helper {
-  /** As TypeScript, with a docstring. */
+  /** TypeScript source, with a docstring. */
   readonly source: string
-  /** Its own dependencies among the helpers. */
+  /** Helpers that this helper calls. */
   readonly needs?: readonly string[]
-  /** Its imports, by module. */
+  /** Imported names, by module. */
   readonly imports?: Readonly<Record<string, readonly string[]>>
   readonly usesResult?: boolean
 }
 
-/** By name, in output order. */
+/** Helpers by name, in output order. */
 export const HELPERS: ReadonlyMap<string, Helper> = new Map(
   Object.entries({ ...VALUE_HELPERS, ...DECIMAL_HELPERS, ...ANSWER_HELPERS })
 )
 
-/** Name of the module with the helpers, as imported. */
+/** Path of the module with the helpers, as imported. */
 export const RUNTIME_MODULE = './vox-runtime'
 
-/** The module with the used helpers and their dependencies; null without any. */
+/** Returns the module with the used helpers and their dependencies; null if none is used. */
 export function runtimeText(used: ReadonlySet<string>): string | null {
   if (used.size === 0) return null
   const all = new Set<string>()
