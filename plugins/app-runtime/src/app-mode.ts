@@ -8,7 +8,7 @@ export const appOptions = {
   database: t.optional(
     t.string({
       minLength: 1,
-      description: 'Database of its tables: a file, or memory for an empty temporary database.'
+      description: 'Database of the program: a file, or memory for an empty temporary one.'
     })
   )
 }
@@ -21,17 +21,17 @@ export interface AppInput {
 /** Plugins that a served program needs. */
 const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
 
-/** True if a program has endpoints or pages, so that it is served. */
+/** True if a program is served: it has endpoints or pages, or tables and no function main. */
 export function isApp({ module, components }: Program): boolean {
   const { routes, query_fns, mutation_fns, server_fns, tables, mcp_tools, mcp_resources, functions } = module
   const callable = [routes, query_fns, mutation_fns, server_fns, mcp_tools, mcp_resources]
   if (callable.some(each => each.length > 0)) return true
   if (components.length > 0 || functions.some(each => each.schedule_interval !== undefined)) return true
-  // Tables do not make a program served: a program that runs once may use them, too.
+  // A program with a function main runs once, even if it has tables.
   return tables.length > 0 && !functions.some(({ name }) => name === 'main')
 }
 
-/** Result of a command that requests serving. */
+/** Returns the result of a command that serves a program. */
 export async function servedProgram(
   file: string,
   { port, database }: AppInput,
@@ -44,14 +44,14 @@ export async function servedProgram(
       'plugins.app-runtime.program': resolve(file),
       ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
       ...(database === undefined ? {} : { 'plugins.app-runtime.database': placeOf(database) }),
-      // Another svc of this or another project may use the management port.
+      // Another svc process may use the management port.
       ...((await isTaken(admin)) ? { 'plugins.http.port': 0 } : {}),
       ...more
     }
   }
 }
 
-/** Relative to the terminal's folder, not to the project. */
+/** Resolves a database file relative to the current folder, not to the project. */
 export function placeOf(database: string): string {
   return database === 'memory' ? database : resolve(database)
 }

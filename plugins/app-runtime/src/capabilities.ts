@@ -5,8 +5,8 @@ import { CAPABILITIES, type Capability } from './interpreter/host.ts'
 const LINE = /^[ \t]*(?:\/\/|#)[ \t]*vox:caps\b(.*)$/gm
 
 /**
- * Capabilities of a program: the intersection of its `// vox:caps` lines and `allowed`. Without such a line, all of
- * `allowed` except secrets. Throws `RUN_CAPABILITY_DENIED` for an unknown name.
+ * Returns the capabilities of a program: those in its `// vox:caps` lines that are also in `allowed`. Without such a
+ * line, all of `allowed` except secrets. Throws `RUN_CAPABILITY_DENIED` for an unknown name.
  */
 export function grantedTo(
   { path, text }: { readonly path: string; readonly text: string },
@@ -17,8 +17,8 @@ export function grantedTo(
   const wanted = lines.flatMap(([, names = '']) => names.split(/[\s,]+/).filter(name => name !== ''))
   const unknown = wanted.find(name => !CAPABILITIES.some(each => each === name))
   if (unknown !== undefined) {
-    throw runErrors.create('RUN_CAPABILITY_DENIED', `${path}: there is no capability ${unknown}`, {
-      hint: `capabilities are ${CAPABILITIES.join(', ')}`,
+    throw runErrors.create('RUN_CAPABILITY_DENIED', `${path}: unknown capability ${unknown}`, {
+      hint: `the capabilities are ${CAPABILITIES.join(', ')}`,
       at: { file: path }
     })
   }

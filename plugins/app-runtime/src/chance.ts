@@ -1,4 +1,4 @@
-/** Seeded random numbers in [0, 1): splitmix32. */
+/** Returns a generator of seeded random numbers in [0, 1), by splitmix32. */
 export function chance(seed: number): () => number {
   let state = seed | 0
   return () => {

@@ -14,7 +14,7 @@ export const clientCommand: CommandDescriptor = {
   aliases: { output: 'o' }
 }
 
-/** Exit codes: 0; 1 if the file has errors. */
+/** Runs `svc client`. Exit codes: 0; 1 if the file has errors. */
 export function writeClient(compiler: LanguageCompiler): CommandHandler {
   return async (given, io) => {
     const { file, output } = given as { readonly file: string; readonly output?: string }

@@ -9,12 +9,12 @@ export const devCommand: CommandDescriptor = {
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     ...appOptions,
-    open: t.boolean({ default: false, description: 'Show it in a browser.' })
+    open: t.boolean({ default: false, description: 'Open the program in a browser.' })
   }),
   args: ['file']
 }
 
-/** Exit code 1 if the file has errors. */
+/** Runs `svc dev`. Exit code 1 if the file has errors. */
 export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefined): CommandHandler {
   return async (given, io) => {
     const { file, open = false, ...input } = given as unknown as AppInput & { file: string; open?: boolean }

@@ -4,14 +4,14 @@ import { Decimal } from './interpreter/decimal.ts'
 import { Float, type Value } from './interpreter/value.ts'
 
 /**
- * Arguments of `main`: none without parameters; all as one list, if it has a list parameter; else each one parsed by
- * its parameter type. Throws `RUN_ARGUMENTS`.
+ * Returns the arguments of `main`. A list parameter gets all of them; otherwise each is parsed by the type of its
+ * parameter. Throws `RUN_ARGUMENTS`.
  */
 export function mainArguments(program: Program, args: readonly string[]): Value[] {
   const main = program.module.functions.find(({ name }) => name === 'main')
   const params = main?.params ?? []
   const [first] = params
-  // Programs without parameters read them with std.env.args().
+  // A main without parameters can read them with std.env.args().
   if (first === undefined) return []
   if (params.length === 1 && isList(first.type_ann)) return [args]
   if (args.length > params.length) {

@@ -3,17 +3,17 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import type { Limits } from './interpreter/machine.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 
-/** Maximum characters of output in an answer. */
+/** Maximum characters of output in a response. */
 const MAX_OUTPUT_CHARACTERS = 1_000_000
 
-/** Programs from the network get no capabilities, and have limits. */
+/** Time limit of a program from the network, which also gets no capabilities. */
 const MAX_MILLISECONDS = 10_000
 
 export const evaluateOperation = defineOperation({
   id: 'language.run',
-  summary: 'Run the main function of a text without any capability',
+  summary: 'Run the main function of a source text without capabilities',
   input: t.object({
-    source: t.string({ maxLength: 1_000_000, description: 'The text of the program.' }),
+    source: t.string({ maxLength: 1_000_000, description: 'Source text of the program.' }),
     args: t.array(t.string({ maxLength: 10_000 }), {
       default: [],
       maxItems: 100,
@@ -22,7 +22,7 @@ export const evaluateOperation = defineOperation({
     script: t.boolean({ default: false, description: 'Run top-level statements instead of main.' })
   }),
   output: t.object({
-    ok: t.boolean({ description: 'True if it ended and did not return an Error.' }),
+    ok: t.boolean({ description: 'True if the program ended without a failure or an Error.' }),
     output: t.array(t.string(), { description: 'Lines.' }),
     cut: t.boolean({ description: `True if lines after the first ${MAX_OUTPUT_CHARACTERS} characters are omitted.` }),
     error: t.nullable(t.object({ code: t.nullable(t.string()), message: t.string(), calls: t.array(t.string()) }))
@@ -58,7 +58,7 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
           if (length > MAX_OUTPUT_CHARACTERS) cut = true
           else output.push(line)
         },
-        // The caller does not need its log lines.
+        // Log lines are not part of the response.
         report: () => undefined,
         failed: () => undefined
       },

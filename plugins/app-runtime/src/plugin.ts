@@ -32,7 +32,7 @@ import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 import { announceSteps } from './workflows/announce-steps.ts'
-import { durableOptions, keepingOf } from './workflows/look-after-due.ts'
+import { durableOptions, retentionOf } from './workflows/look-after-due.ts'
 import {
   cancelHandler,
   inspectHandler,
@@ -123,7 +123,7 @@ export default definePlugin({
     ctx.implement(workflowCancel, cancelHandler(runs))
     ctx.implement(
       workflowPrune,
-      pruneHandler(runs, () => keepingOf(ctx.config))
+      pruneHandler(runs, () => retentionOf(ctx.config))
     )
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
     ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
@@ -147,7 +147,7 @@ export default definePlugin({
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
     const { program } = ctx.config
-    // A command handles the program itself, which may have errors, and its tables.
+    // In the process of a single command, the command handles the program and its tables.
     if (program !== undefined && admin?.serves !== false)
       await serveProgram({ ctx, compiler, store, admin, services }, program)
   }

@@ -24,9 +24,9 @@ export const runCommand: CommandDescriptor = {
       description:
         'app serves the program, interp runs its function main, script runs its top-level statements; auto selects one of them.'
     }),
-    app: t.boolean({ default: false, description: 'The same as --mode app.' }),
-    script: t.boolean({ default: false, description: 'The same as --mode script.' }),
-    interp: t.boolean({ default: false, description: 'The same as --mode interp.' }),
+    app: t.boolean({ default: false, description: 'Same as --mode app.' }),
+    script: t.boolean({ default: false, description: 'Same as --mode script.' }),
+    interp: t.boolean({ default: false, description: 'Same as --mode interp.' }),
     ...appOptions,
     seed: t.optional(t.integer({ description: 'Seed of std.random, for the same numbers in each run.' }))
   }),
@@ -53,7 +53,7 @@ export interface Runner {
     job: Pick<Job, 'work' | 'args' | 'seed'>,
     listener: Listener,
     signal: AbortSignal,
-    /** `memory`, or the path of a file; without it the primary database. */
+    /** Database: `memory`, or the path of a file; default: the primary database. */
     database?: string
   ): Promise<ThreadResult>
 }
@@ -89,8 +89,8 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
 }
 
 /**
- * A failure to serve ends the process: it has no other purpose.
- * An explicit setting wins, and `svc dev` waits for the next save.
+ * Returns the setting that ends the process if the program cannot be served, because it has no other purpose.
+ * An explicit setting wins. `svc dev` does not use it, and waits for the next save.
  */
 function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
   const key = 'plugins.app-runtime.on_boot_failure'
@@ -98,7 +98,7 @@ function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, u
   return chosen === undefined || chosen === null ? { [key]: 'abort' } : {}
 }
 
-/** null for several programs. */
+/** Returns the mode; null if several were requested. */
 function modeOf({ mode = 'auto', app = false, script = false, interp = false }: RunInput): Mode | null {
   const asked = new Set<Mode>()
   if (mode !== 'auto') asked.add(mode)
@@ -109,7 +109,7 @@ function modeOf({ mode = 'auto', app = false, script = false, interp = false }: 
   return others.length === 0 ? first : null
 }
 
-/** Output is written at the speed of its reader. */
+/** Returns a listener that writes output, at the speed at which it is read. */
 export function listenerOf(io: CommandIo): Listener {
   return {
     async print(line) {
@@ -124,7 +124,7 @@ export function listenerOf(io: CommandIo): Listener {
   }
 }
 
-/** The program of a file; null after reporting errors. */
+/** Compiles the program of a file. Reports its errors and returns null if there are any. */
 export async function compiled(
   compiler: LanguageCompiler,
   file: string | ProgramText,
@@ -136,7 +136,7 @@ export async function compiled(
     const [source] = sources
     if (source === undefined || sources.length > 1) {
       throw runErrors.create('RUN_ARGUMENTS', `${file} is a folder with ${sources.length} source files`, {
-        hint: 'name one file'
+        hint: 'name one of its files'
       })
     }
     const result = await compiler.compile(source, { script })
@@ -154,7 +154,7 @@ export async function compiled(
   }
 }
 
-/** Reports why a program ended; returns the exit code. */
+/** Writes the failure of a program; returns the exit code. */
 export function reportFailure(
   { code, message, hint, calls, at }: Omit<RunFailure, 'code'> & { readonly code: string },
   io: CommandIo

@@ -13,26 +13,26 @@ export const settings = t.object({
     minimum: 0,
     maximum: 65_535,
     'x-env': 'SVC_PORT',
-    description: 'Port of the program on this machine; 0 for any free port.'
+    description: 'Port of the served program; 0 for any free port.'
   }),
   database: t.optional(
     t.string({
       minLength: 1,
       description:
-        'Database of the tables: memory for a temporary database, or a file, relative to the project. Default: the primary database.'
+        'Database of the program: memory for a temporary one, or a file relative to the project. Default: the primary database.'
     })
   ),
   public_directory: t.string({
     default: 'public',
     minLength: 1,
-    description: 'Folder next to the program with static files; index.html answers every page.'
+    description: 'Folder next to the program with static files; index.html is sent for every page.'
   }),
   ssr_dev_url: t.optional(
     t.string({
       minLength: 1,
       pattern: '^https?://',
       'x-env': 'SVC_SSR_DEV_URL',
-      description: 'Page server that gets requests before static files, such as Vite.'
+      description: 'URL of a page server that gets requests before static files, such as Vite.'
     })
   ),
   orchestrate_vite: t.boolean({
@@ -48,18 +48,18 @@ export const settings = t.object({
   }),
   open: t.boolean({
     default: false,
-    description: 'Whether a browser opens when the program is first served.'
+    description: 'Whether a browser is opened when the program is first served.'
   }),
   watch: t.boolean({
     default: true,
-    description: 'Whether the program is reloaded when its file is saved. If it has errors, the old program stays.'
+    description:
+      'Whether the program is reloaded when its file is saved. A program with errors does not replace the old one.'
   }),
   threads: t.optional(
     t.integer({
       minimum: 1,
       maximum: 256,
-      description:
-        'Maximum threads of the program; it starts with one. Default: one for each processor, and at least 4.'
+      description: 'Maximum threads of the program, which starts with one. Default: one per processor, and at least 4.'
     })
   ),
   capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'browser', 'secrets']), {
@@ -96,7 +96,8 @@ export const settings = t.object({
     default: false,
     'x-env': 'SVC_WORKFLOW_JOURNAL_CODEX_OFF',
     'x-env-type': 'truthy',
-    description: 'Whether workflow journals are excluded from research_metrics. Runs keep their journals in any case.'
+    description:
+      'Whether workflow journals are excluded from research_metrics. They are stored with their runs in any case.'
   }),
   plan_session_id: t.optional(
     t.string({
@@ -115,12 +116,12 @@ export const settings = t.object({
   workflow_keep_runs: t.integer({
     default: 10_000,
     minimum: 0,
-    description: 'Number of ended workflow runs that are kept with their journals, newest first, for each program.'
+    description: 'Number of ended workflow runs to keep per program, newest first, with their journals.'
   }),
   workflow_keep_days: t.integer({
     default: 30,
     minimum: 0,
-    description: 'Days for which ended runs are kept; active runs are always kept.'
+    description: 'Days for which ended workflow runs are kept; active runs are always kept.'
   }),
   run_workflow: t.optional(
     t.string({
@@ -132,7 +133,7 @@ export const settings = t.object({
   workflow_args: t.string({
     default: '{}',
     'x-env': 'SVC_WORKFLOW_ARGS',
-    description: 'Arguments of that workflow, as JSON: an object by name, or a list in order.'
+    description: 'Arguments of that workflow as JSON: an object by parameter name, or an array.'
   }),
   call_depth: t.integer({
     default: 10_000,

@@ -26,7 +26,7 @@ interface TestInput {
 type FileResult = TestResult & { readonly file: string }
 
 /**
- * Exit codes: 0; 1 if a test failed, a file has errors, or no test was found; 130 if interrupted.
+ * Runs `svc test`. Exit codes: 0; 1 if a test failed, a file has errors, or no test was found; 130 if interrupted.
  */
 export function runTestFiles(runner: Runner, iterations: () => number): CommandHandler {
   return async (given, io) => {

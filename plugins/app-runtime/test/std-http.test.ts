@@ -51,13 +51,13 @@ t.test('an error status and a missing answer are Errors', async t => {
     print(std.http.get_text("${url}/pot"))
     print(std.http.get_text("http://127.0.0.1:1/?token=hidden"))
     print(std.http.get_text("file:///etc/passwd"))`)
-  t.equal(lines[0], `Error(${url}/pot answered 418: I am a teapot)`)
+  t.equal(lines[0], `Error(${url}/pot: HTTP status 418: I am a teapot)`)
   t.match(lines[1], /^Error\(http:\/\/127\.0\.0\.1:1\/: /)
   t.notMatch(lines[1], /hidden/)
-  t.match(lines[2], /^Error\(file:\/\/\/etc\/passwd: that is not an HTTP address\)$/)
+  t.match(lines[2], /^Error\(file:\/\/\/etc\/passwd: not an HTTP URL\)$/)
 })
 
-t.test('an answer that is too long is an error', async t => {
+t.test('a response larger than 32 MiB is an error', async t => {
   const url = await served(t, (_request, response) => {
     const piece = Buffer.alloc(2 ** 20, 'x')
     const write = (): void => {
@@ -67,7 +67,7 @@ t.test('an answer that is too long is an error', async t => {
     write()
   })
   const { lines } = await execute(`    print(std.http.get_text("${url}/"))`)
-  t.match(lines[0], /the answer is longer than 33554432 bytes/)
+  t.match(lines[0], /the response is larger than 33554432 bytes/)
 })
 
 t.test('a program disconnects from a slow server at its time limit', async t => {

@@ -10,21 +10,21 @@ import { nextAttempt } from './actor-store.ts'
 
 export interface ActorDefinition {
   readonly name: string
-  /** Kind: actor or agent. */
+  /** Version of the state; null for an actor. */
   readonly version: string | null
-  /** Initial field values; takes the arguments with their defaults. Throws if `given` does not fit. */
-  readonly begin: (given: readonly Value[]) => { readonly args: readonly Value[]; readonly fields: Map<string, Value> }
+  /** Returns the arguments with defaults, and the initial fields. Throws if `args` do not fit the parameters. */
+  readonly begin: (args: readonly Value[]) => { readonly args: readonly Value[]; readonly fields: Map<string, Value> }
   readonly handlers: ReadonlyMap<string, HandlerDefinition>
-  /** By the version of the stored state. */
+  /** Migrations by the version of the stored state. */
   readonly migrations: ReadonlyMap<string, () => void>
 }
 
 export interface HandlerDefinition {
-  /** True if it is declared to return a Result: an Error then leaves the state unchanged. */
+  /** True if the handler is declared to return a Result: an Error then rolls back its changes. */
   readonly isResult: boolean
   /** Parameter names. */
   readonly params: readonly string[]
-  /** Its body reads the fields from `turn`, and writes them back. undefined means the default. */
+  /** Runs the handler, which reads and writes the fields of `turn`. An undefined argument means its default. */
   readonly run: (args: readonly (Value | undefined)[]) => Value
 }
 
@@ -33,9 +33,9 @@ export interface ActorTurn {
   readonly key: string
   readonly args: readonly Value[]
   readonly fields: Map<string, Value>
-  /** Value passed to `state_save`. */
+  /** Values of `state_save` by key. */
   readonly saved: Map<string, Value>
-  /** Fields of the older version. */
+  /** Stored fields of the older version, during a migration. */
   readonly before: RecordValue
 }
 
@@ -50,13 +50,13 @@ class Refusal {
 
 /**
  * Actors and agents of a program. A handler runs in one transaction that also loads and saves the state of its
- * instance. The store admits one writer at a time, so handlers of an instance are serialised and a failure keeps the
- * last good state.
+ * instance. The store has one writer at a time, so handlers of an instance run one after another, and a failure
+ * leaves the state unchanged.
  */
 export class ActorRuntime {
   /** The running handler. */
   turn: ActorTurn | null = null
-  /** Generates names for instances spawned by constants, equal in every run. */
+  /** The constant that is being evaluated; its `spawn` calls get the same ids in every run. */
   naming: { readonly constant: string; count: number } | null = null
   readonly #machine: Machine
   #durable: Durable
@@ -86,15 +86,18 @@ export class ActorRuntime {
   }
 
   /**
-   * Runs a handler and returns its result; undefined means the default. Earlier messages to the
-   * instance are handled first.
+   * Calls a handler and returns its result. Earlier messages to the instance are handled first.
+   * An undefined argument means its default.
    */
   ask(address: ActorAddress, event: string, args: readonly (Value | undefined)[]): Value {
     const { actor, id } = address
     this.#machine.workflow?.refuse(`${actor}.${event}`)
     const key = `${actor}/${id}`
     if (this.#busy.has(key)) {
-      fail('RUN_ACTOR_BUSY', `${actor}.${event} was called by a handler of the same ${actor}, which would deadlock`)
+      fail(
+        'RUN_ACTOR_BUSY',
+        `${actor}.${event} was called by a handler of the same ${actor}, which would deadlock; call its code as a function`
+      )
     }
     const { actors } = this.#durable
     if (actors.inTransaction) this.#handleAll(address)
@@ -102,7 +105,7 @@ export class ActorRuntime {
     return this.#transaction(() => this.#perform(address, event, args))
   }
 
-  /** Enqueues a message in the open transaction, if any. */
+  /** Enqueues a message. Joins the open transaction. */
   send(address: ActorAddress, event: string, args: readonly Value[]): null {
     const { actor, id } = address
     this.#machine.workflow?.refuse(`${actor}.send`)
@@ -114,8 +117,8 @@ export class ActorRuntime {
   }
 
   /**
-   * Handles the oldest message of an instance if it is due. Returns true if there was one. A failed message gets five
-   * attempts, and blocks later ones meanwhile.
+   * Handles the oldest message of an instance. Returns false if none is due. A failed message gets five attempts;
+   * until the last one, later messages wait.
    */
   deliver(address: ActorAddress): boolean {
     const { actors } = this.#durable
@@ -124,7 +127,7 @@ export class ActorRuntime {
     if (first === null) return false
     try {
       const done = this.#transaction(() => this.#handleNext(address))
-      // The rollback of the Error restored the message as well.
+      // The Error rolled back the transaction, and with it the removal of the message.
       if (done instanceof Refusal) actors.transaction(() => actors.remove(first.id))
       return true
     } catch (thrown) {
@@ -158,7 +161,7 @@ export class ActorRuntime {
     }
   }
 
-  /** `state_load`: for the instance of the running handler, or for the program. */
+  /** Implements `state_load`: reads state of the running handler's instance, else of the program. */
   load(key: string): Value {
     const { turn } = this
     if (turn !== null) {
@@ -170,7 +173,7 @@ export class ActorRuntime {
     return text === null ? NONE : some(losslessValue(text, this.handle))
   }
 
-  /** `state_save`: in the transaction of the running handler, or immediately. */
+  /** Implements `state_save`: writes in the transaction of the running handler, else immediately. */
   save(key: string, value: Value): null {
     const { turn } = this
     if (turn !== null) turn.saved.set(key, value)
@@ -181,7 +184,7 @@ export class ActorRuntime {
     return null
   }
 
-  /** An Error of a handler in its transaction rolls back the handler's changes. */
+  /** Runs a handler in a transaction, which an Error rolls back. In an outer transaction, nothing is rolled back. */
   #transaction(run: () => Value | Refusal): Value {
     const { actors } = this.#durable
     if (actors.inTransaction) {
@@ -209,16 +212,16 @@ export class ActorRuntime {
     const handler = this.#handler(actor, event)
     const { actors } = this.#durable
     const key = `${actor}/${id}`
-    const kept = actors.load(key)
+    const stored = actors.load(key)
     const outer = this.turn
     this.#busy.add(key)
     try {
-      this.turn = this.#turnOf(definition, key, kept, spawned)
+      this.turn = this.#turnOf(definition, key, stored, spawned)
       const turn = this.turn
       const value = handler.run(args)
       if (handler.isResult && value instanceof Tagged && value.tag === 'Error') return new Refusal(value)
       const text = textOf(definition, turn)
-      if (text !== kept) actors.save(key, text)
+      if (text !== stored) actors.save(key, text)
       return value
     } finally {
       this.turn = outer
@@ -226,12 +229,12 @@ export class ActorRuntime {
     }
   }
 
-  #turnOf(definition: ActorDefinition, key: string, kept: string | null, spawned: readonly Value[]): ActorTurn {
+  #turnOf(definition: ActorDefinition, key: string, stored: string | null, spawned: readonly Value[]): ActorTurn {
     const nothing: RecordValue = new Map()
-    if (kept === null) {
+    if (stored === null) {
       return { key, ...definition.begin(spawned), saved: new Map(), before: nothing }
     }
-    const record = recordOf(losslessValue(kept, this.handle))
+    const record = recordOf(losslessValue(stored, this.handle))
     const before = recordOf(record.get('state') ?? null)
     const { args, fields } = definition.begin(listOf(record.get('args') ?? null))
     for (const name of fields.keys()) {
@@ -251,14 +254,14 @@ export class ActorRuntime {
   #handleNext(address: ActorAddress): Value | Refusal {
     const { actors } = this.#durable
     const message = actors.next(address.actor, address.id, this.#durable.now())
-    // Another writer was faster.
+    // Another process has handled the message.
     if (message === null) return null
     const done = this.#perform(address, message.event, listOf(losslessValue(message.args, this.handle)))
     actors.remove(message.id)
     return done
   }
 
-  /** In an outer transaction, a failure belongs to its owner. */
+  /** Handles all messages inside an outer transaction, whose owner receives a failure. */
   #handleAll(address: ActorAddress): void {
     while (this.#durable.actors.next(address.actor, address.id, this.#durable.now()) !== null) this.#handleNext(address)
   }
@@ -278,14 +281,14 @@ export class ActorRuntime {
   #handleOf(actor: string, id: string, args: readonly Value[]): ActorHandle {
     const address = { actor, id, args }
     const handlers = [...(this.#definitions.get(actor)?.handlers ?? [])]
-    const asked = handlers.map(([event]) => [event, (given: Value[]) => this.ask(address, event, given)] as const)
-    const send = (given: Value[]): Value => {
-      const [event, ...rest] = given
+    const methods = handlers.map(([event]) => [event, (args: Value[]) => this.ask(address, event, args)] as const)
+    const send = (args: Value[]): Value => {
+      const [event, ...rest] = args
       if (typeof event === 'string') return this.send(address, event, rest)
-      return fail('RUN_TYPE', `send needs the name of a handler of ${actor}, and its arguments`)
+      return fail('RUN_TYPE', `send needs the name of a handler of ${actor} as its first argument`)
     }
     const params = new Map(handlers.map(([event, handler]) => [event, handler.params]))
-    return new ActorHandle(address, { send, ...Object.fromEntries(asked) }, params)
+    return new ActorHandle(address, { send, ...Object.fromEntries(methods) }, params)
   }
 }
 

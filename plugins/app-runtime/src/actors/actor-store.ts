@@ -1,4 +1,4 @@
-/** Stored form of an instance; texts of values come from `losslessText`. */
+/** Stored form of an instance. Values are JSON from `losslessText`. */
 export interface StoredAddress {
   readonly actor: string
   readonly id: string
@@ -6,12 +6,12 @@ export interface StoredAddress {
   readonly args: string
 }
 
-/** Maximum attempts at a message without a waiting caller. */
+/** Maximum attempts to handle a sent message. */
 const MAX_ATTEMPTS = 5
 
 const FIRST_DELAY = 100
 
-/** Time of the next attempt after this many failures; null after the last attempt. */
+/** Returns the time of the next attempt after this many failures; null after the last attempt. */
 export function nextAttempt(attempts: number, now: number): number | null {
   return attempts >= MAX_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
 }
@@ -26,23 +26,23 @@ export interface ActorMessage {
 }
 
 /**
- * Stores the states of actors and pending messages. Changes inside `transaction` are atomic, and no other writer is
- * active then, in this process or in others.
+ * Stores the state of actors and their pending messages. Changes inside `transaction` are atomic, and exclude writers
+ * of this and of other processes.
  */
 export interface ActorStore {
   readonly inTransaction: boolean
-  /** Joins an open transaction. */
+  /** Runs in a transaction, or joins the open one. */
   transaction<A>(run: () => A): A
   load(key: string): string | null
   save(key: string, text: string): void
   post(to: StoredAddress, event: string, args: string, now: number): void
-  /** The oldest message of an instance; null if it is not due or does not exist. */
+  /** Returns the oldest message of an instance; null if there is none or it is not due. */
   next(actor: string, id: string, now: number): ActorMessage | null
   remove(message: number): void
-  /** `again` is the time of the next attempt; null abandons the message, and the next one follows. */
+  /** Records a failed attempt. `again` is the time of the next one; null abandons the message. */
   failed(message: number, error: string, again: number | null, now: number): void
-  /** Instances whose oldest message is due. */
+  /** Returns the instances whose oldest message is due. */
   waiting(now: number): readonly StoredAddress[]
-  /** Time of the next due message; null if there is none. */
+  /** Returns the time when the next message is due; null if there is none. */
   nextDue(): number | null
 }

@@ -9,7 +9,7 @@ interface KeptMessage extends ActorMessage {
 export class MemoryActorStore implements ActorStore {
   readonly #states = new Map<string, string>()
   readonly #mailboxes = new Map<string, KeptMessage[]>()
-  /** Undo log of the open transaction; null without one. */
+  /** Undo log of the open transaction; null if none is open. */
   #undo: (() => void)[] | null = null
   #count = 0
 

@@ -2,17 +2,17 @@ import type { ThreadConnection } from '@svc/contracts'
 import { prepareTables, written } from '../workflows/sql-transaction.ts'
 import type { ActorMessage, ActorStore, StoredAddress } from './actor-store.ts'
 
-/** The first message of each instance, without abandoned ones. */
+/** SQL of the oldest message of each instance that is not abandoned. */
 export const FIRST_MESSAGES = `SELECT m.actor, m.instance, m.spawned_json, m.not_before_ms FROM actor_mailbox m
   WHERE m.id IN (SELECT min(id) FROM actor_mailbox WHERE program = :program AND given_up_at_ms IS NULL
     GROUP BY actor, instance)`
 
-/** Actors in a database: its single writer serialises handlers. */
+/** Actors in a database, whose write lock serialises handlers. */
 export class SqlActorStore implements ActorStore {
   readonly #connection: ThreadConnection
   readonly #program: string
 
-  /** Actors belong to `program`: equal names in other programs are different actors. */
+  /** `program` separates the actors of programs in the same database. */
   constructor(connection: ThreadConnection, program: string) {
     this.#connection = connection
     this.#program = program

@@ -15,30 +15,30 @@ import { OutOfProcessConnection } from './out-of-process-connection.ts'
 import { ProgramDatabase } from './program-database.ts'
 import { rawSqlUseOf } from './raw-sql-use.ts'
 
-/** Database access of a thread; survives a structured clone. */
+/** Database access of a thread. Can be passed to the thread by structured clone. */
 export interface DatabaseAccess {
-  /** null if the main thread answers requests, through `storeAnswers` on the bridge. */
+  /** null if the thread uses the main thread's connection, through `storeAnswers` on the bridge. */
   readonly thread: ThreadAccess | null
   /** Path or URL. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
 }
 
-/** Access for the threads of a program with this store. Throws the errors of opening it. */
+/** Returns the access of a program's threads to this store. Throws the errors of opening it. */
 export async function accessTo(store: DatabaseStore): Promise<DatabaseAccess> {
   const { fts, vector } = await store.capabilities()
   return { thread: await store.threadAccess(), location: store.location, capabilities: { fts, vector } }
 }
 
-/** Access for the test thread: a separate database, or one in the main thread if threads cannot open one. */
+/** Returns access to a new in-memory database, for the test thread. */
 export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
   return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
 }
 
 /**
- * Opens the database of a program in this thread; creates the tables in a fresh, empty one. Raw SQL runs
- * in another process if the database allows several. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY`, and the
- * errors of creating tables.
+ * Opens the database of a program in this thread. With `isFresh`, the database is empty and gets the tables.
+ * Raw SQL runs in a separate process if the thread has its own connection. Throws `DBS_OPEN_FAILED`,
+ * `DBS_CORRUPT`, `DBS_BUSY`, and the errors of creating tables.
  */
 export function openDatabase(
   access: DatabaseAccess,
@@ -49,11 +49,11 @@ export function openDatabase(
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
   const sql = rawSqlUseOf(program)
-  // The main thread's store supports less than a connection of this thread.
+  // Without a native binding, the database is the main thread's, which has no full-text and vector search.
   const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
   const setup = isFresh ? freshSchema(program, capabilities) : []
   const outOfProcess = own === null || !sql.isUsed ? null : new OutOfProcessConnection(bridge, location, setup)
-  // An in-memory database exists only in one process.
+  // An in-memory database is visible to one process only, so all its SQL runs in the other process.
   const isElsewhere = isFresh && outOfProcess !== null
   if (isElsewhere) own?.close()
   const connection = isElsewhere ? outOfProcess : (own ?? new BridgeConnection(bridge, location))
@@ -70,7 +70,7 @@ export function openDatabase(
   })
 }
 
-/** null if an empty database exists only in the main thread. */
+/** Connects this thread. Returns null for a fresh database if there is no native binding. */
 function connectionOf(access: ThreadAccess, isFresh: boolean): ThreadConnection | null {
   try {
     return connectThread(access)

@@ -8,7 +8,7 @@ import {
 } from '@svc/contracts'
 import type { Bridge } from '../threads/bridge.ts'
 
-/** Client of the main thread's store, with the answers of the bridge of that name. */
+/** Requests to the main thread's store; `storeAnswers` handles them. */
 export type StoreQuestion =
   | { readonly op: 'query' | 'execute'; readonly statement: Exclude<SqlStatement, string> }
   | { readonly op: 'begin' | 'commit' | 'rollback' | 'sync' }
@@ -16,9 +16,7 @@ export type StoreQuestion =
 /** Kind of the request on the bridge. */
 export const STORE_QUESTION = 'database'
 
-/**
- * A database whose only connection is in the main thread: in memory, or remote. Each call is a request to it.
- */
+/** A connection that sends each call to the main thread, for a database that only the main thread has open. */
 export class BridgeConnection implements ThreadConnection {
   readonly #bridge: Bridge
   readonly #location: string

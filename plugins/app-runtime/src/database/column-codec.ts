@@ -13,7 +13,7 @@ export interface ColumnCodec {
   decode(stored: SqlValue): Value
 }
 
-/** `document` writes values of the column's declared type if it is stored as JSON. */
+/** Returns the codec of a column. `document` is the JSON codec of the declared type, for columns stored as JSON. */
 export function columnCodec({ kind, nullable, declared, sql }: ColumnType, document: Codec): ColumnCodec {
   if (kind === 'json') return documentCodec(document, nullable)
   const plain =
@@ -39,7 +39,7 @@ const INT: ColumnCodec = {
 
 const STR: ColumnCodec = {
   encode: value => (typeof value === 'string' ? value : wrong('str', value)),
-  decode: value => (typeof value === 'string' ? value : stored('a text', value))
+  decode: value => (typeof value === 'string' ? value : stored('text', value))
 }
 
 const PLAIN: Readonly<Record<Exclude<ColumnKind, 'json' | 'vector'>, ColumnCodec>> = {
@@ -68,7 +68,7 @@ const PLAIN: Readonly<Record<Exclude<ColumnKind, 'json' | 'vector'>, ColumnCodec
   }
 }
 
-/** NULL for None; a value may be passed without Some. */
+/** Returns the codec of an optional column. None is NULL; a value is accepted with and without Some. */
 function optionalCodec(inner: ColumnCodec): ColumnCodec {
   return {
     encode: value => {
@@ -83,25 +83,25 @@ function optionalCodec(inner: ColumnCodec): ColumnCodec {
 function documentCodec(document: Codec, nullable: boolean): ColumnCodec {
   return {
     encode(value) {
-      // A part of an external JSON document: it may have any type.
+      // A part of an external JSON document may have any type, so it is validated here.
       const json = document.encode(value instanceof Json ? document.decode(value.data) : value)
       return json === null && nullable ? null : printJson(json)
     },
     decode(value) {
       if (value === null && nullable) return NONE
-      if (typeof value !== 'string') return stored('a JSON text', value)
+      if (typeof value !== 'string') return stored('JSON', value)
       let json: unknown
       try {
         json = parseJson(value)
       } catch {
-        return stored('a JSON text', value)
+        return stored('JSON', value)
       }
       return document.decode(json)
     }
   }
 }
 
-/** 32-bit numbers in little-endian order, as vector functions expect them. */
+/** Returns the codec of a vector: 32-bit floats in little-endian order, as SQL vector functions expect. */
 function vectorCodec(size: number, declared: string): ColumnCodec {
   return {
     encode(value) {

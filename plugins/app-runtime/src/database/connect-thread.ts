@@ -3,7 +3,7 @@ import type { ConnectThread, ThreadAccess, ThreadConnection } from '@svc/contrac
 import { ownGuard } from '../threads/own-guard.ts'
 
 /**
- * A connection of the calling thread. `waitMs`: maximum wait for a lock in milliseconds; default: that of the store.
+ * Connects the calling thread. `waitMs` is the maximum wait for a lock in milliseconds; default: that of the store.
  * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
  */
 export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {

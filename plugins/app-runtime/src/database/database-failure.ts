@@ -2,7 +2,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
 import { RunError } from '../interpreter/failure.ts'
 
-/** By store code; all others are `RUN_DATABASE`. */
+/** Program error codes by store code; all other `DBS_` codes become `RUN_DATABASE`. */
 const CODES: Readonly<Record<string, RunErrorCode>> = {
   DBS_CONSTRAINT: 'RUN_CONSTRAINT',
   DBS_BUSY: 'RUN_DATABASE_BUSY',
@@ -18,7 +18,7 @@ const CODES: Readonly<Record<string, RunErrorCode>> = {
 }
 
 /** Failures that a program can receive as the Error of a Result. */
-const TAKEN: ReadonlySet<RunErrorCode> = new Set([
+const RESULT_CODES: ReadonlySet<RunErrorCode> = new Set([
   'RUN_CONSTRAINT',
   'RUN_DATABASE',
   'RUN_DATABASE_BUSY',
@@ -26,10 +26,10 @@ const TAKEN: ReadonlySet<RunErrorCode> = new Set([
 ])
 
 export function isDatabaseFailure(thrown: unknown): thrown is RunError {
-  return thrown instanceof RunError && TAKEN.has(thrown.code)
+  return thrown instanceof RunError && RESULT_CODES.has(thrown.code)
 }
 
-/** Translates an error of the store for programs; other errors stay unchanged. */
+/** Translates an error of the store to a program error without the location. Returns other errors unchanged. */
 export function databaseFailure(error: unknown, table: string, location: string): unknown {
   if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error
@@ -38,7 +38,7 @@ export function databaseFailure(error: unknown, table: string, location: string)
   return new RunError(CODES[code] ?? 'RUN_DATABASE', `${table}: ${shown}`)
 }
 
-/** In terms of the program, if SQLite names the columns. */
+/** Describes a violated constraint by its columns; null if SQLite does not name them. */
 function constraintText(data: unknown): string | null {
   const { constraint, columns = [] } = (data ?? {}) as { constraint?: string; columns?: readonly string[] }
   if (columns.length === 0) return null

@@ -6,7 +6,7 @@ import { runErrors } from '../errors.ts'
 import type { ProcessReply, ProcessStart } from './database-process.ts'
 import type { ProcessQuestion } from './out-of-process-connection.ts'
 
-/** The parent process may be killed during a statement; only another thread can detect that. */
+/** Ends this process if its parent is killed. A thread, because a running statement blocks the main thread. */
 const WATCH = `
 const parent = require('node:worker_threads').workerData
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`
@@ -58,12 +58,12 @@ function answerTo(message: ProcessStart | ProcessQuestion): unknown {
   }
 }
 
-/** The program's process receives rows in one message, so their size is limited. */
+/** Returns the result unless its rows exceed `maxBytes`: the parent process receives them in one message. */
 function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   let bytes = 0
   for (const row of rows) for (const value of row) bytes += sizeOf(value)
   if (bytes <= maxBytes) return result
-  // The thread treats its transaction as rolled back, as when this process runs out of memory.
+  // The thread assumes a rollback after RUN_MEMORY_LIMIT, because it cannot tell if this process survived.
   if (connection?.inTransaction) connection.rollback()
   throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes; the limit is ${maxBytes}`)
 }

@@ -13,7 +13,7 @@ export interface ProcessStart {
   readonly maxBytes: number
 }
 
-/** One process never sends concurrent requests. */
+/** Reply to the pending request; there is one at a time. */
 export type ProcessReply =
   | { readonly ok: true; readonly value: unknown }
   | {
@@ -21,7 +21,7 @@ export type ProcessReply =
       readonly error: Pick<SvcError, 'code' | 'message' | 'status'> & { readonly hint?: string; readonly data: unknown }
     }
 
-/** The script is next to the compiled plugin. */
+/** The built script, next to the compiled plugin. */
 const SCRIPT = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/database-process.cjs' : './database-process.cjs',
@@ -29,12 +29,12 @@ const SCRIPT = fileURLToPath(
   )
 )
 
-/** Fraction of a program's memory for the rows of one statement. */
-const SHARE = 4
+/** The rows of one statement may use 1/4 of the program's memory. */
+const ROWS_SHARE = 4
 
 /**
- * The main thread's side of an `OutOfProcessConnection`. Starts its process on the first request; ends it when the
- * thread no longer waits for an answer, or when `signal` is aborted. `bytes`: memory limit of the program.
+ * Handles the requests of an `OutOfProcessConnection` in the main thread. Starts the process on the first request.
+ * Ends it when the thread stops waiting for a reply, or `signal` is aborted. `bytes` is the program's memory limit.
  */
 export function processAnswers(access: ThreadAccess, bytes: number, signal: AbortSignal): BridgeAnswers {
   let outOfProcess: DatabaseProcess | null = null
@@ -52,7 +52,7 @@ export function processAnswers(access: ThreadAccess, bytes: number, signal: Abor
       call.signal.addEventListener('abort', stop, { once: true })
       if (outOfProcess === null || outOfProcess.isOver) {
         outOfProcess = new DatabaseProcess(bytes)
-        await outOfProcess.ask({ op: 'open', access, maxBytes: Math.floor(bytes / SHARE) })
+        await outOfProcess.ask({ op: 'open', access, maxBytes: Math.floor(bytes / ROWS_SHARE) })
       }
       return outOfProcess.ask(question)
     }
@@ -65,7 +65,7 @@ class DatabaseProcess {
   #over: Error | null = null
 
   constructor(bytes: number) {
-    // Flags of this process are not passed on.
+    // The database process needs none of the flags of this process.
     const { NODE_OPTIONS: _, ...env } = process.env
     this.#process = fork(SCRIPT, [], {
       env,
@@ -73,20 +73,20 @@ class DatabaseProcess {
       execArgv: [`--max-old-space-size=${Math.ceil(bytes / 2 ** 20)}`],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc']
     })
-    this.#process.on('message', (reply: ProcessReply) => this.#take(reply))
+    this.#process.on('message', (reply: ProcessReply) => this.#settleWith(reply))
     this.#process.once('error', error =>
-      this.#end(databaseErrors.create('DBS_LOST', `its process failed: ${error.message}`))
+      this.#end(databaseErrors.create('DBS_LOST', `the database process failed: ${error.message}`))
     )
     this.#process.once('exit', (_code, by) => {
-      // Exit of a process that ran out of memory.
+      // Node.js aborts when it runs out of memory.
       const isFull = by === 'SIGABRT'
       this.#end(
         isFull
           ? runErrors.create('RUN_MEMORY_LIMIT', 'the rows of a statement exceed the memory limit of the program')
-          : databaseErrors.create('DBS_LOST', 'the process of the statement ended')
+          : databaseErrors.create('DBS_LOST', 'the database process ended during a statement')
       )
     })
-    // A request without an answer needs no waiting.
+    // A pending request must not keep this process alive.
     this.#process.unref()
     this.#process.channel?.unref()
   }
@@ -98,7 +98,7 @@ class DatabaseProcess {
   async ask(question: ProcessStart | ProcessQuestion): Promise<unknown> {
     const reply = await new Promise<ProcessReply | Error>(resolve => {
       this.#settle = resolve
-      if (this.#over !== null) this.#take(this.#over)
+      if (this.#over !== null) this.#settleWith(this.#over)
       else this.#process.send(question, error => error !== null && this.#end(error))
     })
     if (reply instanceof Error) throw reply
@@ -107,18 +107,18 @@ class DatabaseProcess {
     throw new SvcError(code, message, details)
   }
 
-  /** Its uncommitted changes are rolled back. */
+  /** Kills the process, which rolls back its uncommitted changes. */
   kill(): void {
     this.#process.kill('SIGKILL')
-    this.#end(databaseErrors.create('DBS_LOST', 'the process of the statement was stopped'))
+    this.#end(databaseErrors.create('DBS_LOST', 'the database process was stopped during a statement'))
   }
 
-  #end(why: Error): void {
-    this.#over ??= why
-    this.#take(why)
+  #end(error: Error): void {
+    this.#over ??= error
+    this.#settleWith(error)
   }
 
-  #take(reply: ProcessReply | Error): void {
+  #settleWith(reply: ProcessReply | Error): void {
     const settle = this.#settle
     this.#settle = null
     settle?.(reply)

@@ -6,14 +6,14 @@ import { accessTo, type DatabaseAccess, freshAccess } from './access.ts'
 export interface JobDatabase {
   /** null for a program without a database. */
   readonly access: DatabaseAccess | null
-  /** Answers a thread without its own connection. */
+  /** Opens the store in the main thread, for a thread without its own connection. */
   store(): Promise<DatabaseStore>
   close(): Promise<void>
 }
 
 /**
- * `run` uses the primary database and adds the program's tables; `test` gets an empty one. Throws the errors of
- * the migration: `RUN_SCHEMA_LOSSY`, `RUN_SCHEMA_REFUSED` and those of the store.
+ * Opens the database of a job: an empty one for `test`, else the primary database after a migration.
+ * Throws `RUN_SCHEMA_LOSSY`, `RUN_SCHEMA_REFUSED` and the errors of the store.
  */
 export async function openJobDatabase(
   program: Program,
@@ -27,7 +27,7 @@ export async function openJobDatabase(
   const { tables, workflows } = program.module
   if (tables.length === 0 || kind !== 'test') {
     if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
-    // Workflow runs are in the database, too.
+    // A program with workflows stores its runs in the database.
     const isUsed = tables.length > 0 || (workflows.length > 0 && kind !== 'test')
     const access = isUsed ? await accessTo(primary) : null
     return { access, store: async () => primary, close: async () => undefined }
@@ -43,7 +43,7 @@ export async function openJobDatabase(
   }
 }
 
-/** `memory`, or the path of a file. The caller closes it. */
+/** Opens a database: `memory`, or the path of a file. The caller closes it. */
 export function openPlace(primary: PrimaryDatabase, place: string): Promise<DatabaseStore> {
   return primary.open(place === 'memory' ? place : { file: place })
 }

@@ -8,30 +8,30 @@ import {
 
 type Kind = 'read' | 'write'
 
-/** A connection to the same database from another process, for SQL that may not terminate. */
+/** A connection in another process to the same database, for SQL that may not terminate. */
 export interface OutOfProcess {
   readonly connection: ThreadConnection
-  /** True if transactions of actors, opened by `begin`, run there. */
+  /** True if transactions of actors, opened by `begin`, run in that process. */
   readonly isInActors: boolean
 }
 
 /**
- * A connection whose transactions begin with their first statement: code without database access waits for no lock.
- * Other users of the program's database, such as the store of its actors, share this connection.
+ * A connection whose transactions begin with their first statement, so code without SQL does not wait for a lock.
+ * The store of the program's actors shares this connection.
  */
 export class LazyConnection implements ThreadConnection {
-  readonly #near: ThreadConnection
+  readonly #own: ThreadConnection
   /** Runs SQL that may not terminate; null if all SQL runs on one connection. */
   readonly #outOfProcess: OutOfProcess | null
-  /** True while the open transaction is out of process. */
+  /** True while the open transaction runs in the other process. */
   #isOutOfProcess = false
-  /** The transaction of the running code. */
+  /** Kind of the open transaction, which may not have begun in the database yet. */
   #kind: Kind | null = null
   /** True while transactions are savepoints of a group commit. */
   #isGroup = false
 
   constructor(connection: ThreadConnection, outOfProcess: OutOfProcess | null = null) {
-    this.#near = connection
+    this.#own = connection
     this.#outOfProcess = outOfProcess
   }
 
@@ -57,12 +57,12 @@ export class LazyConnection implements ThreadConnection {
 
   /** True if transactions can be committed as a group. */
   get hasSavepoints(): boolean {
-    return this.#near.savepoint !== undefined
+    return this.#own.savepoint !== undefined
   }
 
   /**
-   * Runs the transactions of `run` as savepoints of one and commits it at the end. Each can be rolled back separately.
-   * Throws the errors of the commit; then all are rolled back.
+   * Runs each transaction of `run` as a savepoint in one outer transaction, which is committed at the end.
+   * A savepoint can be rolled back separately. If the commit fails, all are rolled back and the error is thrown.
    */
   groupCommit(run: () => void): void {
     this.#kind = 'write'
@@ -80,7 +80,7 @@ export class LazyConnection implements ThreadConnection {
   }
 
   #inSavepoint<A>(run: () => A, keeps: (result: A) => boolean): A {
-    this.#enter()
+    this.#beginIfNeeded()
     this.#isGroup = false
     try {
       return this.#connection.savepoint === undefined ? run() : this.#connection.savepoint(run, keeps)
@@ -89,7 +89,7 @@ export class LazyConnection implements ThreadConnection {
     }
   }
 
-  /** Runs SQL that may not terminate: in the open transaction, or in the other process. */
+  /** Connection for SQL that may not terminate: that of the open transaction, else that of the other process. */
   get forRawSql(): ThreadConnection {
     return this.#kind === null && this.#outOfProcess !== null ? this.#outOfProcess.connection : this
   }
@@ -103,22 +103,22 @@ export class LazyConnection implements ThreadConnection {
   }
 
   query(sql: string, parameters?: SqlParameters): SqlResult {
-    this.#enter()
+    this.#beginIfNeeded()
     return this.#connection.query(sql, parameters)
   }
 
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
-    this.#enter()
+    this.#beginIfNeeded()
     return this.#connection.rows(sql, parameters)
   }
 
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
-    this.#enter()
+    this.#beginIfNeeded()
     return this.#connection.row(sql, parameters)
   }
 
   execute(sql: string, parameters?: SqlParameters): SqlResult {
-    this.#enter()
+    this.#beginIfNeeded()
     return this.#connection.execute(sql, parameters)
   }
 
@@ -138,7 +138,7 @@ export class LazyConnection implements ThreadConnection {
     this.#end().rollback()
   }
 
-  /** In a read transaction, later statements would see another state; a write transaction needs no sync. */
+  /** Updates the replica. Ends the current read snapshot; does nothing in a write transaction. */
   sync(): void {
     if (this.#kind === 'write') return
     if (this.#connection.inTransaction) this.#connection.commit()
@@ -147,11 +147,11 @@ export class LazyConnection implements ThreadConnection {
 
   close(): void {
     this.#kind = null
-    this.#near.close()
+    this.#own.close()
     this.#outOfProcess?.connection.close()
   }
 
-  /** Returns the connection of the transaction. */
+  /** Marks the transaction as ended, and returns its connection. */
   #end(): ThreadConnection {
     const connection = this.#connection
     this.#kind = null
@@ -160,10 +160,10 @@ export class LazyConnection implements ThreadConnection {
   }
 
   get #connection(): ThreadConnection {
-    return this.#isOutOfProcess && this.#outOfProcess !== null ? this.#outOfProcess.connection : this.#near
+    return this.#isOutOfProcess && this.#outOfProcess !== null ? this.#outOfProcess.connection : this.#own
   }
 
-  #enter(): void {
+  #beginIfNeeded(): void {
     if (this.#kind !== null && !this.#connection.inTransaction) this.#connection.begin(this.#kind)
   }
 }

@@ -11,7 +11,7 @@ import { durationText } from '../interpreter/time-limit.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { RunningTime } from './program-database.ts'
 
-/** Client of a thread's connection in another process. */
+/** Requests to the database process; `processAnswers` passes them on. */
 export type ProcessQuestion =
   | { readonly op: 'query' | 'rows' | 'row' | 'execute'; readonly sql: string; readonly parameters?: SqlParameters }
   | { readonly op: 'begin'; readonly kind: 'read' | 'write' }
@@ -20,40 +20,40 @@ export type ProcessQuestion =
 /** Kind of the request on the bridge. */
 export const PROCESS_QUESTION = 'database process'
 
-/** Time limit for the end of a transaction and for work outside program calls, in milliseconds. */
+/** Time limit in milliseconds for commit, rollback, close and setup. */
 const END_MS = 30_000
 
 /**
- * A connection in a separate process. A running statement in a thread cannot be stopped; a process can be killed,
- * which rolls back its uncommitted changes.
+ * A connection in a separate process. A statement that runs in a thread cannot be stopped, but a process can be
+ * killed, which rolls back its uncommitted changes.
  */
 export class OutOfProcessConnection implements ThreadConnection {
-  /** Resource limits of statements. */
+  /** Time limit of statements. */
   time: RunningTime = { left: () => END_MS, limit: () => durationText(END_MS) }
   readonly #bridge: Bridge
   readonly #location: string
   readonly #setup: readonly string[]
   /** True for a new, empty database that needs the setup. */
-  #isBare = true
+  #needsSetup = true
   #open: 'read' | 'write' | null = null
   /** True if the process ended during the open transaction. */
   #isLost = false
   #isUsed = false
 
-  /** `setup`: statements run first in an in-memory database, which is empty in every new process. */
+  /** `setup` creates the tables of an in-memory database, which is empty in each new process. */
   constructor(bridge: Bridge, location: string, setup: readonly string[] = []) {
     this.#bridge = bridge
     this.#location = location
     this.#setup = setup
   }
 
-  /** Throws the errors of the store. */
+  /** Runs the setup if the process is new. Throws the errors of the store. */
   setUp(): void {
-    if (!this.#isBare || this.#setup.length === 0) return
-    // A running process may hold a partial effect of a failed statement.
+    if (!this.#needsSetup || this.#setup.length === 0) return
+    // A running process may hold a part of a failed setup.
     if (this.#isUsed) this.#ask({ op: 'close' }, END_MS)
     for (const sql of this.#setup) this.#ask({ op: 'execute', sql }, END_MS)
-    this.#isBare = false
+    this.#needsSetup = false
   }
 
   get inTransaction(): boolean {
@@ -86,21 +86,21 @@ export class OutOfProcessConnection implements ThreadConnection {
   }
 
   commit(): void {
-    this.#assertThere()
+    this.#assertNotLost()
     this.#open = null
     this.#ask({ op: 'commit' }, END_MS)
   }
 
   rollback(): void {
-    const isThere = this.#open !== null && !this.#isLost
+    const isOpen = this.#open !== null && !this.#isLost
     this.#open = null
     this.#isLost = false
-    if (isThere) this.#ask({ op: 'rollback' }, END_MS)
-    // Synchronously, since the next transaction has its own time limit.
+    if (isOpen) this.#ask({ op: 'rollback' }, END_MS)
+    // The setup runs now, so that it does not count against the time limit of the next transaction.
     this.setUp()
   }
 
-  /** It is no replica. */
+  /** Does nothing: the database is not a replica. */
   sync(): void {}
 
   close(): void {
@@ -110,7 +110,7 @@ export class OutOfProcessConnection implements ThreadConnection {
   }
 
   #statement(op: 'query' | 'rows' | 'row' | 'execute', sql: string, parameters: SqlParameters | undefined): unknown {
-    this.#assertThere()
+    this.#assertNotLost()
     if (this.#open === null) this.setUp()
     return this.#ask({ op, sql, ...defined({ parameters }) }, this.time.left())
   }
@@ -123,15 +123,15 @@ export class OutOfProcessConnection implements ThreadConnection {
       const isLate = isSvcError(error, 'RUN_TIME_LIMIT')
       const hasEnded = isLate || isSvcError(error, 'DBS_LOST') || isSvcError(error, 'RUN_MEMORY_LIMIT')
       this.#isLost ||= this.#open !== null && hasEnded
-      this.#isBare ||= hasEnded
+      this.#needsSetup ||= hasEnded
       if (!isLate) throw error
       const message = `a statement exceeded the remaining time of ${this.time.limit()}, and was stopped`
       throw runErrors.create('RUN_TIME_LIMIT', message)
     }
   }
 
-  /** Statements after the end of a transaction would be committed separately. */
-  #assertThere(): void {
+  /** Throws if the transaction is lost: later statements would be committed separately. */
+  #assertNotLost(): void {
     if (!this.#isLost) return
     throw databaseErrors.create(
       'DBS_TRANSACTION_ENDED',

@@ -5,18 +5,18 @@ import { inPart, mismatch } from '../wire/mismatch.ts'
 import { wrong } from '../wire/plain-codecs.ts'
 import type { TableColumn, TableShape } from './table-shape.ts'
 
-/** Replaces a parameter by its value, from the operation's values in order. Throws a `Mismatch`. */
+/** Computes a SQL parameter from the values of the operation. Throws a `Mismatch`. */
 export type Binder = (values: readonly Value[]) => SqlParameter
 
-/** A condition as SQL, with its parameters in order. */
+/** A condition as SQL, with the binders of its parameters in order. */
 export interface Condition {
   readonly sql: string
   readonly binders: readonly Binder[]
 }
 
 /**
- * SQL for a comparison without an SQL operator, such as a text search; null keeps the default. `index` is the position
- * of its value.
+ * Returns other SQL for a comparison, such as a full-text search; null keeps the default. `index` is the index of the
+ * compared value.
  */
 export type Replace = (kind: 'Eq' | 'Contains', column: TableColumn, index: number) => Condition | null
 
@@ -24,7 +24,7 @@ type Compared = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte'
 
 const OPERATORS: Readonly<Record<Compared, string>> = { Eq: '=', Neq: '<>', Lt: '<', Lte: '<=', Gt: '>', Gte: '>=' }
 
-/** Column names come only from the declaration, and every value is a parameter. */
+/** Translates a predicate to SQL. Column names come from the declaration, and every value is a parameter. */
 export function conditionOf(predicate: HirPredicate, shape: TableShape, replace: Replace = () => null): Condition {
   const binders: Binder[] = []
   let next = 0
@@ -38,7 +38,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
   const compared = (kind: Compared, of: TableColumn): string => {
     const index = next++
     const replaced = kind === 'Eq' ? replace('Eq', of, index) : null
-    if (replaced !== null) return taken(replaced)
+    if (replaced !== null) return withBinders(replaced)
     const operator = OPERATORS[kind]
     if (of.kind === 'dec') {
       const isOrder = kind !== 'Eq' && kind !== 'Neq'
@@ -57,7 +57,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
   const contains = (of: TableColumn): string => {
     const index = next++
     const replaced = replace('Contains', of, index)
-    if (replaced !== null) return taken(replaced)
+    if (replaced !== null) return withBinders(replaced)
     bind(of, index, likePart)
     return `${of.quoted} LIKE '%' || ? || '%' ESCAPE '\\'`
   }
@@ -73,7 +73,7 @@ export function conditionOf(predicate: HirPredicate, shape: TableShape, replace:
     return `${left} IN (${Array.from({ length: arity }, () => '?').join(', ')})`
   }
 
-  const taken = ({ sql, binders: own }: Condition): string => {
+  const withBinders = ({ sql, binders: own }: Condition): string => {
     binders.push(...own)
     return sql
   }
@@ -96,7 +96,7 @@ type Encode = (column: TableColumn, value: Value) => SqlParameter
 
 const encoded: Encode = ({ codec }, value) => codec.encode(value)
 
-/** SQL has no None: `isnt` also matches NULL. The value is bound twice. */
+/** Makes `isnt` match NULL as well, for an optional column. The value is bound twice. */
 function orPresent({ nullable, quoted }: TableColumn, differs: string): string {
   return nullable ? `(${differs} OR (? IS NULL AND ${quoted} IS NOT NULL))` : differs
 }
@@ -109,12 +109,12 @@ function named<A>({ name }: TableColumn, run: () => A): A {
   }
 }
 
-/** Decimals are texts: `1.50` and `1.5` are equal, so both are normalised. */
+/** Returns SQL that removes trailing zeros: decimals are stored as text, and `1.50` equals `1.5`. */
 function canonical(column: string): string {
   return `CASE instr(${column}, '.') WHEN 0 THEN ${column} ELSE rtrim(rtrim(${column}, '0'), '.') END`
 }
 
-/** Numeric order; exact for 15 digits. */
+/** Returns SQL that orders decimals numerically, exact for 15 digits. */
 export function decimalOrder(sql: string): string {
   return `CAST(${sql} AS NUMERIC)`
 }

@@ -6,11 +6,11 @@ import { LazyConnection } from './lazy-connection.ts'
 import type { RawSqlUse } from './raw-sql-use.ts'
 import type { SearchNeed } from './search-sql.ts'
 
-/** Time limits of the running program. */
+/** Remaining time of the running program. */
 export interface RunningTime {
   /** Remaining milliseconds. */
   left(): number
-  /** For messages: the total limit, and its setting. */
+  /** The total limit and its setting, for messages. */
   limit(): string
 }
 
@@ -19,14 +19,14 @@ export interface ProgramDatabaseOptions {
   /** Path or URL; not shown to programs. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
-  /** For raw SQL, which may not terminate; default: the same connection. */
+  /** Connection for raw SQL, which may not terminate; default: the same connection. */
   readonly outOfProcess?: { readonly connection: ThreadConnection; readonly sql: RawSqlUse } | null
-  /** Called with the remaining time for statements. */
+  /** Receives the time limit of statements. */
   readonly bound?: (time: RunningTime) => void
 }
 
 /**
- * The database as seen by a program in this thread. Outside `transaction`, every write commits separately. Throws
+ * The database of a program in this thread. Outside `transaction`, every write commits separately. Throws
  * Failures without a place.
  */
 export class ProgramDatabase {
@@ -46,10 +46,7 @@ export class ProgramDatabase {
     this.#capabilities = capabilities
   }
 
-  /**
-   * For other state of the running program, such as that of its actors; writes join the open transaction. It throws the
-   * errors of the store.
-   */
+  /** Connection for state such as actors. Writes join the open transaction. Throws the errors of the store. */
   get connection(): ThreadConnection {
     return this.#connection
   }
@@ -57,18 +54,18 @@ export class ProgramDatabase {
   /**
    * Runs a function in one transaction. It is committed on return, unless `keeps` rejects the result, and rolled back
    * on an exception. `write` takes the write lock with its first statement; `read` sees one snapshot and cannot write.
-   * Inside another transaction, it is a part of that one. `of` is the function's name, or the route's method and path.
+   * Inside another transaction, it joins that one. `of` is the function's name, or the route's method and path.
    */
   transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
     return this.#mapErrors('the database', () => this.#connection.within(kind, run, keeps, this.isOutOfProcess(of)))
   }
 
-  /** True if the transaction of a function runs out of process. */
+  /** True if the transaction of a function runs in the database process. */
   isOutOfProcess(name: string): boolean {
     return this.#sql?.reaches(name) ?? false
   }
 
-  /** Sets the remaining time of the running program. */
+  /** Sets the time limit of statements. */
   bound(time: RunningTime): void {
     this.#bound?.(time)
   }
@@ -110,7 +107,7 @@ export class ProgramDatabase {
     }
   }
 
-  /** Raw SQL of the program, for reading or writing. */
+  /** Runs SQL of the program, which may read or write. */
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
     return this.#mapErrors('the database', () => {
       try {
@@ -122,7 +119,7 @@ export class ProgramDatabase {
     })
   }
 
-  /** Rows from SQL that is partly written by the program. */
+  /** Queries rows with SQL that is partly written by the program. */
   rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
     return this.#mapErrors(table, () => this.#connection.forRawSql.rows(sql, parameters))
   }
@@ -136,8 +133,8 @@ export class ProgramDatabase {
   assertCan(needs: readonly SearchNeed[], table: string): void {
     const missing = needs.find(need => !this.#capabilities[need])
     if (missing === undefined) return
-    const what = missing === 'fts' ? 'full-text search' : 'vectors'
-    fail('RUN_UNSUPPORTED', `${table}: the database has no ${what}; use a local file`)
+    const feature = missing === 'fts' ? 'full-text search' : 'vectors'
+    fail('RUN_UNSUPPORTED', `${table}: the database has no ${feature}; use a local file`)
   }
 
   close(): void {

@@ -7,7 +7,7 @@ import { columnCodec } from './column-codec.ts'
 import { type ResultOperations, resultOperations } from './result-operations.ts'
 import { type TableColumn, TableShape, type VectorSearch } from './table-shape.ts'
 
-/** The tables of a program, and the places that use a database answer as a Result. */
+/** The tables of a program, and the operations whose outcome it uses as a Result. */
 export class ProgramTables {
   readonly #shapes: ReadonlyMap<string, TableShape>
   /** Operations that return Ok or Error instead of a value or a failure. */
@@ -18,7 +18,7 @@ export class ProgramTables {
     this.results = resultOperations(program)
   }
 
-  /** By the name of the declaration. */
+  /** Returns the shape of a table by its declared name. */
   shape(table: string): TableShape | undefined {
     return this.#shapes.get(table)
   }
@@ -29,7 +29,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
   const shapes = new Map<string, TableShape>()
   if (module.tables.length === 0) return shapes
   const types = new WireTypes(module, { defaults, evaluate })
-  // The database is queried for its features.
+  // Assumes full support; each operation checks the features of its database.
   const desired = desiredSchema(program, { fts: true, vector: true })
   for (const [place, table] of desired.tables.entries()) {
     const declared = module.tables[place]

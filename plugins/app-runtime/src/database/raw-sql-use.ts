@@ -2,9 +2,9 @@ import type { Program } from '@svc/contracts'
 
 /** Declarations that may reach raw SQL. */
 export interface RawSqlUse {
-  /** True if there is any. */
+  /** True if any declaration may. */
   readonly isUsed: boolean
-  /** For a function name, or the method and path of a route. */
+  /** True if this function, or this route by method and path, may. */
   reaches(name: string): boolean
   /** True if handlers of actors or agents may. */
   readonly isInActors: boolean
@@ -14,11 +14,11 @@ const NONE: RawSqlUse = { isUsed: false, reaches: () => false, isInActors: false
 
 interface Declaration {
   readonly name: string
-  /** Every string in it, including every name that it mentions. */
+  /** Every string in the declaration, including all names. */
   readonly texts: ReadonlySet<string>
 }
 
-/** Any mention counts as a call, so the result may overestimate the functions that reach SQL. */
+/** Finds the declarations that may reach raw SQL. Any mention of a name counts as a call, so it may find too many. */
 export function rawSqlUseOf(program: Program): RawSqlUse {
   if (!/\.\s*query\s*\(/.test(program.text)) return NONE
   const { module, tests, constants, conditions, defaults } = program
@@ -30,7 +30,7 @@ export function rawSqlUseOf(program: Program): RawSqlUse {
     before = reaching.size
     for (const { name, texts } of declarations) if (reaches(texts)) reaching.add(name)
   }
-  // Constants and conditions count for every declaration.
+  // Any function may use constants and conditions.
   if (reaches(everywhere)) for (const { name } of declarations) reaching.add(name)
   return {
     isUsed: reaching.size > 0,
@@ -39,7 +39,7 @@ export function rawSqlUseOf(program: Program): RawSqlUse {
   }
 }
 
-/** `db.query(…)`, and `db.Table.query(…)`. */
+/** True for code with `db.query(…)` or `db.Table.query(…)`. */
 function hasSql(texts: ReadonlySet<string>): boolean {
   return texts.has('UnsafeQueryRawClause') || (texts.has('db') && texts.has('query'))
 }

@@ -8,8 +8,8 @@ import { printJson } from '../wire/json-text.ts'
 import type { ProgramDatabase } from './program-database.ts'
 
 /**
- * `db.query(sql, parameters)`: rows as records by column name. Declared column types are unknown here:
- * returns ints, floats with a fraction, texts, None for NULL, and bytes as a list of ints.
+ * Runs `db.query(sql, parameters)` and returns rows as records by column name. Declared types are not applied:
+ * values are ints, floats with a fraction, strs, None for NULL, and lists of ints for bytes.
  */
 export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Value): Value {
   if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query needs SQL as a str, found ${typeName(sql)}`)
@@ -19,7 +19,7 @@ export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Valu
   })
 }
 
-/** Positional parameters, in their natural types. */
+/** Converts positional parameters to SQL values. */
 export function rawParameters(parameters: Value): SqlParameter[] {
   if (parameters === null) return []
   if (!isList(parameters)) return fail('RUN_TYPE', `SQL parameters must be a List, found ${typeName(parameters)}`)

@@ -1,23 +1,23 @@
 import type { HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
 import { type Forms, type Name, usesOf } from './variable-uses.ts'
 
-/** Places where a program uses a database answer as a Result. Nodes are compared by identity. */
+/** Database operations whose outcome is used as a Result. Syntax nodes are compared by identity. */
 export interface ResultOperations {
   /** Operations that return Ok or Error instead of a value or a failure. */
   readonly results: ReadonlySet<object>
-  /** `Ident` nodes of variables that hold such an Ok or Error, where the value is needed. */
+  /** `Ident` nodes that need the value in such an Ok or Error. */
   readonly unwrapped: ReadonlySet<object>
-  /** `?` nodes that propagate failures: the enclosing function returns no Result. */
+  /** `?` nodes in functions without a Result type; the failure of the operation propagates. */
   readonly transparent: ReadonlySet<object>
 }
 
-/** Methods that only a Result has, or that prefer the Result. */
+/** Methods that make an operation a Result. */
 const RESULT_METHODS: ReadonlySet<string> = new Set(['is_ok', 'is_err', 'unwrap', 'unwrap_or'])
 
 /**
- * An operation returns a Result in these places: under `?`, in a `match` with Ok or Error, before methods of a Result,
- * and where a Result is declared (variable, parameter, return type). The same holds for an immutable variable
- * initialised with it. Elsewhere it returns the value, and failures end the program.
+ * Finds the operations that return a Result: under `?`, in a `match` with Ok or Error, before methods of a Result,
+ * and as a variable, argument or return value of type Result. An immutable variable that holds the outcome counts
+ * as the operation. All other operations return the plain value, and their failures end the program.
  */
 export function resultOperations(program: Program): ResultOperations {
   const search = new ResultSearch(program)
@@ -34,10 +34,10 @@ class ResultSearch implements ResultOperations {
   readonly results = new Set<object>()
   readonly unwrapped = new Set<object>()
   readonly transparent = new Set<object>()
-  /** Names used as a Result. */
-  readonly #taken = new Set<Name>()
-  /** `?` after names, where failures propagate. */
-  readonly #raising = new Map<Name, object>()
+  /** Reads of variables that need a Result. */
+  readonly #needingResult = new Set<Name>()
+  /** `?` after a variable, in functions that do not return a Result. */
+  readonly #propagating = new Map<Name, object>()
   readonly #params = new Map<string, readonly (HirType | null)[]>()
 
   constructor({ module }: Program) {
@@ -53,7 +53,7 @@ class ResultSearch implements ResultOperations {
   visit(node: object, returned: Returned): void {
     if (Array.isArray(node)) {
       for (const each of node) if (typeof each === 'object' && each !== null) this.visit(each, returned)
-      // After all possible reads of the variable.
+      // Variables come last, after all their uses have been visited.
       for (let index = 0; index < node.length; index++) this.#variable(node[index], node, index)
       return
     }
@@ -68,21 +68,21 @@ class ResultSearch implements ResultOperations {
 
   #function({ return_type = null, body = [] }: Partial<FunctionNode>): Returned {
     const returned = returnedBy(return_type)
-    if (returned === 'result') this.#takeLast(body)
+    if (returned === 'result') this.#requireResultOfLast(body)
     return returned
   }
 
-  /** A form of the language, by its name. */
+  /** Visits a language form by its name. */
   #form(name: string, form: object, returned: Returned): void {
     switch (name) {
       case 'Return': {
         const { value } = form as Forms['Return']
-        if (returned === 'result' && value !== null) this.#take(value)
+        if (returned === 'result' && value !== null) this.#requireResult(value)
         return
       }
       case 'Let': {
         const { type_ann, value } = form as Forms['Let']
-        if (returnedBy(type_ann) === 'result') this.#take(value)
+        if (returnedBy(type_ann) === 'result') this.#requireResult(value)
         return
       }
       case 'Try':
@@ -90,17 +90,17 @@ class ResultSearch implements ResultOperations {
         return
       case 'Match': {
         const [subject, arms] = form as Forms['Match']
-        if (arms.some(({ pattern }) => isResultPattern(pattern))) this.#take(subject)
+        if (arms.some(({ pattern }) => isResultPattern(pattern))) this.#requireResult(subject)
         return
       }
       case 'MethodCall': {
         const [object, method] = form as Forms['MethodCall']
-        if (RESULT_METHODS.has(method)) this.#take(object)
+        if (RESULT_METHODS.has(method)) this.#requireResult(object)
         return
       }
       case 'Lambda': {
         const [, result, body] = form as Forms['Lambda']
-        if (returnedBy(result) === 'result') this.#take(body)
+        if (returnedBy(result) === 'result') this.#requireResult(body)
         return
       }
       case 'Call': {
@@ -108,47 +108,47 @@ class ResultSearch implements ResultOperations {
         const types = 'Ident' in callee ? this.#params.get(callee.Ident[0]) : undefined
         if (types === undefined) return
         for (const [index, { value }] of args.entries()) {
-          if (returnedBy(types[index] ?? null) === 'result') this.#take(value)
+          if (returnedBy(types[index] ?? null) === 'result') this.#requireResult(value)
         }
       }
     }
   }
 
   #try(node: Forms['Try'], returned: Returned): void {
-    if (returned !== 'other') this.#take(node.target)
+    if (returned !== 'other') this.#requireResult(node.target)
     else if (operationIn(node.target) !== null) this.transparent.add(node)
-    else if ('Ident' in node.target) this.#raising.set(node.target.Ident, node)
+    else if ('Ident' in node.target) this.#propagating.set(node.target.Ident, node)
   }
 
-  /** An expression that should be a Result, possibly through its last expression. */
-  #take(node: HirExpression): void {
+  /** Marks an expression, or the last expression of its blocks, as needing a Result. */
+  #requireResult(node: HirExpression): void {
     const operation = operationIn(node)
     if (operation !== null) this.results.add(operation)
-    else if ('Ident' in node) this.#taken.add(node.Ident)
-    else if ('Block' in node) this.#takeLast(node.Block[0])
+    else if ('Ident' in node) this.#needingResult.add(node.Ident)
+    else if ('Block' in node) this.#requireResultOfLast(node.Block[0])
     else if ('If' in node) {
-      this.#takeLast(node.If[1])
-      if (node.If[2] !== null) this.#takeLast(node.If[2])
-    } else if ('Match' in node) for (const { body } of node.Match[1]) this.#take(body)
+      this.#requireResultOfLast(node.If[1])
+      if (node.If[2] !== null) this.#requireResultOfLast(node.If[2])
+    } else if ('Match' in node) for (const { body } of node.Match[1]) this.#requireResult(body)
   }
 
-  #takeLast(body: readonly HirStatement[]): void {
+  #requireResultOfLast(body: readonly HirStatement[]): void {
     const last = body.at(-1)
-    if (last !== undefined && 'Expr' in last) this.#take(last.Expr.expr)
+    if (last !== undefined && 'Expr' in last) this.#requireResult(last.Expr.expr)
   }
 
-  /** A variable initialised by an operation, and the following statements. */
+  /** Resolves a variable initialised by an operation, from its uses in the following statements. */
   #variable(statement: unknown, block: readonly unknown[], index: number): void {
     const bound = boundOperation(statement)
     if (bound === null || this.results.has(bound.operation)) return
     const names = usesOf(bound.name, block.slice(index + 1))
     for (const name of names) {
-      const raising = this.#raising.get(name)
-      if (raising !== undefined) this.transparent.add(raising)
+      const propagating = this.#propagating.get(name)
+      if (propagating !== undefined) this.transparent.add(propagating)
     }
-    if (!names.some(name => this.#taken.has(name))) return
+    if (!names.some(name => this.#needingResult.has(name))) return
     this.results.add(bound.operation)
-    for (const name of names) if (!this.#taken.has(name)) this.unwrapped.add(name)
+    for (const name of names) if (!this.#needingResult.has(name)) this.unwrapped.add(name)
   }
 }
 
@@ -157,12 +157,12 @@ interface FunctionNode {
   readonly body: readonly HirStatement[]
 }
 
-/** `db.query(…)`. */
+/** True for `db.query(…)`. */
 export function isRawCall([object, method]: readonly [HirExpression, string, ...unknown[]]): boolean {
   return method === 'query' && 'Ident' in object && object.Ident[0] === 'db'
 }
 
-/** Key of an expression that queries the database. */
+/** Returns the node that identifies a database operation; null for other expressions. */
 function operationIn(node: HirExpression): object | null {
   if ('DbTableOp' in node) return node.DbTableOp
   return 'MethodCall' in node && isRawCall(node.MethodCall) ? node.MethodCall : null

@@ -5,7 +5,7 @@ import { wrong } from '../wire/plain-codecs.ts'
 import { type Binder, type Condition, conditionOf } from './predicate-sql.ts'
 import type { TableShape, TextSearch, VectorSearch } from './table-shape.ts'
 
-/** Required features of a store. */
+/** A database feature that a search needs. */
 export type SearchNeed = 'fts' | 'vector'
 
 /** Parts of a search query. */
@@ -16,30 +16,30 @@ export interface SearchPlan {
   /** SQL after the table. */
   readonly join: string
   readonly condition: Condition
-  /** Best match first. */
+  /** Sorts the best match first. */
   readonly order: Condition
 }
 
-/** Indexes of the search values among the operation's values. */
+/** Searched columns, each with the index of its value among the operation's values. */
 interface SearchTerms {
   readonly words: { readonly column: string; readonly index: number }[]
   readonly near: { readonly search: VectorSearch; readonly index: number }[]
 }
 
-// Names that no program column has.
+// No program column can have these names.
 const ROW = '"~row"'
 const SCORE = '"~score"'
 const HITS = '"~hits"'
 
-/** Candidates per kind in a hybrid search. */
+/** Candidates of each kind in a hybrid search. */
 const CANDIDATES = 200
 /** Constant of reciprocal rank fusion: dampens the weight of the first ranks (Cormack et al., 2009). */
 const FUSION = 60
 
 /**
- * Text columns are searched by `contains` or, without it, by equality; vectors by equality or `contains`. Null if the
- * predicate contains no search: it is then an ordinary query. `limitIndex` is the index of the limit among the values;
- * null if the limit does not apply to the nearest rows directly.
+ * Plans a search. Text columns are searched by `contains`, or by equality if there is none; vectors by both operators.
+ * Returns null if the predicate contains no search. `limitIndex` is the index of the limit among the values; null if
+ * the limit does not apply to the nearest rows.
  */
 export function searchPlan(
   shape: TableShape,
@@ -47,17 +47,17 @@ export function searchPlan(
   mode: 'Fts' | 'Vector' | 'Hybrid',
   limitIndex: number | null
 ): SearchPlan | null {
-  const found = finds(shape, predicate, mode)
+  const found = searchTerms(shape, predicate, mode)
   const { text } = shape
   const [nearest] = found.near
   const hasWords = text !== null && found.words.length > 0
-  if (hasWords && nearest !== undefined) return both(shape, predicate, text, found, nearest)
+  if (hasWords && nearest !== undefined) return hybridPlan(shape, predicate, text, found, nearest)
   if (hasWords) return words(shape, predicate, text, found)
   return nearest === undefined ? null : vector(shape, predicate, nearest, limitIndex)
 }
 
-/** Collects the search values. The replacement keeps the number of values unchanged. */
-function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): SearchTerms {
+/** Collects the search terms of a predicate. */
+function searchTerms(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): SearchTerms {
   const contained: { column: string; index: number }[] = []
   const equal: { column: string; index: number }[] = []
   const near: { search: VectorSearch; index: number }[] = []
@@ -100,11 +100,11 @@ function vector(
 ): SearchPlan {
   const { column, distance } = search
   const value: Binder = values => shape.encode(column, values[index] as Value)
-  // An index ignores the other conditions, and would miss rows that satisfy them.
+  // With other conditions, the index is not used: its nearest rows may not satisfy them.
   const only = 'And' in predicate && predicate.And.length === 1 ? (predicate.And[0] as HirPredicate) : predicate
   const isAlone = 'Eq' in only || 'Contains' in only
   const isIndexed = search.index !== null && isAlone && limitIndex !== null
-  const here: Condition = isIndexed
+  const nearest: Condition = isIndexed
     ? {
         sql: `${shape.id.quoted} IN (SELECT id FROM vector_top_k('${search.index}', ?, ?))`,
         binders: [value, values => values[limitIndex] as number]
@@ -114,13 +114,13 @@ function vector(
     needs: ['vector'],
     before: null,
     join: '',
-    condition: conditionOf(predicate, shape, (_, __, place) => (place === index ? here : null)),
+    condition: conditionOf(predicate, shape, (_, __, place) => (place === index ? nearest : null)),
     order: { sql: `${distance}(${column.quoted}, ?), ${shape.id.quoted}`, binders: [value] }
   }
 }
 
-/** Sums the reciprocal ranks of both kinds. */
-function both(
+/** Plans a hybrid search, which ranks rows by the sum of their reciprocal ranks (RRF). */
+function hybridPlan(
   shape: TableShape,
   predicate: HirPredicate,
   { table }: TextSearch,
@@ -151,22 +151,22 @@ function both(
   }
 }
 
-/** For ranking: rows that match in any searched column. */
+/** Returns the full-text query of all rows that match in any searched column, for ranking. */
 function anyMatch({ words: all }: SearchTerms): Binder {
   return values => all.map(({ column, index }) => `(${matchOf(column, values[index] as Value)})`).join(' OR ')
 }
 
-/** All words must match. Punctuation never acts as a search operator. */
+/** Returns a full-text query in which all words must match. Words are quoted, so they are not search operators. */
 function matchOf(column: string, value: Value): string {
-  const given = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
-  if (given !== NONE && typeof given !== 'string') {
+  const word = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
+  if (word !== NONE && typeof word !== 'string') {
     try {
-      return wrong('str', given as Value)
+      return wrong('str', word as Value)
     } catch (thrown) {
       throw inPart(thrown, column)
     }
   }
-  const text = given === NONE ? '' : (given as string)
+  const text = word === NONE ? '' : (word as string)
   const parts = text.split(/\s+/u).filter(word => /[\p{L}\p{N}]/u.test(word))
   const phrases = parts.map(word => `"${word.replaceAll('"', '""')}"`)
   return phrases.length === 0 ? '""' : `"${column}" : (${phrases.join(' AND ')})`

@@ -2,23 +2,23 @@ import { type DatabaseStore, type DatabaseTransaction, databaseErrors } from '@s
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import { STORE_QUESTION, type StoreQuestion } from './bridge-connection.ts'
 
-/** Wait limit in the write queue; the program has its own time limit. */
+/** Timeout of a transaction. Very long, because the program has its own time limit. */
 const TRANSACTION_MS = 24 * 60 * 60 * 1000
 
-/** Rolls back without reporting a failure. */
+/** Thrown to roll back a transaction without reporting a failure. */
 class Abandoned extends Error {}
 
 interface OpenTransaction {
   readonly tx: DatabaseTransaction
   commit(): void
   rollback(): void
-  /** Settles when the store has ended it. */
+  /** Settles when the store has ended the transaction. */
   readonly ended: Promise<void>
 }
 
 /**
- * The main thread's side of one thread's connections. When the signal is aborted, because the thread ended, its
- * open transaction is rolled back.
+ * Handles the requests of a thread's `BridgeConnection` in the main thread. When the thread ends, `signal` is aborted
+ * and the open transaction is rolled back.
  */
 export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortSignal): BridgeAnswers {
   let open: OpenTransaction | null = null
@@ -43,7 +43,7 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
           return question.op === 'query' ? target.query(sql, parameters) : target.execute(sql, parameters)
         }
         case 'begin':
-          open = await begun(await store())
+          open = await beginTransaction(await store())
           // The thread may have ended while it waited for the lock.
           if (signal.aborted) open.rollback()
           return null
@@ -58,14 +58,14 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
   }
 }
 
-/** A transaction that its caller ends. Resolves when it has started. */
-function begun(store: DatabaseStore): Promise<OpenTransaction> {
+/** Begins a transaction that its caller ends. Resolves when it has beginTransaction. */
+function beginTransaction(store: DatabaseStore): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     let settle: { commit(): void; rollback(): void }
     const decided = new Promise<void>((commit, abandon) => {
       settle = { commit, rollback: () => abandon(new Abandoned()) }
     })
-    // Waiters are notified of the end.
+    // `ended` reports the failure.
     decided.catch(() => undefined)
     const ended = store.transaction(
       tx => {

@@ -9,7 +9,7 @@ import { rawParameters } from './raw-sql.ts'
 import { searchPlan } from './search-sql.ts'
 import type { TableColumn, TableShape } from './table-shape.ts'
 
-/** A table operation with its SQL, compiled once. `limit` is null without one. Throws a `Mismatch` or a `Failure`. */
+/** A compiled table operation. `limit` is null if there is none. Throws a `Mismatch` or a `RunError`. */
 export interface TableOperation {
   run(database: ProgramDatabase, values: readonly Value[], limit: Value | null): Value
 }
@@ -34,7 +34,7 @@ export function deleteOperation(shape: TableShape): TableOperation {
   }
 }
 
-/** `all`, `filter`, `where` and `count`, with their modifiers. */
+/** Compiles `all`, `filter`, `where` and `count`, with their modifiers. */
 export function readOperation(shape: TableShape, { op, args, plan, order_by, limit }: HirDbTableOp): TableOperation {
   const { predicate, capabilities } = plan
   const { retrieval_mode: mode } = capabilities
@@ -63,10 +63,10 @@ export function readOperation(shape: TableShape, { op, args, plan, order_by, lim
   const sql = `${head}SELECT ${selection.sql} FROM ${from}${tail}`
   const all = [...binders, ...(order?.binders ?? [])]
   return {
-    run(database, values, most) {
+    run(database, values, maxRows) {
       if (needs !== null) database.assertCan(needs, shape.name)
       if (capabilities.requires_sync) database.sync()
-      const count = most === null ? null : limitOf(most)
+      const count = maxRows === null ? null : limitOf(maxRows)
       const parameters = bound(all, count === null ? values : [...values, count])
       if (count !== null) parameters.push(count)
       return database.rows(shape.name, sql, parameters).map(selection.read)
@@ -74,7 +74,7 @@ export function readOperation(shape: TableShape, { op, args, plan, order_by, lim
   }
 }
 
-/** Ties keep insertion order. */
+/** Returns the ORDER BY clause. Rows with equal values are ordered by id. */
 function orderOf(
   shape: TableShape,
   order: HirDbTableOp['order_by']
@@ -99,7 +99,7 @@ function limitOf(value: Value): number | bigint {
   return value < 0 ? fail('RUN_ARGUMENTS', `a limit must be 0 or more, found ${value}`) : value
 }
 
-/** Program SQL after the table name. */
+/** Compiles `db.Table.query(clause)`: the clause is SQL after the table name. */
 export function rawClauseOperation(shape: TableShape): TableOperation {
   const head = `SELECT ${shape.whole.sql} FROM ${shape.sql} `
   return {
@@ -110,7 +110,7 @@ export function rawClauseOperation(shape: TableShape): TableOperation {
   }
 }
 
-/** Columns by insert parameter, with their SQL. */
+/** Returns the SQL of an insert, with a parameter for each column. */
 export function insertSql(shape: TableShape, withId: boolean): string {
   const columns = withId ? [shape.id, ...shape.columns] : shape.columns
   if (columns.length === 0) return `INSERT INTO ${shape.sql} DEFAULT VALUES`
@@ -118,13 +118,13 @@ export function insertSql(shape: TableShape, withId: boolean): string {
   return `INSERT INTO ${shape.sql} (${names}) VALUES (${columns.map(() => '?').join(', ')})`
 }
 
-/** The SQL of an update of some columns. */
+/** Returns the SQL that updates some columns of a row. */
 export function updateSql(shape: TableShape, columns: readonly TableColumn[]): string {
   const changes = columns.map(({ quoted }) => `${quoted} = ?`).join(', ')
   return `UPDATE ${shape.sql} SET ${changes} WHERE ${shape.id.quoted} = ?`
 }
 
-/** The columns named by a record. Throws `RUN_ARGUMENTS` for others. */
+/** Returns the columns that a record names. Throws `RUN_ARGUMENTS` for unknown ones. */
 export function columnsOf(shape: TableShape, record: RecordValue): TableColumn[] {
   return Array.from(record.keys(), name => {
     const known = shape.columns.map(column => column.name).join(', ')

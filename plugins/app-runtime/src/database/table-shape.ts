@@ -12,13 +12,13 @@ export interface TableColumn extends ColumnType {
   /** The quoted name. */
   readonly quoted: string
   readonly codec: ColumnCodec
-  /** JSON codec of its values. */
+  /** JSON codec of the declared type. */
   readonly document: Codec
   /** Default value; null for a required column, unless None is allowed. */
   readonly fallback: HirColumn['default'] | null
 }
 
-/** Columns in the full-text index, in a separate table. */
+/** The full-text table of a table, and the columns in it. */
 export interface TextSearch {
   /** The quoted name. */
   readonly table: string
@@ -28,16 +28,16 @@ export interface TextSearch {
 /** A vector column for nearest-neighbour search. */
 export interface VectorSearch {
   readonly column: TableColumn
-  /** Name of the index; null without one. */
+  /** Name of the index; null if there is none. */
   readonly index: string | null
   readonly distance: 'vector_distance_cos' | 'vector_distance_l2'
 }
 
-/** How rows are read: the selected columns and their decoders. */
+/** The selected columns and their decoders. */
 export interface Selection {
   /** The columns as SQL, `_id` first. */
   readonly sql: string
-  /** Throws a `Mismatch`. */
+  /** Decodes a row. Throws a `Mismatch`. */
   read(row: readonly SqlValue[]): RecordValue
 }
 
@@ -52,7 +52,7 @@ const ID: TableColumn = {
   fallback: null
 }
 
-/** A table of a program, as its operations see it. */
+/** Columns, codecs and indexes of a table, for its operations. */
 export class TableShape {
   /** The declared name. */
   readonly name: string
@@ -86,7 +86,7 @@ export class TableShape {
     return name === ID.name ? ID : this.#byName.get(name)
   }
 
-  /** For all columns or some of them: omitted ones are None if allowed, else missing. */
+  /** Returns the selection of all or some columns. An omitted column is None if optional, else missing. */
   selection(projection: readonly string[] | null): Selection {
     const isSelected = ({ name }: TableColumn): boolean => projection === null || projection.includes(name)
     const selected = this.columns.filter(isSelected)
@@ -114,7 +114,7 @@ export class TableShape {
     }
   }
 
-  /** Validates external JSON against columns by type; other members are ignored. Throws a `Mismatch`. */
+  /** Decodes external JSON by the column types. An unknown member becomes null. Throws a `Mismatch`. */
   fromJson(json: Readonly<Record<string, unknown>>): RecordValue {
     const record = new Map<string, Value>()
     for (const [name, member] of Object.entries(json)) {
@@ -127,7 +127,7 @@ export class TableShape {
     return record
   }
 
-  /** Throws a `Mismatch` with the column. */
+  /** Encodes a value of a column. Throws a `Mismatch` that names the column. */
   encode(column: TableColumn, value: Value): SqlParameter {
     try {
       return column.codec.encode(value)

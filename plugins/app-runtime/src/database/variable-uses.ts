@@ -1,13 +1,13 @@
 import type { HirExpression, HirPattern, HirStatement } from '@svc/contracts'
 
-/** Names of language forms. */
+/** Syntax nodes by the name of the language form. */
 export type Forms = Form<HirExpression> & Form<HirStatement>
 type Form<N> = { readonly [K in N extends unknown ? keyof N : never]: Extract<N, { readonly [P in K]: unknown }>[K] }
 
-/** A read of a variable, as an `Ident`. */
+/** An `Ident` node that reads a variable. */
 export type Name = readonly [name: string, span: unknown]
 
-/** Reads of a variable in the statements after its `let`, until it is shadowed. */
+/** Returns the reads of a variable in the statements after its `let`, until it is shadowed. */
 export function usesOf(name: string, statements: readonly unknown[]): Name[] {
   const uses: Name[] = []
   collect(name, statements, uses)
@@ -18,7 +18,7 @@ function collect(name: string, node: unknown, into: Name[]): void {
   if (Array.isArray(node)) {
     for (const each of node) {
       collect(name, each, into)
-      if (bindsAnew(each, name)) return
+      if (rebinds(each, name)) return
     }
     return
   }
@@ -27,7 +27,7 @@ function collect(name: string, node: unknown, into: Name[]): void {
   for (const each of Object.values(node)) collect(name, each, into)
 }
 
-function bindsAnew(statement: unknown, name: string): boolean {
+function rebinds(statement: unknown, name: string): boolean {
   return (
     typeof statement === 'object' &&
     statement !== null &&
@@ -36,7 +36,7 @@ function bindsAnew(statement: unknown, name: string): boolean {
   )
 }
 
-/** True if a form declares a variable of that name for its content. */
+/** True if a node declares a variable of that name, which shadows the outer one inside the node. */
 function hides(node: object, name: string): boolean {
   if ('Lambda' in node)
     return (node as { readonly Lambda: Forms['Lambda'] }).Lambda[0].some(param => param.name === name)

@@ -85,7 +85,7 @@ function floatOf(value: Value): number | undefined {
   return isInt(value) ? Number(value) : undefined
 }
 
-/** Returns a negative number, zero or a positive number; NaN for a NaN operand. Throws `RUN_TYPE` for unordered types. */
+/** Returns a negative number, 0 or a positive number; NaN for a NaN operand. Throws `RUN_TYPE` for unordered types. */
 export function compare(a: Value, b: Value, at: number): number {
   if (isInt(a) && isInt(b)) return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0

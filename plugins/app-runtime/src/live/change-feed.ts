@@ -2,22 +2,22 @@ import type { DatabaseStore } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { type Change, ChangeLog } from './change-log.ts'
 
-/** Poll interval in milliseconds with listeners; announced changes are read immediately. */
-const LOOK_MS = 50
-/** The same for a remote database, where each poll is a request. */
-const REMOTE_LOOK_MS = 1_000
+/** Poll interval in milliseconds while there are listeners. After `nudge`, changes are read immediately. */
+const POLL_MS = 50
+/** Poll interval of a remote database, where each poll is a request. */
+const REMOTE_POLL_MS = 1_000
 /** Delay of the next poll after a failure, in milliseconds. */
 const RETRY_MS = 1_000
 const PAGE = 1_000
-/** Changes kept in memory for clients that reconnect soon. */
-const REMEMBERED = 5_000
+/** Number of changes in memory, for clients that reconnect soon. */
+const MAX_RECENT = 5_000
 
 /** A listener that receives each change once, in order. */
 export interface Listener {
   readonly tables: ReadonlySet<string>
   /**
-   * Only changes of the listener's tables. A promise resolves when the listener is ready for more. Until then it
-   * receives nothing; later changes are read from the log.
+   * Receives changes of the listener's tables. If it returns a promise, the listener gets no changes until the promise
+   * resolves; those it missed are then read from the log.
    */
   take(changes: readonly Change[]): Promise<void> | void
   /** Called if changes were lost, or the feed has ended. No further call follows. */
@@ -27,10 +27,10 @@ export interface Listener {
 /** Delivers the changes of one database to all listeners, without gaps. */
 export class ChangeFeed {
   readonly #log: ChangeLog
-  readonly #lookMs: number
+  readonly #pollMs: number
   readonly #onFailure: (error: unknown) => void
   readonly #listeners = new Set<Listener>()
-  /** Listeners that still receive older changes. */
+  /** Listeners that are still reading older changes from the log. */
   readonly #catchingUp = new Set<Listener>()
   #position: number | null = null
   #recent: Change[] = []
@@ -41,11 +41,11 @@ export class ChangeFeed {
 
   constructor(store: Pick<DatabaseStore, 'query' | 'mode'>, onFailure: (error: unknown) => void) {
     this.#log = new ChangeLog(store)
-    this.#lookMs = store.mode === 'remote' ? REMOTE_LOOK_MS : LOOK_MS
+    this.#pollMs = store.mode === 'remote' ? REMOTE_POLL_MS : POLL_MS
     this.#onFailure = onFailure
   }
 
-  /** Id of the last announced change; null without listeners. */
+  /** Id of the last announced change; null if there are no listeners. */
   get position(): number | null {
     return this.#position
   }
@@ -55,13 +55,13 @@ export class ChangeFeed {
     return this.#listeners.has(listener)
   }
 
-  /** Id of the last change in the database. */
+  /** Returns the id of the last change in the database. */
   newest(): Promise<number> {
     return this.#log.newest()
   }
 
   /**
-   * Sends a listener every change after the given id, until it is removed. Resolves when it has received all
+   * Sends a listener every change after an id, until the listener is removed. Resolves when it has received all
    * recorded changes. Throws `RUN_LIVE_GONE` if some are no longer recorded.
    */
   async listen(listener: Listener, after: number): Promise<void> {
@@ -75,10 +75,10 @@ export class ChangeFeed {
       let cursor = after
       while (this.#catchingUp.has(listener)) {
         if (this.#attach(listener, cursor)) return
-        // In this order, so that all changes up to the id are recorded when they are read.
+        // Reads the id before the changes, so that all changes up to the id are found.
         const newest = await this.#log.newest()
         if (newest === cursor) {
-          await this.#step()
+          await this.#pollOnce()
           continue
         }
         const changes = await this.#log.after(cursor, PAGE)
@@ -103,13 +103,13 @@ export class ChangeFeed {
     this.#catchingUp.delete(listener)
   }
 
-  /** Polls immediately, because a caller knows of changes. */
+  /** Polls immediately; called after a known change. */
   nudge(): void {
     this.#isNudged = true
     this.#wake?.()
   }
 
-  /** Ends everything; all listeners are notified. */
+  /** Stops polling, and ends all listeners. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -120,7 +120,7 @@ export class ChangeFeed {
     this.#wake?.()
   }
 
-  /** Adds a listener that has received all changes up to `cursor`, if the later ones are in memory. */
+  /** Adds a listener that has received all changes up to `cursor`. Returns false if later ones are not in memory. */
   #attach(listener: Listener, cursor: number): boolean {
     const position = this.#position
     if (position === null || cursor > position) return false
@@ -128,17 +128,17 @@ export class ChangeFeed {
     if (missed > this.#recent.length) return false
     this.#catchingUp.delete(listener)
     this.#listeners.add(listener)
-    if (missed > 0) this.#hand(listener, this.#recent.slice(-missed))
+    if (missed > 0) this.#deliver(listener, this.#recent.slice(-missed))
     return true
   }
 
-  #hand(listener: Listener, changes: readonly Change[]): void {
+  #deliver(listener: Listener, changes: readonly Change[]): void {
     const own = changes.filter(({ table }) => listener.tables.has(table))
     const busy = own.length > 0 ? listener.take(own) : undefined
-    if (busy instanceof Promise) void this.#handLater(listener, busy, this.#position ?? 0)
+    if (busy instanceof Promise) void this.#deliverLater(listener, busy, this.#position ?? 0)
   }
 
-  async #handLater(listener: Listener, busy: Promise<void>, cursor: number): Promise<void> {
+  async #deliverLater(listener: Listener, busy: Promise<void>, cursor: number): Promise<void> {
     this.#listeners.delete(listener)
     this.#catchingUp.add(listener)
     try {
@@ -151,35 +151,35 @@ export class ChangeFeed {
 
   async #run(): Promise<void> {
     while (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) {
-      const wait = await this.#look()
+      const wait = await this.#poll()
       if (wait > 0) await this.#pause(wait)
     }
     this.#running = null
     this.#position = null
     this.#recent = []
-    // A listener may have been added meanwhile.
+    // A listener may have been added while the loop ended.
     if (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) this.#running = this.#run()
   }
 
-  /** Returns the milliseconds until the next poll. */
-  async #look(): Promise<number> {
+  /** Reads and delivers new changes. Returns the milliseconds until the next poll. */
+  async #poll(): Promise<number> {
     this.#isNudged = false
     try {
       const newest = await this.#log.newest()
       if (this.#position === null) this.#position = newest
-      if (newest === this.#position) return this.#lookMs
+      if (newest === this.#position) return this.#pollMs
       if (newest < this.#position) {
-        this.#lose(newest)
+        this.#endGone(newest)
         return 0
       }
       const changes = await this.#log.after(this.#position, PAGE)
       if (!followOn(changes, this.#position)) {
-        this.#lose(newest)
+        this.#endGone(newest)
         return 0
       }
-      this.#recent = [...this.#recent, ...changes].slice(-REMEMBERED)
+      this.#recent = [...this.#recent, ...changes].slice(-MAX_RECENT)
       this.#position += changes.length
-      for (const listener of this.#listeners) this.#hand(listener, changes)
+      for (const listener of this.#listeners) this.#deliver(listener, changes)
       return 0
     } catch (error) {
       this.#onFailure(error)
@@ -187,8 +187,8 @@ export class ChangeFeed {
     }
   }
 
-  /** The database was replaced, or clients are too far behind: all clients must start again. */
-  #lose(newest: number): void {
+  /** Ends all listeners with `RUN_LIVE_GONE`: the database was replaced, or changes were removed before delivery. */
+  #endGone(newest: number): void {
     const lost = goneAfter(this.#position ?? 0, newest)
     this.#position = newest
     this.#recent = []
@@ -211,14 +211,14 @@ export class ChangeFeed {
     })
   }
 
-  /** Advances the feed to the end of the log. */
-  async #step(): Promise<void> {
+  /** Lets the feed poll once, so that its position reaches the end of the log. */
+  async #pollOnce(): Promise<void> {
     this.nudge()
     await new Promise(resolve => setTimeout(resolve, 1))
   }
 }
 
-/** True if the changes follow an id without a gap. */
+/** True if there are changes and they follow the id without a gap. */
 function followOn(changes: readonly Change[], after: number): boolean {
   return changes.length > 0 && changes.at(-1)?.id === after + changes.length
 }

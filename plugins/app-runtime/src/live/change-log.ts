@@ -5,7 +5,7 @@ import { CHANGES_TABLE } from '../schema/triggers.ts'
 export interface Change {
   /** Increases by one with each change, in commit order. */
   readonly id: number
-  /** Name in the database. */
+  /** Name of the table in the database. */
   readonly table: string
   readonly op: 'insert' | 'update' | 'delete'
   readonly row: number
@@ -13,7 +13,7 @@ export interface Change {
   readonly at: number
 }
 
-/** Log of changes, written by triggers for all writers, in threads and other processes. */
+/** Log of changes. Database triggers write it, so it includes the changes of other threads and processes. */
 export class ChangeLog {
   readonly #store: Pick<DatabaseStore, 'query'>
 
@@ -21,13 +21,13 @@ export class ChangeLog {
     this.#store = store
   }
 
-  /** Id of the last change; 0 without any. */
+  /** Returns the id of the last change; 0 if there is none. */
   async newest(): Promise<number> {
     const { rows } = await this.#store.query(`SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES_TABLE}'`)
     return Number(rows[0]?.[0] ?? 0)
   }
 
-  /** The changes after an id, oldest first, at most `limit`. */
+  /** Returns at most `limit` changes after an id, oldest first. */
   async after(id: number, limit: number): Promise<Change[]> {
     const { rows } = await this.#store.query(
       `SELECT id, table_name, op, row_id, at FROM ${CHANGES_TABLE} WHERE id > ? ORDER BY id LIMIT ?`,

@@ -1,10 +1,10 @@
 import type { HttpExchange } from '@svc/contracts'
 
 /** Time limit for a client to read sent data, in milliseconds. */
-export const PATIENCE_MS = 15_000
+export const READ_TIMEOUT_MS = 15_000
 /** Time limit for a client to read the final error, in milliseconds. */
-const FAREWELL_MS = 5_000
-/** Reconnect delay of clients, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5_000
+/** Delay before a client reconnects, in milliseconds. */
 const RETRY_MS = 300
 
 /** A stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
@@ -35,7 +35,7 @@ export class EventStream {
     else response.write(`retry: ${RETRY_MS}\n\n`)
   }
 
-  /** False if the client reads too slowly; see {@link drained}. */
+  /** Sends an event. Returns false if the client reads too slowly; see {@link drained}. */
   send(event: string, data: string, id: number): boolean {
     return this.#write(`id: ${id}\nevent: ${event}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`)
   }
@@ -45,7 +45,7 @@ export class EventStream {
     this.#write(`: \nid: ${id}\n\n`)
   }
 
-  /** Resolves when the client has read the data or has disconnected; false if it does not read. */
+  /** Waits until the client has read the data or has disconnected. Resolves to false after `READ_TIMEOUT_MS`. */
   async drained(): Promise<boolean> {
     const response = this.#response
     if (this.#isOver || !response.writableNeedDrain) return true
@@ -57,7 +57,7 @@ export class EventStream {
         resolve(hasRead)
       }
       const onDrain = (): void => done(true)
-      const timer = setTimeout(() => done(false), PATIENCE_MS)
+      const timer = setTimeout(() => done(false), READ_TIMEOUT_MS)
       response.on('drain', onDrain)
       response.on('close', onDrain)
     })
@@ -67,12 +67,12 @@ export class EventStream {
     return this.#isOver
   }
 
-  /** Ends the stream with a last event without an id: a returning client continues after the last one with an id. */
+  /** Ends the stream with a last event. The event has no id, so a client that reconnects continues before it. */
   end(event: string | null, data = ''): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#response.end(event === null ? undefined : `event: ${event}\ndata: ${data}\n\n`)
-    setTimeout(() => this.#response.destroy(), FAREWELL_MS).unref()
+    setTimeout(() => this.#response.destroy(), CLOSE_TIMEOUT_MS).unref()
   }
 
   #write(text: string): boolean {

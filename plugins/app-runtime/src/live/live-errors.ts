@@ -1,11 +1,11 @@
 import { defined, isSvcError } from '@svc/plugin-sdk'
 
-/** Error report for a client, as JSON. Without internal details. */
+/** Returns an error as JSON for clients, without internal details. */
 export function errorText(error: unknown): string {
   return JSON.stringify(errorFacts(error))
 }
 
-/** In the error form of the program's listener. */
+/** Returns an error in the form of the program's HTTP responses. */
 export function errorFacts(error: unknown): { error: string; code: string; details?: unknown; hint?: string } {
   if (!isSvcError(error)) return { error: 'the changes are temporarily unavailable', code: 'RUN_HOST_FAILED' }
   const { code, message, hint, data } = error

@@ -21,22 +21,19 @@ export interface LiveOptions {
 export interface LiveService {
   readonly routes: readonly HttpHandlerRoute[]
   readonly upgrade: HttpUpgrade
-  /** Polls after a request to this route, if it may have changed something. */
+  /** Wraps a route so that changes are polled after each request, unless its method is GET. */
   watched(route: HttpHandlerRoute): HttpHandlerRoute
   /** Polls immediately; call it after the program has written. */
   nudge(): void
-  /**
-   * Ends all streams, so that clients reconnect to the successor. Call it as soon as the program stops: a drain waits
-   * for streams.
-   */
+  /** Ends all streams, so that clients reconnect to the next version. Call before a drain, which waits for streams. */
   close(): void
 }
 
 /**
- * Streams of the changes of a program's tables, and of the results of its queries. Null if the program has no `.live`.
+ * Opens the streams of a program's table changes and query results. Returns null if the program has no `.live`.
  *
- * 1. Triggers on the tables record changes, see `migrateSchema`. 2. While there are listeners, the database is polled
- * for changes. 3. `close` ends everything.
+ * Triggers of the tables record changes, see `migrateSchema`. While there are listeners, the database is polled for
+ * changes.
  */
 export function openLive({ store, program, ask, log }: LiveOptions): LiveService | null {
   const topics = new LiveTopics(program)

@@ -4,24 +4,21 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import { runErrors } from '../errors.ts'
 import type { ChangeFeed, Listener } from './change-feed.ts'
 import type { Change } from './change-log.ts'
-import { PATIENCE_MS } from './event-stream.ts'
+import { READ_TIMEOUT_MS } from './event-stream.ts'
 import { errorFacts } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
 
 /** Maximum bytes in flight to a client. */
-const ENOUGH = 65_536
+const MAX_IN_FLIGHT_BYTES = 65_536
 /** Maximum bytes of a client message. */
 const MAX_MESSAGE_BYTES = 16_384
 /** Maximum topics of one client. */
 const MAX_TOPICS = 100
 /** Time limit for a client's close frame, in milliseconds. */
-const FAREWELL_MS = 5_000
-/**
- * Close codes of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: service restart, try again
- * later.
- */
-const RESTARTS = 1012
+const CLOSE_TIMEOUT_MS = 5_000
+/** Close codes of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: restart, and try later. */
+const SERVICE_RESTART = 1012
 const TRY_LATER = 1013
 
 /** Sends changes of several topics over one websocket. */
@@ -40,7 +37,7 @@ export class LiveSockets {
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#server.handleUpgrade(request, socket, head, webSocket => {
       if (this.#isClosed) {
-        webSocket.close(RESTARTS)
+        webSocket.close(SERVICE_RESTART)
         return
       }
       const client = new LiveClient(webSocket, this.#topics, this.#feed, () => this.#clients.delete(client))
@@ -54,7 +51,7 @@ export class LiveSockets {
 
   close(): void {
     this.#isClosed = true
-    for (const client of this.#clients) client.close(RESTARTS, 'the program is being replaced')
+    for (const client of this.#clients) client.close(SERVICE_RESTART, 'the program is being replaced')
   }
 }
 
@@ -75,7 +72,7 @@ class LiveClient {
     socket.on('pong', () => {
       this.#hasAnswered = true
     })
-    // An error closes the connection, and 'close' follows.
+    // Handled by the 'close' event, which follows each error.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       for (const listener of this.#listeners.values()) feed.forget(listener)
@@ -84,7 +81,7 @@ class LiveClient {
     })
   }
 
-  /** A client that did not answer the last ping is dead. */
+  /** Pings the client, or disconnects it if it did not respond to the last ping. */
   beat(): void {
     if (!this.#hasAnswered) {
       this.#socket.terminate()
@@ -100,7 +97,7 @@ class LiveClient {
 
   close(code: number, reason: string): void {
     this.#socket.close(code, reason)
-    setTimeout(() => this.#socket.terminate(), FAREWELL_MS).unref()
+    setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -120,19 +117,19 @@ class LiveClient {
     this.#send({ unsubscribed: topic })
   }
 
-  async #subscribe(topic: string, given: number | null): Promise<void> {
+  async #subscribe(topic: string, requested: number | null): Promise<void> {
     const known = this.#listeners.get(topic)
     if (known !== undefined) this.#feed.forget(known)
     let listener: Listener | null = null
     try {
       const tables = this.#topics.tablesOf(topic)
       if (this.#listeners.size >= MAX_TOPICS)
-        throw runErrors.create('RUN_ARGUMENTS', `a connection can listen to at most ${MAX_TOPICS} topics`)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection can subscribe to at most ${MAX_TOPICS} topics`)
       listener = this.#listener(topic, tables)
       this.#listeners.set(topic, listener)
-      if (given !== null) await this.#feed.assertReachable(given)
-      const after = given ?? (await this.#feed.newest())
-      // It may have been cancelled or replaced meanwhile.
+      if (requested !== null) await this.#feed.assertReachable(requested)
+      const after = requested ?? (await this.#feed.newest())
+      // The subscription may have been cancelled or replaced.
       if (this.#listeners.get(topic) !== listener) return
       this.#send({ subscribed: topic, after_id: after })
       await this.#feed.listen(listener, after)
@@ -159,7 +156,7 @@ class LiveClient {
     const texts = changes.map(change => JSON.stringify(this.#topics.announce(topic, change)))
     const last = texts.pop() as string
     for (const text of texts) socket.send(text)
-    if (socket.bufferedAmount < ENOUGH) {
+    if (socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
       socket.send(last)
       return
     }
@@ -167,7 +164,7 @@ class LiveClient {
       const timer = setTimeout(() => {
         this.close(TRY_LATER, slowClient().message)
         resolve()
-      }, PATIENCE_MS)
+      }, READ_TIMEOUT_MS)
       socket.send(last, () => {
         clearTimeout(timer)
         resolve()
@@ -180,7 +177,7 @@ class LiveClient {
   }
 }
 
-/** Throws `RUN_ARGUMENTS`. */
+/** Parses a client message. Throws `RUN_ARGUMENTS`. */
 function readMessage(text: string): ClientMessage {
   let read: unknown
   try {

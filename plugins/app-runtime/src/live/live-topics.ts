@@ -34,7 +34,7 @@ export class LiveTopics {
     return this.#tables.size === 0
   }
 
-  /** Tables of a topic: a name from `.live("…")`, or a table name. Throws `RUN_LIVE_UNKNOWN`. */
+  /** Returns the tables of a topic: a name from `.live("…")`, or a table name. Throws `RUN_LIVE_UNKNOWN`. */
   tablesOf(topic: string): ReadonlySet<string> {
     const tables = this.#tables.get(topic) ?? this.#tables.get(tableName(topic))
     if (tables !== undefined) return tables
@@ -42,14 +42,14 @@ export class LiveTopics {
     throw runErrors.create('RUN_LIVE_UNKNOWN', `there is no topic ${topic}; the topics are ${known.join(', ')}`)
   }
 
-  /** Tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for a query without `.live`. */
+  /** Returns the tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for a query without `.live`. */
   tablesOfQuery(name: string): ReadonlySet<string> {
     const tables = this.#queries.get(name)
     if (tables !== undefined) return tables
     const known = [...this.#queries.keys()]
-    const others = known.length === 0 ? '' : `; there are ${known.join(', ')}`
+    const others = known.length === 0 ? '' : `; the live queries are ${known.join(', ')}`
     throw runErrors.create('RUN_LIVE_UNKNOWN', `there is no live query ${name}${others}`, {
-      hint: 'write .live("…") on a chain of the query'
+      hint: 'add .live("…") to a table operation of the query'
     })
   }
 

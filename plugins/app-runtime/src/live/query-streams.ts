@@ -13,18 +13,18 @@ export interface QueryAnswer {
   readonly body: string
 }
 
-/** Runs a query of the program. `query` holds its arguments, as on its route. */
+/** Runs a query of the program. `query` is the query string with its arguments. */
 export type AskQuery = (name: string, query: string) => Promise<QueryAnswer>
 
 interface Client {
   readonly stream: EventStream
   /** True while sent data is unread. */
   isBusy: boolean
-  /** True if it missed a result; it gets the newest one after reading. */
+  /** True if the client missed a result; it gets the newest one when it has read the others. */
   isBehind: boolean
 }
 
-/** Clients that receive the result of a query whenever it changes. */
+/** Sends clients the result of a query whenever it changes. */
 export class QueryStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
@@ -37,7 +37,7 @@ export class QueryStreams {
     this.#ask = ask
   }
 
-  /** `GET /api/live/query/:name?…` */
+  /** Handles `GET /api/live/query/:name?…`. */
   handle(exchange: HttpExchange): void {
     this.#open(exchange).catch((error: unknown) => exchange.fail(error))
   }
@@ -66,7 +66,7 @@ export class QueryStreams {
   }
 }
 
-/** One query with its arguments, shared by all its listeners. */
+/** One query with its arguments, shared by all its clients. */
 class WatchedQuery {
   readonly #feed: ChangeFeed
   readonly #run: () => Promise<QueryAnswer>
@@ -75,7 +75,7 @@ class WatchedQuery {
   readonly #listener: Listener
   #last: QueryAnswer | null = null
   #starting: Promise<QueryAnswer> | null = null
-  /** Clients that wait for the first result, without a stream yet. */
+  /** Number of clients that wait for the first result, and have no stream yet. */
   #arriving = 0
   #isRunning = false
   #isOutdated = false
@@ -99,11 +99,11 @@ class WatchedQuery {
     }
   }
 
-  /** The current result. The caller then calls {@link add} or {@link leave}. */
+  /** Returns the current result. The caller must then call {@link add} or {@link leave}. */
   async first(): Promise<QueryAnswer> {
     this.#arriving += 1
     try {
-      // If it is outdated, the next one follows.
+      // An outdated result is soon followed by the next one.
       if (this.#last !== null) return this.#last
       this.#starting ??= this.#start()
       return await this.#starting
@@ -133,7 +133,7 @@ class WatchedQuery {
     for (const { stream } of this.#clients) stream.beat(this.#feed.position ?? 0)
   }
 
-  /** Listens first, so that no change between the run and the listening is missed. */
+  /** Listens for changes, then runs the query, so that no change in between is missed. */
   async #start(): Promise<QueryAnswer> {
     try {
       await this.#listen()
@@ -172,7 +172,7 @@ class WatchedQuery {
     if (isNew) for (const client of this.#clients) this.#send(client)
   }
 
-  /** A slow client skips results, but never the last one. */
+  /** Sends the result. A slow client skips results, but always gets the last one. */
   #send(client: Client): void {
     if (client.isBusy) {
       client.isBehind = true

@@ -17,34 +17,34 @@ export class TopicStreams {
     this.#feed = feed
   }
 
-  /** `GET /api/live/:topic?after_id=N` */
+  /** Handles `GET /api/live/:topic?after_id=N`. */
   handle(exchange: HttpExchange): void {
     this.#open(exchange).catch((error: unknown) => exchange.fail(error))
   }
 
-  /** Heartbeat, so that an idle stream is not considered dead. */
+  /** Sends a heartbeat, so that an idle stream is not considered dead. */
   beat(): void {
     const { position } = this.#feed
     if (position === null) return
-    // The id is the position up to which a client has received all changes.
+    // The heartbeat contains the position, so only clients that have received all changes get it.
     for (const [stream, listener] of this.#streams) if (this.#feed.isCurrent(listener)) stream.beat(position)
   }
 
   async #open(exchange: HttpExchange): Promise<void> {
     const topic = exchange.params.topic ?? ''
     const tables = this.#topics.tablesOf(topic)
-    const given = givenPosition(exchange)
+    const requested = requestedPosition(exchange)
     const newest = await this.#feed.newest()
-    const after = given ?? newest
-    // Checked before the stream starts, so that an error has a status.
-    if (given !== null) await this.#feed.assertReachable(given)
+    const after = requested ?? newest
+    // Checked before the stream starts, so that an error gets its HTTP status.
+    if (requested !== null) await this.#feed.assertReachable(requested)
     const stream = new EventStream(exchange, () => {
       this.#feed.forget(listener)
       this.#streams.delete(stream)
     })
     const listener = this.#listener(topic, tables, stream)
     this.#streams.set(stream, listener)
-    if (given === null) stream.send('ready', JSON.stringify({ topic, after_id: after }), after)
+    if (requested === null) stream.send('ready', JSON.stringify({ topic, after_id: after }), after)
     try {
       await this.#feed.listen(listener, after)
     } catch (error) {
@@ -56,12 +56,12 @@ export class TopicStreams {
     const listener: Listener = {
       tables,
       take: changes => {
-        let isTaken = true
+        let isWritten = true
         for (const change of changes) {
           const text = JSON.stringify(this.#topics.announce(topic, change))
-          isTaken = stream.send('change', text, change.id)
+          isWritten = stream.send('change', text, change.id)
         }
-        if (isTaken) return
+        if (isWritten) return
         return stream.drained().then(hasRead => {
           if (hasRead) return
           this.#feed.forget(listener)
@@ -77,12 +77,12 @@ export class TopicStreams {
   }
 }
 
-/** Position of a returning client; the header is newer than the URL. Throws `RUN_ARGUMENTS`. */
-function givenPosition({ request, query }: HttpExchange): number | null {
+/** Returns the position of a reconnecting client. The header is newer than the URL. Throws `RUN_ARGUMENTS`. */
+function requestedPosition({ request, query }: HttpExchange): number | null {
   const header = request.headers['last-event-id']
-  const given =
+  const requested =
     (typeof header === 'string' && header !== '' ? header : undefined) ?? new URLSearchParams(query).get('after_id')
-  if (given === null || given === undefined) return null
-  if (/^\d{1,15}$/.test(given)) return Number(given)
-  throw runErrors.create('RUN_ARGUMENTS', `after_id=${given} is not the number of a change`)
+  if (requested === null || requested === undefined) return null
+  if (/^\d{1,15}$/.test(requested)) return Number(requested)
+  throw runErrors.create('RUN_ARGUMENTS', `after_id=${requested} is not the id of a change`)
 }

@@ -1,8 +1,8 @@
 import type { HirModule, HirType } from '@svc/contracts'
 
 /**
- * Storage of a column's values: `id` and `bool` as integers, `char` and `dec` as text, `json` as JSON text, and a
- * `vector` as `size` 32-bit floats.
+ * Storage of a column: `id` and `bool` are integers, `char` and `dec` text, `json` is JSON text, and a
+ * `vector` is an array of 32-bit floats.
  */
 export type ColumnKind = 'int' | 'bool' | 'id' | 'float' | 'str' | 'char' | 'dec' | 'json' | 'vector'
 
@@ -11,7 +11,7 @@ export interface ColumnType {
   /** SQL type: `INTEGER`, `REAL`, `TEXT` or `F32_BLOB(3)`. */
   readonly sql: string
   readonly nullable: boolean
-  /** Declared type, without `Option` and with aliases resolved. */
+  /** Declared type, with aliases resolved and `Option` removed. */
   readonly declared: string
 }
 
@@ -35,7 +35,7 @@ const SQL: Readonly<Record<Exclude<ColumnKind, 'vector'>, string>> = {
   json: 'TEXT'
 }
 
-/** Storage of a declared column type. */
+/** Returns the storage of a declared type. */
 export function columnType(type: HirType, module: Pick<HirModule, 'types'>): ColumnType {
   const resolved = resolveAlias(type, module)
   const optional = optionOf(resolved)
@@ -59,7 +59,7 @@ function kindOf(type: HirType): Exclude<ColumnKind, 'vector'> {
   return kind === undefined || kind === 'vector' ? 'json' : kind
 }
 
-/** Dimension of a `Tensor` of fixed length; null for other types. */
+/** Returns the dimension of a `Tensor` of fixed length; null for other types. */
 function vectorSize(type: HirType): number | null {
   if (typeof type === 'string' || !('Generic' in type)) return null
   const [name, args] = type.Generic
@@ -69,10 +69,10 @@ function vectorSize(type: HirType): number | null {
   return Number.isInteger(length) && length > 0 ? length : null
 }
 
-/** Target of an alias, through all aliases. */
+/** Resolves a chain of aliases. */
 function resolveAlias(type: HirType, { types }: Pick<HirModule, 'types'>): HirType {
   let resolved = type
-  // A self-referencing alias has no meaning.
+  // The bound ends a cycle of aliases, which has no meaning.
   for (let depth = 0; depth <= types.length; depth += 1) {
     if (typeof resolved === 'string' || !('Named' in resolved)) return resolved
     const { Named } = resolved

@@ -1,26 +1,26 @@
 import type { ColumnKind, ColumnType } from './column-type.ts'
 
-/** Conversion between two column types, as SQL. `column` is quoted; all fields are SQL. */
+/** Conversion between two column types. All functions return SQL, and take a quoted column. */
 export interface Conversion {
   value(column: string): string
-  /** True if a non-NULL value can be converted. */
+  /** Condition: a non-NULL value can be converted. */
   possible(column: string): string
-  /** True if the conversion loses nothing. */
+  /** Condition: the conversion loses nothing. */
   exact(column: string): string
 }
 
 const always = (): string => '1'
 const keep: Conversion = { value: column => column, possible: always, exact: always }
-/** Values stay, and are read as another type; it is unknown which ones are valid. */
+/** Keeps the stored values, although they may not be valid values of the new type. */
 const keepBlindly: Conversion = { ...keep, exact: () => '0' }
 
 const isWhole = (column: string): string => `CAST(CAST(${column} AS INTEGER) AS TEXT) = ${column}`
 const isReal = (column: string): string => `CAST(CAST(${column} AS REAL) AS TEXT) = ${column}`
-/** Digits with exactly one point. */
+/** Matches a decimal number with exactly one point. */
 const isFixed = (column: string): string =>
   `${column} GLOB '*[0-9].[0-9]*' AND ltrim(${column}, '-') NOT GLOB '*[^0-9.]*' ` +
   `AND length(${column}) - length(replace(${column}, '.', '')) = 1 AND length(${column}) - length(ltrim(${column}, '-')) <= 1`
-/** Integers that a float represents exactly. */
+/** 2^53: a float represents all smaller integers exactly. */
 const LARGEST_EXACT = '9007199254740992'
 
 const toReal: Conversion = {
@@ -90,7 +90,7 @@ const CONVERSIONS: Partial<Record<ColumnKind, Partial<Record<ColumnKind, Convers
   json: { str: keep, json: keepBlindly }
 }
 
-/** Null if no value can be converted. */
+/** Returns the conversion between two types; null if no value can be converted. */
 export function conversion(from: Pick<ColumnType, 'kind' | 'declared'>, to: ColumnType): Conversion | null {
   if (from.declared === to.declared) return keep
   if (from.kind === to.kind && to.kind !== 'json' && to.kind !== 'vector') return keep

@@ -6,7 +6,7 @@ export interface DatabaseUses {
   readonly calls: ReadonlySet<string>
 }
 
-/** Table operations in a part of a program, at any depth. */
+/** Finds the table operations and calls in a part of a program, at any depth. */
 export function databaseUses(root: unknown): DatabaseUses {
   const operations: HirDbTableOp[] = []
   const calls = new Set<string>()
@@ -20,14 +20,14 @@ export function databaseUses(root: unknown): DatabaseUses {
     }
     for (const key in node) {
       const child = node[key as never] as unknown
-      // Most nodes are texts, numbers and positions.
+      // Skips strings, numbers and positions, which are the most frequent.
       if (typeof child === 'object' && child !== null && key !== 'span') waiting.push(child)
     }
   }
   return { operations, calls }
 }
 
-/** Table operations of a function and its callees. */
+/** Returns the table operations of a function and of all functions that it calls. */
 export function usesThroughCalls(program: Program, name: string): readonly HirDbTableOp[] {
   const { functions, query_fns, server_fns, mutation_fns } = program.module
   const bodies = new Map(

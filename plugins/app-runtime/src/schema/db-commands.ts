@@ -11,12 +11,12 @@ import { readRenames } from './read-renames.ts'
 
 const rename = t.array(t.string(), {
   default: [],
-  description: 'Rename instead of dropping: Note.title=heading for a column, Note=Memo for a table.'
+  description: 'A renamed column (Note.title=heading) or table (Note=Memo), whose data is copyLine.'
 })
 const database = t.optional(
   t.string({
     minLength: 1,
-    description: 'The file of the database. Default: the setting database, else the primary database.'
+    description: 'The database file. Default: the setting database, else the primary database.'
   })
 )
 const file = t.string({ minLength: 1, description: 'The source file.' })
@@ -51,9 +51,9 @@ export interface SchemaCommandOptions {
   readonly compiler: LanguageCompiler
   readonly store: PrimaryDatabase
   readonly projectRoot: string
-  /** The setting: `memory`, or a file relative to the project; undefined for the primary database. */
+  /** The setting `database`: `memory`, or a file relative to the project; undefined for the primary database. */
   readonly database: () => string | undefined
-  /** Folder for copies. */
+  /** Folder for copies of databases, made before a lossy migration. */
   readonly copies: () => Promise<string>
 }
 
@@ -66,10 +66,10 @@ interface DbCommandArguments {
   readonly 'dry-run'?: boolean
 }
 
-/** Exit codes of diff: 0 no difference, 1 a difference, 2 unknown. */
+/** Runs `db diff`. Exit codes: 0 without a difference, 1 with one, 2 if it cannot be computed. */
 export function diffSchema(options: SchemaCommandOptions): CommandHandler {
-  return async (given, io) => {
-    const { sql = false, ...input } = given as unknown as DbCommandArguments
+  return async (args, io) => {
+    const { sql = false, ...input } = args as unknown as DbCommandArguments
     return withProgram(options, input, io, 2, async (store, program, schemaOptions) => {
       const plan = await compareSchema(store, program, schemaOptions)
       const level = levelOf(plan)
@@ -90,10 +90,10 @@ export function diffSchema(options: SchemaCommandOptions): CommandHandler {
   }
 }
 
-/** Exit codes: 0 if the tables are migrated; 1 if not, or with `--dry-run` if they would not be. */
+/** Runs `db migrate`. Exit codes: 0 if the tables are migrated, or with `--dry-run` could be; else 1. */
 export function applySchema(options: SchemaCommandOptions): CommandHandler {
-  return async (given, io) => {
-    const { 'dry-run': isDry = false, ...input } = given as unknown as DbCommandArguments
+  return async (args, io) => {
+    const { 'dry-run': isDry = false, ...input } = args as unknown as DbCommandArguments
     return withProgram(options, input, io, 1, async (store, program, schemaOptions) => {
       if (isDry) {
         const plan = await compareSchema(store, program, schemaOptions)
@@ -105,8 +105,8 @@ export function applySchema(options: SchemaCommandOptions): CommandHandler {
       const { plan, copy, notes } = await migrateSchema(store, program, schemaOptions)
       if (io.json) writeJson(io, { ...facts(store, { ...plan, notes }), applied: true, copy })
       else {
-        const kept = copy === null ? '' : `the copy of the old database is ${copy}\n`
-        io.stdout.write(`${plan.steps.length === 0 ? 'nothing to do' : planText(plan)}\n${kept}${notesText(notes)}`)
+        const copyLine = copy === null ? '' : `the copy of the old database is ${copy}\n`
+        io.stdout.write(`${plan.steps.length === 0 ? 'nothing to do' : planText(plan)}\n${copyLine}${notesText(notes)}`)
       }
       return 0
     })
@@ -141,7 +141,7 @@ async function withProgram(
   }
 }
 
-/** null for the primary database, which is shared. */
+/** Opens the named database; null for the primary database, which the caller must not close. */
 async function openNamed(
   { store, projectRoot, database: setting }: SchemaCommandOptions,
   place: string | undefined

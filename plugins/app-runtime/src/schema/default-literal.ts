@@ -2,9 +2,7 @@ import type { HirExpression, HirModule, HirVariant } from '@svc/contracts'
 import type { ColumnType } from './column-type.ts'
 import { textLiteral } from './names.ts'
 
-/**
- * The default of a column as SQL; null without one, for NULL, and for values known only at run time.
- */
+/** Returns the default of a column as SQL; null if there is none, it is NULL, or it is known only at run time. */
 export function defaultLiteral(
   value: HirExpression | undefined,
   { kind }: ColumnType,
@@ -34,7 +32,7 @@ export function defaultLiteral(
   }
 }
 
-/** The store refuses texts with U+0000. */
+/** Returns a string as SQL; null if it contains U+0000, which the store rejects. */
 function storable(text: string): string | null {
   return text.includes('\0') ? null : textLiteral(text)
 }
@@ -45,7 +43,7 @@ function withoutSome(value: HirExpression): HirExpression {
   return 'Ident' in callee && callee.Ident[0] === 'Some' && argument !== undefined ? argument.value : value
 }
 
-/** The operand of a minus is read by `read`. */
+/** Reads a number with an optional minus; `read` reads the operand. */
 function signed(value: HirExpression, read: (value: HirExpression) => string | null): string | null {
   if (!('Unary' in value)) return read(value)
   const [operator, operand] = value.Unary
@@ -72,7 +70,7 @@ function decimalNumber(value: HirExpression): string | null {
   return digits === null ? null : textLiteral(digits)
 }
 
-/** JSON documents of literals, in the program's storage form. */
+/** Writes literals as JSON, in the form in which the program stores them. */
 class DocumentText {
   readonly #variants: ReadonlyMap<string, HirVariant>
 

@@ -8,11 +8,11 @@ import { liveTriggers, searchTriggers } from './triggers.ts'
 
 export interface DesiredColumn extends ColumnType {
   readonly name: string
-  /** As SQL; null for none. */
+  /** SQL of the default; null if there is none. */
   readonly default: string | null
 }
 
-/** An object derived from a table, which can be rebuilt from it. */
+/** An index or trigger of a table, which can be created again at any time. */
 export interface DesiredObject {
   readonly type: 'index' | 'trigger'
   readonly name: string
@@ -27,13 +27,13 @@ export interface DesiredTable {
   /** Without `_id`. */
   readonly columns: readonly DesiredColumn[]
   readonly objects: readonly DesiredObject[]
-  /** Its full-text table. */
+  /** The full-text table of this table. */
   readonly search: { readonly name: string; readonly columns: readonly string[]; readonly sql: string } | null
 }
 
 export interface DesiredSchema {
   readonly tables: readonly DesiredTable[]
-  /** True if changes of some table are recorded. */
+  /** True if the changes of any table are recorded. */
   readonly isLive: boolean
   /** Unsupported declarations, one sentence each. */
   readonly problems: readonly string[]
@@ -41,10 +41,10 @@ export interface DesiredSchema {
   readonly notes: readonly string[]
 }
 
-/** Name prefixes reserved by the engine or the service. */
+/** Name prefixes reserved by the database engine or by this runtime. */
 const RESERVED = ['sqlite_', 'libsql_', 'program_']
 
-/** The declared tables of a program, for a database with `capabilities`. */
+/** Returns the declared tables of a program, for a database with these capabilities. */
 export function desiredSchema(
   program: Program,
   { fts, vector }: Pick<DatabaseCapabilities, 'fts' | 'vector'>
@@ -77,7 +77,7 @@ export function desiredSchema(
   return { tables: desired, isLive: live.size > 0, problems: problemsOf(desired), notes }
 }
 
-/** The row id comes first; AUTOINCREMENT never reuses an id. */
+/** Returns the SQL of a table. AUTOINCREMENT never reuses an id. */
 export function createTable(name: string, columns: readonly DesiredColumn[]): string {
   const lines = ['"_id" INTEGER PRIMARY KEY AUTOINCREMENT', ...columns.map(columnDefinition)]
   return `CREATE TABLE ${quoted(name)} (\n  ${lines.join(',\n  ')}\n)`
@@ -87,7 +87,7 @@ export function columnDefinition({ name, sql, nullable, default: standard }: Des
   return `${quoted(name)} ${sql}${nullable ? '' : ' NOT NULL'}${standard === null ? '' : ` DEFAULT ${standard}`}`
 }
 
-/** Fills a full-text table from its table. */
+/** Returns SQL that fills a full-text table from its table. */
 export function fillSearchTable(name: string): string {
   return `INSERT INTO ${quoted(name)} (${quoted(name)}) VALUES ('rebuild')`
 }
@@ -104,7 +104,7 @@ function vectorIndex(table: string, { name, columns, option }: ProgramIndex): De
   return { type: 'index', name: index, sql: `CREATE INDEX ${quoted(index)} ON ${quoted(table)} (${over})` }
 }
 
-/** Over the columns of its search indexes; over all texts if the program searches it without one. */
+/** Returns the full-text table: the columns of search indexes, or all str columns if the program searches without one. */
 function searchTable(
   name: string,
   table: HirTable,
@@ -114,23 +114,27 @@ function searchTable(
 ): DesiredTable['search'] {
   const search = indexes.filter(({ kind }) => kind === 'search')
   const named = new Set(search.flatMap(index => index.columns))
-  const isTaken = (column: DesiredColumn): boolean => {
+  const isSearched = (column: DesiredColumn): boolean => {
     return search.length > 0 ? named.has(column.name) : searched.has(table.name) && column.kind === 'str'
   }
-  const taken = columns.filter(isTaken).map(column => column.name)
-  if (taken.length === 0) return null
+  const searchColumns = columns.filter(isSearched).map(column => column.name)
+  if (searchColumns.length === 0) return null
   const tokenizer = search.find(({ option }) => option !== null)?.option
   const fts = searchTableName(name)
   const parts = [
-    ...taken.map(quoted),
+    ...searchColumns.map(quoted),
     `content = ${textLiteral(name)}`,
     "content_rowid = '_id'",
     ...(tokenizer === undefined || tokenizer === null ? [] : [`tokenize = ${textLiteral(tokenizer)}`])
   ]
-  return { name: fts, columns: taken, sql: `CREATE VIRTUAL TABLE ${quoted(fts)} USING fts5 (${parts.join(', ')})` }
+  return {
+    name: fts,
+    columns: searchColumns,
+    sql: `CREATE VIRTUAL TABLE ${quoted(fts)} USING fts5 (${parts.join(', ')})`
+  }
 }
 
-/** Declared tables that the program searches for words. */
+/** Returns the tables that the program searches for words. */
 function searchedTables(program: Program): Set<string> {
   const { operations } = databaseUses([program.module, program.constants])
   return new Set(

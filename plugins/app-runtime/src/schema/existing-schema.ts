@@ -18,9 +18,9 @@ export interface ExistingTable {
   readonly name: string
   /** Without `_id`. */
   readonly columns: readonly ExistingColumn[]
-  /** True if its key is `_id`, an integer that is never reused. */
+  /** True if the primary key is `_id INTEGER … AUTOINCREMENT`. */
   readonly isKeyed: boolean
-  /** SQL of its indexes and triggers by name, without SQLite's internal ones. */
+  /** SQL of indexes and triggers by name, without SQLite's internal ones. */
   readonly objects: ReadonlyMap<string, { readonly type: 'index' | 'trigger'; readonly sql: string }>
 }
 
@@ -35,7 +35,7 @@ export interface ExistingSchema {
   readonly hasChanges: boolean
 }
 
-/** Existing tables: those in `wanted`, and those created by programs. */
+/** Reads the existing tables that are `wanted` or were created by programs. */
 export async function existingSchema(database: ReadDatabase, wanted: readonly string[]): Promise<ExistingSchema> {
   const master = (await database.query('SELECT type, name, tbl_name, sql FROM sqlite_master')).rows.map(
     ([type, name, table, sql]) => ({ type, name: String(name), table: String(table).toLowerCase(), sql })
@@ -43,8 +43,8 @@ export async function existingSchema(database: ReadDatabase, wanted: readonly st
   const names = new Set(master.map(({ name }) => name.toLowerCase()))
   const hasRecord = names.has(RECORD_TABLE)
   const record = hasRecord ? await readRecord(database) : []
-  const asked = new Set([...wanted, ...record.map(({ table }) => table)])
-  const plain = master.filter(({ type, name }) => type === 'table' && asked.has(name.toLowerCase()))
+  const wantedNames = new Set([...wanted, ...record.map(({ table }) => table)])
+  const plain = master.filter(({ type, name }) => type === 'table' && wantedNames.has(name.toLowerCase()))
   const columns = await readColumns(
     database,
     plain.map(({ name }) => name)
@@ -88,8 +88,8 @@ async function readColumns(
   const columns = new Map<string, (ExistingColumn & { readonly pk: number })[]>()
   if (tables.length === 0) return columns
   const { rows } = await database.query(
-    `SELECT given.value, x.name, x.type, x."notnull", x.dflt_value, x.pk
-FROM json_each(?) AS given JOIN pragma_table_xinfo(given.value) AS x ORDER BY given.key, x.cid`,
+    `SELECT input.value, x.name, x.type, x."notnull", x.dflt_value, x.pk
+FROM json_each(?) AS input JOIN pragma_table_xinfo(input.value) AS x ORDER BY input.key, x.cid`,
     [JSON.stringify(tables)]
   )
   for (const [table, name, type, notNull, standard, pk] of rows) {

@@ -2,7 +2,7 @@ import type { Program } from '@svc/contracts'
 import { databaseUses, usesThroughCalls } from './database-uses.ts'
 import { tableName } from './names.ts'
 
-/** Tables of a program that clients can listen to. */
+/** Tables of a program whose changes clients can subscribe to. */
 export interface LiveTables {
   /** Tables whose changes are recorded. */
   readonly tables: ReadonlySet<string>

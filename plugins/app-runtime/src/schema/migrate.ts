@@ -10,27 +10,27 @@ import { createdStatements } from './plan-table.ts'
 import { planText } from './plan-text.ts'
 import { changesStatements } from './triggers.ts'
 
-/** Generous: large tables take time. */
+/** One hour, because large tables take time. */
 const TRANSACTION_TIMEOUT_MS = 3_600_000
 
 export interface SchemaOptions {
   readonly projectRoot: string
-  /** Allows losses, after a copy of a database that outlives the process. */
+  /** Allows loss of data. A durable database is copied first. */
   readonly force?: boolean
   readonly renames?: Renames
-  /** Path of the copy; called only if one is made. */
+  /** Returns the path of the copy; called only if a copy is made. */
   readonly copyTo?: () => Promise<string>
 }
 
 export interface SchemaOutcome {
   readonly plan: SchemaPlan
-  /** Path of the copy made before a loss; null without one. */
+  /** Path of the copy made before a loss of data; null if none was made. */
   readonly copy: string | null
   /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 
-/** Steps that would create the declared tables of the program. */
+/** Returns the steps that a migration would make, without making them. */
 export async function compareSchema(
   store: DatabaseStore,
   program: Program,
@@ -42,8 +42,8 @@ export async function compareSchema(
 
 /**
  * Migrates the database to the declared tables of the program, in one transaction. Call it last before the program
- * serves: its predecessor continues with the new tables. Throws `RUN_SCHEMA_LOSSY` for a loss without force and
- * `RUN_SCHEMA_REFUSED` for an impossible change, both with the plan as text, and the errors of the store.
+ * is served, because an older version that still runs gets the new tables, too. Throws `RUN_SCHEMA_LOSSY` for a loss
+ * without force, `RUN_SCHEMA_REFUSED` for an impossible change, and the errors of the store.
  */
 export async function migrateSchema(
   store: DatabaseStore,
@@ -52,22 +52,22 @@ export async function migrateSchema(
 ): Promise<SchemaOutcome> {
   const capabilities = await store.capabilities()
   const desired = desiredSchema(program, capabilities)
-  const asked = planOptions(program, options)
-  const first = await planSchema(store, desired, asked)
+  const planning = planOptions(program, options)
+  const first = await planSchema(store, desired, planning)
   const notes = capabilities.durable ? first.notes : [...first.notes, ...transientNotes(store, program)]
-  assertAllowed(store, first, asked.force)
+  assertAllowed(store, first, planning.force)
   if (first.statements.length === 0) return { plan: first, copy: null, notes }
   const copy =
     levelOf(first) === 'lossy' && capabilities.durable ? await copyOf(store, options, capabilities.backup) : null
   const plan = await store.transaction(
     async tx => {
-      // The database may have changed meanwhile; from here on, other writers wait.
-      const now = await planSchema(tx, desired, asked)
-      assertAllowed(store, now, asked.force && (copy !== null || !capabilities.durable))
+      // Planned again under the write lock, because the database may have changed.
+      const now = await planSchema(tx, desired, planning)
+      assertAllowed(store, now, planning.force && (copy !== null || !capabilities.durable))
       for (const statement of now.statements) {
         const { sql, parameters } = typeof statement === 'string' ? { sql: statement, parameters: [] } : statement
         await tx.execute(sql, parameters).catch(error => {
-          throw explained(error, store, now)
+          throw explainReference(error, store, now)
         })
       }
       return now
@@ -78,8 +78,8 @@ export async function migrateSchema(
 }
 
 /**
- * Statements that create a program's tables in an empty database, for example for a test. Throws
- * `RUN_SCHEMA_REFUSED`.
+ * Returns the statements that create a program's tables in an empty database, such as that of a test.
+ * Throws `RUN_SCHEMA_REFUSED`.
  */
 export function freshSchema(
   program: Program,
@@ -95,7 +95,7 @@ function planOptions(
   { projectRoot, force = false, renames }: SchemaOptions
 ): PlanOptions & { readonly force: boolean } {
   return {
-    // As the user wrote it, relative to the current folder.
+    // `path` is relative to the current folder.
     program: relative(projectRoot, resolve(path)).split(sep).join('/'),
     force,
     ...defined({ renames }),
@@ -105,7 +105,7 @@ function planOptions(
 
 function transientNotes({ location }: DatabaseStore, { module }: Program): string[] {
   if (module.tables.length === 0) return []
-  return [`the database ${location} is lost with the process, including all rows of the program's tables`]
+  return [`${location}: this database is in memory; all rows are lost when the process ends`]
 }
 
 function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boolean): void {
@@ -120,14 +120,18 @@ function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boo
       }
     )
   if (level === 'lossy' && !force)
-    throw runErrors.create('RUN_SCHEMA_LOSSY', `${location} would lose data by ${plan.program}:\n${planText(plan)}`, {
-      hint: `nothing was changed; svc db migrate ${plan.program} --force migrates it after a copy`,
-      data: { steps: plan.steps }
-    })
+    throw runErrors.create(
+      'RUN_SCHEMA_LOSSY',
+      `${location} would lose data if migrated to ${plan.program}:\n${planText(plan)}`,
+      {
+        hint: `nothing was changed; svc db migrate ${plan.program} --force copies the database and then migrates it`,
+        data: { steps: plan.steps }
+      }
+    )
 }
 
-/** A table cannot be rebuilt while a foreign view or trigger refers to it: SQLite checks all of them. */
-function explained(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
+/** Explains the error of SQLite about a view or trigger that refers to a rebuilt table. Returns others unchanged. */
+function explainReference(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
   const [, kind, name] = (isSvcError(error) && /error in (view|trigger) (\S+?):? /.exec(error.message)) || []
   if (kind === undefined || name === undefined) return error
   const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to a table that must be rebuilt`
@@ -139,7 +143,7 @@ function explained(error: unknown, { location }: DatabaseStore, { program }: Sch
 
 async function copyOf(store: DatabaseStore, { copyTo }: SchemaOptions, canCopy: boolean): Promise<string | null> {
   if (!canCopy || copyTo === undefined)
-    throw runErrors.create('RUN_SCHEMA_REFUSED', `${store.location} cannot be copied from here, and would lose data`, {
+    throw runErrors.create('RUN_SCHEMA_REFUSED', `${store.location} would lose data, and cannot be copied from here`, {
       hint: 'copy and migrate the database on its server'
     })
   const file = await copyTo()

@@ -11,14 +11,14 @@ export interface ColumnsPlan {
   readonly additions: readonly DesiredColumn[]
   /** True if the table must be rebuilt. */
   readonly rebuild: boolean
-  /** SQL of each new column over a row of the old table. */
+  /** SQL that computes each new column from a row of the old table. */
   readonly values: ReadonlyMap<string, string>
 }
 
 export interface ColumnsQuestion {
   readonly desired: DesiredTable
   readonly existing: ExistingTable
-  /** Declaration at its last change; null when unknown. */
+  /** Declaration at the last migration; null if unknown. */
   readonly recorded: DesiredTable | null
   /** New names by old ones in lower case. */
   readonly renames: ReadonlyMap<string, string>
@@ -26,7 +26,7 @@ export interface ColumnsQuestion {
   readonly count: (condition: string) => Promise<number>
 }
 
-/** Changes to the columns of one table. */
+/** Plans the changes to the columns of one table. */
 export async function planColumns(question: ColumnsQuestion): Promise<ColumnsPlan> {
   return new ColumnsPlanner(question).plan()
 }
@@ -61,7 +61,7 @@ class ColumnsPlanner {
     }
     for (const [old, name] of renames) {
       if (!existing.columns.some(column => column.name.toLowerCase() === old))
-        this.#step('refused', name, `cannot be a rename of ${old}: the table has no such column`, null)
+        this.#step('refused', name, `cannot be renamed from ${old}: the table has no such column`, null)
     }
     return { steps: this.#steps, additions: this.#additions, rebuild: this.#rebuild, values: this.#values }
   }
@@ -95,7 +95,7 @@ class ColumnsPlanner {
     const old = quoted(source.name)
     if (source.name !== name) {
       this.#rebuild = true
-      this.#step('safe', name, `was called ${source.name}`, null)
+      this.#step('safe', name, `is renamed from ${source.name}`, null)
     }
     const typed = await this.#convert(old, from, column)
     const value = await this.#fill(old, typed, source, column)
@@ -112,7 +112,7 @@ class ColumnsPlanner {
     }
   }
 
-  /** Declared type of the column; without a record, the type suggested by its SQL type. */
+  /** Returns the former declared type of a column. Without a record, it is derived from the SQL type. */
   #before({ name, type }: ExistingColumn, column: DesiredColumn): Pick<ColumnType, 'kind' | 'declared'> {
     const sql = type.toUpperCase()
     const recorded = this.#question.recorded?.columns.find(each => each.name.toLowerCase() === name.toLowerCase())
@@ -124,7 +124,7 @@ class ColumnsPlanner {
     return { kind: 'vector', declared: sql }
   }
 
-  /** The old column's value, converted to the new type. */
+  /** Returns SQL that converts the old column's value to the new type. */
   async #convert(old: string, from: Pick<ColumnType, 'kind' | 'declared'>, column: DesiredColumn): Promise<string> {
     const { name, declared } = column
     if (from.declared === declared) return old
@@ -138,11 +138,11 @@ class ColumnsPlanner {
     const fallback = column.default ?? 'NULL'
     if (without > 0 && !column.nullable && column.default === null) {
       const wayOut = `declare it as Option[${declared}], or give it a literal default`
-      this.#step('refused', name, `${change}, which ${rowsText(without)} ${holds(without)} no value for`, wayOut)
+      this.#step('refused', name, `${change}, but ${rowsText(without)} cannot be converted`, wayOut)
       return old
     }
     const losses = [
-      ...(without > 0 ? [`${rowsText(without)} ${holds(without)} ${column.default ?? 'nothing'} from then on`] : []),
+      ...(without > 0 ? [`${rowsText(without)} cannot be converted, and become ${column.default ?? 'empty'}`] : []),
       ...(inexact > 0 ? [this.#inexact(from, column, inexact)] : [])
     ]
     this.#step(losses.length > 0 ? 'lossy' : 'safe', name, [change, ...losses].join(', and '), null)
@@ -153,12 +153,11 @@ class ColumnsPlanner {
   }
 
   #inexact({ kind }: Pick<ColumnType, 'kind'>, column: DesiredColumn, rows: number): string {
-    const which = `${rowsText(rows)} ${holds(rows)}`
-    if (kind === 'json' && column.kind === 'json') return `${which} what may not be readable as that`
-    return `${which} something else from then on`
+    if (kind === 'json' && column.kind === 'json') return `${rowsText(rows)} may not be readable as that type`
+    return `the value changes in ${rowsText(rows)}`
   }
 
-  /** The value of a formerly optional column that is now required. */
+  /** Returns SQL that fills NULL with the default, if a formerly optional column is now required. */
   async #fill(old: string, value: string, source: ExistingColumn, column: DesiredColumn): Promise<string> {
     const { name, nullable, declared } = column
     if (source.nullable === nullable) return value
@@ -194,7 +193,7 @@ class ColumnsPlanner {
     this.#step('lossy', name, `is dropped, with the values of ${rowsText(rows)}`, wayOut)
   }
 
-  /** A new column with the type of a removed one. */
+  /** Returns a new column with the type of a removed one, which may be its new name. */
   #closest(type: string | undefined): DesiredColumn | undefined {
     const { desired, existing } = this.#question
     const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()))
@@ -210,11 +209,7 @@ function rowsText(rows: number): string {
   return rows === 1 ? '1 row' : `${rows} rows`
 }
 
-function holds(rows: number): string {
-  return rows === 1 ? 'holds' : 'hold'
-}
-
-/** Copies every row to a table of the new shape, which replaces the old one. */
+/** Returns statements that copy every row to a table of the new shape, which replaces the old one. */
 export function rebuildStatements(
   table: string,
   create: (name: string) => string,
@@ -223,10 +218,10 @@ export function rebuildStatements(
 ): string[] {
   const next = `program_rebuild_${table}`
   const names = ['"_id"', ...columns.map(({ name }) => quoted(name))]
-  const taken = ['"_id"', ...columns.map(column => values.get(column.name) ?? column.default ?? 'NULL')]
+  const expressions = ['"_id"', ...columns.map(column => values.get(column.name) ?? column.default ?? 'NULL')]
   return [
     create(next),
-    `INSERT INTO ${quoted(next)} (${names.join(', ')}) SELECT ${taken.join(', ')} FROM ${quoted(table)}`,
+    `INSERT INTO ${quoted(next)} (${names.join(', ')}) SELECT ${expressions.join(', ')} FROM ${quoted(table)}`,
     // Ids of deleted rows are not reused.
     `DELETE FROM sqlite_sequence WHERE name = ${textLiteral(next)}`,
     `INSERT INTO sqlite_sequence (name, seq) SELECT ${textLiteral(next)}, seq FROM sqlite_sequence WHERE name = ${textLiteral(table)}`,

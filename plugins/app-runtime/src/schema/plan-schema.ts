@@ -14,7 +14,7 @@ import {
 import { changesStatements } from './triggers.ts'
 
 export interface PlanOptions {
-  /** The program's file, relative to the project: owner of the tables. */
+  /** The owner of the tables: the program's file, relative to the project. */
   readonly program: string
   /** True to drop tables that the program no longer declares. */
   readonly force?: boolean
@@ -23,7 +23,7 @@ export interface PlanOptions {
   readonly isProgram: (program: string) => boolean
 }
 
-/** Changes that create the declared tables of the program. Does not change anything itself. */
+/** Plans the changes that migrate a database to the declared tables. Changes nothing itself. */
 export async function planSchema(
   database: ReadDatabase,
   desired: DesiredSchema,
@@ -45,10 +45,10 @@ export async function planSchema(
   const steps: SchemaStep[] = []
   const statements: (string | ParameterisedStatement)[] = existing.hasRecord ? [] : [recordStatement]
   if (desired.isLive && !existing.hasChanges) statements.push(...changesStatements)
-  const taken = new Set<string>()
+  const declaredNames = new Set<string>()
   for (const table of desired.tables) {
     const formerName = formerNames.get(table.name) ?? null
-    taken.add(formerName ?? table.name).add(table.name)
+    declaredNames.add(formerName ?? table.name).add(table.name)
     const plan = await planTable({
       desired: table,
       existing,
@@ -62,11 +62,11 @@ export async function planSchema(
     })
     steps.push(...plan.steps)
     const forgotten = gone.filter(each => each.table === table.name).map(each => forgetTable(each.program, each.table))
-    statements.push(...plan.statements, ...noted(program, table, formerName, own), ...forgotten)
+    statements.push(...plan.statements, ...recordChange(program, table, formerName, own), ...forgotten)
   }
-  const left = own.filter(({ table }) => !taken.has(table))
+  const left = own.filter(({ table }) => !declaredNames.has(table))
   for (const each of left) {
-    const plan = await leftTable(database, existing, each, others, { program, force })
+    const plan = await planUndeclaredTable(database, existing, each, others, { program, force })
     steps.push(...plan.steps)
     statements.push(...plan.statements)
   }
@@ -75,7 +75,7 @@ export async function planSchema(
   return { program, steps, statements: isNothing || isRefused ? [] : statements, notes }
 }
 
-/** Record of a table, preferably of the program itself, which may have changed it last. */
+/** Returns the record of a table. The records of the program itself come first. */
 function recordedTable(name: string, ...records: readonly (readonly RecordedTable[])[]): DesiredTable | null {
   for (const record of records) {
     const found = record.find(({ table }) => table === name)
@@ -84,8 +84,8 @@ function recordedTable(name: string, ...records: readonly (readonly RecordedTabl
   return null
 }
 
-/** Records the changes, if they differ from the record. */
-function noted(
+/** Returns statements that record the declaration of a table, if it changed. */
+function recordChange(
   program: string,
   table: DesiredTable,
   formerName: string | null,
@@ -96,8 +96,8 @@ function noted(
   return known?.digest === digestOf(table) ? forget : [...forget, recordTable(program, table)]
 }
 
-/** A table created by the program and no longer declared. */
-async function leftTable(
+/** Plans the drop of a table that the program created and no longer declares. */
+async function planUndeclaredTable(
   database: ReadDatabase,
   existing: ExistingSchema,
   { table: name, definition }: RecordedTable,

@@ -12,11 +12,11 @@ export interface TablePlan {
 export interface TableQuestion {
   readonly desired: DesiredTable
   readonly existing: ExistingSchema
-  /** Record of the program, else of another one; null without any. */
+  /** Record of the table by the program, else by another one; null if there is none. */
   readonly recorded: DesiredTable | null
-  /** Records of other programs. */
+  /** Records of the table by other programs. */
   readonly others: readonly { readonly program: string; readonly definition: DesiredTable }[]
-  /** Records of programs whose files no longer exist. */
+  /** Records of the table by programs whose files no longer exist. */
   readonly abandoned: readonly DesiredTable[]
   /** Former name of the table in the database; null if not renamed. */
   readonly formerName: string | null
@@ -28,7 +28,7 @@ export interface TableQuestion {
   readonly referrers: (table: string) => Promise<readonly string[]>
 }
 
-/** Changes to one table. */
+/** Plans the changes to one table. */
 export async function planTable(question: TableQuestion): Promise<TablePlan> {
   const { desired, existing, formerName } = question
   const table = existing.tables.get(formerName ?? desired.name)
@@ -38,7 +38,7 @@ export async function planTable(question: TableQuestion): Promise<TablePlan> {
   return new TableChange(question, table).plan()
 }
 
-/** Statements that create a missing table. */
+/** Returns the statements that create a table. */
 export function createdStatements({ name, columns, objects, search }: DesiredTable): string[] {
   return [createTable(name, columns), ...(search === null ? [] : [search.sql]), ...objects.map(({ sql }) => sql)]
 }
@@ -53,7 +53,7 @@ function createdTable(desired: DesiredTable): TablePlan {
   return { steps: [{ ...step, table: declared }], statements: createdStatements(desired) }
 }
 
-/** Reason why the table cannot belong to the program; null if it can. */
+/** Returns the reason why the table cannot be migrated; null if it can. */
 function refusalOf(
   { desired, existing, recorded, formerName }: TableQuestion,
   table: ExistingTable | undefined
@@ -61,16 +61,17 @@ function refusalOf(
   const { name, declared, columns, objects, search } = desired
   const refused = (says: string): SchemaStep => stepOf(desired, 'refused', says, `choose another name for ${declared}`)
   if (formerName !== null && table === undefined)
-    return refused(`cannot be a rename of ${formerName}: there is no such table`)
-  if (formerName !== null && existing.names.has(name)) return refused(`already exists, in addition to ${formerName}`)
+    return refused(`cannot be renamed from ${formerName}: there is no such table`)
+  if (formerName !== null && existing.names.has(name))
+    return refused(`cannot be renamed from ${formerName}: both tables exist`)
   if (formerName !== null && recorded === null) return refused(`cannot replace ${formerName}, which no program created`)
   if (table === undefined && existing.names.has(name))
     return refused(`needs the name ${name}, which another object in the database has`)
   const own = new Set([...(table?.objects.keys() ?? []), ...(recorded === null ? [] : namesOf(recorded))])
-  const taken = [...objects.map(object => object.name), ...(search === null ? [] : [search.name])].find(
+  const conflict = [...objects.map(object => object.name), ...(search === null ? [] : [search.name])].find(
     each => existing.names.has(each.toLowerCase()) && !own.has(each) && existing.virtual.get(each) !== search?.sql
   )
-  if (taken !== undefined) return refused(`needs the name ${taken}, which another object in the database has`)
+  if (conflict !== undefined) return refused(`needs the name ${conflict}, which another object in the database has`)
   if (table === undefined || (recorded !== null && table.isKeyed)) return null
   const fits =
     table.isKeyed &&
@@ -123,18 +124,18 @@ class TableChange {
         return found
       }
     })
-    if (formerName !== null) this.#steps.push(stepOf(desired, 'safe', `was called ${table.name}`))
+    if (formerName !== null) this.#steps.push(stepOf(desired, 'safe', `is renamed from ${table.name}`))
     this.#steps.push(...columns.steps)
-    const isMade = columns.rebuild || formerName !== null
-    if (isMade) await this.#refuseReferred()
-    const before = this.#dropped(isMade)
-    const search = this.#search(existing.virtual, isMade)
-    const after = this.#created(isMade)
+    const isRebuilt = columns.rebuild || formerName !== null
+    if (isRebuilt) await this.#refuseReferred()
+    const before = this.#dropped(isRebuilt)
+    const search = this.#search(existing.virtual, isRebuilt)
+    const after = this.#created(isRebuilt)
     const statements = [...search.before, ...before, ...this.#changed(columns), ...search.after, ...after]
     return { steps: this.#steps, statements }
   }
 
-  /** SQLite would delete, or orphan, references of other tables to a dropped table. */
+  /** Refuses to rebuild a table that foreign keys refer to: SQLite would delete or orphan the referring rows. */
   async #refuseReferred(): Promise<void> {
     const { desired, referrers } = this.#question
     const keys = await referrers(this.#table.name)
@@ -157,36 +158,36 @@ class TableChange {
     ]
   }
 
-  /** Names of objects created by programs; manually created ones are kept. */
-  get #ours(): Set<string> {
+  /** Names of objects created by programs. Others are never dropped. */
+  get #ownedNames(): Set<string> {
     const { recorded, others, abandoned } = this.#question
     const made = [...(recorded === null ? [] : [recorded]), ...others.map(({ definition }) => definition), ...abandoned]
     return new Set(made.flatMap(namesOf))
   }
 
-  /** Keeps everything that other programs need. */
+  /** Names of objects that other programs declare, which are kept. */
   get #needed(): Set<string> {
     return new Set(this.#question.others.flatMap(({ definition }) => namesOf(definition)))
   }
 
-  #dropped(isMade: boolean): string[] {
+  #dropped(isRebuilt: boolean): string[] {
     const { desired } = this.#question
-    const [ours, needed] = [this.#ours, this.#needed]
+    const [owned, needed] = [this.#ownedNames, this.#needed]
     const wanted = new Map(desired.objects.map(({ name, sql }) => [name, sql]))
     return [...this.#table.objects].flatMap(([name, { type, sql }]) => {
-      const isLost = !wanted.has(name) && ours.has(name) && !needed.has(name)
+      const isLost = !wanted.has(name) && owned.has(name) && !needed.has(name)
       if (isLost && type === 'index') this.#steps.push(stepOf(desired, 'safe', `loses its index ${name}`))
       const isChanged = wanted.has(name) && wanted.get(name) !== sql
-      return isMade || isLost || isChanged ? [`DROP ${type.toUpperCase()} ${quoted(name)}`] : []
+      return isRebuilt || isLost || isChanged ? [`DROP ${type.toUpperCase()} ${quoted(name)}`] : []
     })
   }
 
-  #created(isMade: boolean): string[] {
+  #created(isRebuilt: boolean): string[] {
     const { desired } = this.#question
-    const [ours, needed] = [this.#ours, this.#needed]
+    const [owned, needed] = [this.#ownedNames, this.#needed]
     const { objects } = this.#table
     const wanted = new Set(desired.objects.map(({ name }) => name))
-    const created = desired.objects.filter(({ name, sql }) => isMade || objects.get(name)?.sql !== sql)
+    const created = desired.objects.filter(({ name, sql }) => isRebuilt || objects.get(name)?.sql !== sql)
     for (const { type, name, sql } of created) {
       const known = objects.get(name)
       if (type === 'index' && known?.sql !== sql)
@@ -198,19 +199,19 @@ class TableChange {
       names.some(({ name }) => name.endsWith('_live_insert'))
     const wasLive = objects.has(`${this.#table.name}_live_insert`)
     if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'gets change announcements'))
-    // A rebuilt table has lost objects created by others.
-    const others = isMade
+    // A rebuilt table has lost its objects, so those that the program did not create are created again.
+    const others = isRebuilt
       ? [...objects]
-          .filter(([name]) => !wanted.has(name) && (!ours.has(name) || needed.has(name)))
+          .filter(([name]) => !wanted.has(name) && (!owned.has(name) || needed.has(name)))
           .map(([, { sql }]) => sql)
       : []
     return [...created.map(({ sql }) => sql), ...others]
   }
 
-  /** The full-text table; its rows are rebuilt from the table. */
+  /** Plans the full-text table, which is filled again from the table. */
   #search(
     virtual: ReadonlyMap<string, string>,
-    isMade: boolean
+    isRebuilt: boolean
   ): { readonly before: string[]; readonly after: string[] } {
     const { desired, recorded, others } = this.#question
     const needed = others.find(({ definition }) => definition.search !== null)?.definition.search ?? null
@@ -220,7 +221,7 @@ class TableChange {
     if (name === undefined) return { before: [], after: [] }
     const current = former === null ? undefined : virtual.get(former.name)
     const hasCurrent = current !== undefined && former !== null
-    if (!isMade && wanted !== null && virtual.get(wanted.name) === wanted.sql) return { before: [], after: [] }
+    if (!isRebuilt && wanted !== null && virtual.get(wanted.name) === wanted.sql) return { before: [], after: [] }
     const before = hasCurrent ? [`DROP TABLE ${quoted(former.name)}`] : []
     if (wanted === null) {
       if (hasCurrent) this.#steps.push(stepOf(desired, 'safe', 'loses its full-text search'))

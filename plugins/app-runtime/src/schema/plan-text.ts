@@ -8,13 +8,13 @@ const WORDS: Readonly<Record<StepLevel, string>> = {
   kept: ''
 }
 
-/** A line for each difference: `+` without loss, `-` with loss, `!` impossible, `=` unchanged. */
+/** Formats a plan, one line per difference: `+` without loss, `-` with loss, `!` impossible, `=` unchanged. */
 export function planText({ steps }: Pick<SchemaPlan, 'steps'>): string {
   return steps.map(stepText).join('\n')
 }
 
 function stepText({ level, table, column, says, wayOut }: SchemaStep): string {
-  const what = column === null ? table : `${table}.${column}`
-  const head = `  ${MARKS[level]} ${what}${what === '' ? '' : ' '}${says}${WORDS[level]}`
+  const name = column === null ? table : `${table}.${column}`
+  const head = `  ${MARKS[level]} ${name}${name === '' ? '' : ' '}${says}${WORDS[level]}`
   return wayOut === null ? head : `${head}\n      ${wayOut}`
 }

@@ -1,34 +1,34 @@
 import type { ParameterisedStatement } from './recorded-schema.ts'
 
 /**
- * `safe` loses nothing, `lossy` loses something, `refused` is impossible, and `kept` is no longer declared but left
- * unchanged.
+ * Effect of a step: `safe` loses no data, `lossy` loses data, `refused` is impossible, and `kept` leaves a table that
+ * is no longer declared.
  */
 export type StepLevel = 'safe' | 'lossy' | 'refused' | 'kept'
 
 /** One difference between declarations and database. */
 export interface SchemaStep {
   readonly level: StepLevel
-  /** Declared name, or else the name in the database. */
+  /** Declared name, else the name in the database. */
   readonly table: string
   readonly column: string | null
-  /** One sentence. */
+  /** The end of a sentence that begins with the table or column: "is dropped with its 3 rows". */
   readonly says: string
-  /** Its fix; null if none is needed. */
+  /** Advice to the user; null if none is needed. */
   readonly wayOut: string | null
 }
 
 export interface SchemaPlan {
-  /** Owner of the table. */
+  /** File of the program that owns the tables, relative to the project. */
   readonly program: string
   readonly steps: readonly SchemaStep[]
-  /** Statements that create the declared tables, in one transaction; none if a step is refused. */
+  /** Statements of the migration, in one transaction; none if a step is refused. */
   readonly statements: readonly (string | ParameterisedStatement)[]
   /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 
-/** New column names by table and old name, in lower case, and new table names by old ones. */
+/** New names of tables by old name, and new names of columns by table and old name in lower case. */
 export interface Renames {
   readonly tables: ReadonlyMap<string, string>
   readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -36,7 +36,7 @@ export interface Renames {
 
 export const NO_RENAMES: Renames = { tables: new Map(), columns: new Map() }
 
-/** The most severe step of a plan; null for an empty plan. */
+/** Returns the most severe level of a plan; null if nothing changes. */
 export function levelOf({ steps }: Pick<SchemaPlan, 'steps'>): Exclude<StepLevel, 'kept'> | null {
   const levels = new Set(steps.map(({ level }) => level))
   if (levels.has('refused')) return 'refused'

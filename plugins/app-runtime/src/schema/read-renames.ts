@@ -3,12 +3,12 @@ import { tableName } from './names.ts'
 import type { Renames } from './plan.ts'
 
 /**
- * Parses `Note=Memo` and `Memo.title=heading`; a column is qualified by the table's new name. Throws `RUN_ARGUMENTS`.
+ * Parses `Note=Memo` and `Memo.title=heading`. A column follows the new name of its table. Throws `RUN_ARGUMENTS`.
  */
-export function readRenames(given: readonly string[]): Renames {
+export function readRenames(renames: readonly string[]): Renames {
   const tables = new Map<string, string>()
   const columns = new Map<string, Map<string, string>>()
-  for (const each of given) {
+  for (const each of renames) {
     const [, table, column, name] = /^(\w+)(?:\.(\w+))?=(\w+)$/.exec(each) ?? []
     if (table === undefined || name === undefined)
       throw runErrors.create('RUN_ARGUMENTS', `--rename ${each} is not a rename`, {

@@ -1,14 +1,14 @@
 import type { DesiredObject } from './desired-schema.ts'
 import { quoted, searchTableName, textLiteral } from './names.ts'
 
-/** The change table for listeners. */
+/** The table that records changes of rows for subscribers. */
 export const CHANGES_TABLE = 'program_changes'
-/** Number of kept changes. */
+/** Number of stored changes. */
 const KEPT_CHANGES = 100_000
 /** The oldest changes are removed once per this many changes. */
 const TRIM_INTERVAL = 1_000
 
-/** Ids increase in commit order, since writers are serialised, and are never reused. */
+/** SQL of the change table. Ids increase in commit order, because writers are serialised, and are never reused. */
 export const changesStatements: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS ${CHANGES_TABLE} (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -25,7 +25,7 @@ END`
 
 const OPERATIONS = ['insert', 'update', 'delete'] as const
 
-/** Record each change of a row, in its transaction. */
+/** Returns triggers that record each change of a row, in its transaction. */
 export function liveTriggers(table: string): DesiredObject[] {
   return OPERATIONS.map(operation => {
     const row = operation === 'delete' ? 'OLD' : 'NEW'
@@ -35,13 +35,13 @@ export function liveTriggers(table: string): DesiredObject[] {
   })
 }
 
-/** Keep a table's full-text table up to date. */
+/** Returns triggers that keep the full-text table of a table up to date. */
 export function searchTriggers(table: string, columns: readonly string[]): DesiredObject[] {
   const search = quoted(searchTableName(table))
   const list = columns.map(quoted).join(', ')
   const values = (row: 'OLD' | 'NEW'): string =>
     [`${row}."_id"`, ...columns.map(name => `${row}.${quoted(name)}`)].join(', ')
-  // A view-backed table receives the content of a removed row.
+  // The full-text table stores no content, so a removal must pass the old values.
   const remove = `INSERT INTO ${search} (${search}, rowid, ${list}) VALUES ('delete', ${values('OLD')});`
   const add = `INSERT INTO ${search} (rowid, ${list}) VALUES (${values('NEW')});`
   return [
@@ -51,7 +51,7 @@ export function searchTriggers(table: string, columns: readonly string[]): Desir
   ]
 }
 
-/** `event` in SQL form: `INSERT`, `UPDATE OF "title"`. */
+/** Returns a trigger. `event` is SQL: `INSERT`, `UPDATE OF "title"`. */
 function trigger(table: string, name: string, event: string, body: string): DesiredObject {
   const sql = `CREATE TRIGGER ${quoted(name)} AFTER ${event} ON ${quoted(table)} BEGIN\n  ${body}\nEND`
   return { type: 'trigger', name, sql }

@@ -9,7 +9,7 @@ import { nearRoute } from './near-routes.ts'
 export interface DocumentOptions {
   /** Folder of static files. */
   readonly folder: string
-  /** Page server that gets requests before static files; null if there is none. */
+  /** URL of the page server that gets requests before static files; null if there is none. */
   readonly pages: string | null
   readonly log: Logger
   /** Routes of the program, for suggestions. */
@@ -18,9 +18,7 @@ export interface DocumentOptions {
   readonly hint: string | undefined
 }
 
-/**
- * Browser requests other than functions: pages and their files. Other requests get an error with an explanation.
- */
+/** Handles requests without a route: sends pages and static files, or an error with a hint. */
 export function documentFallback(options: DocumentOptions): HttpFallback {
   return {
     handle(exchange, allowed) {
@@ -38,7 +36,7 @@ async function answer(
   allowed: () => readonly string[],
   options: DocumentOptions
 ): Promise<void> {
-  // A missing function is never answered with a page.
+  // A missing function returns an error, never a page.
   const isFunction = path === '/api' || path.startsWith('/api/')
   if (method === 'GET' || method === 'HEAD') {
     if (!isFunction && (await sentDocument(exchange, path, options))) return
@@ -54,7 +52,7 @@ async function sentDocument(exchange: HttpExchange, path: string, options: Docum
   const isPage = extname(path) === '' || (exchange.request.headers.accept ?? '').includes('text/html')
   if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return true
   if (await sentFile(exchange, path, options.folder)) return true
-  // The page itself handles its paths.
+  // Client-side routing: index.html handles all page paths.
   return isPage && (await sentFile(exchange, '/index.html', options.folder))
 }
 
@@ -69,18 +67,18 @@ function refuse(exchange: HttpExchange, path: string, allowed: readonly string[]
   const near = nearRoute(path, options.routes)
   const hint = near === null ? options.hint : `did you mean ${near.method} ${near.path}?`
   const more = { hint: hint ?? 'GET /openapi.json lists the routes of the program' }
-  exchange.fail(runErrors.create('RUN_NOT_FOUND', `there is nothing at ${path}`, more))
+  exchange.fail(runErrors.create('RUN_NOT_FOUND', `${path} does not exist`, more))
 }
 
 let loading: Promise<{ readonly default: typeof Send }> | undefined
 
-/** Finds a file for a request. The library is loaded at the first one. */
-async function send(...given: Parameters<typeof Send>): ReturnType<typeof Send> {
+/** Finds the file for a request. The library is loaded at the first request. */
+async function send(...args: Parameters<typeof Send>): ReturnType<typeof Send> {
   loading ??= import('@fastify/send')
-  return (await loading).default(...given)
+  return (await loading).default(...args)
 }
 
-/** Options of `@fastify/send`. Paths outside the folder and dotfiles are refused. */
+/** Options of `@fastify/send`, which rejects dotfiles and paths outside the folder. */
 const FILES = { index: ['index.html'], dotfiles: 'ignore' as const }
 
 async function hasFile({ request }: HttpExchange, path: string, folder: string): Promise<boolean> {
@@ -89,7 +87,7 @@ async function hasFile({ request }: HttpExchange, path: string, folder: string):
   return statusCode < 400
 }
 
-/** True if the file exists. */
+/** Sends a file. Returns false if it does not exist. */
 async function sentFile(exchange: HttpExchange, path: string, folder: string): Promise<boolean> {
   const { statusCode, headers, stream } = await send(exchange.request, path, { root: folder, ...FILES })
   if (statusCode >= 400 && statusCode !== 412 && statusCode !== 416) {
@@ -102,7 +100,7 @@ async function sentFile(exchange: HttpExchange, path: string, folder: string): P
   return true
 }
 
-/** Headers that belong to one connection. */
+/** Headers that apply to one connection, and are not passed on. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -112,7 +110,7 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade'
 ])
 
-/** True if the page server answered. */
+/** Sends the response of the page server. Returns false if the server cannot be reached. */
 async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Promise<boolean> {
   const { request, caller } = exchange
   const headers = Object.entries(request.headers).flatMap(([name, value]) => {
@@ -124,7 +122,7 @@ async function passedOn(exchange: HttpExchange, origin: string, log: Logger): Pr
     page = await fetch(new URL(request.url ?? '/', origin), { headers, redirect: 'manual', signal: caller.signal })
   } catch (error) {
     if (caller.signal.aborted) return true
-    log.warn(`${origin} does not answer; static files are sent instead of its pages`, { error })
+    log.warn(`${origin} cannot be reached; static files are sent instead of its pages`, { error })
     return false
   }
   const bytes = new Uint8Array(await page.arrayBuffer())

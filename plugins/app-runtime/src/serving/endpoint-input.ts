@@ -13,7 +13,7 @@ import { requestValue } from './request-value.ts'
 /** Arguments in parameter order; undefined means the default. */
 export type Arguments = (Value | undefined)[]
 
-/** Reads the arguments of one endpoint. Throws a `Mismatch`, or `RUN_ARGUMENTS` for invalid JSON. */
+/** Reads the arguments of an endpoint from text. Throws a `Mismatch`, or `RUN_ARGUMENTS` for invalid JSON. */
 export type ReadArguments = (text: string) => Arguments
 
 export function argumentsOf(endpoint: Endpoint, types: WireTypes): ReadArguments {
@@ -56,7 +56,7 @@ function argument(json: unknown, { param, codec }: Named): Value | undefined {
   }
 }
 
-/** Each query parameter is JSON. */
+/** Parses a query string whose values are JSON. */
 function queryValues(query: string): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   if (query === '') return values
@@ -66,7 +66,7 @@ function queryValues(query: string): Record<string, unknown> {
       values[name] = parseJson(text)
     } catch {
       throw runErrors.create('RUN_ARGUMENTS', `${name} is not JSON: found ${shownJson(text)}`, {
-        hint: `quote a text: ${encodeURIComponent(name)}=%22…%22`,
+        hint: `quote a string: ${encodeURIComponent(name)}=%22…%22`,
         data: { path: name, expected: 'JSON', found: shownJson(text) }
       })
     }
@@ -90,21 +90,21 @@ function bodyJson(text: string): unknown {
 }
 
 /**
- * For a declared route. Path and query values are text, parsed by the type of their parameter. A body
- * contains the parameters by name; a single structured parameter takes the whole body.
+ * Reads the arguments of a declared route. Path and query values are parsed by the type of their parameter. The body
+ * is an object of parameters by name, or the value of a single structured parameter.
  */
 function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadArguments {
   const { name: of, route } = endpoint
-  const { body: taken } = httpInputOf(endpoint)
+  const { body: bodyInput } = httpInputOf(endpoint)
   return text => {
     const input = JSON.parse(text) as RouteInput
     const query = new URLSearchParams(input.query)
-    const body = taken.kind === 'fields' && input.body !== '' ? bodyObject(input.body) : {}
+    const body = bodyInput.kind === 'fields' && input.body !== '' ? bodyObject(input.body) : {}
     return params.map(each => {
       const { name } = each.param
       if (name === 'request') return requestValue(of, input)
       if (route.inPath.includes(name)) return argument(plainText(input.params[name], each), each)
-      if (taken.kind === 'whole' && each.param === taken.param)
+      if (bodyInput.kind === 'whole' && each.param === bodyInput.param)
         return argument(input.body === '' ? undefined : bodyJson(input.body), each)
       if (Object.hasOwn(body, name)) return argument(body[name], each)
       return argument(plainText(query.get(name) ?? undefined, each), each)
@@ -112,7 +112,7 @@ function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadA
   }
 }
 
-/** JSON of an unquoted value in a URL. */
+/** Converts an unquoted value in a URL to JSON, by the type of its parameter. */
 function plainText(text: string | undefined, { codec }: Named): unknown {
   if (text === undefined) return undefined
   const name = codec.name.replace(/^Option\[(\w+)\]$/, '$1')

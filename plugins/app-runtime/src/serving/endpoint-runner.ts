@@ -12,30 +12,30 @@ import type { SentFailure } from './messages.ts'
 import { refusalStatus } from './refusal-status.ts'
 
 /**
- * Runs work as one database transaction. It is rolled back on an exception, or if `keeps` rejects the result. `of`
- * is the name of the endpoint.
+ * Runs work in one database transaction. The transaction is rolled back on an exception, or if `keeps` returns false.
+ * `of` is the name of the endpoint.
  */
 export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, of: string) => A
 
-/** Events of a running endpoint, for its callers. */
+/** Listener of a running call. */
 export interface Turn {
   running(program: RunningProgram): void
-  /** Called before the commit: from here on, its changes may be stored. */
+  /** Called before the commit. From here on, the changes may be stored. */
   committing(): void
   committed(): void
 }
 
 export interface EndpointResponse {
   readonly status: number
-  /** JSON. */
+  /** Response body as JSON. */
   readonly body: string
-  /** For the log; callers do not see source positions. */
+  /** Failure for the log, with source positions, which callers do not see; null if there is none. */
   readonly failure: SentFailure | null
 }
 
 const OK = 200
 
-/** Calls one endpoint of a program, with text input and output. */
+/** Calls one endpoint of a program. Input and output are text. */
 export class EndpointRunner {
   readonly #endpoint: Endpoint
   readonly #interpreter: Interpreter
@@ -95,7 +95,7 @@ export class EndpointRunner {
     }
     if (kind === 'query') return this.#inTransaction('read', work, () => true, name)
     if (kind !== 'mutation') return work()
-    // Serialising the answer is part of the call: if it fails, the call is rolled back.
+    // Serialising the result is part of the transaction: if it fails, the call is rolled back.
     const keeps = ({ status }: EndpointResponse): boolean => {
       const isKept = status === OK
       if (isKept) turn.committing()
@@ -121,14 +121,14 @@ export class EndpointRunner {
     }
   }
 
-  /** An Error is an intended answer of the program, so it is not logged as a failure. */
+  /** Returns the response for an Error, which is an intended result and is not logged as a failure. */
   #refusal(reason: Value): EndpointResponse {
     const error = display(reason)
     let details: unknown
     try {
       if (typeof reason !== 'string') details = this.#error.encode(reason)
     } catch {
-      // Its text is used then.
+      // The response then contains only the text.
     }
     return { status: refusalStatus(reason), body: printJson({ error, code: 'RUN_REFUSED', details }), failure: null }
   }
@@ -138,27 +138,27 @@ function isGeneric(type: Endpoint['returns'], name: string): boolean {
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === name
 }
 
-/** For arguments that the endpoint does not accept. */
+/** Returns the response for invalid arguments. */
 function refused(thrown: unknown): EndpointResponse {
   if (!isSvcError(thrown, 'RUN_ARGUMENTS')) return failed(thrown)
   const { code, message, hint, data } = thrown
   return { status: 400, body: printJson({ error: message, code, details: data, hint }), failure: null }
 }
 
-/** Statuses with a meaning for callers; others are failures of the program. */
+/** Statuses that callers can act on. All others become 500. */
 const PUBLIC_STATUSES: ReadonlySet<number> = new Set([409, 503, 504])
 
-/** Codes whose messages describe the program's act, without source positions. */
+/** Codes of program failures, whose message without position is in `data`. */
 const PLAIN = /^RUN_/
 
-/** For the reason that ended a call. */
+/** Returns the response for a failed call. */
 export function failed(thrown: unknown): EndpointResponse {
   const failure = failureOf(thrown)
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
   const { message = null } = (data ?? {}) as { readonly message?: string | null }
   const shownStatus = code === 'RUN_BODY' ? 400 : PUBLIC_STATUSES.has(status) ? status : 500
-  // A message for the log may name files; the public one does not.
+  // The log message may name files; the response must not.
   const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
   return { status: shownStatus, body: printJson({ error, code }), failure: shownStatus === 400 ? null : failure }
 }

@@ -8,8 +8,8 @@ import {
 } from '@svc/contracts'
 
 /**
- * A function, route or job of a program that can be called from outside. Threads identify it by its index in the list
- * of {@link endpointsOf}.
+ * A function, route or job of a program that can be called from outside. Its index in {@link endpointsOf} identifies
+ * it in messages to threads.
  */
 export interface Endpoint {
   readonly kind: EndpointKind
@@ -17,11 +17,11 @@ export interface Endpoint {
   readonly name: string
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
-  /** null for a declaration without a route. */
+  /** HTTP route; null if there is none. */
   readonly route: HttpEndpoint['route'] | null
 }
 
-/** `due` handles runs and mailboxes, through `DurableRunner`. */
+/** Kind of an endpoint. `due` continues workflow runs and delivers messages, through `DurableRunner`. */
 export type EndpointKind = HttpEndpointKind | 'tool' | 'resource' | 'scheduled' | 'due'
 
 export function endpointsOf(module: HirModule): Endpoint[] {
@@ -36,7 +36,7 @@ export function endpointsOf(module: HirModule): Endpoint[] {
   ]
 }
 
-/** True if a program has background work. */
+/** True if a program has workflows, actors or agents. */
 export function isDurable({ workflows, actors, agents }: HirModule): boolean {
   return workflows.length + actors.length + agents.length > 0
 }

@@ -6,18 +6,18 @@ import type { BridgeEnd } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
-/** Load request of a thread, without the state shared with its listener. */
+/** A load request without the memory and the bridge that thread and main thread share. */
 export type LoadParts = Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
 
-/** A thread that loads a program. It may start before a server listens to it. */
+/** A thread that loads a program. Loading may start before the new server does. */
 export class LoadingThread {
   readonly worker: ProgramWorker
   readonly load: LoadParts
-  /** Throws if the program cannot be loaded. */
+  /** Rejects if the program cannot be loaded. */
   readonly loaded: Promise<void>
   readonly progress = new Int32Array(new SharedArrayBuffer(4 * PROGRESS.SIZE))
   readonly costs: Int32Array
-  /** The main thread's end. */
+  /** The main thread's end of the bridge. */
   readonly bridge: BridgeEnd
 
   constructor(worker: ProgramWorker, load: LoadParts, endpoints: number) {
@@ -42,7 +42,7 @@ export class LoadingThread {
         reject(runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`))
       })
     })
-    // The server sends requests; without serving there is no server.
+    // Avoids an unhandled rejection if no server starts.
     this.loaded.catch(() => undefined)
     const message: Load = {
       kind: 'load',
@@ -54,7 +54,7 @@ export class LoadingThread {
     worker.postMessage(message, [port2])
   }
 
-  /** True if this thread loads exactly that program. */
+  /** True if this is the given worker, and it loads the program with the same parameters. */
   is(worker: ProgramWorker, { program, ...others }: LoadParts): boolean {
     const { program: own, ...rest } = this.load
     return this.worker === worker && own === program && isDeepStrictEqual(rest, others)

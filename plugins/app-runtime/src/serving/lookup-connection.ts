@@ -6,12 +6,12 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
 import { connectThread } from '../database/connect-thread.ts'
 
-/** The script is next to the compiled plugin. */
+/** The built script, next to the compiled plugin. */
 const RUNNER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/lookup-runner.cjs' : './lookup-runner.cjs', import.meta.url)
 )
 
-/** A read-only connection of the main thread: it never waits, and remembers failures. */
+/** A read-only connection of the main thread. Never waits for a lock; `hasFailed` records failures. */
 export class LookupConnection implements ThreadConnection {
   hasFailed = false
   readonly #access: ThreadAccess
@@ -22,12 +22,12 @@ export class LookupConnection implements ThreadConnection {
     this.#access = access
   }
 
-  /** Throws the errors of opening the database. */
+  /** Opens the connection. Throws the errors of opening the database. */
   open(): void {
     this.#opened ??= connectThread(this.#access, 0)
   }
 
-  /** Runs queries on it. It is loaded on first use, once for all reloads. */
+  /** The module that runs queries. Loaded on first use, once for all reloads. */
   get runner(): typeof import('./lookup-runner.ts') {
     if (this.#runner === null) {
       const require = createRequire(import.meta.url)
@@ -74,7 +74,7 @@ export class LookupConnection implements ThreadConnection {
     this.#watched(connection => connection.sync())
   }
 
-  /** It can be opened again. */
+  /** Closes the connection, which can be opened again. */
   close(): void {
     this.#opened?.close()
     this.#opened = null
@@ -92,15 +92,15 @@ export class LookupConnection implements ThreadConnection {
 }
 
 /**
- * The connection for all lookups in a file. It outlives a reload, because its prepared statements, and so the file, are
- * freed only by garbage collection. null if threads have no separate connections.
+ * Returns the connection for all lookups in a database file; null if a thread cannot connect to it. The connection
+ * outlives a reload, because its prepared statements, and so the file, are freed only by garbage collection.
  */
 export async function keepLookupConnection(
   ctx: Pick<PluginContext, 'keep'>,
   { thread, location }: DatabaseAccess
 ): Promise<LookupConnection | null> {
   if (thread === null) return null
-  // Another file may have replaced the previous one.
+  // The inode is part of the key, because another file may have replaced the previous one.
   const file = await stat(location).catch(() => null)
   if (file === null) return null
   const { mtimeMs } = await stat(RUNNER)

@@ -1,4 +1,4 @@
-/** Answers lookups, with the interpreter, as a separate script: a reload of the plugin evaluates its content. */
+/** Runs lookups. A separate script, so that a reload of the plugin need not evaluate the interpreter again. */
 import type { Program } from '@svc/contracts'
 import type { DatabaseAccess } from '../database/access.ts'
 import { ProgramDatabase } from '../database/program-database.ts'
@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoints.ts'
 import type { LookupConnection } from './lookup-connection.ts'
 import type { PlainLookups } from './plain-lookups.ts'
 
-/** Limits of one lookup; heavier ones go to the pool, with the limits of the program. */
+/** Limits of one lookup. Heavier ones go to the pool, which applies the limits of the program. */
 const STEPS = 2_000
 const BYTES = 2 ** 20
 const DEPTH = 32
@@ -20,16 +20,16 @@ export interface LookupsOptions {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly access: DatabaseAccess
-  /** To that database. */
+  /** Connection to the database of `access`. */
   readonly connection: LookupConnection
-  /** Of the program. */
+  /** Limits of the program. */
   readonly limits: Limits
 }
 
-/** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
+/** Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. */
 export type RunLookup = (endpoint: number, input: string) => EndpointResponse | null
 
-/** Compiles the queries. */
+/** Compiles the lookup queries. */
 export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): RunLookup {
   const { connection } = options
   const runners = runnersOf(options, lookups)
@@ -37,7 +37,7 @@ export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): Ru
   return (endpoint, input) => {
     connection.hasFailed = false
     const answer = runners.get(endpoint)?.run(input, turn) ?? null
-    // A program may handle a refused value, and answer with that.
+    // A program may handle a database failure and return normally, so `hasFailed` is checked, too.
     return answer?.failure === null && !connection.hasFailed ? answer : null
   }
 }
@@ -50,7 +50,7 @@ function runnersOf(
   const database = new ProgramDatabase({ connection, location, capabilities })
   const interpreter = new Interpreter(program, { ...NOWHERE, database })
   const types = new WireTypes(program.module, { defaults: program.defaults, evaluate: withoutExpressions })
-  const least: Limits = {
+  const lookupLimits: Limits = {
     steps: Math.min(STEPS, limits.steps),
     milliseconds: limits.milliseconds,
     bytes: Math.min(BYTES, limits.bytes),
@@ -64,12 +64,12 @@ function runnersOf(
     const statements = endpoint.kind === 'query' ? queries.get(endpoint.name) : undefined
     if (statements === undefined) continue
     const inTransaction = statements === 1 ? withoutTransaction : inTransactionOf
-    runners.set(index, new EndpointRunner(endpoint, interpreter, types, least, inTransaction))
+    runners.set(index, new EndpointRunner(endpoint, interpreter, types, lookupLimits, inTransaction))
   }
   return runners
 }
 
-/** Lookups can access only the database. */
+/** Host of lookups, which can access only the database. */
 const NOWHERE: Omit<Host, 'database'> = {
   print: () => undefined,
   log: () => undefined,

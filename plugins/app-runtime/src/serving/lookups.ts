@@ -6,20 +6,20 @@ import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 
 /**
- * Time budget of a call in milliseconds. Overruns are accumulated, minus the unused budget of other calls; one call
- * adds a limited amount, since it may have waited for the processor.
+ * Time budget of a call in milliseconds. The overrun of a call is added to its query's excess, and an unused budget is
+ * subtracted. One call adds at most `MAX_SINGLE_MS`, because it may have waited for the processor.
  */
 const QUICK_MS = 0.25
 const MAX_SINGLE_MS = 10
-/** At this debt, a query is sent to the pool for a while: its rows may be large, or the disk slow. */
+/** At this excess, a query goes to the pool for `ELSEWHERE_MS`: its rows may be large, or the disk slow. */
 const MAX_EXCESS_MS = 100
 const ELSEWHERE_MS = 60_000
 
-/** Delay of opening the database after the first query, and after a failure, in milliseconds. */
+/** Delay in milliseconds before the database is opened, after the first query and after a failure. */
 const OPEN_MS = 50
 const REOPEN_MS = 10_000
 
-/** null if the program has no lookups, or its database no connections for threads. */
+/** Returns the lookups of a program; null if it has none, or threads cannot connect to its database. */
 export async function openLookups(
   ctx: Pick<PluginContext, 'keep' | 'effect'>,
   { access, ...options }: Omit<LookupsOptions, 'access' | 'connection'> & { readonly access: DatabaseAccess | null }
@@ -34,13 +34,12 @@ export async function openLookups(
 }
 
 /**
- * Answers simple lookup queries in the calling thread, with a read-only connection that never waits: a request to
- * another thread takes longer than such a query. Other queries go to the pool; a query has no effects, so it can start
- * twice.
+ * Runs simple lookup queries in the calling thread, with a read-only connection that never waits. A request to
+ * another thread would take longer than the query. A query without a result here runs in the pool, which is safe
+ * because queries have no effects.
  *
- * 1. Nothing is loaded before the first lookup, and then with a delay: a reloaded program serves first. 2. `answer` is
- * null until then.
- * 3. After `close`, no lookup is answered here. The owner of the connection closes it.
+ * The database is opened some time after the first lookup, so that it does not delay a reload. Until then, and after
+ * `close`, `answer` returns null. The owner of the connection closes it.
  */
 export class Lookups {
   readonly #options: LookupsOptions
@@ -60,7 +59,7 @@ export class Lookups {
     )
   }
 
-  /** The answer to a query, by its index in the list of endpoints; null if it must go to the pool. */
+  /** Runs a query by its index in the list of endpoints. Returns null if it must go to the pool. */
   answer(endpoint: number, input: string): EndpointResponse | null {
     const query = this.#queries.get(endpoint)
     if (query === undefined) return null
@@ -75,7 +74,7 @@ export class Lookups {
     return answer
   }
 
-  /** Loads its dependencies, if necessary. Throws the errors of opening the database. */
+  /** Opens the database and compiles the queries, if needed. Throws the errors of opening the database. */
   open(): void {
     if (this.#isClosed || this.#run !== null) return
     this.#options.connection.open()
@@ -95,14 +94,14 @@ export class Lookups {
       try {
         this.open()
       } catch {
-        // The pool gets the same error, and reports it.
+        // Not reported here: a call in the pool fails with the same error.
         this.#prepare(REOPEN_MS)
       }
     }, milliseconds).unref()
   }
 }
 
-/** Measured time of one query. */
+/** Time measurements of one query. */
 class LookupQuery {
   elsewhereUntil = 0
   #excess = 0

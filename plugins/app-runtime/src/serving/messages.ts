@@ -9,35 +9,35 @@ import type { DurableOptions } from '../workflows/database-durable.ts'
 export const SLOTS = 256
 
 /**
- * State of a call. The thread claims a `POSTED` call, and the main thread may withdraw it, both by an atomic exchange.
- * So a call that waits after a long one can move, and runs only once.
+ * State of a call. The thread claims a `POSTED` call, or the main thread withdraws it, each by an atomic exchange.
+ * So a call that waits behind a long one can move to another thread, and still runs only once.
  */
 export const STATE = {
   FREE: 0,
   POSTED: 1,
   TAKEN_BACK: 2,
   RUNNING: 3,
-  /** Finished, waiting for a group commit; nothing is committed. */
+  /** Finished and waiting for a group commit; nothing is committed yet. */
   HELD: 4,
   /** The call's transaction is being committed. */
   COMMITTING: 5,
   COMMITTED: 6,
-  /** Finished; the answer is being sent. */
+  /** Finished; the response is being sent. */
   DONE: 7
 } as const
 
-/** Memory shared by the thread and the main thread: ints, first the state of each slot. */
+/** Layout of the ints shared by thread and main thread. The states of the slots come first. */
 export const PROGRESS = {
-  /** Counts started and finished calls. */
+  /** Number of started and finished calls. A thread that makes progress increases it. */
   TURNS: SLOTS,
-  /** Output lines that were sent and not read yet. */
+  /** Number of output lines that were sent and not read yet. */
   UNWRITTEN: SLOTS + 1,
-  /** First of one int per slot: 1 after the call had an effect outside the database, such as a request. */
+  /** Start of one int per slot: 1 if the call had an effect outside the database, such as an HTTP request. */
   EFFECTS: SLOTS + 2,
   SIZE: 2 * SLOTS + 2
 } as const
 
-/** The program that a thread runs from now on. */
+/** Request to load a program, which replaces the previous one. */
 export interface Load {
   readonly kind: 'load'
   readonly program: Program
@@ -49,25 +49,24 @@ export interface Load {
   readonly durable: DurableOptions | null
   readonly bridge: BridgeEnd
   readonly progress: SharedArrayBuffer
-  /** Microseconds per call of each endpoint, measured by the thread: ints. */
+  /** Average microseconds per call of each endpoint, as ints; written by the thread. */
   readonly costs: SharedArrayBuffer
 }
 
 /**
- * Warm-up of an idle thread: it loads a program similar to the next one. Its code is compiled then, and the
- * database binding is loaded.
+ * Warm-up of an idle thread with a program similar to the next one: compiles the code of the runtime, and loads
+ * the database binding.
  */
 export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'> {
   readonly kind: 'rehearsal'
 }
 
 /**
- * Calls as a flat list, since there are many: the slot, the endpoint's index, and the arguments as text. See
- * {@link EndpointInput} for the text.
+ * Calls as a flat list, which is cheap to send: for each the slot, the endpoint's index, and the input as text.
  */
 export type Calls = readonly (number | string)[]
 
-/** Answers as a flat list: the slot, the HTTP status, and the JSON body. */
+/** Responses as a flat list: for each the slot, the HTTP status, and the JSON body. */
 export type Answers = (number | string)[]
 
 export type ToThread = Load | Rehearsal | Calls
@@ -78,14 +77,14 @@ export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
   | { readonly kind: 'refused'; readonly error: SentFailure }
-  /** A run or a message became due. */
+  /** A workflow run or a message became due. */
   | { readonly kind: 'due' }
-  /** A step of a run completed. */
+  /** A step of a workflow run was committed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 
-/** For the log: with source positions, which callers do not see. */
+/** Failure for the log, with source positions, which callers do not see. */
 export interface SentFailure {
   readonly code: string
   readonly message: string
@@ -93,7 +92,7 @@ export interface SentFailure {
   readonly calls: readonly string[]
 }
 
-/** Call of a route, as JSON; other endpoints get the raw query or body. */
+/** Input of a route, sent as JSON. The input of other endpoints is the query string or the body. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: string

@@ -3,29 +3,30 @@ interface Address {
   readonly path: string
 }
 
-/** Maximum edit distance of a name. */
-const MAX_WRONG = 2
+/** Maximum edit distance of a suggestion. */
+const MAX_DISTANCE = 2
 
 /** Maximum length of a compared path: the time is quadratic in it. */
 const MAX_CHARACTERS = 100
 
 /**
- * The most similar existing path for an unknown one: it differs by a letter or two in total, or in its last name. null
- * if there is none.
+ * Returns the route most similar to an unknown path; null if none is similar. A similar route differs by at most two
+ * letters, in the whole path or in the last segment.
  */
-export function nearRoute(asked: string, routes: readonly Address[]): Address | null {
-  if (asked.length > MAX_CHARACTERS) return null
-  let best: { readonly route: Address; readonly wrong: number; readonly away: number } | null = null
+export function nearRoute(requested: string, routes: readonly Address[]): Address | null {
+  if (requested.length > MAX_CHARACTERS) return null
+  let best: { readonly route: Address; readonly distance: number; readonly pathDistance: number } | null = null
   for (const route of routes) {
-    const path = filled(route.path, asked)
-    const away = lettersBetween(asked, path)
+    const path = filled(route.path, requested)
+    const pathDistance = lettersBetween(requested, path)
     const name = lastOf(route.path)
-    const [wrong, letters] = name.startsWith(':')
-      ? [away, route.path.length - name.length]
-      : [Math.min(away, lettersBetween(lastOf(asked), name)), name.length]
-    // In a short name, two letters are too many.
-    if (wrong > MAX_WRONG || wrong * 2 >= letters) continue
-    if (best === null || wrong < best.wrong || (wrong === best.wrong && away < best.away)) best = { route, wrong, away }
+    const [distance, letters] = name.startsWith(':')
+      ? [pathDistance, route.path.length - name.length]
+      : [Math.min(pathDistance, lettersBetween(lastOf(requested), name)), name.length]
+    // At least half of the letters must match, which excludes short names.
+    if (distance > MAX_DISTANCE || distance * 2 >= letters) continue
+    if (best === null || distance < best.distance || (distance === best.distance && pathDistance < best.pathDistance))
+      best = { route, distance, pathDistance }
   }
   return best?.route ?? null
 }
@@ -34,16 +35,16 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** A path with the request's values as its parameters. */
-function filled(path: string, asked: string): string {
-  const given = asked.split('/')
+/** Replaces the parameters of a route path by the segments of the requested path. */
+function filled(path: string, requested: string): string {
+  const segments = requested.split('/')
   return path
     .split('/')
-    .map((part, index) => (part.startsWith(':') ? (given[index] ?? part) : part))
+    .map((part, index) => (part.startsWith(':') ? (segments[index] ?? part) : part))
     .join('/')
 }
 
-/** Levenshtein distance, row by row. */
+/** Returns the Levenshtein distance. */
 function lettersBetween(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let row = 1; row <= a.length; row++) {

@@ -13,7 +13,7 @@ import type {
 } from '@svc/contracts'
 import { BUILTINS } from '../interpreter/builtins.ts'
 
-/** The simple lookup queries of a program, which mainly fetch rows by id. */
+/** Queries of a program that only fetch rows by id, and so always end soon. */
 export interface PlainLookups {
   /** Maximum database statements of each query, by query name. */
   readonly queries: ReadonlyMap<string, number>
@@ -24,19 +24,19 @@ export interface PlainLookups {
 /** Maximum statements of a query. */
 const MAX_STATEMENTS = 8
 
-/** Functions with time proportional to their input, and without other access. */
+/** Builtin functions without effects, whose time is proportional to their input. */
 const NATIVES: ReadonlySet<string> = new Set(['Ok', 'Error', 'Err', 'Some', 'str', 'to_string', 'len'])
 const METHODS: ReadonlySet<string> = new Set(['is_some', 'is_none', 'is_ok', 'is_err', 'unwrap', 'unwrap_or'])
 
-/** Texts can be concatenated, since the interpreter charges that; other sums are small. */
+/** Allowed operators. `Add` may concatenate strs, whose memory the interpreter limits. */
 const OPERATORS: ReadonlySet<string> = new Set(['Add', 'Is', 'Isnt', 'Lt', 'Gt', 'Lte', 'Gte', 'And', 'Or'])
 
-/** Argument types that are parsed without other parts of the program. */
+/** Parameter types that need no declaration of the program. */
 const TYPES: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec'])
 
 /**
- * Finds queries that end soon for any input and any table: without loops, recursion, closures, effects and composite
- * values, and with statements that find one row by `_id`.
+ * Finds the queries that end soon for any input and any table: they have no loops, recursion, closures, effects or
+ * composite values, and each statement finds one row by `_id`.
  */
 export function plainLookups(program: Program): PlainLookups {
   const search = new LookupSearch(program)
@@ -71,14 +71,14 @@ interface Declared {
   readonly body: HirBlock
 }
 
-/** Names available to function bodies. */
+/** The declarations of a program, with the analysed functions. */
 class LookupSearch {
   readonly #functions = new Map<string, Declared>()
-  /** Number of constructor parts. */
+  /** Number of fields by constructor name. */
   readonly #constructors = new Map<string, number>()
-  /** Names redefined by the program. */
+  /** Names of the program that may shadow builtins. */
   readonly #others: ReadonlySet<string>
-  /** null for other functions, and for one under examination: its caller is recursive. */
+  /** Statements by function; null if it is not a lookup, or while it is analysed, which rejects recursion. */
   readonly #statements = new Map<string, number | null>()
 
   constructor({ module, constants, conditions }: Program) {
@@ -103,7 +103,7 @@ class LookupSearch {
     return typeof this.#statements.get(name) === 'number'
   }
 
-  /** Maximum number of statements; null if the function is not a simple lookup. */
+  /** Returns the maximum number of statements; null if the function is not a simple lookup. */
   statementsOf(name: string): number | null {
     const known = this.#statements.get(name)
     if (known !== undefined) return known
@@ -121,17 +121,17 @@ class LookupSearch {
     return parts === undefined ? BUILTINS.has(name) : parts === 0
   }
 
-  /** Statements of a call without its arguments; null if the callee is not simple. */
+  /** Returns the statements of a call, without those of its arguments; null if the callee is not simple. */
   call(name: string, args: number): number | null {
     if (this.#functions.has(name)) return this.statementsOf(name)
     if (this.#others.has(name)) return null
-    // Composite values could grow exponentially.
+    // Constructors with several fields are excluded: nested values could grow exponentially.
     const parts = this.#constructors.get(name)
     return (parts === undefined ? NATIVES.has(name) : parts === 1 && args === 1) ? 0 : null
   }
 }
 
-/** One function body; names get their values in order of appearance. */
+/** Analysis of one function body. `#locals` holds the variables declared so far. */
 class PlainBody {
   readonly #search: LookupSearch
   #locals: ReadonlySet<string> = new Set()
@@ -208,7 +208,7 @@ class PlainBody {
     return statements !== null
   }
 
-  /** By row id, so that it finds at most one row quickly. */
+  /** True if an operation finds at most one row, by its id. Counts it as a statement. */
   #isLookup({ op, args, limit, plan }: HirDbTableOp): boolean {
     const { predicate, capabilities } = plan
     const isById = op === 'Get' || ((op === 'FilterRecord' || op === 'Count') && predicate !== null && hasId(predicate))
@@ -220,7 +220,7 @@ class PlainBody {
     )
   }
 
-  /** With its own scope. */
+  /** Runs work in a scope of variables. */
   #within(work: () => boolean): boolean {
     const before = this.#locals
     this.#locals = new Set(before)
@@ -234,7 +234,7 @@ class PlainBody {
   }
 }
 
-/** True if a condition can match only the row of one id, and compares one value at a time. */
+/** True if a condition can match only the row of one id, with simple comparisons. */
 function hasId(predicate: HirPredicate): boolean {
   if ('Eq' in predicate) return predicate.Eq.field === '_id'
   if (!('And' in predicate)) return false

@@ -6,7 +6,7 @@ import { databaseDurable } from '../workflows/database-durable.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
-/** Maximum log lines in flight; a program that prints faster waits. */
+/** Maximum unread log lines; a program that prints faster waits. */
 const MAX_UNWRITTEN = 1000
 
 export interface ProgramHost {
@@ -17,9 +17,9 @@ export interface ProgramHost {
 
 export interface ThreadCallbacks {
   report(message: FromThread): void
-  /** Called before an effect outside the database. */
+  /** Called before each effect outside the database. */
   onEffect(): void
-  /** Slot of the running call. */
+  /** Returns the slot of the running call. */
   slot(): number
 }
 

@@ -14,24 +14,25 @@ import {
   type ThreadParts
 } from './program-thread-handle.ts'
 
-/** Maximum waiting calls; further ones are refused, which limits memory. */
+/** Maximum waiting calls, which limits memory. Further calls get 503. */
 const MAX_WAITING = 10_000
 
-/** Microseconds of queued work at which the next call goes to another thread, and at which a thread is added. */
+/** Microseconds of queued work at which the next call goes to another thread. */
 const ENOUGH = 2_000
+/** Microseconds of queued work at which a thread is added. */
 const TOO_MUCH = 20_000
 
 /** Interval for checking busy threads, in milliseconds. */
-const LOOK_MS = 25
+const CHECK_INTERVAL_MS = 25
 
-/** Grace period after the limit before a function that does not check the clock is terminated, in milliseconds. */
+/** Milliseconds after the time limit until a function that does not check the clock is terminated. */
 const GRACE_MS = 500
 
-/** Time limit for running calls when the pool is closed, in milliseconds. */
+/** Milliseconds that `close` waits for running calls. */
 const CLOSE_MS = 500
 
 export interface PoolOptions {
-  /** Maximum number. */
+  /** Maximum number of threads. */
   readonly threads: number
   readonly endpoints: readonly Endpoint[]
   /** Name of the program in messages. */
@@ -44,17 +45,17 @@ export interface PoolOptions {
   readonly onStep?: (step: WorkflowStep) => void
   /** A thread that loads the program. */
   thread(isFirst: boolean): Promise<LoadingThread>
-  /** Handles requests of a thread to the main thread; the signal is aborted when the thread has ended. */
+  /** Returns the handlers of a thread's bridge; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
 }
 
-/** Answers with an HTTP status and JSON. */
+/** Receives the HTTP status and the JSON body of a response. */
 export type Respond = (status: number, body: string) => void
 
 /**
- * Distributes calls of one program over threads. A call that waits for a long one moves to another thread. Writers
- * share one thread, so that they rarely wait for each other. A lost thread is replaced, and only its running call
- * fails.
+ * Distributes the calls of one program over threads. A call that waits behind a long one moves to another thread.
+ * Writers share one thread, so that they rarely wait for the database lock. A lost thread is replaced, and only its
+ * running call fails.
  */
 export class ProgramPool {
   readonly #options: PoolOptions
@@ -62,7 +63,7 @@ export class ProgramPool {
   /** Threads that are still loading the program. */
   readonly #loading = new Set<ProgramThread>()
   readonly #adding = new Set<Promise<void>>()
-  /** Calls without a thread. */
+  /** Calls that no thread has accepted yet. */
   #waiting: PendingCall[] = []
   #isFlushing = false
   #watch: NodeJS.Timeout | null = null
@@ -81,12 +82,12 @@ export class ProgramPool {
     return pool
   }
 
-  /** For the health of the plugin. */
+  /** Number of threads, for the health of the plugin. */
   get size(): number {
     return this.#threads.length
   }
 
-  /** Calls an endpoint by its index. Answers exactly once, even if the thread is lost. `requestId` is for the log. */
+  /** Calls an endpoint by its index. Responds exactly once, even if the thread is lost. `requestId` is for the log. */
   call(endpoint: number, input: string, answer: Respond, requestId?: string): void {
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
@@ -96,7 +97,7 @@ export class ProgramPool {
     this.#waiting.push({ endpoint, input, answer, requestId, since: performance.now() })
     if (this.#isFlushing) return
     this.#isFlushing = true
-    // Concurrent requests are sent together.
+    // Requests of the same tick are sent in one message.
     setImmediate(this.#flush)
   }
 
@@ -105,7 +106,7 @@ export class ProgramPool {
     return new Promise(resolve => this.call(endpoint, input, (status, body) => resolve({ status, body })))
   }
 
-  /** Adds a thread if allowed. */
+  /** Adds a thread, unless the maximum is reached. */
   async grow(): Promise<void> {
     if (this.#isClosed || this.#threads.length + this.#starting >= this.#options.threads) return
     this.#starting++
@@ -154,7 +155,7 @@ export class ProgramPool {
       if (!this.#isClosed) await thread.loaded
     } catch (error) {
       await thread.end()
-      // The caller has disconnected.
+      // The pool was closed while the thread loaded.
       if (this.#isClosed) return
       throw error
     } finally {
@@ -170,8 +171,8 @@ export class ProgramPool {
     for (const call of this.#waiting) if (!this.#threadFor(call)?.give(call)) left.push(call)
     this.#waiting = left
     for (const thread of this.#threads) thread.send()
-    // A thread that was being added when the pool closed flushes afterwards.
-    if (!this.#isClosed) this.#watch ??= setInterval(this.#look, LOOK_MS).unref()
+    // `grow` may flush after the pool was closed.
+    if (!this.#isClosed) this.#watch ??= setInterval(this.#check, CHECK_INTERVAL_MS).unref()
   }
 
   #threadFor(call: PendingCall): ProgramThread | undefined {
@@ -181,7 +182,7 @@ export class ProgramPool {
       if (writer !== undefined) return writer
     }
     let best: ProgramThread | undefined
-    // Few busy threads are faster than many that wake up for each call.
+    // Prefers busy threads: waking up an idle thread for each call is slower.
     for (const thread of this.#threads) {
       if (thread.isFull || thread.isStuck) continue
       if (thread.backlog < ENOUGH) return thread
@@ -199,7 +200,7 @@ export class ProgramPool {
     return this.#waiting.length > 0 || this.#threads.some(thread => thread.pending > 0)
   }
 
-  readonly #look = (): void => {
+  readonly #check = (): void => {
     const { timeLimit, path } = this.#options
     let isBusy = this.#waiting.length > 0
     let wantsMore = isBusy
@@ -222,7 +223,7 @@ export class ProgramPool {
     this.#watch = null
   }
 
-  /** Calls do not wait for a long one, except writers for a writer, which would wait anyway. */
+  /** Withdraws the calls behind a long one. Writers behind a writer stay: they would wait for its lock anyway. */
   #behind(thread: ProgramThread): PendingCall[] {
     const { running } = thread
     const isWriting = running !== null && this.#isWriter(running)
@@ -233,7 +234,7 @@ export class ProgramPool {
     return this.#options.endpoints[endpoint]?.kind === 'mutation'
   }
 
-  /** After the end of a thread, repeatable calls run again, and the others get an error. */
+  /** Replaces a lost thread. Its repeatable calls run again, and the others get an error. */
   #replace(thread: ProgramThread, { calls, cause }: ThreadEnd): void {
     const at = this.#threads.indexOf(thread)
     if (at >= 0) this.#threads.splice(at, 1)
@@ -267,28 +268,26 @@ function requestFields(requestId: string | undefined): Record<string, string> {
   return requestId === undefined ? {} : { request_id: requestId }
 }
 
-/**
- * True if a call left no trace, so that it can run again. A running call may have caused the end of the thread.
- */
+/** True if a call left no trace, so that it can run again. Not a running call: it may have ended the thread. */
 function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boolean {
   if (state === STATE.POSTED) return true
   if (hadEffects) return false
   return state === STATE.HELD || (state === STATE.DONE && kind === 'query')
 }
 
-/** Outcome of a lost call, for its caller; `isCommitted` is null if unknown. */
-function fateOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
+/** Describes the outcome of a lost call to its caller; `isCommitted` is null if unknown. */
+function outcomeOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
   if (state === STATE.COMMITTING) return { isCommitted: null, text: 'it is unknown whether it completed' }
   if (state !== STATE.RUNNING && state !== STATE.HELD)
-    return { isCommitted: true, text: 'it completed, but its answer is lost' }
+    return { isCommitted: true, text: 'it completed, but its result is lost' }
   const text = hadEffects
-    ? 'its database changes were rolled back, but its requests, processes and files cannot be undone'
+    ? 'its database changes were rolled back, but its HTTP requests, processes and files cannot be undone'
     : 'it had no effect'
   return { isCommitted: false, text }
 }
 
 function answerLost(lost: LostCall, { code, status, message }: ThreadEnd['cause']): void {
-  const { isCommitted, text } = fateOf(lost)
+  const { isCommitted, text } = outcomeOf(lost)
   const reason =
     code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
       ? message.replace(/^.*?: /, '')

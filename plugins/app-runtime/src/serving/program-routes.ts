@@ -8,7 +8,7 @@ import type { ProgramPool } from './program-pool.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Routes of the functions of a program. `lookups` answers what it can, the pool everything else. */
+/** Returns the routes of a program's functions. Queries that `lookups` cannot run go to the pool. */
 export function programRoutes(
   endpoints: readonly Endpoint[],
   pool: Pick<ProgramPool, 'call'>,
@@ -34,12 +34,12 @@ function answer(exchange: HttpExchange, status: number, body: string): void {
   exchange.send(status, JSON_TYPE, text, status === 503 && mayRepeat(body) ? LATER : undefined)
 }
 
-/** `body`: a JSON object with at least one field. */
+/** Adds the request id to a JSON object, which must have at least one field. */
 function withRequestId(body: string, requestId: string): string {
   return `${body.slice(0, -1)},"request_id":${JSON.stringify(requestId)}}`
 }
 
-/** A busy answer may be retried, but a workflow that outlasts its caller continues, and would run twice. */
+/** True if a 503 may be retried. Not for a pending workflow: a retry would start it twice. */
 function mayRepeat(body: string): boolean {
   return (JSON.parse(body) as { readonly code?: unknown }).code !== 'RUN_WORKFLOW_PENDING'
 }
@@ -58,14 +58,14 @@ function handlerOf(endpoint: HttpEndpoint, call: Make): HttpHandlerRoute['handle
 
 const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
-/** A body without a content type is treated as JSON. */
+/** Reads a JSON body. A body without a content type is treated as JSON. */
 function withJson(exchange: HttpExchange, take: (text: string) => void): void {
   const type = exchange.request.headers['content-type']
   if (type === undefined || type === 'application/json' || JSON_MEDIA_TYPE.test(type)) {
     withText(exchange, take)
     return
   }
-  // Read first: a client that is still writing would see a reset instead of the answer.
+  // The body is read first: a client that is still writing would see a connection reset instead of the error.
   exchange.body(bytes => {
     if (bytes.length === 0) {
       take('')
@@ -83,16 +83,18 @@ function withText(exchange: HttpExchange, take: (text: string) => void): void {
   })
 }
 
-/** Programs do not see the service's own token. */
+/** Headers with the token of the service, which programs must not see. */
 const WITHHELD: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization'])
 
 function routeInput({ params, query, request }: HttpExchange, body: string): string {
   const headers = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined || WITHHELD.has(name) ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const]
   )
-  const given = Object.entries(params).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+  const pathValues = Object.entries(params).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const]
+  )
   const input: RouteInput = {
-    params: Object.fromEntries(given),
+    params: Object.fromEntries(pathValues),
     query,
     headers: Object.fromEntries(headers),
     body

@@ -19,7 +19,7 @@ import type { ProgramPool } from './program-pool.ts'
 import { JSON_TYPE, programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
 
-/** The listener of the program's routes. */
+/** Name of the listener of the program's routes. */
 const LISTENER = 'app'
 
 export interface SurfaceParts {
@@ -27,13 +27,13 @@ export interface SurfaceParts {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly pool: ProgramPool
-  /** null if no query is a simple lookup. */
+  /** null if the program has no lookup queries. */
   readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
 }
 
-/** Contributes the public parts of a program: its listener with routes, descriptions and files, and its tools. */
+/** Contributes the public parts of a program: its routes, descriptions, static files and tools. */
 export function contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live }: SurfaceParts): void {
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
@@ -47,8 +47,8 @@ export function contributeProgram({ ctx, program, endpoints, pool, lookups, comp
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
   // Declarations of the program have precedence over generated ones.
-  const taken = new Set(own.map(keyOf))
-  const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
+  const ownKeys = new Set(own.map(keyOf))
+  const routes = [...own, ...all.slice(own.length).filter(route => !ownKeys.has(keyOf(route)))]
   const fallback = documents(ctx, program, routes)
   ctx.contribute(httpHandlers, { listener: LISTENER, routes, fallback }, `routes of ${file}`)
   if (live !== null) ctx.contribute(httpUpgrades, { listener: LISTENER, ...live.upgrade })
@@ -59,7 +59,7 @@ function keyOf({ method, path }: HttpHandlerRoute): string {
   return `${method} ${path}`
 }
 
-/** Description of the program, for tools and people. */
+/** Returns the routes of the OpenAPI description and the TypeScript client. */
 function descriptionRoutes(described: () => ProgramDescription): HttpHandlerRoute[] {
   return [
     {
@@ -92,7 +92,7 @@ function documents(
 ): HttpFallback {
   const { ssr_dev_url: pages = null, public_directory } = config
   const folder = resolve(dirname(path), public_directory)
-  // A developer who sees no pages has probably not built them.
+  // A program with components but without pages has probably not been built.
   const hint =
     components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes the source of its pages`
   return documentFallback({ folder, pages, log, routes, hint })

@@ -7,58 +7,58 @@ import type { LoadingThread } from './loading-thread.ts'
 import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Respond } from './program-pool.ts'
 
-/** Maximum calls sent to a thread: more would only wait there. */
+/** Maximum calls sent to a thread, where more would only wait. */
 const MAX_PENDING = 128
 
-/** Number of acknowledged log lines at which a waiting program continues. */
+/** Number of unread log lines at which a waiting program continues. */
 const RESUME_AT = 500
 
 export interface PendingCall {
   readonly endpoint: number
   readonly input: string
   readonly answer: Respond
-  /** Of the HTTP request; undefined for a schedule, a tool or a stream. */
+  /** Id of the HTTP request; undefined for a schedule, a tool or a stream. */
   readonly requestId: string | undefined
   readonly since: number
 }
 
 export interface ThreadParts {
   readonly loading: LoadingThread
-  /** Handles requests of the bridge; the signal is aborted when the thread has ended. */
+  /** Returns the handlers of the bridge; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
   readonly report: (error: unknown, kind: string) => void
 }
 
-/** A call without an answer from its thread. */
+/** A call whose thread ended before it responded. */
 export interface LostCall {
   readonly call: PendingCall
-  /** Its state when the thread ended, of {@link STATE}. */
+  /** State when the thread ended, of {@link STATE}. */
   readonly state: number
-  /** True if it had an effect outside the database, which no rollback undoes. */
+  /** True if the call had an effect outside the database, which no rollback undoes. */
   readonly hadEffects: boolean
 }
 
-/** Report about an ended thread. */
+/** Report about a lost thread. */
 export interface ThreadEnd {
   readonly cause: SvcError
   readonly calls: readonly LostCall[]
 }
 
 export interface ThreadListener {
-  /** Called once, unless the thread was ended on purpose. */
+  /** Called once, unless the thread was ended by {@link ProgramThread.end}. */
   ended(end: ThreadEnd): void
   answered(): void
   failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
-  /** A run or a message became due. */
+  /** Called when a workflow run or a message became due. */
   due(): void
-  /** A step of a run completed. */
+  /** Called when a step of a workflow run was committed. */
   stepped(step: WorkflowStep): void
 }
 
-/** The main thread's view of a thread with a program. */
+/** Handle of a program's thread in the main thread. */
 export class ProgramThread {
-  /** Throws if the program cannot be loaded. */
+  /** Rejects if the program cannot be loaded. */
   readonly loaded: Promise<void>
   readonly #worker: ProgramWorker
   readonly #listener: ThreadListener
@@ -95,7 +95,7 @@ export class ProgramThread {
       this.#over(this.#cause)
     })
     worker.once('left', () => {
-      const message = `${load.program.path}: a database call does not end, so its thread was abandoned`
+      const message = `${load.program.path}: a database call does not return, so the thread was abandoned`
       listener.log('error', message, undefined)
       this.#over(this.#cause ?? runErrors.create('RUN_CRASHED', message))
     })
@@ -104,7 +104,7 @@ export class ProgramThread {
     })
   }
 
-  /** Unanswered calls. */
+  /** Number of calls without a response. */
   get pending(): number {
     return this.#pending
   }
@@ -113,17 +113,17 @@ export class ProgramThread {
     return this.#pending >= MAX_PENDING || this.#free.length === 0
   }
 
-  /** True if it has run one call for a while. */
+  /** True if the same call was running at the last two checks. */
   get isStuck(): boolean {
     return this.#isStuck
   }
 
-  /** Expected microseconds for its queued calls, from measurements. */
+  /** Expected microseconds of its queued calls, from measurements. */
   get backlog(): number {
     return this.#backlog
   }
 
-  /** Accepts a call, to be sent with {@link send}. False if it has too many. */
+  /** Queues a call, to be sent with {@link send}. Returns false if the thread is full. */
   give(call: PendingCall): boolean {
     if (this.isFull || this.#isOver) return false
     if (this.#pending === 0) this.#turnsSince = performance.now()
@@ -142,7 +142,7 @@ export class ProgramThread {
     this.#outgoing = []
   }
 
-  /** Milliseconds spent in the current call, as far as the checks show; 0 after progress since the last one. */
+  /** Checks for progress. Returns 0 if there was some since the last check, else the milliseconds without it. */
   stuckFor(): number {
     const turns = Atomics.load(this.#progress, PROGRESS.TURNS)
     const now = performance.now()
@@ -153,7 +153,7 @@ export class ProgramThread {
     return 0
   }
 
-  /** Current call; null if idle. */
+  /** The running call; null if idle. */
   get running(): PendingCall | null {
     const slot = this.#calls.findIndex((call, slot) => {
       if (call === null) return false
@@ -167,24 +167,24 @@ export class ProgramThread {
     return this.#calls.some(call => call !== null && isMeant(call))
   }
 
-  /** Calls that have not started, and are now withdrawn. */
+  /** Withdraws calls that have not started, and returns them. */
   takeBack(isWanted: (call: PendingCall) => boolean): PendingCall[] {
-    const taken: PendingCall[] = []
+    const withdrawn: PendingCall[] = []
     for (let slot = 0; slot < SLOTS; slot++) {
       const call = this.#calls[slot] ?? null
       if (call === null || !isWanted(call)) continue
       const { POSTED, TAKEN_BACK } = STATE
       if (Atomics.compareExchange(this.#progress, slot, POSTED, TAKEN_BACK) !== POSTED) continue
-      // A message to the thread still names the slot; the slot is reused only after the thread has seen it.
+      // The slot becomes free when the thread has seen the withdrawn call, because a message still names it.
       this.#calls[slot] = null
       this.#pending--
       this.#backlog -= this.#costOf(call)
-      taken.push(call)
+      withdrawn.push(call)
     }
-    return taken
+    return withdrawn
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread, even during a call. */
   kill(cause: SvcError): void {
     if (this.#cause !== null) return
     this.#cause = cause
@@ -211,7 +211,7 @@ export class ProgramThread {
       this.#free.push(slot)
       if (call === null) continue
       this.#pending--
-      // Call costs are measured continuously, so a running sum would drift.
+      // Scaled by the number of calls: call costs change, so subtracting them would drift.
       this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
       call.answer(answers[at + 1] as number, answers[at + 2] as string)
     }

@@ -20,17 +20,17 @@ import {
 } from './messages.ts'
 import { openProgramHost } from './program-host.ts'
 
-/** Faster calls may share an answer message with others. */
+/** The responses of faster calls may be sent in one message. */
 const QUICK_MICROSECONDS = 500
 
-/** Elements per call in the flat list. */
+/** Elements per call in the flat list of {@link Calls}. */
 const CALL = 3
 
-/** Maximum writers in a group commit, and the maximum time of each. */
+/** Maximum calls in a group commit, and the maximum cost of each. */
 const MAX_GROUP = 64
-const TOGETHER_MICROSECONDS = 5_000
+const MAX_GROUPED_MICROSECONDS = 5_000
 
-/** Weight of one call in the cost estimate of its endpoint. */
+/** Weight of a new measurement in the average cost of an endpoint. */
 const WEIGHT = 0.2
 
 /** A program loaded in this thread. */
@@ -63,7 +63,7 @@ class LoadedProgram {
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
     const report = (message: FromThread): void => {
-      // Due work is visible only after the commit.
+      // Due work is visible to others only after the commit, so it is reported then.
       const isDue = 'kind' in message && message.kind === 'due'
       if (isDue && this.#database?.connection.inTransaction === true) this.#isDue = true
       else port.postMessage(message)
@@ -95,24 +95,24 @@ class LoadedProgram {
     for (let at = 0; at < calls.length; ) {
       const end = this.#endOfWriters(calls, at)
       if (end > at + CALL) this.#groupCommit(calls, at, end)
-      else if (this.#begin(calls[at] as number)) this.#alone(calls, at)
+      else if (this.#begin(calls[at] as number)) this.#performOne(calls, at)
       at = Math.max(end, at + CALL)
     }
     this.#send()
   }
 
-  /** End of the run of consecutive, fast writers from here. */
+  /** Returns the end of the consecutive fast writers that begin at `from`. */
   #endOfWriters(calls: Calls, from: number): number {
     let at = from
     for (; at < calls.length && at < from + CALL * MAX_GROUP; at += CALL) {
       const endpoint = calls[at + 1] as number
       const cost = this.#costs[endpoint] ?? 0
-      if (!this.#writers.has(endpoint) || cost === 0 || cost > TOGETHER_MICROSECONDS) break
+      if (!this.#writers.has(endpoint) || cost === 0 || cost > MAX_GROUPED_MICROSECONDS) break
     }
     return at
   }
 
-  /** False for a call that was moved to another thread. */
+  /** Claims a call. Returns false if it was moved to another thread. */
   #begin(slot: number): boolean {
     const { POSTED, RUNNING } = STATE
     this.#slot = slot
@@ -123,20 +123,17 @@ class LoadedProgram {
     return begins
   }
 
-  #alone(calls: Calls, at: number): void {
+  #performOne(calls: Calls, at: number): void {
     const endpoint = calls[at + 1] as number
     const cost = this.#costs[endpoint] ?? 0
-    // The answer of a fast call must not wait for the next, long call.
+    // The responses of earlier calls must not wait for a long call.
     if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
     const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
     this.#end(this.#slot, endpoint, answer)
     if ((this.#costs[endpoint] ?? 0) > QUICK_MICROSECONDS) this.#send()
   }
 
-  /**
-   * Waiting transactions are committed together, since a disk sync takes the same time for one and many. They
-   * are answered only after the commit.
-   */
+  /** Commits several writers with one disk sync. Their responses are sent only after the commit. */
   #groupCommit(calls: Calls, from: number, end: number): void {
     const held: { readonly slot: number; readonly endpoint: number; answer: EndpointResponse }[] = []
     this.#send()
@@ -162,9 +159,9 @@ class LoadedProgram {
   #run(endpoint: number, input: string, turn: Turn): EndpointResponse {
     const started = performance.now()
     const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
-    const taken = Math.max(1, Math.round((performance.now() - started) * 1000))
+    const elapsed = Math.max(1, Math.round((performance.now() - started) * 1000))
     const cost = this.#costs[endpoint] ?? 0
-    this.#costs[endpoint] = cost === 0 ? taken : Math.round(cost + WEIGHT * (taken - cost))
+    this.#costs[endpoint] = cost === 0 ? elapsed : Math.round(cost + WEIGHT * (elapsed - cost))
     return answer
   }
 
@@ -187,7 +184,7 @@ class LoadedProgram {
   }
 }
 
-/** Loads a program as a warm-up. */
+/** Loads a program and closes it again, to warm up this thread. */
 function rehearse({ program, limits, database }: Rehearsal): void {
   const { port1, port2 } = new MessageChannel()
   const int = (count: number): SharedArrayBuffer => new SharedArrayBuffer(4 * count)
@@ -204,7 +201,7 @@ function rehearse({ program, limits, database }: Rehearsal): void {
       costs: int(1)
     }).close()
   } catch {
-    // The error occurs again, and is reported then.
+    // Loading the real program reports its errors.
   } finally {
     port1.close()
   }
@@ -232,12 +229,12 @@ if (port !== null) {
   })
 }
 
-/** Includes calls that arrived meanwhile. */
+/** Returns the calls together with all others that have already arrived. */
 function withWaiting(calls: Calls, port: MessagePort): Calls {
   const all = [calls]
   for (;;) {
     const next = receiveMessageOnPort(port) as { readonly message: Calls } | undefined
-    // A thread loads a program before its first call.
+    // Only calls can follow here: the program is loaded before the first call.
     if (next === undefined) return all.length === 1 ? calls : all.flat()
     all.push(next.message)
   }

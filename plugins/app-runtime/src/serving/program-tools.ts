@@ -61,7 +61,7 @@ function isText(answer: unknown): answer is string {
   return typeof answer === 'string'
 }
 
-/** Programs may write `name: description`. */
+/** Removes the name from a description that is written as `name: description`. */
 function describe(description: string, name: string): string {
   return description.startsWith(`${name}:`) ? description.slice(name.length + 1).trim() : description
 }

@@ -3,29 +3,29 @@ import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
 import type { LoadingThread } from './loading-thread.ts'
 
-/** Delay of the first read in milliseconds: some editors write a file in several steps. */
+/** Delay of the first read after an event in milliseconds: some editors write a file in several steps. */
 const SETTLE_MS = 4
-/** Delay of the second read: the watcher reports no event within 50 ms of the last one. */
-const ONCE_MORE_MS = 75
-/** An empty file is usually being written. It counts only after this time without a change. */
+/** Delay of the second read in milliseconds: the watcher suppresses events within 50 ms of the last one. */
+const SECOND_READ_MS = 75
+/** Milliseconds after which an empty file counts as saved. Before that, it is probably still being written. */
 const EMPTIED_FILE_MS = 2_000
 
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
-  /** The load that has already started; null without one. */
+  /** The thread that already loads the program; null if there is none. */
   readonly thread: LoadingThread | null
 }
 
 type Listener = (text: string) => Promise<void>
 
 /**
- * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. It notifies
- * the newest listener, one text at a time: of several saved meanwhile, only the last.
+ * Watches the file of a program. Outlives a reload of the plugin, so that no change is missed. Calls the newest
+ * listener with one saved text at a time. If several are saved during a call, only the last one is reported.
  */
 export class ProgramWatch {
   readonly path: string
-  /** Compiled already, for the next server. */
+  /** The program for the next server, already compiled. */
   saved: SavedProgram | null = null
   /** True if a program of this file was served since the watch began. */
   isServed = false
@@ -37,7 +37,7 @@ export class ProgramWatch {
   #isClosed = false
   #reads = 0
   #isNotifying = false
-  /** Saved while another text is being processed. */
+  /** Text saved while the listener was busy. */
   #next: string | null = null
 
   constructor(path: string) {
@@ -48,7 +48,7 @@ export class ProgramWatch {
     this.#watcher.on('error', () => undefined)
   }
 
-  /** `text` is the served one: other texts are reported. Returns a function that stops it. */
+  /** Reports each text that differs from `text`, the served one. Returns a function that removes the listener. */
   listen(text: string, listener: Listener): () => void {
     this.#text = text
     this.#listeners.push(listener)
@@ -57,7 +57,7 @@ export class ProgramWatch {
     }
   }
 
-  /** Reports the same text again when it is saved again: it may be valid by then. */
+  /** Makes the next save count as a change, even of the same text, which may be valid by then. */
   forget(): void {
     this.#isForgotten = true
   }
@@ -75,7 +75,7 @@ export class ProgramWatch {
     this.#readIn(SETTLE_MS, null)
   }
 
-  /** `seen`: the version of the file that the last read met. */
+  /** Schedules a read. `seen` is the file version of the last read. */
   #readIn(milliseconds: number, seen: string | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
@@ -84,26 +84,26 @@ export class ProgramWatch {
     }, milliseconds)
   }
 
-  /** Reads until two reads meet the same version of the file: the next save may have truncated it before its event. */
+  /** Reads until two reads see the same version: a save may have truncated the file before its event arrives. */
   async #read(seen: string | null): Promise<void> {
     const number = ++this.#reads
     const read = await readVersion(this.path)
-    // A later read has the newer text.
+    // A later read has a newer text.
     if (number !== this.#reads) return
     const isEmpty = read.text?.trim() === ''
-    // An event during the read has its own read.
+    // After an event during the read, another read is already scheduled.
     if (!this.#isClosed && this.#timer === null && seen !== read.version) {
-      this.#readIn(isEmpty ? EMPTIED_FILE_MS : ONCE_MORE_MS, read.version)
+      this.#readIn(isEmpty ? EMPTIED_FILE_MS : SECOND_READ_MS, read.version)
     }
-    if (read.text !== null && (!isEmpty || seen === read.version)) await this.#tell(read.text)
+    if (read.text !== null && (!isEmpty || seen === read.version)) await this.#notify(read.text)
   }
 
-  async #tell(text: string): Promise<void> {
+  async #notify(text: string): Promise<void> {
     this.#next = text
     if (this.#isNotifying) return
     this.#isNotifying = true
     try {
-      for (let next = this.#taken(); next !== null; next = this.#taken()) {
+      for (let next = this.#takeNext(); next !== null; next = this.#takeNext()) {
         if (next === this.#text) continue
         this.#text = next
         await this.#listeners.at(-1)?.(next)
@@ -113,14 +113,14 @@ export class ProgramWatch {
     }
   }
 
-  #taken(): string | null {
+  #takeNext(): string | null {
     const next = this.#next
     this.#next = null
     return next
   }
 }
 
-/** `text` is null if the file is missing, perhaps briefly, or was saved during the read. */
+/** Reads the file. `text` is null if the file is missing or changed during the read. */
 async function readVersion(path: string): Promise<{ readonly text: string | null; readonly version: string }> {
   try {
     const before = await versionOf(path)

@@ -1,6 +1,6 @@
 import { Tagged, type Value } from '../interpreter/value.ts'
 
-/** Named as in RFC 9110 and RFC 6585. */
+/** HTTP statuses by name, as in RFC 9110 and RFC 6585. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['BadRequest', 400],
   ['Unauthorized', 401],
@@ -18,9 +18,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['ServiceUnavailable', 503]
 ])
 
-/**
- * Status of an Error answer: the HTTP status with the name of its variant, otherwise 500.
- */
+/** Returns the status of an Error: the HTTP status that its variant names, otherwise 500. */
 export function refusalStatus(reason: Value): number {
   return (reason instanceof Tagged ? STATUSES.get(reason.tag) : undefined) ?? 500
 }

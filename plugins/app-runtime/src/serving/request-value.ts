@@ -3,7 +3,7 @@ import { Json, NONE, Opaque, some, type Value } from '../interpreter/value.ts'
 import { parseJson } from '../wire/json-text.ts'
 import type { RouteInput } from './messages.ts'
 
-/** Value of `request` in a route. */
+/** Returns the value of `request` in a route. */
 export function requestValue(route: string, { query, headers, body }: RouteInput): Value {
   const argument = (args: readonly Value[], method: string): string => {
     const [name] = args
@@ -11,7 +11,7 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
   }
   const found = (text: string | null | undefined): Value => (text === null || text === undefined ? NONE : some(text))
   return new Opaque('Request', {
-    /** The body as JSON; invalid JSON ends the program. */
+    /** Parses the body as JSON. Throws `RUN_BODY` for invalid JSON. */
     json: () => {
       try {
         return new Json(parseJson(body), true)

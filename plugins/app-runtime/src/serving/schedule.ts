@@ -8,8 +8,8 @@ import type { ProgramPool } from './program-pool.ts'
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Calls `@scheduled` functions at their interval, measured from start to start. A
- * running function is skipped, and none is started during shutdown. The pool logs their errors.
+ * Calls `@scheduled` functions at their interval, measured from start to start. Skips a function that still runs,
+ * and starts none during shutdown.
  */
 export function runSchedule(
   ctx: Pick<PluginContext, 'background' | 'log'>,
@@ -23,7 +23,7 @@ export function runSchedule(
     let isRunning = false
     const timer = setInterval(() => {
       if (isRunning) {
-        ctx.log.warn(`${name} is skipped once: it still runs after ${schedule_interval}`)
+        ctx.log.warn(`${name} was skipped once, because the previous call has been running for ${schedule_interval}`)
         return
       }
       isRunning = true

@@ -37,7 +37,7 @@ import { showInBrowser } from './show-in-browser.ts'
 import { ThreadSupply } from './thread-supply.ts'
 import { runVite } from './vite.ts'
 
-/** Threads that wait for files, the network or the clock do not block others while more are allowed. */
+/** Minimum of the default thread limit, because threads may wait for files, the network or the clock. */
 const MIN_THREADS = 4
 
 export interface ServingParts {
@@ -70,9 +70,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const ownThread = database?.thread ?? null
   const threads = config.threads ?? Math.max(MIN_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
-  // Disposed after the threads.
+  // Effects end in reverse order, so leases are released after the threads have ended.
   ctx.effect(`run leases of ${file}`, () => scheduler?.release())
-  // Runs while the thread loads the program. Most changes of a program do not affect its tables.
+  // Checked while the thread loads the program. Most changes of a program do not affect its tables.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const services = openServices(parts.services)
   ctx.effect(`resources of ${file} in other plugins`, () => services.close())
@@ -96,7 +96,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       ...(ownThread === null ? {} : processAnswers(ownThread, limits.bytes, signal))
     })
   })
-  // Databases in the main thread offer nothing that a thread could test.
+  // A database in the main thread needs no warm-up in the next thread.
   supply.prepare({ program, limits, database: database?.thread === null ? null : database })
   ctx.effect(`threads of ${file}`, () => pool.close())
   ctx.health(`threads of ${file}`, () => {
@@ -105,7 +105,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       : { status: 'failed', detail: `${file} has no thread; see the log for the reason` }
   })
   if (!(await isAsWanted)) {
-    // Last, since the predecessor continues with the new tables.
+    // The migration comes last, because the previous program still runs, and sees the new tables.
     const { notes, plan } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
     if (plan.statements.length > 0)
@@ -132,19 +132,19 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
 }
 
-/** True if the tables need neither changes nor warnings. */
+/** True if the tables exist as declared, without warnings. */
 async function hasTables(store: DatabaseStore, program: Program, projectRoot: string): Promise<boolean> {
   try {
     const plan = await compareSchema(store, program, { projectRoot })
     const { durable } = await store.capabilities()
     return durable && plan.statements.length === 0 && plan.notes.length === 0 && levelOf(plan) === null
   } catch {
-    // The migration gets the same error, and reports it.
+    // The migration fails with the same error, and reports it.
     return false
   }
 }
 
-/** Queries of the program by name, for listeners that want new results after changes. */
+/** Returns a function that runs a query of the program by name, for live results. */
 function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery {
   return (name, query) =>
     pool.ask(
@@ -153,7 +153,7 @@ function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery 
     )
 }
 
-/** The database of the program. A separate one outlives a reload. */
+/** Opens the database of the program. A separate one outlives a reload. */
 export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'>): Promise<DatabaseStore> {
   const { database } = ctx.config
   if (database === undefined) return store
@@ -165,7 +165,7 @@ export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'
   )
 }
 
-/** null if it is not watched, or could not be reloaded. */
+/** Watches the file. Returns null if `watch` is off, or the plugin cannot reload itself. */
 async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise<ProgramWatch | null> {
   if (!ctx.config.watch || admin === undefined) return null
   return ctx.keep(
@@ -176,8 +176,8 @@ async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise
 }
 
 /**
- * The program of a file. null for a watched one with errors: it is served when corrected, unless a predecessor already
- * serves.
+ * Compiles the program of a file. Returns null if a watched program has errors: it is served once it is corrected.
+ * Throws them if a previous version is being served.
  */
 async function firstProgram(parts: ServingParts, path: string, watch: ProgramWatch | null): Promise<Program | null> {
   const { ctx, compiler } = parts
@@ -185,7 +185,7 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
     return await compiledFrom(path, compiler)
   } catch (error) {
     if (watch === null || watch.isServed || !isSvcError(error, 'RUN_PROGRAM_INVALID')) throw error
-    ctx.log.error(`${error.message}\nit will be served after they are corrected`)
+    ctx.log.error(`${error.message}\nthe program will be served once the errors are corrected`)
     ctx.health(`program ${path}`, () => ({ status: 'failed', detail: `${path} has errors` }))
     reloadOnSave(parts, watch, { path, text: '' }, async () => null)
     return null
@@ -204,8 +204,8 @@ async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, progra
 }
 
 /**
- * Replaces this program by a saved one without errors. `begin` starts loading it in a thread, during
- * the reload of the plugin.
+ * Replaces this program by each saved one without errors. `begin` starts loading it in a thread while the plugin is
+ * reloaded.
  */
 function reloadOnSave(
   { ctx, compiler, admin }: ServingParts,
@@ -234,7 +234,7 @@ function reloadOnSave(
   }
   const listener = (saved: string): Promise<void> =>
     reload(saved).catch((error: unknown) => {
-      // During shutdown, the last error is not reported.
+      // Not reported during shutdown.
       if (isSvcError(error, 'KRN_CLOSED')) return
       watch.forget()
       const reason = errorMessage(error)
@@ -244,7 +244,7 @@ function reloadOnSave(
   ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }
 
-/** True if a program can use the database; only then it is opened. */
+/** True if a program can use the database. Otherwise it is not opened. */
 function needsDatabase({ module, text }: Program): boolean {
   const { tables, actors, agents, workflows } = module
   return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)

@@ -5,7 +5,7 @@ const COMMANDS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...st
   win32: ['cmd', '/c', 'start', '']
 }
 
-/** Opens the desktop's browser; does nothing if there is none. */
+/** Opens the default browser; does nothing if there is none. */
 export function showInBrowser(url: string): void {
   const [command, ...args] = COMMANDS[process.platform] ?? ['xdg-open']
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })

@@ -4,26 +4,26 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { ProgramWorker } from '../threads/program-worker.ts'
 import type { Rehearsal } from './messages.ts'
 
-/** The script is next to the compiled plugin; threads cannot load TypeScript. */
+/** The built script, because threads cannot load TypeScript. */
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/serving-worker.cjs' : './serving-worker.cjs', import.meta.url)
 )
 
 const STACK_MB = 64
 
-/** Delay before the next thread is started, in milliseconds: a program that was just loaded has priority. */
+/** Delay in milliseconds before the next thread is started, so that it does not slow down the loaded program. */
 const PREPARE_MS = 150
 
 type KeepingContext = Pick<PluginContext, 'keep' | 'background'>
 
 /**
- * Idle threads without a program. One waits for the next server: starting a thread takes longer than all other steps of
- * a reload, so it outlives a reload of the plugin.
+ * Supplies threads without a program. One idle thread outlives a reload of the plugin and waits for the next server,
+ * because starting a thread takes longer than all other steps of a reload.
  */
 export class ThreadSupply {
   readonly #ctx: KeepingContext
   readonly #heapMb: number
-  /** Key of interchangeable threads, with their count. */
+  /** Key of threads with the same script and memory limit. */
   readonly #kind: string
   readonly #state: { next: number }
   #waiting: ProgramWorker | null = null
@@ -45,28 +45,28 @@ export class ThreadSupply {
     this.#state = state
   }
 
-  /** The waiting thread, or a new one. */
+  /** Returns the waiting thread, or a new one. */
   async take(): Promise<ProgramWorker> {
     const worker = await this.#hold(this.#state.next++)
-    // A thread that ended while waiting has no id.
+    // A thread id of -1 means that the thread has ended.
     return worker.threadId === -1 ? this.start() : worker
   }
 
   start(): ProgramWorker {
     return new ProgramWorker(SCRIPT, {
-      // Without the loaders and flags of this process.
+      // The thread needs none of the loaders and flags of this process.
       execArgv: [],
-      // The program checks its heap itself and reports the position; the thread's limit is a backstop.
+      // The interpreter checks the heap and reports the position. The thread's limit is higher, in case that fails.
       resourceLimits: { maxOldGenerationSizeMb: 2 * this.#heapMb + 64, stackSizeMb: STACK_MB }
     })
   }
 
-  /** The thread that waits for this unit's successor; null without one. */
+  /** The thread that waits for the next server; null if there is none. */
   get waiting(): ProgramWorker | null {
     return this.#waiting?.threadId === -1 ? null : this.#waiting
   }
 
-  /** Keeps a thread for this unit's successor, and warms it up. */
+  /** Starts and warms up a thread for the next server. */
   prepare(rehearsal: Omit<Rehearsal, 'kind'>): void {
     this.#ctx.background('the next thread', async signal => {
       await new Promise<void>(resolve => {
@@ -88,7 +88,7 @@ export class ThreadSupply {
       `${this.#kind}, ${number}`,
       () => {
         const worker = this.start()
-        // Its next owner adds a listener.
+        // The next server adds a listener; without one, an error would crash the process.
         worker.on('error', () => undefined)
         return worker
       },

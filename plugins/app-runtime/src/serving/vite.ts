@@ -5,12 +5,12 @@ import type { PluginContext } from '@svc/plugin-sdk'
 
 const VITE_PORT = 3001
 
-/** Runs the Vite server of a built project while programs are served; it outlives a reload of the plugin. */
+/** Runs the Vite server of a built project while programs are served. Outlives a reload of the plugin. */
 export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
   const { log } = ctx
   const script = join(folder, 'node_modules', 'vite', 'bin', 'vite.js')
   if (!existsSync(script)) {
-    log.warn(`${folder} has no Vite to run`, { hint: 'svc build, then npm install in that folder' })
+    log.warn(`${folder}: Vite is not installed`, { hint: 'run svc build, then npm install in that folder' })
     return
   }
   await ctx.keep(

@@ -2,7 +2,7 @@ import type { HirType, HirTypeDeclaration, Program } from '@svc/contracts'
 import { Decimal } from '../interpreter/decimal.ts'
 import { error, Float, NONE, ok, some, Tagged, Tuple, type Value } from '../interpreter/value.ts'
 
-/** Edge cases, in which bugs are more likely. */
+/** Ints that often reveal bugs. */
 const EDGES = [0, 1, -1, 2 ** 31 - 1, -(2 ** 31), Number.MAX_SAFE_INTEGER, (1n << 63n) - 1n, -(1n << 63n)] as const
 
 const CHARACTERS = ['a', 'b', 'Z', '0', ' ', '_', '"', '\\', '\n', "'", 'é', '漢', '😀', ';', '<']
@@ -10,7 +10,7 @@ const CHARACTERS = ['a', 'b', 'Z', '0', ' ', '_', '"', '\\', '\n', "'", 'é', '�
 /** Maximum depth of recursive types. */
 const MAX_DEPTH = 4
 
-/** Generates values of the language's types. */
+/** Generates random values of the language's types. */
 export class Generator {
   readonly #types: ReadonlyMap<string, HirTypeDeclaration>
   readonly #chance: () => number
@@ -37,7 +37,7 @@ export class Generator {
     return [...fields, ...variants.flatMap(variant => variant.fields)].every(([, each]) => this.knows(each, depth + 1))
   }
 
-  /** `size` controls the length of lists and texts, and the magnitude of ints. */
+  /** Generates a value. `size` controls the length of lists and strs, and the magnitude of ints. */
   value(type: HirType | null, size: number, depth = 0): Value {
     if (type === null) return this.#int(size)
     if (type === 'Unit') return null

@@ -2,7 +2,7 @@ import { Decimal } from '../interpreter/decimal.ts'
 import { display } from '../interpreter/display.ts'
 import { Float, isList, isRecord, Tagged, Tuple, type Value } from '../interpreter/value.ts'
 
-/** A value as program source. */
+/** Writes a value as source code of the language. */
 export function literal(value: Value): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value === null) return 'Unit'

@@ -16,7 +16,7 @@ export interface TestResult {
   readonly kind: 'test' | 'forall'
   readonly ok: boolean
   readonly milliseconds: number
-  /** Number of tried values: 1 for a test. */
+  /** Number of runs: 1 for a test, one per generated input for a forall. */
   readonly runs: number
   readonly failure: TestFailure | null
 }
@@ -25,7 +25,7 @@ export interface TestFailure {
   readonly code: string
   readonly message: string
   readonly calls: readonly string[]
-  /** `name = value` of the simplest failing values. */
+  /** The simplest failing inputs, each as `name = value`. */
   readonly inputs: readonly string[]
 }
 
@@ -35,13 +35,13 @@ export interface TestOptions {
   readonly seed: number
   /** Limits of each run. */
   readonly limits: Limits
-  /** Rolls back the changes of a run. */
+  /** Database of the tests; the changes of each run are rolled back. */
   readonly database: ProgramDatabase | null
-  /** Called when the thread's time limit restarts. */
+  /** Restarts the thread's time limit. */
   readonly begin: () => void
 }
 
-/** Maximum shrinking attempts after a failure. */
+/** Maximum attempts to shrink a failing input. */
 const MAX_SIMPLER = 200
 
 /** Runs tests in order and reports each. A failed one does not stop the others. */
@@ -49,28 +49,28 @@ export function runTests(
   interpreter: Interpreter,
   program: Program,
   options: TestOptions,
-  tell: (result: TestResult) => void
+  report: (result: TestResult) => void
 ): void {
   const { names, iterations, seed } = options
   for (const test of program.tests.filter(({ name }) => names.includes(name))) {
     const began = performance.now()
-    const attempt = (args: readonly Value[]): TestFailure | null => attempted(interpreter, test, args, options)
+    const attempt = (args: readonly Value[]): TestFailure | null => attemptOnce(interpreter, test, args, options)
     const { failure, runs } =
       test.kind === 'test' ? { failure: attempt([]), runs: 1 } : forAll(program, test, iterations, seed, attempt)
     const { name, title, kind } = test
     const milliseconds = Math.round(performance.now() - began)
-    tell({ name, title, kind, ok: failure === null, milliseconds, runs, failure })
+    report({ name, title, kind, ok: failure === null, milliseconds, runs, failure })
   }
 }
 
-function attempted(
+function attemptOnce(
   interpreter: Interpreter,
   { name }: ProgramTest,
   args: readonly Value[],
   { limits, database, begin }: Pick<TestOptions, 'limits' | 'database' | 'begin'>
 ): TestFailure | null {
   let failure: TestFailure | null = null
-  // Inside the transaction, which treats a thrown error as a database failure.
+  // Errors are caught here: the transaction would treat them as database failures.
   const run = (): void => {
     begin()
     try {
@@ -78,7 +78,7 @@ function attempted(
     } catch (error) {
       failure = failureOf(error)
     } finally {
-      // The rollback does not count against its time limit.
+      // The rollback gets a separate time limit.
       begin()
     }
   }
@@ -91,7 +91,7 @@ function attempted(
   return failure
 }
 
-/** Rethrows errors that are not program failures. */
+/** Describes a program failure. Rethrows other errors. */
 function failureOf(error: unknown): TestFailure {
   if (!isSvcError(error) && !(error instanceof RunError)) throw error
   const { calls = [] } = (isSvcError(error) ? (error.data ?? {}) : {}) as { readonly calls?: readonly string[] }
@@ -112,13 +112,13 @@ function forAll(
       const message = `${program.path}: values cannot be generated for the parameter ${unknown.name} of ${test.name}`
       return { failure: { code: 'RUN_UNSUPPORTED', message, calls: [], inputs: [] }, runs: 0 }
     }
-    // Small values first.
+    // Values grow with each iteration.
     const args = test.params.map(({ type_ann }) => generator.value(type_ann, 1 + turn / 20))
     const failure = attempt(args)
     if (failure === null) continue
-    const [least, why] = simplest(args, failure, attempt)
-    const inputs = test.params.map(({ name }, index) => `${name} = ${literal(least[index] as Value)}`)
-    return { failure: { ...why, inputs }, runs: turn + 1 }
+    const [minimalArgs, minimalFailure] = simplest(args, failure, attempt)
+    const inputs = test.params.map(({ name }, index) => `${name} = ${literal(minimalArgs[index] as Value)}`)
+    return { failure: { ...minimalFailure, inputs }, runs: turn + 1 }
   }
   return { failure: null, runs: iterations }
 }
@@ -128,17 +128,19 @@ function simplest(
   failure: TestFailure,
   attempt: (args: readonly Value[]) => TestFailure | null
 ): [readonly Value[], TestFailure] {
-  let [least, why] = [args, failure]
+  let [minimalArgs, minimalFailure] = [args, failure]
   let left = MAX_SIMPLER
   for (let hasFound = true; hasFound && left > 0; ) {
     hasFound = false
-    for (const candidate of least.flatMap((arg, index) => simpler(arg).map(other => least.with(index, other)))) {
+    for (const candidate of minimalArgs.flatMap((arg, index) =>
+      simpler(arg).map(other => minimalArgs.with(index, other))
+    )) {
       if (left-- <= 0) break
       const again = attempt(candidate)
       if (again === null || again.code !== failure.code) continue
-      ;[least, why, hasFound] = [candidate, again, true]
+      ;[minimalArgs, minimalFailure, hasFound] = [candidate, again, true]
       break
     }
   }
-  return [least, why]
+  return [minimalArgs, minimalFailure]
 }

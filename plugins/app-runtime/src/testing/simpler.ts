@@ -1,6 +1,6 @@
 import { Float, isList, NONE, Tagged, Tuple, type Value } from '../interpreter/value.ts'
 
-/** Simpler values of the same type, simplest first; none for the simplest value. */
+/** Returns simpler values of the same type, simplest first; none for the simplest value. */
 export function simpler(value: Value): Value[] {
   if (typeof value === 'number') {
     if (value === 0) return []

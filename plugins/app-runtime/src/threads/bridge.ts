@@ -2,18 +2,18 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { defined, isSvcError, SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
-/** Synchronous requests of a thread to the main thread. */
+/** Synchronous requests from a thread to the main thread. */
 export interface Bridge {
   /**
-   * Blocks the thread until the main thread has answered. The payload is copied. Throws the error of the answer, with
-   * its code, message, hint and data, and `RUN_TIME_LIMIT` after `milliseconds` without an answer.
+   * Blocks the thread until the main thread has replied. The payload is copied. Throws the error in the reply, with
+   * its code, message, hint and data, or `RUN_TIME_LIMIT` after `milliseconds` without a reply.
    */
   ask(kind: string, payload: unknown, milliseconds?: number): unknown
 }
 
-/** Sender of a request to the main thread. */
+/** Context of a request in the main thread. */
 export interface BridgeCall {
-  /** Aborted when the thread no longer waits: it ended, or its time was up. */
+  /** Aborted when the thread no longer waits: it ended, or the request timed out. */
   readonly signal: AbortSignal
 }
 
@@ -22,7 +22,7 @@ export type BridgeAnswers = Readonly<Record<string, (payload: never, call: Bridg
 /** A thread's end of its bridge. The port must be in the transfer list. */
 export interface BridgeEnd {
   readonly port: MessagePort
-  /** Counts answers: one int. */
+  /** Number of replies, as one int; the thread waits until it changes. */
   readonly answered: SharedArrayBuffer
 }
 
@@ -40,7 +40,7 @@ interface SentError {
   readonly data?: unknown
 }
 
-/** The thread's side. */
+/** Returns the bridge for use in the thread. */
 export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
   const count = new Int32Array(answered)
   let last = 0
@@ -55,10 +55,10 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
         if (received === undefined) {
           if (Atomics.wait(count, 0, seen, until - performance.now()) !== 'timed-out') continue
           port.postMessage({ over: id } satisfies Question)
-          throw runErrors.create('RUN_TIME_LIMIT', `${kind} did not answer within ${Math.round(milliseconds ?? 0)} ms`)
+          throw runErrors.create('RUN_TIME_LIMIT', `${kind}: no reply within ${Math.round(milliseconds ?? 0)} ms`)
         }
         const { message } = received
-        // A cancelled request may still be answered.
+        // A late reply to a cancelled request is ignored.
         if (message.id !== id) continue
         if (message.ok) return message.value
         const { code, message: text, ...details } = message.error
@@ -69,8 +69,8 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
 }
 
 /**
- * The main thread's side: answers until the signal is aborted or the thread has ended. One thread never sends
- * concurrent requests. An error without a code reaches the thread as `RUN_HOST_FAILED`; `report` receives the original.
+ * Handles the requests of a thread in the main thread, one at a time, until `signal` is aborted or the thread ends.
+ * An error without a code reaches the thread as `RUN_HOST_FAILED`; `report` receives the original.
  */
 export function answerBridge(
   { port, answered }: BridgeEnd,
@@ -91,7 +91,7 @@ export function answerBridge(
     let sent: BridgeReply
     try {
       const handler = Object.hasOwn(answers, kind) ? answers[kind] : undefined
-      if (handler === undefined) throw runErrors.create('RUN_UNSUPPORTED', `there is no ${kind} here`)
+      if (handler === undefined) throw runErrors.create('RUN_UNSUPPORTED', `${kind} is not available here`)
       sent = { id, ok: true, value: await handler(payload as never, { signal: abort.signal }) }
     } catch (error) {
       if (!isSvcError(error)) report(error, kind)
@@ -101,7 +101,7 @@ export function answerBridge(
     try {
       send(sent)
     } catch (error) {
-      // If an answer cannot be cloned, the thread must still get a reply.
+      // The result cannot be cloned. The thread waits, so it gets an error.
       report(error, kind)
       send({ id, ok: false, error: sentError(error, kind) })
     }

@@ -3,7 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
-/** Request of a program's thread. An empty target means the whole page. */
+/** Request for a page or an element of it. An empty target means the whole page. */
 export interface BrowserQuestion {
   readonly page: BrowserPageId
   readonly target: string
@@ -21,22 +21,22 @@ export class BrowserPages {
 
   /** Request handlers for the program's threads, by kind. */
   readonly answers: BridgeAnswers = {
-    'browser.open': (asked: { url: string; headless: boolean }, call: BridgeCall) =>
-      wanted(call, () => this.#open(asked, call)),
+    'browser.open': (request: { url: string; headless: boolean }, call: BridgeCall) =>
+      cancellable(call, () => this.#open(request, call)),
     'browser.goto': ({ page, url }: BrowserQuestion & { url: string }, call: BridgeCall) =>
-      wanted(call, () => this.#of(page).goto(page, url, call)),
+      cancellable(call, () => this.#of(page).goto(page, url, call)),
     'browser.click': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      wanted(call, () => this.#of(page).click(page, target, call)),
+      cancellable(call, () => this.#of(page).click(page, target, call)),
     'browser.fill': ({ page, target, text }: BrowserQuestion & { text: string }, call: BridgeCall) =>
-      wanted(call, () => this.#of(page).fill(page, target, text, call)),
-    'browser.wait_for': (asked: BrowserQuestion & { milliseconds: number }, call: BridgeCall) =>
-      wanted(call, () => this.#of(asked.page).waitFor(asked.page, asked.target, asked.milliseconds, call)),
+      cancellable(call, () => this.#of(page).fill(page, target, text, call)),
+    'browser.wait_for': (request: BrowserQuestion & { milliseconds: number }, call: BridgeCall) =>
+      cancellable(call, () => this.#of(request.page).waitFor(request.page, request.target, request.milliseconds, call)),
     'browser.text': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      wanted(call, async () => (await this.#of(page).text(page, target || undefined, call)).content),
+      cancellable(call, async () => (await this.#of(page).text(page, target || undefined, call)).content),
     'browser.html': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
-      wanted(call, async () => (await this.#of(page).html(page, target || undefined, call)).content),
+      cancellable(call, async () => (await this.#of(page).html(page, target || undefined, call)).content),
     'browser.screenshot': ({ page }: BrowserQuestion, call: BridgeCall) =>
-      wanted(call, () => this.#of(page).screenshot(page, call)),
+      cancellable(call, () => this.#of(page).screenshot(page, call)),
     'browser.close': async ({ page }: BrowserQuestion) => {
       const browser = this.#of(page)
       this.#opened.delete(page)
@@ -48,14 +48,14 @@ export class BrowserPages {
     this.#isClosed = true
     const opened = [...this.#opened]
     this.#opened.clear()
-    // A page that was idle too long is closed already.
+    // Fails for a page that was closed after its idle timeout.
     await Promise.allSettled(opened.map(([page, browser]) => browser.close(page)))
   }
 
   async #open({ url, headless }: { url: string; headless: boolean }, { signal }: BridgeCall): Promise<BrowserPageId> {
     const browser = await this.#browser()
     const page = await browser.open(url, { headless, signal })
-    // The program ended during the opening.
+    // The program ended while the page was opened.
     if (this.#isClosed) await browser.close(page)
     else this.#opened.set(page, browser)
     return page
@@ -68,8 +68,8 @@ export class BrowserPages {
   }
 }
 
-/** Result of a request. A cancelled request is not a failure of this process. */
-async function wanted<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
+/** Runs a request. The error of a cancelled request becomes `BRW_CLOSED`, so it is not logged as a host failure. */
+async function cancellable<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
   try {
     return await ask()
   } catch (error) {

@@ -15,14 +15,14 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/** Maximum bytes of an answer. */
+/** Maximum size of a response body. */
 const MAX_BYTES = 32 * 2 ** 20
 
-/** Makes requests on behalf of programs. Answers `http.request`, and throws `RUN_HTTP_FAILED`. */
+/** Handles `http.request`: makes HTTP requests for programs. Throws `RUN_HTTP_FAILED`. */
 export const HTTP_ANSWERS: BridgeAnswers = {
   'http.request': async (request: HttpRequest, { signal }: BridgeCall): Promise<HttpAnswer> => {
     const { method, url, body, type } = request
-    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'that is not an HTTP address')
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'not an HTTP URL')
     try {
       const response = await fetch(url, {
         method,
@@ -43,13 +43,13 @@ async function textOf(response: Response, url: string): Promise<string> {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > MAX_BYTES) throw failed(url, `the answer is longer than ${MAX_BYTES} bytes`)
+    if (length > MAX_BYTES) throw failed(url, `the response is larger than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length).toString('utf8')
 }
 
-/** The URL without user, password and query, which may be secret. */
+/** Creates an error with the URL, without user, password and query, which may be secret. */
 function failed(url: string, reason: string): Error {
   const shown = URL.canParse(url) ? new URL(url) : null
   const address = shown === null ? url.split('?', 1)[0] : `${shown.protocol}//${shown.host}${shown.pathname}`

@@ -1,14 +1,14 @@
 import { type KernelAdmin, type KernelPort, type McpToolHints, mcpToolName, mcpTools } from '@svc/contracts'
 import type { Effect, OperationDescriptor } from '@svc/plugin-sdk'
 
-/** `unknown`: there is no tool of that name, so any effect is possible. */
+/** Effect of a tool. `unknown` means that no such tool exists, so any effect is possible. */
 export type MutationKind = 'read_only' | 'write' | 'destructive' | 'unknown'
 
 const KINDS: Readonly<Record<Effect, MutationKind>> = { read: 'read_only', write: 'write', destructive: 'destructive' }
 
 /**
- * Declared effect of a tool, from its operation or its plugin. It is named by its MCP name or its
- * operation id. Tools of enabled plugins count even if the process runs without them, as for a single command.
+ * Returns the declared effect of a tool, by MCP name or operation id. Also finds tools of enabled plugins that are
+ * not loaded, as in the process of a single command.
  */
 export function mutationKindOf(
   tool: string,
@@ -32,7 +32,7 @@ function isNamed(descriptor: OperationDescriptor, tool: string): boolean {
   return descriptor.id === tool || (Boolean(descriptor.expose.mcp) && mcpToolName(descriptor) === tool)
 }
 
-/** A tool without a declaration is not assumed harmless. */
+/** Returns the kind of a raw MCP tool; `write` if it declares nothing. */
 function kindOf({ readOnly = false, destructive = false }: McpToolHints = {}): MutationKind {
   if (readOnly) return 'read_only'
   return destructive ? 'destructive' : 'write'

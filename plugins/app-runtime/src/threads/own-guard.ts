@@ -4,5 +4,5 @@ import type { GuardedData } from './program-worker.ts'
 
 const { nativeGuard } = (workerData ?? {}) as Partial<GuardedData>
 
-/** Guard of this thread; undefined without one. */
+/** Guard of this thread; undefined if it was not started by `ProgramWorker`. */
 export const ownGuard = nativeGuard === undefined ? undefined : new NativeGuard(nativeGuard)

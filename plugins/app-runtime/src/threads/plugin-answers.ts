@@ -2,7 +2,7 @@ import type { SkillsGateway, SpeechRecogniser } from '@svc/contracts'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
-/** Plugin functions for programs, each with one request. */
+/** Functions of other plugins that need only one request per call. */
 export interface AnsweringPlugins {
   readonly speech: Provided<SpeechRecogniser>
   readonly skills: Provided<SkillsGateway>
@@ -10,7 +10,7 @@ export interface AnsweringPlugins {
   readonly mutationKind: (tool: string) => string
 }
 
-/** Each answer is a text; those of the gateway are JSON. */
+/** Returns the request handlers. Each returns a string; those of the skills gateway return JSON. */
 export function pluginAnswers({ speech, skills, mutationKind }: AnsweringPlugins): BridgeAnswers {
   return {
     'speech.transcribe': async (path: string, { signal }: BridgeCall) => {

@@ -9,7 +9,7 @@ export interface ProgramServices extends AnsweringPlugins {
   readonly browser: Provided<BrowserAutomation>
 }
 
-/** The same for the threads of one program, with the resources that it opened. */
+/** Services of one program, with the resources that it opened. */
 export interface OpenServices {
   readonly answers: BridgeAnswers
   close(): Promise<void>

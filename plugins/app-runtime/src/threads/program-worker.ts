@@ -1,26 +1,26 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { NativeGuard } from '@svc/contracts'
 
-/** Additional data of a thread. */
+/** Data that every {@link ProgramWorker} passes to its thread. */
 export interface GuardedData {
   readonly nativeGuard: SharedArrayBuffer
 }
 
-/** Time limit for a database call in a thread that is being ended, in milliseconds. */
-const LEAVE_MS = 10_000
+/** Milliseconds that `end` waits for a database call before it abandons the thread. */
+const ABANDON_AFTER_MS = 10_000
 
-/** Interval for checking an abandoned thread, in milliseconds. */
-const LOOK_MS = 1_000
+/** Interval between checks of an abandoned thread, in milliseconds. */
+const CHECK_INTERVAL_MS = 1_000
 
 /**
- * A thread that uses databases, and can be ended at any point. It emits `left` when it is abandoned; see {@link
- * ProgramWorker.end}.
+ * A thread that uses databases and can be ended at any point. Emits `left` when it is abandoned; see
+ * {@link ProgramWorker.end}.
  */
 export class ProgramWorker extends Worker {
   readonly #guard: NativeGuard
-  #isLeft = false
+  #isAbandoned = false
 
-  /** `data`: an object. */
+  /** `workerData` must be an object. */
   constructor(script: string | URL, { workerData = {}, ...options }: WorkerOptions = {}) {
     const guard = new NativeGuard()
     super(script, { ...options, workerData: { ...workerData, nativeGuard: guard.shared } satisfies GuardedData })
@@ -28,12 +28,12 @@ export class ProgramWorker extends Worker {
   }
 
   /**
-   * Ends it safely: its work stops immediately, except for one database call. After `milliseconds` it is abandoned:
-   * it ends when that call returns, and keeps nothing waiting.
+   * Ends the thread. Its work stops immediately, except for a running database call. If the call takes longer than
+   * `milliseconds`, the thread is abandoned: it ends when the call returns, and this method no longer waits for it.
    */
-  async end(milliseconds = LEAVE_MS): Promise<void> {
+  async end(milliseconds = ABANDON_AFTER_MS): Promise<void> {
     if (await this.#guard.stop(() => this.#isOver, milliseconds)) await this.terminate()
-    else this.#leave()
+    else this.#abandon()
   }
 
   // An ended thread has no id.
@@ -41,15 +41,15 @@ export class ProgramWorker extends Worker {
     return this.threadId === -1
   }
 
-  #leave(): void {
-    if (this.#isLeft) return
-    this.#isLeft = true
+  #abandon(): void {
+    if (this.#isAbandoned) return
+    this.#isAbandoned = true
     this.once('exit', this.#guard.abandon())
     const timer = setInterval(() => {
       if (this.#guard.isInside && !this.#isOver) return
       clearInterval(timer)
       void this.terminate()
-    }, LOOK_MS).unref()
+    }, CHECK_INTERVAL_MS).unref()
     this.unref()
     this.emit('left')
   }

@@ -3,14 +3,13 @@ import type { Ref, Service } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 
 /**
- * A service of another plugin, looked up on each request of a program. Throws `RUN_UNSUPPORTED` with the missing
- * service.
+ * Looks up a service of another plugin, on each request of a program. Throws `RUN_UNSUPPORTED` if it is missing.
  */
 export type Provided<A> = () => Promise<A>
 
 /**
- * A service with a name in the standard library. A process with few plugins, such as for a single
- * command, activates its provider on demand.
+ * Returns the lookup of a service. `name` is its name in the standard library. In a process of a single command, which
+ * loads few plugins, the lookup activates the provider.
  */
 export function provided<A>(
   name: string,
@@ -19,8 +18,8 @@ export function provided<A>(
   admin: KernelAdmin | undefined
 ): Provided<A> {
   return async () => {
-    const held = reference?.available
-    if (held !== undefined) return held
+    const available = reference?.available
+    if (available !== undefined) return available
     const plugins = admin?.plugins() ?? []
     const plugin = plugins.find(each => provides(admin?.manifest(each.name)?.provides, token))?.name
     if (plugin === undefined) {

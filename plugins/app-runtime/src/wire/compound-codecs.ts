@@ -35,7 +35,7 @@ function parts<A, B>(list: readonly A[], convert: (each: A) => B): B[] {
   }
 }
 
-/** Missing and null mean None. */
+/** Codec of an Option. A missing member and null mean None. */
 export function optionCodec(item: Codec): Codec {
   return {
     name: `Option[${item.name}]`,
@@ -50,7 +50,7 @@ export function optionCodec(item: Codec): Codec {
   }
 }
 
-/** A nested Result; the caller of a function handles the function's own Result. */
+/** Codec of a nested Result. The Result that a function returns is handled by its caller instead. */
 export function resultCodec(item: Codec, failure: Codec): Codec {
   const name = `Result[${item.name}]`
   return {
@@ -98,7 +98,7 @@ export function tupleCodec(items: readonly Codec[]): Codec {
   }
 }
 
-/** A record with arbitrary names and members of one type. */
+/** Codec of a record with arbitrary keys and values of one type. */
 export function mapCodec(key: Codec, item: Codec): Codec {
   const name = `Map[${key.name}, ${item.name}]`
   return {
@@ -123,7 +123,7 @@ export function mapCodec(key: Codec, item: Codec): Codec {
   }
 }
 
-/** An object without a prototype, so that no member name is special. */
+/** Builds an object without a prototype, so that no member name is special. */
 export function written(
   record: ReadonlyMap<string, Value>,
   codecOf: (member: string) => Codec

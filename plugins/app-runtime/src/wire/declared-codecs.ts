@@ -7,16 +7,16 @@ import { wrong } from './plain-codecs.ts'
 export interface Member {
   readonly name: string
   readonly codec: Codec
-  /** Default value; null if required, unless its codec says otherwise. */
+  /** Default value; null if there is none: the member is then required, unless its codec is optional. */
   readonly fallback: (() => Value) | null
 }
 
 export interface RecordOptions {
-  /** True if values may lack members: rows of a query that selects some columns. */
+  /** True if members may be missing, as in rows of a query that selects some columns. */
   readonly isPartial: boolean
 }
 
-/** A record with declared members. Undeclared members of a value are not written. */
+/** Codec of a record with declared members. Undeclared members of a value are not written. */
 export function recordCodec(name: string, members: () => readonly Member[], { isPartial }: RecordOptions): Codec {
   let known: readonly Member[] | null = null
   let names: ReadonlySet<string> = new Set()
@@ -58,7 +58,7 @@ export interface Variant {
   readonly members: readonly Member[]
 }
 
-/** A variant: `{"_tag": "Circle", "radius": 1}`. */
+/** Codec of a variant: `{"_tag": "Circle", "radius": 1}`. */
 export function choiceCodec(name: string, variants: () => readonly Variant[]): Codec {
   let known: ReadonlyMap<string, Variant> | null = null
   const declared = (): ReadonlyMap<string, Variant> => {

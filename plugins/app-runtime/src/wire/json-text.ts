@@ -1,14 +1,14 @@
 import { isSafeNumber, parse, stringify } from 'lossless-json'
 
-/** This many digits in a row may be an integer that is not exact as a number. */
+/** 16 or more digits may be an integer that a number does not represent exactly. */
 const LARGE = /\d{16}/
 
-/** Parses a JSON text. Integers beyond 2^53 become bigints. Throws a SyntaxError. */
+/** Parses JSON. Integers beyond 2^53 become bigints. Throws a SyntaxError. */
 export function parseJson(text: string): unknown {
   return LARGE.test(text) ? parse(text, undefined, { parseNumber, onDuplicateKey }) : JSON.parse(text)
 }
 
-/** The JSON text of a `parseJson` result, with all digits of bigints. */
+/** Writes JSON with all digits of bigints: the inverse of `parseJson`. */
 export function printJson(data: unknown): string {
   try {
     return JSON.stringify(data)
@@ -23,7 +23,7 @@ function parseNumber(text: string): unknown {
   return BigInt(text)
 }
 
-/** Same rules as JSON.parse. */
+/** Uses the last of several equal keys, as JSON.parse does. */
 function onDuplicateKey({ newValue }: { readonly newValue: unknown }): unknown {
   return newValue
 }

@@ -6,9 +6,9 @@ import { Float, isList, isRecord, Json, NONE, Tagged, Tuple, type Value } from '
 import { parseJson, printJson } from './json-text.ts'
 
 /**
- * Values as JSON text without type information: reading restores kind, digits and key order exactly. Texts, booleans,
- * null, lists, and ints below 2^53 are written directly; others as an object with one key that begins with `$`. A
- * record is an object if that preserves its keys and their order.
+ * Writes a value as JSON that restores its type, digits and key order without a declared type. Strings, booleans,
+ * null, lists, and ints below 2^53 are plain JSON; other values are an object with one key that begins with `$`.
+ * A record is a plain object if that preserves its keys and their order.
  *
  * Throws `RUN_TYPE` for functions and host objects, with the path in the value.
  */
@@ -16,7 +16,7 @@ export function losslessText(value: Value): string {
   return printJson(written(value, 'the value'))
 }
 
-/** `handle` creates handles of actors. Throws `RUN_TYPE` for a text that {@link losslessText} did not write. */
+/** Reads JSON of {@link losslessText}; throws `RUN_TYPE` for other JSON. `handle` creates handles of actors. */
 export function losslessValue(text: string, handle: MakeHandle): Value {
   return read(parseJson(text), handle)
 }

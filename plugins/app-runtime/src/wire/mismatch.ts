@@ -1,4 +1,4 @@
-/** JSON or a value of an unexpected type. The path is completed while the error propagates. */
+/** A value or JSON has an unexpected type. Each enclosing codec adds its part to the path. */
 export class Mismatch extends Error {
   readonly expected: string
   readonly found: string
@@ -11,7 +11,7 @@ export class Mismatch extends Error {
     this.found = found
   }
 
-  /** `note.tags[2]`; empty for the whole. */
+  /** The path as text: `note.tags[2]`; empty for the whole value. */
   get place(): string {
     const parts = this.path.map((part, index) => {
       if (typeof part === 'number') return `[${part}]`
@@ -20,14 +20,14 @@ export class Mismatch extends Error {
     return parts.join('')
   }
 
-  /** One sentence. */
+  /** The message: `note.tags[2]: expected str, found 1`. */
   get reason(): string {
     const { place, expected, found } = this
     return `${place === '' ? 'the value' : place}: expected ${expected}, found ${found}`
   }
 }
 
-/** Throws without capturing the stack, which does not describe the JSON. */
+/** Throws a {@link Mismatch}. Captures no stack, because it would not describe the JSON. */
 export function mismatch(expected: string, found: string): never {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
@@ -44,7 +44,7 @@ export function inPart(thrown: unknown, part: string | number): unknown {
 
 const MAX_SHOWN = 60
 
-/** JSON as shown in messages. */
+/** Describes JSON in messages. */
 export function shownJson(json: unknown): string {
   if (json === undefined) return 'nothing'
   if (json === null) return 'null'

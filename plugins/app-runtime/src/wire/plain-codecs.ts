@@ -24,7 +24,7 @@ export const FLOAT: Codec = {
   isOptional: false,
   decode(json) {
     const isNumber = typeof json === 'number' || typeof json === 'bigint'
-    // Too large a number is parsed as infinity, which is not valid.
+    // JSON.parse returns Infinity for a number that is too large.
     if (isNumber && Number.isFinite(Number(json))) return new Float(Number(json))
     return mismatch('float', shownJson(json))
   },
@@ -56,14 +56,14 @@ export const BOOL: Codec = {
   encode: value => (typeof value === 'boolean' ? value : wrong('bool', value))
 }
 
-/** A text, since JSON parsers read numbers as floats. An integer is accepted, too. */
+/** Codec of dec: a string, because JSON parsers read numbers as floats. An integer is accepted, too. */
 export const DEC: Codec = {
   name: 'dec',
   isOptional: false,
   decode(json) {
     const isWhole = typeof json === 'bigint' || (typeof json === 'number' && Number.isSafeInteger(json))
     const decimal = typeof json === 'string' || isWhole ? Decimal.parse(String(json)) : undefined
-    return decimal ?? mismatch('dec as a text such as "12.50"', shownJson(json))
+    return decimal ?? mismatch('dec as a string such as "12.50"', shownJson(json))
   },
   encode: value => (value instanceof Decimal ? value.toString() : wrong('dec', value))
 }
@@ -72,11 +72,11 @@ export const UNIT: Codec = {
   name: 'Unit',
   isOptional: true,
   decode: json => (json === null || json === undefined ? null : mismatch('null', shownJson(json))),
-  // The result of a function without a result type is not sent to its caller.
+  // The result of a function without a result type is not sent to the caller.
   encode: () => null
 }
 
-/** JSON that stays unchanged. */
+/** Codec of `Json`, which is passed through unchanged. */
 export const JSON_VALUE: Codec = {
   name: 'Json',
   isOptional: false,
@@ -84,7 +84,7 @@ export const JSON_VALUE: Codec = {
   encode: value => (value instanceof Json ? value.data : wrong('Json', value))
 }
 
-/** Numbers of a `Json` have JavaScript's precision. */
+/** Converts bigints to numbers: numbers in a `Json` have JavaScript's precision. */
 function withoutBigints(json: unknown): unknown {
   if (typeof json === 'bigint') return Number(json)
   if (Array.isArray(json)) return json.map(withoutBigints)
@@ -96,7 +96,7 @@ function isCharacter(value: unknown): value is string {
   return typeof value === 'string' && [...value].length === 1
 }
 
-/** For a value of another type than its declared one. */
+/** Throws a mismatch for a value that does not have its declared type. */
 export function wrong(expected: string, value: Value): never {
   return mismatch(expected, `${typeName(value)} ${excerpt(value)}`)
 }

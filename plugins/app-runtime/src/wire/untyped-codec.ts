@@ -18,8 +18,8 @@ import { inPart, mismatch } from './mismatch.ts'
 import { DEC, FLOAT, wrong } from './plain-codecs.ts'
 
 /**
- * Values of unknown type: written by their kind, and read by the JSON's kind. Objects become records, unless
- * `constructor` knows their `_tag`.
+ * Returns the codec of values without a declared type. JSON objects become records, unless `constructorOf` knows
+ * their `_tag`.
  */
 export function untypedCodec(constructorOf: (tag: string) => Codec | undefined): Codec {
   const codec: Codec = {

@@ -11,14 +11,14 @@ import { untypedCodec } from './untyped-codec.ts'
 export interface WireOptions {
   /** Defaults of struct members. */
   readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
-  /** Value of an expression outside functions. Without it, members with a default must not be omitted. */
+  /** Evaluates a default. If it is missing, members with a default must not be omitted. */
   readonly evaluate?: (expression: HirExpression) => Value
 }
 
 /**
  * JSON form of a program's types. Structs and rows are objects, variants `{"_tag": "Name", …}`, an Option is its value
- * or null, a Result `{"_tag": "Ok", "value": …}` or `{"_tag": "Err", …}`. Decimals are texts, and Unit is null. Ints
- * keep all digits: `parseJson` reads JSON, and `printJson` writes it.
+ * or null, a Result `{"_tag": "Ok", "value": …}` or `{"_tag": "Err", …}`. Decimals are strings, and Unit is null.
+ * `parseJson` and `printJson` keep all digits of ints.
  */
 export class WireTypes {
   readonly #names: TypeNames
@@ -36,16 +36,16 @@ export class WireTypes {
   }
 
   /**
-   * JSON with bigints for a value. Throws `RUN_RESULT` if it has another type. null means an unknown type: everything
-   * except functions can then be written.
+   * Encodes a value to JSON with bigints. Throws `RUN_RESULT` if the value has another type. With the type null, any
+   * value except a function is accepted.
    */
   encode(value: Value, type: HirType | null): unknown {
     return withCode('RUN_RESULT', () => this.codec(type).encode(value))
   }
 
   /**
-   * Decodes JSON to a value. Throws `RUN_ARGUMENTS`, whose data has the path and the expected and found types.
-   * undefined means missing; `name` is the parameter's name, and starts the path.
+   * Decodes JSON to a value; undefined means missing. Throws `RUN_ARGUMENTS`, whose data has the path and the expected
+   * and found types. `name` is the parameter's name, the start of the path.
    */
   decode(json: unknown, type: HirType | null, name: string | null = null): Value {
     return withCode('RUN_ARGUMENTS', () => {
@@ -59,7 +59,7 @@ export class WireTypes {
     })
   }
 
-  /** For many values of one type; throws a {@link Mismatch} without a code. */
+  /** Returns the codec of a type, for many values. It throws a {@link Mismatch} instead of a coded error. */
   codec(type: HirType | null): Codec {
     if (type === null) return this.#untyped
     const key = JSON.stringify(type)
@@ -137,7 +137,7 @@ export class WireTypes {
   }
 
   #rowMembers(table: string, fields: readonly HirNamedField[]): Member[] {
-    // A row argument need not exist in the table.
+    // A row passed as an argument may have no `_id` yet.
     return [{ name: '_id', codec: optionalId(), fallback: null }, ...this.#members(table, fields)]
   }
 
@@ -151,7 +151,7 @@ export class WireTypes {
   }
 }
 
-/** The dimension of a vector is part of its type. */
+/** Returns the codec of a vector, whose dimension is part of its type. */
 function tensorCodec(size: HirType | null): Codec {
   const length = typeof size === 'object' && size !== null && 'Named' in size ? Number(size.Named) : Number.NaN
   return listCodec(
@@ -187,7 +187,7 @@ export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unkn
       hint: code === 'RUN_ARGUMENTS' ? 'see the types of the program' : 'correct the program'
     })
   }
-  // For endlessly nested types or JSON.
+  // A stack overflow: the type or the JSON is nested too deeply.
   if (!(thrown instanceof RangeError)) return thrown
   return runErrors.create(code, 'the value is nested too deep')
 }

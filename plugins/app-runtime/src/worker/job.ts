@@ -13,16 +13,16 @@ export interface Job {
   readonly program: Program
   readonly limits: Limits
   readonly capabilities: readonly Capability[]
-  /** null for an unpredictable random source. */
+  /** Seed of the random numbers; null for unpredictable ones. */
   readonly seed: number | null
   readonly args: readonly string[]
   readonly work: RunWork | TestWork | WorkflowWork
-  /** Lines that were sent and not written yet, as one int: a program that prints faster waits. */
+  /** Number of printed lines that are not written yet, as one int. At `MAX_UNWRITTEN`, `print` waits. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
-  /** null without a database. */
+  /** null if the program has no database. */
   readonly database: DatabaseAccess | null
-  /** Storage of runs and actors; without it, or without a database, they end with the program. */
+  /** Storage of workflow runs and actors. Without it, or without a database, they end with the program. */
   readonly durable?: DurableOptions | null
 }
 
@@ -33,7 +33,7 @@ export interface RunWork {
 export interface WorkflowWork {
   readonly kind: 'workflow'
   readonly name: string
-  /** JSON: an object by name, or a list. */
+  /** Arguments as JSON: an object by parameter name, or an array. */
   readonly args: string
   readonly runId: string
 }
@@ -45,14 +45,14 @@ export interface TestWork {
   readonly seed: number
 }
 
-/** Messages of the thread. */
+/** Messages from the thread. */
 export type JobEvent =
   /** The time limit starts here. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'print'; readonly line: string }
   | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly kind: 'test'; readonly result: TestResult }
-  /** A step of a run completed. */
+  /** A step of a workflow run was committed. */
   | { readonly kind: 'step'; readonly step: WorkflowStep }
   | { readonly kind: 'done'; readonly outcome: RunOutcome }
   | { readonly kind: 'failed'; readonly failure: RunFailure }

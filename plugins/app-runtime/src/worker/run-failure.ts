@@ -2,7 +2,7 @@ import { defined, isSvcError } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
 import type { RunFailure } from './job.ts'
 
-/** An error in the form sent by the thread. */
+/** Converts an error to the form that the thread sends. Rethrows errors without a code. */
 export function failureOf(error: unknown): RunFailure {
   if (!isSvcError(error)) throw error
   const { code, message, hint, at, data } = error

@@ -9,13 +9,13 @@ import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
 import { type Job, type JobEvent, MAX_UNWRITTEN, type RunFailure, type RunOutcome } from './job.ts'
 
-/** The script is next to the compiled plugin; threads cannot load TypeScript. */
+/** The built script, because threads cannot load TypeScript. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/program-worker.cjs' : './program-worker.cjs',
   import.meta.url
 )
 
-/** Grace period after the limit before a program that does not check the clock is terminated, in milliseconds. */
+/** Milliseconds after the time limit until a program that does not check the clock is terminated. */
 const GRACE_MS = 500
 
 /** Time limit for the start of the thread, in milliseconds. */
@@ -29,7 +29,7 @@ export interface Listener {
   report(message: Extract<JobEvent, { readonly kind: 'test' | 'log' }>): void
   /** Called after a step of a run is committed. */
   stepped?(step: WorkflowStep): void
-  /** Called with host errors, of which the program gets no details. */
+  /** Called with unexpected host errors. The program receives `RUN_HOST_FAILED` without details. */
   failed(error: unknown, kind: string): void
 }
 
@@ -38,8 +38,8 @@ export type ThreadResult =
   | { readonly ok: false; readonly failure: RunFailure }
 
 /**
- * Performs a job in a separate thread, which ends with the job, at its limits, or on `signal`. `store` answers a thread
- * without its own connection, and `services` are the plugin functions that it may call.
+ * Performs a job in a separate thread, which ends with the job, at its limits, or on `signal`. `store` is used if the
+ * thread has no connection of the database; `services` are the plugin functions that the thread may call.
  */
 export async function runInThread(
   job: Omit<Job, 'unwritten' | 'bridge'>,
@@ -58,10 +58,10 @@ export async function runInThread(
   const worker = new ProgramWorker(SCRIPT, {
     workerData: { ...job, unwritten, bridge: { port: port2, answered } } satisfies Job,
     transferList: [port2],
-    // Without the loaders and flags of this process.
+    // The thread needs none of the loaders and flags of this process.
     execArgv: [],
     env: job.capabilities.some(each => each === 'env' || each === 'process') ? process.env : {},
-    // The program checks its heap itself and reports the position; the thread's limit is a backstop.
+    // The interpreter checks the heap and reports the position. The thread's limit is higher, in case that fails.
     resourceLimits: { maxOldGenerationSizeMb: 2 * megabytes + 64, stackSizeMb: STACK_MB }
   })
   let ending: ThreadResult | undefined
@@ -119,10 +119,10 @@ export async function runInThread(
     listener.failed
   )
   await new Promise<void>(resolve => {
-    // Also for a failed program, which is a normal end.
+    // The thread of a failed program exits normally, too.
     worker.once('exit', resolve)
     worker.once('left', () => {
-      const text = `${path}: a database call does not end, so its thread was abandoned`
+      const text = `${path}: a database call does not return, so the thread was abandoned`
       listener.report({ kind: 'log', level: 'error', text })
       resolve()
     })
@@ -131,7 +131,7 @@ export async function runInThread(
   clearTimeout(alarm)
   signal.removeEventListener('abort', cancel)
   await written
-  return ending ?? failed('RUN_CRASHED', `${path}: the thread of the program ended without an answer`)
+  return ending ?? failed('RUN_CRASHED', `${path}: the thread of the program ended without a result`)
 }
 
 function failed(code: RunFailure['code'], message: string, hint?: string): ThreadResult {

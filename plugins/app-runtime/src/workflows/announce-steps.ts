@@ -2,18 +2,18 @@ import { type KernelAdmin, type Program, type WorkflowStep, workflowStep } from 
 import { errorMessage, type PluginContext, settlesWithin } from '@svc/plugin-sdk'
 import type { Job } from '../worker/job.ts'
 
-/** Time limit for step taps after the end of a program, in milliseconds. */
+/** Milliseconds that `done` waits for taps after the end of a program. */
 const TAPS_MS = 5_000
 
 export interface StepAnnouncer {
   stepped(step: WorkflowStep): void
-  /** Resolves when all taps have ended, or at their time limit. */
+  /** Resolves when all taps have ended, or after `TAPS_MS`. */
   done(): Promise<void>
 }
 
 /**
- * Triggers the hook of workflow steps for a program that a command runs. A process for a single command starts without
- * the project's plugins; for a program with workflows, those are activated first.
+ * Triggers the hook of workflow steps for a program that a command runs. The process of a single command starts
+ * without the project's plugins, so they are activated first if the program has workflows.
  */
 export async function announceSteps(
   ctx: Pick<PluginContext, 'isTapped' | 'trigger' | 'log'>,
@@ -34,7 +34,7 @@ export async function announceSteps(
   }
 }
 
-/** Activates plugins from outside svc that open no ports: only those tap steps. */
+/** Activates the plugins that may tap steps: those that are not part of svc and open no ports. */
 async function activateOthers({ log }: Pick<PluginContext, 'log'>, admin: KernelAdmin): Promise<void> {
   for (const { name, state } of admin.plugins()) {
     if (state !== 'resolved' && state !== 'discovered') continue

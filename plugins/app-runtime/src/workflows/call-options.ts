@@ -6,9 +6,9 @@ import { CLASSIFICATIONS, type Classification } from './journal.ts'
 
 /** Options of a call from `with { … }`. */
 export interface CallOptions {
-  /** Retries; null if not set, so that an Error is an ordinary result. */
+  /** Maximum retries. null if not set: an Error is then an ordinary result, and not retried. */
   readonly retries: number | null
-  /** Time limit of an attempt in milliseconds; null for that of the run. */
+  /** Time limit of an attempt in milliseconds; null for the limit of the turn. */
   readonly timeout: number | null
   /** Id of the activity, or of the workflow run. */
   readonly id: string | null
@@ -30,7 +30,7 @@ export type Optioned = 'activity' | 'mesh' | 'workflow'
 
 const OF_STEPS = 'retries timeout activity_id id initial_backoff max_backoff backoff_multiplier meta'.split(' ')
 
-/** Effective options, by callee kind. */
+/** Accepted options by kind of call. */
 export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
   activity: OF_STEPS,
   mesh: [...OF_STEPS, 'mens', 'labels'],
@@ -39,15 +39,13 @@ export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
 
 const MESH_STEPS = ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait'] as const
 
-/**
- * Later records win. An option without effect is refused. Throws `RUN_ARGUMENTS` and `RUN_TYPE`.
- */
+/** Merges records of options; later ones win. Throws `RUN_ARGUMENTS` for an unknown option, and `RUN_TYPE`. */
 export function callOptions(of: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
   const options = new Map(records.flatMap(record => (record === null ? [] : [...recordOf(record)])))
   const idle = [...options.keys()].find(key => !OPTIONS_OF[of].includes(key))
   if (idle !== undefined) {
-    const what = of === 'workflow' ? 'workflow' : 'activity'
-    fail('RUN_ARGUMENTS', `the ${what} ${name} has no option ${idle}; it has ${OPTIONS_OF[of].join(', ')}`)
+    const kind = of === 'workflow' ? 'workflow' : 'activity'
+    fail('RUN_ARGUMENTS', `the ${kind} ${name} has no option ${idle}; it has ${OPTIONS_OF[of].join(', ')}`)
   }
   const duration = (key: string, otherwise: number): number => {
     const value = options.get(key)
@@ -67,7 +65,7 @@ export function callOptions(of: Optioned, name: string, records: readonly (Value
   }
 }
 
-/** Delay after a failed attempt, in milliseconds. */
+/** Returns the delay after a failed attempt, in milliseconds. */
 export function delayAfter(attempt: number, { initialBackoff, maxBackoff, multiplier }: CallOptions): number {
   return Math.round(Math.min(maxBackoff, initialBackoff * multiplier ** (attempt - 1)))
 }
@@ -98,7 +96,7 @@ function oneOf<A extends string>(options: RecordValue, key: string, values: read
   )
 }
 
-/** A list of strs, or one comma-separated str. */
+/** Reads labels: a list of strs, or one comma-separated str. */
 function labelsOf(value: Value | undefined): readonly string[] {
   if (value === undefined) return []
   const labels = typeof value === 'string' ? value.split(',') : isList(value) ? [...value] : []

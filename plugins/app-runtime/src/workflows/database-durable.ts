@@ -4,17 +4,17 @@ import { SqlActorStore } from '../actors/sql-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { type PlanProvenance, SqlWorkflowStore } from './sql-workflow-store.ts'
 
-/** Storage options of a thread. */
+/** Options of the storage in a thread. */
 export interface DurableOptions {
-  /** Owner of runs and actors: programs in one database do not share them. */
+  /** Owner of runs and actors, which programs in the same database do not share. */
   readonly program: string
-  /** Session of the rows `workflow_journal_entry` in research_metrics: `workflow:<repository>`. null writes none. */
+  /** Session of the journal rows in research_metrics: `workflow:<repository>`. null to write none. */
   readonly metricSession: string | null
-  /** The plan of the runs; none by default. */
+  /** The plan that the runs belong to; none by default. */
   readonly plan?: PlanProvenance
 }
 
-/** Storage for a program with a database, in one of its threads; `notify` is null without a scheduler. */
+/** Returns the storage for a program with a database, in one of its threads. `notify` is null without a scheduler. */
 export function databaseDurable(
   connection: ThreadConnection,
   { program, metricSession, plan }: DurableOptions,

@@ -6,7 +6,7 @@ import { type EndpointResponse, failureOf } from '../serving/endpoint-runner.ts'
 /** Due work for a thread, as JSON. */
 export type DueWork = { readonly run: string; readonly owner: string } | { readonly mailbox: StoredAddress }
 
-/** Its result, as JSON. */
+/** Result of due work, as JSON. */
 export interface DueEnd {
   readonly kind: 'completed' | 'failed' | 'waiting' | 'taken' | 'handled'
   /** True if more work may be due. */
@@ -32,7 +32,7 @@ export class DurableRunner {
       }
       const end = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
       if (end.kind !== 'failed') return answer({ kind: end.kind, more: false }, null)
-      // Without a caller, the log gets the error.
+      // There is no caller, so the error is logged.
       const { code, message } = end.failure
       return answer(
         { kind: 'failed', more: false },

@@ -10,7 +10,7 @@ import { entry, type JournalEntry } from './journal.ts'
 import { Suspension } from './suspension.ts'
 import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
 
-/** Maximum wait inside the thread in milliseconds; longer ones unwind the workflow. */
+/** Maximum wait that blocks the thread, in milliseconds. A longer one ends the turn. */
 const SHORT_WAIT = 250
 
 const MAX_ERROR_LENGTH = 2000
@@ -22,30 +22,31 @@ export interface RunOf {
   readonly owner: string
   readonly workflow: string
   readonly history: RunHistory
-  /** True if the journal records steps that were skipped. */
-  readonly tellsReplays: boolean
+  /** True to record replayed steps in the journal: the run was interrupted, or is retried. */
+  readonly journalsReplays: boolean
 }
 
 export interface ActivityCall {
   readonly name: string
   readonly options: CallOptions
-  /** True if it is declared to return a Result. */
+  /** True if the activity is declared to return a Result. */
   readonly isResult: boolean
-  /** Runs its body. */
+  /** Runs the body of the activity. */
   readonly run: () => Value
 }
 
 interface Attempt {
   readonly ok: boolean
-  /** Result of the workflow after the last attempt. */
+  /** Result of the activity, if this is the last attempt. */
   readonly value: Value
   readonly message: string
   readonly thrown: RunError | null
 }
 
 /**
- * One turn of a run: from the start of its workflow to its end, or to the next wait. Steps completed in an earlier
- * turn return their recorded results; others are executed and recorded. So a crash costs at most the running attempt.
+ * One turn of a run. It executes the workflow from its start to its end, or to the next long wait. Steps completed in
+ * an earlier turn return their recorded results; other steps are executed and recorded. So a crash loses only the
+ * running attempt.
  */
 export class WorkflowExecution {
   readonly run: RunOf
@@ -55,7 +56,7 @@ export class WorkflowExecution {
   readonly #replayed = new Set<string>()
   /** True if a step was completed in this turn. */
   hasProgressed = false
-  /** Entries to be written with the next change. */
+  /** Journal entries, written with the next change. */
   #entries: JournalEntry[] = []
   #calls = 0
 
@@ -66,12 +67,12 @@ export class WorkflowExecution {
     this.#handle = handle
   }
 
-  /** True if everything up to here was done in an earlier turn. */
+  /** True while there are completed steps of earlier turns that were not replayed yet. */
   get isReplaying(): boolean {
     return this.#replayed.size < this.run.history.completed.size
   }
 
-  /** Steps are numbered in call order. */
+  /** Returns the id of the next step. Steps are numbered in call order. */
   nextId(): string {
     return `${this.run.workflow}-${this.#calls++}`
   }
@@ -80,16 +81,16 @@ export class WorkflowExecution {
     this.#entries.push(entry({ event: 'WorkflowStarted', workflow: this.run.workflow, steps }))
   }
 
-  /** Refuses non-deterministic code. Throws `RUN_WORKFLOW_UNREPEATABLE`. */
+  /** Throws `RUN_WORKFLOW_UNREPEATABLE` for non-deterministic code. */
   refuse(what: string, at = -1): never {
     return fail(
       'RUN_WORKFLOW_UNREPEATABLE',
-      `the workflow ${this.run.workflow} is not repeatable with ${what}; call it in an activity or in side_effect { }`,
+      `the workflow ${this.run.workflow} cannot be repeated, because it uses ${what}; use it in an activity or in side_effect { }`,
       at
     )
   }
 
-  /** Ends the turn. */
+  /** Records the end of the turn. */
   end(turn: NonNullable<RunChange['turn']>): void {
     const { workflow } = this.run
     if (turn.status === 'completed') this.#entries.push(entry({ event: 'WorkflowCompleted', workflow }))
@@ -122,7 +123,7 @@ export class WorkflowExecution {
     }
   }
 
-  /** `workflow_wait`. */
+  /** Implements `workflow_wait`. */
   wait(duration: number): null {
     const [id, name] = [this.nextId(), 'workflow_wait']
     if (this.#done(id, name) !== null) return null
@@ -138,7 +139,7 @@ export class WorkflowExecution {
     return null
   }
 
-  /** `workflow_wait_signal`: returns the signal's payload. */
+  /** Implements `workflow_wait_signal`: returns the payload of the signal. */
   waitForSignal(key: string): Value {
     const [id, name] = [this.nextId(), 'workflow_wait_signal']
     const done = this.#done(id, name)
@@ -155,7 +156,7 @@ export class WorkflowExecution {
     return value
   }
 
-  /** `side_effect { … }`: returns the result of its first execution. */
+  /** Implements `side_effect { … }`: returns the result of the first execution. */
   sideEffect(run: () => Value): Value {
     const [id, name] = [this.nextId(), 'side_effect']
     const done = this.#done(id, name)
@@ -169,29 +170,29 @@ export class WorkflowExecution {
   }
 
   /**
-   * `workflow.version`: the newest version; the oldest for a run that is already past this point. Throws
-   * `RUN_WORKFLOW_CHANGED`.
+   * Implements `workflow.version`: returns the newest version, or the oldest for a run that has passed this point
+   * before. Throws `RUN_WORKFLOW_CHANGED` if the recorded version is no longer supported.
    */
-  version(id: string, least: number, newest: number): number {
+  version(id: string, oldest: number, newest: number): number {
     const [step, name] = [`version:${id}`, 'workflow.version']
     const done = this.#done(step, name)
     if (done !== null) {
-      const kept = this.#value(done)
-      if (typeof kept === 'number' && kept >= least && kept <= newest) return kept
+      const recorded = this.#value(done)
+      if (typeof recorded === 'number' && recorded >= oldest && recorded <= newest) return recorded
       const { runId } = this.run
       return fail(
         'RUN_WORKFLOW_CHANGED',
-        `the run ${runId} has version ${display(kept)} of ${id}, which no longer exists`
+        `the run ${runId} has version ${display(recorded)} of ${id}, which no longer exists`
       )
     }
-    const value = this.isReplaying ? least : newest
+    const value = this.isReplaying ? oldest : newest
     const own = { event: 'BranchDecision', ...this.#step(name, step), branch: `${id}=${value}` } as const
     this.#entries.push(entry({ ...own, decision_source: name }))
-    this.#keep(step, { activity: name, event: 'BranchDecision', result: losslessText(value) })
+    this.#storeStep(step, { activity: name, event: 'BranchDecision', result: losslessText(value) })
     return value
   }
 
-  /** The next attempt; reports an attempt that was cut off by the end of its process. */
+  /** Returns the number of the next attempt. Journals an attempt that ended with its process; it runs again. */
   #resumed(id: string, name: string, max: number, options: CallOptions): number {
     const { attempts, scheduled } = this.run.history
     const last = attempts.get(id)
@@ -228,12 +229,12 @@ export class WorkflowExecution {
     }
   }
 
-  /** Failures that a retry would not change. */
+  /** True for a failure that a retry would not change. */
   #isFinal({ code }: RunError): boolean {
     return FINAL.has(code) || (code === 'RUN_TIME_LIMIT' && this.#machine.timeLeft() <= 0)
   }
 
-  /** Outside a replay, clock, random numbers and effects are allowed. */
+  /** Runs a step outside the workflow, so that non-deterministic code is allowed. */
   #outside<A>(run: () => A): A {
     this.#machine.workflow = null
     try {
@@ -272,7 +273,7 @@ export class WorkflowExecution {
     this.#durable.sleep(left)
   }
 
-  /** Result of the step from an earlier turn. Throws `RUN_WORKFLOW_CHANGED` if another step was recorded. */
+  /** Returns the recorded step; null if it was not completed. Throws `RUN_WORKFLOW_CHANGED` if it was another step. */
   #done(id: string, name: string): StepRecord | null {
     const step = this.run.history.completed.get(id)
     if (step === undefined) return null
@@ -284,7 +285,7 @@ export class WorkflowExecution {
     }
     if (this.#replayed.has(id)) return step
     this.#replayed.add(id)
-    if (this.run.tellsReplays && step.event !== 'BranchDecision') {
+    if (this.run.journalsReplays && step.event !== 'BranchDecision') {
       const named = this.#step(name, id)
       const replayed = { event: 'ActivityReplayed', ...named, replay_source: 'workflow_activity_log' } as const
       this.#entries.push(entry({ ...replayed, result_event: step.event }))
@@ -319,14 +320,14 @@ export class WorkflowExecution {
   #complete(id: string, name: string, own: Parameters<typeof entry>[0], value: Value, signal?: number): void {
     const result = losslessText(value)
     this.#entries.push(entry(own), entry({ event: 'ActivityCompleted', ...this.#step(name, id) }))
-    this.#keep(id, { activity: name, event: own.event, result }, signal)
+    this.#storeStep(id, { activity: name, event: own.event, result }, signal)
   }
 
-  /** A repeated call with the same id is not executed again. */
-  #keep(id: string, step: StepRecord, signal?: number): void {
+  /** Stores a completed step. A later call with the same id returns its result. */
+  #storeStep(id: string, step: StepRecord, signal?: number): void {
     this.#record({ completed: { activityId: id, ...step }, ...defined({ signal }) })
     const { runId, workflow } = this.run
-    // The record is its own transaction, committed now.
+    // The step was committed by `record`.
     this.#machine.host.stepped?.({ runId, workflow, step: id, activity: step.activity, event: step.event })
     this.hasProgressed = true
     this.#replayed.add(id)
@@ -340,7 +341,7 @@ export class WorkflowExecution {
   }
 }
 
-/** Prefix of activities for other machines. */
+/** True for an activity of a mesh node. */
 function isMesh(name: string): boolean {
   return name.startsWith('mesh_')
 }

@@ -58,7 +58,7 @@ interface Step {
 
 type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
 
-/** An entry; its version, if any, follows the event. */
+/** Creates a journal entry, with the event first. */
 export function entry({ event, ...rest }: Content<JournalEntry>): JournalEntry {
   return { event, journal_version: 1, ...rest } as JournalEntry
 }

@@ -6,14 +6,14 @@ import { type Endpoint, isDurable } from '../serving/endpoints.ts'
 import type { ProgramPool } from '../serving/program-pool.ts'
 import type { Settings } from '../settings.ts'
 import type { DurableOptions } from './database-durable.ts'
-import { type Keeping, pruneRuns } from './prune.ts'
+import { pruneRuns, type Retention } from './prune.ts'
 import { DurableScheduler } from './scheduler.ts'
 
-/** Delay and interval of pruning, in milliseconds. */
+/** Delay of the first pruning and interval of the next ones, in milliseconds. */
 const FIRST_PRUNE_MS = 10_000
 const PRUNE_MS = 600_000
 
-/** Storage of a program's runs and actors; null without either. */
+/** Returns the storage options of a program; null if it has no workflows, actors or agents. */
 export function durableOptions(
   { module, path }: Program,
   { projectRoot, config }: Pick<PluginContext<Settings>, 'projectRoot' | 'config'>,
@@ -30,18 +30,18 @@ export function durableOptions(
   }
 }
 
-/** Retention settings of runs. */
-export function keepingOf({ workflow_keep_runs: runs, workflow_keep_days: days }: Settings): Keeping {
+/** Returns the retention of runs from the settings. */
+export function retentionOf({ workflow_keep_runs: runs, workflow_keep_days: days }: Settings): Retention {
   return { runs, days }
 }
 
-/** Name of the program for its runs and actors, independent of the folder. */
+/** Returns the name of a program as owner of runs and actors: its path in the project, with slashes. */
 function programKey(path: string, projectRoot: string): string {
   return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
 
 /**
- * Resumes runs and handles messages while a program is served, including those of an earlier process.
+ * Resumes runs, handles messages and prunes old runs while a program is served, including those of an earlier process.
  * Throws the errors of the store.
  */
 export async function lookAfterDue(
@@ -55,7 +55,7 @@ export async function lookAfterDue(
     store,
     program,
     log: ctx.log,
-    // Other runs belong to a waiting caller.
+    // The other threads remain free for callers.
     atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
   })
@@ -64,7 +64,7 @@ export async function lookAfterDue(
     for (let wait = FIRST_PRUNE_MS; !signal.aborted; wait = PRUNE_MS) {
       await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
-      await pruneRuns(store, program, keepingOf(ctx.config)).catch((error: unknown) => {
+      await pruneRuns(store, program, retentionOf(ctx.config)).catch((error: unknown) => {
         ctx.log.warn(`old runs of ${program} were not deleted`, { error })
       })
     }
@@ -77,6 +77,6 @@ interface Served {
   readonly store: DatabaseStore
   readonly pool: ProgramPool
   readonly endpoints: readonly Endpoint[]
-  /** Maximum of the pool. */
+  /** Maximum threads of the pool. */
   readonly threads: number
 }

@@ -2,7 +2,7 @@ import { MemoryActorStore } from '../actors/memory-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { MemoryWorkflowStore } from './memory-workflow-store.ts'
 
-/** Storage for a program without a database: it ends with the process. */
+/** Returns storage in memory, for a program without a database. */
 export function memoryDurable(
   sleep: (duration: number) => void
 ): Durable & { readonly workflows: MemoryWorkflowStore } {
@@ -16,7 +16,7 @@ export function memoryDurable(
   }
 }
 
-/** For tests of programs: waiting advances the clock. */
+/** Returns storage for tests of programs, in which waiting only advances the clock. */
 export function skippingDurable(): Durable & { readonly workflows: MemoryWorkflowStore } {
   let skipped = 0
   return {

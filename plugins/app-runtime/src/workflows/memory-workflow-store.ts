@@ -125,7 +125,7 @@ export class MemoryWorkflowStore implements WorkflowStore {
     return times.length === 0 ? null : Math.min(...times)
   }
 
-  /** Signals a run. Returns false if no run could receive it. */
+  /** Sends a signal to a run. Returns false if the run does not exist or has ended. */
   send(runId: string, key: string, payload: string | null): boolean {
     const run = this.#runs.get(runId)
     if (run === undefined || ENDED.includes(run.record.status)) return false

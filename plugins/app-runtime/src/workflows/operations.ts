@@ -1,7 +1,7 @@
 import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
-import { countExpendable, type Keeping, pruneRuns } from './prune.ts'
+import { countExpendable, pruneRuns, type Retention } from './prune.ts'
 import { prepareStore } from './scheduler.ts'
 import { ENDED } from './workflow-store.ts'
 
@@ -49,8 +49,10 @@ export const workflowInspect = defineOperation({
   input: t.object({ run_id: id }),
   output: t.object({
     run,
-    args: t.unknown({ description: 'In the storage form of the runtime.' }),
-    result: t.unknown({ description: 'In the storage form of the runtime; null until the run has completed.' }),
+    args: t.unknown({ description: 'Arguments in the storage format of the runtime.' }),
+    result: t.unknown({
+      description: 'Result in the storage format of the runtime; null until the run has completed.'
+    }),
     journal: t.array(t.unknown(), { description: 'contracts/workflow/workflow-journal.v1.schema.json' }),
     text: t.string()
   }),
@@ -69,8 +71,12 @@ export const workflowSignal = defineOperation({
   summary: 'Send a signal to a workflow run',
   input: t.object({
     run_id: id,
-    key: t.string({ minLength: 1, maxLength: 1000, description: 'The key that workflow_wait_signal names.' }),
-    payload: t.optional(t.unknown({ description: 'The result of workflow_wait_signal, as JSON.' }))
+    key: t.string({
+      minLength: 1,
+      maxLength: 1000,
+      description: 'Key of the signal, as passed to workflow_wait_signal.'
+    }),
+    payload: t.optional(t.unknown({ description: 'Return value of workflow_wait_signal, as JSON.' }))
   }),
   output: t.object({ run_id: t.string(), status: t.string(), text: t.string() }),
   errors: { RUN_WORKFLOW_UNKNOWN, RUN_WORKFLOW_FAILED },
@@ -111,7 +117,7 @@ export const workflowPrune = defineOperation({
         description: 'Days to keep runs after their end; default: the setting workflow_keep_days.'
       })
     ),
-    program: t.optional(t.string({ description: 'Only runs of this program, with its name in workflow list.' })),
+    program: t.optional(t.string({ description: 'Only runs of this program, named as in workflow list.' })),
     dry_run: t.boolean({ default: false, description: 'Only count the runs.' })
   }),
   output: t.object({
@@ -127,7 +133,7 @@ export const workflowPrune = defineOperation({
   }
 })
 
-/** The database of the program, with the tables of its runs. */
+/** Opens the database of the program, with the tables of its runs. */
 export type OpenRuns = () => Promise<DatabaseStore>
 
 export function openRuns(store: () => Promise<DatabaseStore>): OpenRuns {
@@ -199,7 +205,7 @@ export function signalHandler(open: OpenRuns): Handler<typeof workflowSignal> {
     }
     await store.execute(
       'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, ?)',
-      [run_id, key, payload === undefined ? null : keptJson(payload), Date.now()]
+      [run_id, key, payload === undefined ? null : losslessJson(payload), Date.now()]
     )
     return { run_id, status, text: `${run_id} was signalled: ${key}` }
   }
@@ -209,7 +215,7 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
   return async ({ run_id }) => {
     const store = await open()
     await found(store, run_id)
-    // Its runner notices at the next write.
+    // The process that runs it notices at its next write.
     await store.execute(
       `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
         WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,
@@ -220,14 +226,14 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
   }
 }
 
-export function pruneHandler(open: OpenRuns, keeping: () => Keeping): Handler<typeof workflowPrune> {
+export function pruneHandler(open: OpenRuns, keeping: () => Retention): Handler<typeof workflowPrune> {
   return async ({ keep_runs, keep_days, program = null, dry_run }) => {
     const store = await open()
     const kept = keeping()
     const bounds = { runs: keep_runs ?? kept.runs, days: keep_days ?? kept.days }
     const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
-    const what = runs === 1 ? '1 ended run' : `${runs} ended runs`
-    return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${what}` }
+    const count = runs === 1 ? '1 ended run' : `${runs} ended runs`
+    return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${count}` }
   }
 }
 
@@ -263,8 +269,8 @@ function timeOf(milliseconds: SqlValue | undefined): string | null {
   return typeof milliseconds === 'number' ? new Date(milliseconds).toISOString() : null
 }
 
-/** JSON in `losslessText` form, with texts, lists and records of the language. */
-function keptJson(json: unknown): string {
+/** Converts JSON to the format of `losslessText`, as strs, lists and records of the language. */
+function losslessJson(json: unknown): string {
   return JSON.stringify(kept(json))
 }
 

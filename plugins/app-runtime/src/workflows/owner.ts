@@ -1,11 +1,11 @@
 import { hostname } from 'node:os'
 
-/** Identifies this process among all users of a database; `turn` makes it unique within the process. */
+/** Returns the owner of a turn: host and process id, with `turn` to be unique within the process. */
 export function ownerOf(turn: string): string {
   return `${process.pid}@${hostname()} ${turn}`
 }
 
-/** True if the owner's process has certainly ended, so that its lease is void. */
+/** True if the process of the owner has certainly ended, so that its lease has no effect. */
 export function hasEnded(owner: string): boolean {
   const match = /^(\d+)@(\S+) /.exec(owner)
   if (match === null || match[2] !== hostname()) return false

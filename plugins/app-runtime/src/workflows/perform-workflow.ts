@@ -10,9 +10,8 @@ import { WireTypes } from '../wire/wire-types.ts'
 import type { RunOutcome, WorkflowWork } from '../worker/job.ts'
 
 /**
- * Runs a workflow and waits for its end: a new run, or the existing one of the id, which is resumed. `begin` is
- * called when its limits restart. Throws the failure of the run, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and
- * `RUN_ARGUMENTS`.
+ * Starts a run, or resumes the one with this id, and waits for its end. Calls `begin` when the limits restart.
+ * Throws the failure of the run, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
  */
 export function performWorkflow(
   interpreter: Interpreter,
@@ -27,7 +26,7 @@ export function performWorkflow(
     const has = names === '' ? 'it has none' : `it has ${names}`
     throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${path} has no workflow ${name}: ${has}`)
   }
-  // A failed run is retried if its id is given.
+  // An explicit id also retries a failed run.
   const end = interpreter.turn(runId, limits, { again: true })
   const isKnown = end.kind !== 'taken' || end.run !== null
   begin()
@@ -43,17 +42,17 @@ export function performWorkflow(
   })
 }
 
-/** An existing run has its arguments, so they may be omitted; given ones are still validated. */
+/** Reads the arguments. They may be omitted for an existing run, which has stored arguments. */
 function argumentsOf(
   { name, params }: HirProcess,
   text: string,
   types: WireTypes,
   isKnown: boolean
 ): (Value | undefined)[] {
-  const given = read(text)
-  const named: Record<string, unknown> = Array.isArray(given)
-    ? Object.fromEntries(given.map((value, index) => [params[index]?.name ?? `argument ${index + 1}`, value]))
-    : given
+  const values = read(text)
+  const named: Record<string, unknown> = Array.isArray(values)
+    ? Object.fromEntries(values.map((value, index) => [params[index]?.name ?? `argument ${index + 1}`, value]))
+    : values
   const unknown = Object.keys(named).find(key => !params.some(param => param.name === key))
   if (unknown !== undefined) {
     throw runErrors.create('RUN_ARGUMENTS', `the workflow ${name} has no parameter ${unknown}`)
@@ -67,10 +66,10 @@ function argumentsOf(
 
 function read(text: string): unknown[] | Record<string, unknown> {
   try {
-    const given = parseJson(text)
-    if (Array.isArray(given) || isObject(given)) return given
+    const values = parseJson(text)
+    if (Array.isArray(values) || isObject(values)) return values
   } catch (cause) {
     throw runErrors.create('RUN_ARGUMENTS', `the arguments are not JSON: ${(cause as Error).message}`, { cause })
   }
-  throw runErrors.create('RUN_ARGUMENTS', 'the arguments must be an object by name, or a list')
+  throw runErrors.create('RUN_ARGUMENTS', 'the arguments must be a JSON object by parameter name, or an array')
 }

@@ -1,18 +1,18 @@
 import type { DatabaseStore, DatabaseTransaction, SqlValue } from '@svc/contracts'
 import { ENDED } from './workflow-store.ts'
 
-/** Retention of finished runs: the newest ones, except those that are too old. */
-export interface Keeping {
+/** Retention of finished runs: the newest `runs` that ended in the last `days` are kept. */
+export interface Retention {
   readonly runs: number
   readonly days: number
 }
 
-/** Maximum runs deleted per transaction, so that other writers can proceed. */
+/** Maximum runs deleted in one transaction, so that other writers can proceed. */
 const MAX_AT_ONCE = 500
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** All rows of a run. */
+/** The tables with rows of runs. */
 const TABLES = [
   'workflow_journal',
   'workflow_activity_log',
@@ -23,7 +23,8 @@ const TABLES = [
 ] as const
 
 /**
- * Parameters `program` (null for all), `runs`, `before` and `now`. Child runs are deleted with their parents.
+ * SQL of the runs to delete. Parameters: `program` (null for all), `runs`, `before` and `now`. Child runs are deleted
+ * with their parents.
  */
 const EXPENDABLE = `WITH RECURSIVE
   family (root, run_id) AS (
@@ -48,35 +49,35 @@ const FAMILY = `WITH RECURSIVE family (run_id) AS (
   SELECT run_id FROM family`
 
 /**
- * Deletes finished runs with their journals and child runs, except those to be kept; returns the number. Unfinished and
- * locked runs stay. `program`: null for all programs.
+ * Deletes finished runs beyond the retention, with their journals and child runs. Returns their number. Unfinished and
+ * leased runs are kept. `program` is null for all programs.
  */
 export async function pruneRuns(
   store: DatabaseStore,
   program: string | null,
-  keeping: Keeping,
+  keeping: Retention,
   now = Date.now()
 ): Promise<number> {
   for (let deleted = 0; ; ) {
-    // Never takes the write lock without work.
+    // Counts first, to avoid the write lock if there is nothing to delete.
     if ((await countExpendable(store, program, keeping, now)) === 0) return deleted
     const count = await store.transaction(tx => pruneSome(tx, { program, ...boundsOf(keeping, now) }))
     deleted += count
   }
 }
 
-/** Number of runs that {@link pruneRuns} would delete. */
+/** Returns the number of runs that {@link pruneRuns} would delete. */
 export async function countExpendable(
   store: DatabaseStore,
   program: string | null,
-  keeping: Keeping,
+  keeping: Retention,
   now = Date.now()
 ): Promise<number> {
   const { rows } = await store.query(`SELECT count(*) FROM (${EXPENDABLE})`, { program, ...boundsOf(keeping, now) })
   return Number(rows[0]?.[0])
 }
 
-function boundsOf({ runs, days }: Keeping, now: number): { runs: number; before: number; now: number } {
+function boundsOf({ runs, days }: Retention, now: number): { runs: number; before: number; now: number } {
   return { runs, before: now - days * DAY_MS, now }
 }
 

@@ -8,39 +8,39 @@ import { ownerOf } from './owner.ts'
 import { DUE_RUNS, isFree, NEXT_WAKE } from './sql-workflow-store.ts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Poll interval for work of other processes, in milliseconds. */
-const LOOK_MS = 500
+/** Interval in milliseconds at which the database is checked for work from other processes. */
+const POLL_MS = 500
 
-/** Delay before work announced inside a transaction is checked again, in milliseconds. */
+/** Delay before announced work is looked up, in milliseconds: its transaction may not be committed yet. */
 const COMMIT_MS = 20
 
-/** Maximum messages of one mailbox in a row. */
-const MAX_PER_ROUND = 100
+/** Maximum messages of one mailbox that are handled in a row. */
+const MAX_MESSAGES_IN_A_ROW = 100
 
 const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
 
 export interface SchedulerOptions {
   readonly store: DatabaseStore
-  /** Owner of runs and actors. */
+  /** The program that owns the runs and actors. */
   readonly program: string
   readonly log: Logger
   /** Maximum concurrent runs and mailboxes. */
   readonly atOnce: number
-  /** Executes it in a thread; returns an HTTP status; the body of 200 is a `DueEnd`. */
+  /** Performs work in a thread. Returns an HTTP status; the body of a 200 is a `DueEnd`. */
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
 
 /**
- * Resumes due runs and handles waiting messages while a program is served. Due work is stored
- * only in the database: when this process ends, the next one finds it.
+ * Resumes due runs and handles pending messages while a program is served. All work is stored in the database, so the
+ * next process continues it.
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
   readonly #busy = new Set<string>()
-  /** Keys of running turns. */
+  /** Owners of the running turns. */
   readonly #owners = new Set<string>()
   #timer: NodeJS.Timeout | null = null
-  #looking: Promise<void> | null = null
+  #polling: Promise<void> | null = null
   #isWanted = false
   #isClosed = false
 
@@ -48,7 +48,7 @@ export class DurableScheduler {
     this.#options = options
   }
 
-  /** Creates missing tables, and starts. Throws the errors of the store. */
+  /** Creates missing tables, and starts a scheduler. Throws the errors of the store. */
   static async start(options: SchedulerOptions): Promise<DurableScheduler> {
     await prepareStore(options.store)
     const scheduler = new DurableScheduler(options)
@@ -56,7 +56,7 @@ export class DurableScheduler {
     return scheduler
   }
 
-  /** Work is due now, or after a transaction that is about to end. */
+  /** Looks for due work soon; called when work was announced. */
   poke(): void {
     this.#plan(COMMIT_MS)
   }
@@ -65,10 +65,10 @@ export class DurableScheduler {
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await this.#looking
+    await this.#polling
   }
 
-  /** Call it when all threads have ended: releases their leases. */
+  /** Releases the leases of unfinished turns. Call it when all threads have ended. */
   async release(): Promise<void> {
     const { store } = this.#options
     for (const owner of this.#owners) {
@@ -83,35 +83,35 @@ export class DurableScheduler {
   }
 
   #wake(): void {
-    if (this.#looking !== null) {
+    if (this.#polling !== null) {
       this.#isWanted = true
       return
     }
-    this.#looking = this.#look()
+    this.#polling = this.#poll()
       .catch((error: unknown) => {
         this.#options.log.warn('due work could not be read', { error })
-        return LOOK_MS
+        return POLL_MS
       })
       .then(wait => {
-        this.#looking = null
+        this.#polling = null
         this.#plan(this.#isWanted ? 0 : wait)
         this.#isWanted = false
       })
   }
 
   /** Starts due work; returns the milliseconds until the next check. */
-  async #look(): Promise<number> {
+  async #poll(): Promise<number> {
     const { store, program } = this.#options
     const now = Date.now()
     const runs = await store.query(DUE_RUNS, { program, now })
     for (const [run, holder, until] of runs.rows) {
-      if (this.#busy.size >= this.#options.atOnce) return LOOK_MS
+      if (this.#busy.size >= this.#options.atOnce) return POLL_MS
       if (isFree(holder, until, now)) this.#begin(`run ${run}`, () => this.#turn(String(run)))
     }
     const messages = await store.query(FIRST_MESSAGES, { program })
-    let next = now + LOOK_MS
+    let next = now + POLL_MS
     for (const [actor, id, args, notBefore] of messages.rows) {
-      if (this.#busy.size >= this.#options.atOnce) return LOOK_MS
+      if (this.#busy.size >= this.#options.atOnce) return POLL_MS
       const address = { actor: String(actor), id: String(id), args: String(args) }
       if (Number(notBefore) <= now) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
       else next = Math.min(next, Number(notBefore))
@@ -141,8 +141,8 @@ export class DurableScheduler {
     this.#owners.delete(owner)
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
-    // The thread has ended, so its lease is void. A step that was ended by its limits would be ended by them
-    // again.
+    // The thread has ended, so its lease is released. A run that exceeded a limit without completing a step fails,
+    // because it would exceed the limit again.
     const isFinal = ENDED_BY_LIMITS.has(code)
     await store.execute(
       isFinal
@@ -155,18 +155,18 @@ export class DurableScheduler {
   }
 
   async #deliver(mailbox: StoredAddress): Promise<void> {
-    for (let count = 0; count < MAX_PER_ROUND && !this.#isClosed; count++) {
+    for (let count = 0; count < MAX_MESSAGES_IN_A_ROW && !this.#isClosed; count++) {
       const { status, body } = await this.#options.perform({ mailbox })
       if (status !== 200) return this.#failed(mailbox, body)
       if (!(JSON.parse(body) as DueEnd).more) return
     }
   }
 
-  /** A message whose thread was ended by its limits counts as failed; other causes do not count against it. */
+  /** Records a failed attempt if a limit ended the thread. Other causes do not count as attempts. */
   async #failed({ actor, id }: StoredAddress, body: string): Promise<void> {
     const { store, program } = this.#options
     const { code = '', committed } = JSON.parse(body) as { readonly code?: string; readonly committed?: boolean | null }
-    // A continuing thread has counted it already.
+    // Without `committed`, the thread still runs, and has recorded the failure itself.
     if (!ENDED_BY_LIMITS.has(code) || committed === undefined) return
     await store.transaction(async tx => {
       const { rows } = await tx.query(

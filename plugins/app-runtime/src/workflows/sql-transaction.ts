@@ -1,7 +1,7 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Runs in the open transaction, or in a new one that is rolled back on an exception. */
+/** Runs in the open transaction, or in a new one, which an exception rolls back. */
 export function written<A>(connection: ThreadConnection, run: () => A): A {
   if (connection.inTransaction) return run()
   connection.begin('write')
@@ -28,6 +28,6 @@ export function prepareTables(connection: ThreadConnection): void {
       for (const sql of DURABLE_TABLES) connection.execute(sql)
     })
   }
-  // A rollback also removes the created objects.
+  // Not remembered inside a transaction, whose rollback would remove the tables again.
   if (!connection.inTransaction) prepared.add(connection)
 }

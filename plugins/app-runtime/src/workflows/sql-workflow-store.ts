@@ -19,7 +19,7 @@ import {
 } from './workflow-store.ts'
 
 export interface SqlStoreOptions {
-  /** Owner of runs: other programs do not access them. */
+  /** The program that owns the runs; others do not see them. */
   readonly program: string
   /** Session of the rows in research_metrics; null to write none. */
   readonly metricSession: string | null
@@ -111,12 +111,12 @@ export class SqlWorkflowStore implements WorkflowStore {
       if (status === 'scheduled') scheduled.set(String(id), Number(text))
       if (status !== 'completed') continue
       // The event precedes the value: `LocalActivity {"$tag":…}`.
-      const kept = String(text)
-      const space = kept.indexOf(' ')
+      const stored = String(text)
+      const space = stored.indexOf(' ')
       completed.set(String(id), {
         activity: String(activity),
-        event: kept.slice(0, space),
-        result: kept.slice(space + 1)
+        event: stored.slice(0, space),
+        result: stored.slice(space + 1)
       })
     }
     const attempts = new Map<string, AttemptRecord>()
@@ -204,7 +204,7 @@ export class SqlWorkflowStore implements WorkflowStore {
     )
   }
 
-  /** Only the primary database has them. */
+  /** True if the database has the table research_metrics: only the primary one does. */
   #hasMetrics(): boolean {
     this.#metrics ??= this.#connection.row("SELECT 1 FROM sqlite_master WHERE name = 'research_metrics'") !== null
     return this.#metrics
@@ -236,7 +236,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   }
 }
 
-/** Parameters `program` and `now`. {@link isFree} decides whether a claimed run has lost its owner. */
+/** SQL of due runs. Parameters: `program`, `now`. A leased run is due only if {@link isFree}. */
 export const DUE_RUNS = `SELECT r.run_id, r.lease_owner, r.lease_until_ms
   FROM workflow_run_state s JOIN workflow_run_log r ON r.run_id = s.run_id
   WHERE s.program = :program AND s.parent_run_id IS NULL AND (

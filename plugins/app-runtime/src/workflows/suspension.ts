@@ -1,6 +1,6 @@
-/** Unwinds a waiting workflow: it runs again from its start after the wait. */
+/** Thrown to end the turn of a waiting workflow, which runs again from its start after the wait. */
 export class Suspension {
-  /** Milliseconds since 1970; null if only the signal ends it. */
+  /** Milliseconds since 1970; null if the run waits for a signal. */
   readonly wakeAt: number | null
   readonly signal: string | null
 

@@ -3,7 +3,7 @@ import { DURABLE_BASELINE_TABLES } from '@svc/contracts'
 /** Tables of runs and actors: those of the baseline schema, and additional ones of the runtime. */
 export const DURABLE_TABLES: readonly string[] = [
   ...Object.values(DURABLE_BASELINE_TABLES),
-  // Facts that the runtime needs to resume a run.
+  // State that the runtime needs to resume a run.
   `CREATE TABLE IF NOT EXISTS workflow_run_state (
   run_id TEXT PRIMARY KEY,
   program TEXT NOT NULL,

@@ -12,7 +12,7 @@ export const workflowRunCommand: CommandDescriptor = {
   input: t.object({
     file,
     name: t.string({ minLength: 1, description: 'Name of the workflow.' }),
-    args: t.string({ default: '{}', description: 'Arguments as JSON: an object by name, or a list.' }),
+    args: t.string({ default: '{}', description: 'Arguments as JSON: an object by parameter name, or an array.' }),
     'run-id': t.optional(t.string({ minLength: 1, description: 'Id of the run; default: a new id.' }))
   }),
   args: ['file', 'name']
@@ -26,7 +26,8 @@ export const workflowCheckCommand: CommandDescriptor = {
 }
 
 /**
- * Exit codes: 0; 1 if the file has errors, or the run failed, waits too long, or returned an Error; 130 if interrupted.
+ * Runs `workflow run`. Exit codes: 0; 1 if the file has errors, or the run failed, is still pending at the time limit,
+ * or returned an Error; 130 if interrupted.
  */
 export function runWorkflow(runner: Runner): CommandHandler {
   return async (given, io) => {
@@ -44,7 +45,7 @@ interface RunInput {
   readonly 'run-id'?: string
 }
 
-/** Runs a workflow and prints how it ended; returns the exit code. */
+/** Runs a workflow and prints its outcome; returns the exit code. */
 async function workflowEnded(
   runner: Runner,
   program: Parameters<Runner['run']>[0],
@@ -53,7 +54,7 @@ async function workflowEnded(
 ): Promise<number> {
   if (!io.json) io.stderr.write(`run ${runId}\n`)
   const job = { work: { kind: 'workflow' as const, name, args, runId }, args: [], seed: null }
-  // Output of the program is not its result.
+  // The program's output goes to stderr: stdout is for the result.
   const listener = listenerOf({ ...io, stdout: io.stderr })
   const ending = await runner.run(program, job, listener, io.signal)
   if (!ending.ok) return reportFailure(ending.failure, io)
@@ -62,12 +63,12 @@ async function workflowEnded(
   return refused === null ? 0 : 1
 }
 
-/** Exit code of a failed workflow that the environment requested. */
+/** Exit code for the failure of a workflow in SVC_RUN_WORKFLOW. */
 const ORDERED_FAILED = 2
 
 /**
- * `svc run FILE` with SVC_RUN_WORKFLOW: runs that workflow with the arguments in SVC_WORKFLOW_ARGS. Exit codes: 0,
- * 130, and 2 for every failure. Without the variable, calls `otherwise`.
+ * Runs the workflow in SVC_RUN_WORKFLOW, with the arguments in SVC_WORKFLOW_ARGS, on `svc run FILE`. Without the
+ * variable, calls `otherwise`. Exit codes: 0; 130 if interrupted; 2 for every failure.
  */
 export function orderedWorkflow(
   runner: Runner,
@@ -84,7 +85,7 @@ export function orderedWorkflow(
   }
 }
 
-/** Exit codes: 0; 1 if the file has errors. */
+/** Runs `workflow check`. Exit codes: 0; 1 if the file has errors. */
 export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandHandler {
   return async (given, io) => {
     const program = await compiled(compiler, String(given.file), false, io)
@@ -98,7 +99,7 @@ export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandH
       for (const { name, params } of list)
         io.stdout.write(`${kind} ${name}(${params.map(each => each.name).join(', ')})\n`)
     }
-    if (workflows.length === 0) io.stdout.write(`${program.path} has no workflow\n`)
+    if (workflows.length === 0) io.stdout.write(`${program.path} has no workflows\n`)
     return 0
   }
 }

@@ -12,7 +12,7 @@ import { ENDED, type RunRecord } from './workflow-store.ts'
 
 export interface WorkflowDefinition {
   readonly name: string
-  /** Calls of activities and waits in its source. */
+  /** Number of activity calls and waits in the source. */
   readonly plannedSteps: number
   readonly run: (args: readonly Value[]) => Value
 }
@@ -24,34 +24,34 @@ export interface TurnOptions {
   readonly owner?: string
 }
 
-/** How a turn at a run ended. */
+/** Outcome of a turn of a run. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly value: Value }
   | { readonly kind: 'failed'; readonly failure: RunError }
   | { readonly kind: 'waiting'; readonly wakeAt: number | null; readonly signal: string | null }
-  /** Another process owns it, or it had ended. */
+  /** The run belongs to another process, has ended, or does not exist (null). */
   | { readonly kind: 'taken'; readonly run: RunRecord | null }
 
-/** Poll interval for changes of others, in milliseconds. */
-const LOOK = 25
+/** Interval in milliseconds at which a waiting caller checks for signals. */
+const SIGNAL_POLL_MS = 25
 
 /** Delay before a run of another process is checked again, in milliseconds. */
-const OTHERS = 250
+const OTHER_PROCESS_MS = 250
 
 const LIMITS_OF_TURNS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
 
-/** Lease time in milliseconds beyond the limit of its turn. */
+/** Milliseconds by which a lease exceeds the time limit of its turn. */
 const LEASE_MARGIN = 5000
 
-/** Workflow runs of a program, in the thread of their caller. */
+/** Workflow runs of a program, executed in the thread of the caller. */
 export class WorkflowRuntime {
   readonly #machine: Machine
   #durable: Durable
   readonly #handle: MakeHandle
-  /** Text of a failure with its position. */
+  /** Describes a failure with its position. */
   readonly #describe: (failure: RunError) => string
   readonly #definitions = new Map<string, WorkflowDefinition>()
-  /** Runs started here without a waiting caller. */
+  /** Runs that were started here, and have no waiting caller. */
   readonly #detached = new Set<string>()
   /** True if the current turn has the limits of the workflow's caller. */
   #isCalled = false
@@ -73,8 +73,8 @@ export class WorkflowRuntime {
   }
 
   /**
-   * Starts a run, or resumes the one of the id, and waits for its result within the caller's limits.
-   * Throws its failure, and `RUN_WORKFLOW_PENDING` if it continues without its caller.
+   * Starts a run, or resumes the one with this id, and waits for its result within the caller's limits.
+   * Throws the failure of the run, or `RUN_WORKFLOW_PENDING` if it continues without the caller.
    */
   call(name: string, args: readonly Value[], options: CallOptions): Value {
     const { workflows } = this.#durable
@@ -100,7 +100,7 @@ export class WorkflowRuntime {
     return outer === null ? this.#called(() => this.#waited(runId, !isNew)) : this.#waited(runId, !isNew)
   }
 
-  /** One turn of a run: until it ends or must wait. */
+  /** Executes a run until it ends or must wait. */
   turn(runId: string, { again = false, owner = ownerOf(randomUUID()) }: TurnOptions = {}): TurnEnd {
     const { workflows } = this.#durable
     const machine = this.#machine
@@ -113,13 +113,13 @@ export class WorkflowRuntime {
       return fail('RUN_WORKFLOW_UNKNOWN', `the program has no workflow ${run.workflow} of the run ${runId}`)
     }
     const history = workflows.history(runId)
-    const of = { runId, owner, workflow: run.workflow, history, tellsReplays: run.wasInterrupted || again }
+    const of = { runId, owner, workflow: run.workflow, history, journalsReplays: run.wasInterrupted || again }
     const execution = new WorkflowExecution(of, machine, this.#durable, this.#handle)
     if (!history.hasBegun) execution.begin(definition.plannedSteps)
     return this.#performed(execution, definition, run)
   }
 
-  /** Performs work started here, without a scheduler. */
+  /** Performs detached runs if there is no scheduler. */
   finish(): void {
     if (this.#durable.notify !== null) return
     for (const runId of this.#detached) {
@@ -153,7 +153,7 @@ export class WorkflowRuntime {
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
       }
       if (thrown instanceof RunError && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
-      if (thrown instanceof RunError && this.#goesOn(thrown, execution)) {
+      if (thrown instanceof RunError && this.#hasNextTurn(thrown, execution)) {
         execution.end({ status: 'pending' })
         if (!this.#isCalled) return { kind: 'waiting', wakeAt: this.#durable.now(), signal: null }
         this.#durable.notify?.()
@@ -162,7 +162,7 @@ export class WorkflowRuntime {
           `the run ${execution.run.runId} continues without its caller: ${thrown.message}`
         )
       }
-      // A failure outside the program, such as an unavailable database, leaves the run to the next process.
+      // After a failure outside the program, such as an unavailable database, another process resumes the run.
       if (!(thrown instanceof RunError)) throw thrown
       execution.end({ status: 'failed', error: `${thrown.code}: ${this.#describe(thrown)}` })
       return { kind: 'failed', failure: thrown }
@@ -181,9 +181,9 @@ export class WorkflowRuntime {
         return this.#ended(end.run, isKnown)
       }
       const [wakeAt, signal] = end.kind === 'waiting' ? [end.wakeAt, end.signal] : [null, null]
-      // The calling workflow waits as well, and its turn ends with this one.
-      if (outer !== null) throw new Suspension(wakeAt ?? this.#durable.now() + OTHERS, null)
-      this.#idle(runId, wakeAt ?? (signal === null ? this.#durable.now() + OTHERS : null), signal)
+      // A calling workflow ends its turn, too.
+      if (outer !== null) throw new Suspension(wakeAt ?? this.#durable.now() + OTHER_PROCESS_MS, null)
+      this.#idle(runId, wakeAt ?? (signal === null ? this.#durable.now() + OTHER_PROCESS_MS : null), signal)
     }
   }
 
@@ -192,33 +192,33 @@ export class WorkflowRuntime {
     const { workflows } = this.#durable
     const machine = this.#machine
     for (;;) {
-      const left = wakeAt === null ? LOOK : wakeAt - this.#durable.now()
+      const left = wakeAt === null ? SIGNAL_POLL_MS : wakeAt - this.#durable.now()
       if (left <= 0) return
       if (signal !== null && workflows.signal(runId, signal) !== null) return
       if (signal !== null && workflows.find(runId)?.status !== 'waiting') return
       const { skipsTime, notify } = this.#durable
-      // With simulated time, a missing signal never arrives.
+      // With simulated time, no one else can send the signal.
       if (skipsTime ? wakeAt === null && notify === null : left >= machine.timeLeft()) {
-        const why = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
-        fail('RUN_WORKFLOW_PENDING', `the run ${runId} continues without its caller: it waits for ${why}`)
+        const awaited = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
+        fail('RUN_WORKFLOW_PENDING', `the run ${runId} continues without its caller: it waits for ${awaited}`)
       }
       this.#durable.sleep(left)
     }
   }
 
   /**
-   * After a turn at its limits, another one follows if it completed a step, so that steps are limited and runs are not.
-   * The same holds if the limits were the caller's, since the scheduler has others.
+   * True if another turn follows one that reached a limit. A turn that completed a step has made progress, so limits
+   * apply to steps, not to runs. A turn within a caller's limits is repeated by the scheduler, whose limits differ.
    */
-  #goesOn({ code }: RunError, { hasProgressed }: WorkflowExecution): boolean {
+  #hasNextTurn({ code }: RunError, { hasProgressed }: WorkflowExecution): boolean {
     if (!LIMITS_OF_TURNS.has(code)) return false
     return hasProgressed || (this.#isCalled && this.#durable.notify !== null)
   }
 
   #ended({ runId, result, error, status }: RunRecord, isKnown: boolean): Value {
     if (status === 'completed' && result !== null) return losslessValue(result, this.#handle)
-    const how = status === 'cancelled' ? 'was cancelled' : `failed: ${error}`
-    return fail('RUN_WORKFLOW_FAILED', `the run ${runId} ${isKnown ? 'was started earlier and ' : ''}${how}`)
+    const outcome = status === 'cancelled' ? 'was cancelled' : `failed: ${error}`
+    return fail('RUN_WORKFLOW_FAILED', `the run ${runId} ${isKnown ? 'was started earlier and ' : ''}${outcome}`)
   }
 
   #assertSame(runId: string, name: string): void {

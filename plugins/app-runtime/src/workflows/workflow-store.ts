@@ -4,22 +4,22 @@ export type RunStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'faile
 
 export const ENDED: readonly RunStatus[] = ['completed', 'failed', 'cancelled']
 
-/** Texts of values come from `losslessText`; times are milliseconds since 1970. */
+/** A stored run. Values are JSON from `losslessText`; times are milliseconds since 1970. */
 export interface RunRecord {
   readonly runId: string
   readonly workflow: string
   readonly status: RunStatus
   /** Arguments, as a list. */
   readonly args: string
-  /** null until it is completed. */
+  /** Result; null until the run is completed. */
   readonly result: string | null
-  /** `CODE: message` of its failure. */
+  /** Failure as `CODE: message`; null if there is none. */
   readonly error: string | null
-  /** Time at which it resumes. */
+  /** Time at which the run resumes; null if it does not wait for a time. */
   readonly wakeAt: number | null
-  /** The signal that it waits for. */
+  /** Key of the awaited signal; null if there is none. */
   readonly waitingFor: string | null
-  /** The parent run, which resumes with it. */
+  /** Id of the parent run, which resumes together with this run; null if there is none. */
   readonly parent: string | null
 }
 
@@ -28,26 +28,26 @@ export interface NewRun extends Pick<RunRecord, 'runId' | 'workflow' | 'args' | 
 }
 
 export interface ClaimedRun extends RunRecord {
-  /** True if an earlier runner did not finish it. */
+  /** True if an earlier turn did not end normally. */
   readonly wasInterrupted: boolean
 }
 
 /** History of a run. */
 export interface RunHistory {
-  /** True if its journal has entries. */
+  /** True if the journal has entries. */
   readonly hasBegun: boolean
-  /** By the id of the step. */
+  /** Completed steps by step id. */
   readonly completed: Map<string, StepRecord>
-  /** Due times of started timers and attempts. */
+  /** Due times of timers and retries, by step id. */
   readonly scheduled: ReadonlyMap<string, number>
   readonly attempts: ReadonlyMap<string, AttemptRecord>
 }
 
 export interface StepRecord {
   readonly activity: string
-  /** Its event. */
+  /** Journal event of the step. */
   readonly event: string
-  /** Text of a value; null if only the event counts. */
+  /** Result as JSON. */
   readonly result: string
 }
 
@@ -57,13 +57,13 @@ export interface AttemptRecord {
   readonly status: 'started' | 'failed'
 }
 
-/** Entries of one write. */
+/** Changes of a run that are written in one transaction. */
 export interface RunChange {
   readonly entries?: readonly JournalEntry[]
   readonly completed?: StepRecord & { readonly activityId: string }
   readonly scheduled?: { readonly activityId: string; readonly activity: string; readonly at: number }
   readonly attempt?: AttemptRecord & { readonly activityId: string; readonly error: string | null }
-  /** The consumed signal. */
+  /** Id of the consumed signal. */
   readonly signal?: number
   /** Ends the owner's turn. */
   readonly turn?:
@@ -75,29 +75,29 @@ export interface RunChange {
 
 export interface SignalRecord {
   readonly id: number
-  /** Text of a value; null without one. */
+  /** Payload as JSON; null if there is none. */
   readonly payload: string | null
 }
 
 /**
- * Stores workflow runs. A run has one owner at a time: `claim` assigns it until `leaseUntil`. After another process
- * has claimed it, or it was cancelled, later writes of the owner fail with `RUN_WORKFLOW_LOST`.
+ * Stores workflow runs. A run has one owner at a time, assigned by `claim` until the lease ends. Once another process
+ * has claimed the run, or it was cancelled, writes of the former owner throw `RUN_WORKFLOW_LOST`.
  */
 export interface WorkflowStore {
   /** True if a transaction is open, so that nothing is stored before it ends. */
   readonly inTransaction: boolean
-  /** Creates a pending run. Returns false, without a change, if the id exists. */
+  /** Creates a pending run. Returns false, and changes nothing, if the id exists. */
   create(run: NewRun, now: number): boolean
   find(runId: string): RunRecord | null
-  /** null if it does not exist, has ended, or belongs to another process; `again` also claims a failed one. */
+  /** Claims a run; null if it does not exist, has ended, or is leased. `again` also claims a failed run. */
   claim(runId: string, lease: Lease, again?: boolean): ClaimedRun | null
   history(runId: string): RunHistory
   record(runId: string, owner: string, change: RunChange, now: number): void
-  /** The oldest unconsumed signal of that key. */
+  /** Returns the oldest unconsumed signal with this key; null if there is none. */
   signal(runId: string, key: string): SignalRecord | null
-  /** Runs that can continue, without child runs. */
+  /** Returns the runs that can continue, without child runs. */
   due(now: number): readonly string[]
-  /** Time at which the next run resumes. */
+  /** Returns the time at which the next run resumes; null if there is none. */
   nextWake(): number | null
 }
 

@@ -114,7 +114,7 @@ t.test('invalid values that another program stored are reported, too', async t =
   connection.execute('UPDATE t SET yes = 1, tags = ?', ['["x"]'])
   t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: tags\[0\]: expected int, found "x"/ })
   connection.execute('UPDATE t SET tags = ?', ['['])
-  t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: tags: expected a JSON text in the database/ })
+  t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: tags: expected JSON in the database/ })
 })
 
 t.test('rows may come from JSON', async t => {

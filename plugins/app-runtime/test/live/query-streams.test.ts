@@ -68,7 +68,7 @@ t.test('a failing or unknown query is answered with its error', async t => {
     const client = await listen(world.url(`/api/live/query/${name}`))
     t.equal(client.status, 404)
     t.match(JSON.parse(await client.body()), {
-      error: { code: 'RUN_LIVE_UNKNOWN', message: /there are notes, others/ }
+      error: { code: 'RUN_LIVE_UNKNOWN', message: /the live queries are notes, others/ }
     })
   }
 })

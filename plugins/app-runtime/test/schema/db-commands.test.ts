@@ -99,7 +99,7 @@ t.test('a lossy change needs --force, and follows a copy', async t => {
   t.match(JSON.parse((await execute(migrate, { file }, true)).err), { error: { code: 'RUN_SCHEMA_LOSSY' } })
   t.match(await execute(migrate, { file, rename: ['Note.body=text'], 'dry-run': true }), {
     code: 0,
-    out: '  + Note.text was called body\n  + Note.text becomes optional\n'
+    out: '  + Note.text is renamed from body\n  + Note.text becomes optional\n'
   })
   const forced = await execute(migrate, { file, force: true })
   t.equal(forced.code, 0)
@@ -122,7 +122,7 @@ t.test('a rename keeps the rows', async t => {
     (await execute(migrate, { file, rename: ['a.b.c=d'] })).err,
     /error\[RUN_ARGUMENTS\]: --rename a\.b\.c=d is not a rename/
   )
-  t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot be a rename of none/)
+  t.match((await execute(migrate, { file, rename: ['None=Memo'] })).err, /Memo cannot be renamed from none/)
 })
 
 t.test('another database can be named, and a file with errors is refused', async t => {

@@ -111,7 +111,7 @@ t.test('a program with errors at start is served after their correction', async 
   const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
   const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0'].flatMap(each => ['--set', `plugins.${each}`])
   const served = svc(t, folder, 'serve', '--json', '--only', 'app-runtime,http', ...set)
-  t.match(await served.line(/has errors/), /it will be served after they are corrected/)
+  t.match(await served.line(/has errors/), /the program will be served once the errors are corrected/)
   await served.line(/"msg":"generation 1"/)
   writeFileSync(join(folder, 'app.vox'), '@query\nfn f() to int { 1 }\n')
   const url = address(await served.line(/app listens on/))

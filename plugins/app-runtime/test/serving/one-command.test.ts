@@ -37,7 +37,7 @@ t.test('a folder is not a program', async t => {
   const cwd = makeProject(t, { 'a/one.vox': PROGRAM, 'a/two.vox': PROGRAM, 'b/README.md': '' })
   t.match(await runSvc(cwd, ['run', 'a']), {
     code: 1,
-    stderr: /a is a folder with 2 source files\n {2}hint: name one file/
+    stderr: /a is a folder with 2 source files\n {2}hint: name one of its files/
   })
   t.match(await runSvc(cwd, ['run', 'b']), { code: 1, stderr: /CMP_SOURCES_MISSING.*b holds no source file/ })
 })

@@ -199,7 +199,7 @@ export class ProgramCompiler implements ProgramNames {
     })
   }
 
-  /** Evaluates a constant. A `spawn` in it gets an id from the constant's name, so it is the same instance each time. */
+  /** Evaluates a constant. `spawn` in it returns the same instance each time, because its id is the constant's name. */
   #named(constant: string, run: Eval, size: number): Value {
     const { actors } = this.#machine
     if (actors !== null) actors.naming = { constant, count: 0 }

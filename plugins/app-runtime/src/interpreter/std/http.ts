@@ -44,7 +44,7 @@ function ask(machine: Machine, request: HttpRequest): Value {
   machine.allocate(2 * answer.text.length)
   if (answer.status < 400) return ok(answer.text)
   const reason = answer.text.trim().slice(0, MAX_REASON_LENGTH)
-  return error(`${request.url} answered ${answer.status}${reason === '' ? '' : `: ${reason}`}`)
+  return error(`${request.url}: HTTP status ${answer.status}${reason === '' ? '' : `: ${reason}`}`)
 }
 
 function isJson(text: string): boolean {
