@@ -1,13 +1,13 @@
-/** The longest delay that a timer of Node.js takes; a longer one would fire immediately. */
+/** Maximum delay of a Node.js timer in milliseconds; with a longer one, it would fire immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Waits for the work, or rejects with the reason of the signal. The work itself continues after an abort, and its late
- * rejection is ignored.
+ * Waits for the work, or rejects with the reason of the signal. After an abort, the work continues, and its rejection is
+ * ignored.
  */
 export async function raceAbort<A>(signal: AbortSignal | undefined, work: PromiseLike<A>): Promise<A> {
   if (signal === undefined) return work
-  // After an abort nothing else handles the rejection.
+  // Without this handler, a rejection after an abort would be unhandled.
   work.then(undefined, () => {})
   signal.throwIfAborted()
   let abort = (): void => {}
@@ -31,15 +31,15 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
 }
 
 export interface TimeoutOptions {
-  /** The caller's signal. Its abort ends the work with its reason. */
+  /** Signal of the caller. Its abort rejects the promise with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** Creates the error of a timeout; default: a `TimeoutError` that names the limit. */
   readonly error?: () => unknown
 }
 
 /**
- * Runs work with a time limit. The work gets a signal that is aborted at the limit, or with the caller's signal; the
- * promise rejects at that moment, even if the work ignores the signal.
+ * Runs work with a time limit. The work receives a signal that is aborted at the limit, or with the caller's signal. The
+ * promise then rejects immediately, even if the work ignores the signal.
  */
 export async function withTimeout<A>(
   milliseconds: number,
@@ -64,7 +64,7 @@ export async function withTimeout<A>(
   }
 }
 
-/** Resolves to false if the promise does not settle within the limit, or before the signal. Passes its rejection on. */
+/** Resolves to true if the promise fulfils within the limit and before an abort, else to false. Forwards its rejection. */
 export async function settlesWithin(
   milliseconds: number,
   promise: PromiseLike<unknown>,

@@ -1,4 +1,4 @@
-/** Returns the message of a thrown value. Never throws, whatever was thrown. */
+/** Returns the message of a thrown value of any type. Never throws. */
 export function errorMessage(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message) : String(error)

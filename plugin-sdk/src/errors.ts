@@ -1,4 +1,4 @@
-/** Where an error was found: a file with a line, a setting, an environment variable. */
+/** Location of an error: a file with a line, a setting or an environment variable. */
 export interface ErrorPlace {
   readonly file?: string
   readonly line?: number
@@ -11,13 +11,13 @@ export interface ErrorDetails {
   /** Next step, as one sentence or one command. */
   readonly hint?: string
   readonly at?: ErrorPlace
-  /** Facts a program can act on. Never a secret. */
+  /** Data for programs. Must not contain secrets. */
   readonly data?: unknown
   readonly plugin?: string
   readonly cause?: unknown
 }
 
-/** How one code behaves on the surfaces. */
+/** Message and HTTP status of an error code. */
 export interface ErrorSpec {
   /** Meaning of the code, in one sentence. */
   readonly message: string
@@ -26,8 +26,8 @@ export interface ErrorSpec {
 }
 
 /**
- * An error with a stable code. Check `code` (see {@link isSvcError}) instead of `instanceof`: two copies of this
- * package have different classes.
+ * Error with a stable code. Check `code` (see {@link isSvcError}) instead of `instanceof`: two copies of this package have
+ * different classes.
  */
 export class SvcError extends Error {
   readonly '~svc' = 'error'
@@ -50,7 +50,7 @@ export class SvcError extends Error {
   }
 }
 
-/** True for an error made by any copy of this package; with a code, only for that code. */
+/** Returns true for an error of any copy of this package. With `code`, only for that code. */
 export function isSvcError(error: unknown, code?: string): error is SvcError {
   if (typeof error !== 'object' || error === null || !('~svc' in error) || error['~svc'] !== 'error') return false
   return code === undefined || (error as SvcError).code === code
@@ -58,11 +58,11 @@ export function isSvcError(error: unknown, code?: string): error is SvcError {
 
 export interface ErrorTable<E extends Readonly<Record<string, ErrorSpec>>> {
   readonly specs: E
-  /** Creates an error of this table; the message should name the thing, the place and the cause. */
+  /** Creates an error of this table. The message should name the subject, the location and the cause. */
   create(code: keyof E & string, message: string, details?: ErrorDetails): SvcError
 }
 
-/** One package's table of codes. Codes are never reused; `specs` feeds docs/errors.md. */
+/** Declares the error codes of a package. Codes are never reused. docs/errors.md is generated from `specs`. */
 export function errorTable<const E extends Readonly<Record<string, ErrorSpec>>>(specs: E): ErrorTable<E> {
   return {
     specs,

@@ -8,33 +8,33 @@ import type {
   RpcExposure
 } from './operation.ts'
 
-/** The part of a descriptor that an exposure's facts depend on. */
+/** Part of a descriptor that {@link ExposureFacts} depend on. */
 export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
 
-/** Exposure of an operation on a surface. Call it to expose an operation there: `expose: { also: [telnet({ word: 'add' })] }`. */
+/** Kind of exposure, for a surface. Call it to expose an operation: `expose: { also: [telnet({ word: 'add' })] }`. */
 export interface ExposureKind<E> {
   (value: E): Exposed<E>
-  /** Name of the plugin that serves it, and key of the value in a descriptor's `expose`. */
+  /** Name of the surface's plugin, and key of the value in a descriptor's `expose`. */
   readonly surface: string
-  /** Names that the operation occupies, each unique in a generation, for example `method notes.add`. */
+  /** Returns the names that the operation claims, such as `method notes.add`. Each must be unique in a generation. */
   claims(id: string, exposure: E): readonly string[]
-  /** Where a user finds the operation, shown by `svc call ID --help`. */
+  /** Describes where a user finds the operation, for `svc call ID --help`. */
   shown(id: string, exposure: E): string
-  /** Returns the value that the operation was exposed with; undefined when it is not exposed there. */
+  /** Returns the value of the exposure; undefined if the operation is not exposed on this surface. */
   of(descriptor: Pick<OperationDescriptor, 'expose'>): E | undefined
 }
 
 export interface Exposed<E = unknown> {
   readonly kind: ExposureKind<E>
-  /** Plain JSON: it becomes part of the manifest. */
+  /** Plain JSON, which becomes part of the manifest. */
   readonly value: E
 }
 
 /**
- * Declares what a surface needs to know about an operation.
+ * Declares a kind of exposure for a surface.
  *
- * `claims` and `shown` run once, where the operation is declared. Their results are data in the manifest, so conflicts are
- * found without the surface.
+ * `claims` and `shown` run once, when the operation is declared. Their results are stored in the manifest, so conflicts are
+ * found without loading the surface.
  */
 export function exposureKind<E>(surface: string, facts: Pick<ExposureKind<E>, 'claims' | 'shown'>): ExposureKind<E> {
   const kind: ExposureKind<E> = Object.assign((value: E): Exposed<E> => ({ kind, value }), {
@@ -74,20 +74,20 @@ export const cliExposure = exposureKind<CliExposure>('cli', {
 
 const BUILT_IN: readonly ExposureKind<any>[] = [httpExposure, mcpExposure, rpcExposure, cliExposure]
 
-/** The facts of an operation's exposures: names that it claims, and where a user finds it. */
+/** Data from an operation's exposures: the names that it claims, and where a user finds it. */
 export interface ExposureFacts {
   readonly claims: readonly string[]
   readonly shown: readonly string[]
 }
 
-/** Returns the facts of the four built-in surfaces, for a manifest that was built without them. */
+/** Returns this data for the four built-in surfaces, for a manifest of an earlier SDK that lacks it. */
 export function exposureFacts(descriptor: ExposedDescriptor): ExposureFacts {
   return factsOf(descriptor.id, builtInOf(descriptor.expose))
 }
 
 /**
- * Turns exposures into data: each value under its surface's name, with its facts.
- * Throws a TypeError when one surface is given twice.
+ * Converts exposures to data for a manifest: values by surface, claims and descriptions. Throws a TypeError if a surface
+ * occurs twice.
  */
 export function describeExposure(
   id: string,
@@ -95,7 +95,8 @@ export function describeExposure(
 ): ExposureFacts & Pick<OperationDescriptor, 'expose'> {
   const values: Record<string, unknown> = { ...expose }
   for (const { kind, value } of also) {
-    if (values[kind.surface] !== undefined) throw new TypeError(`${id}: expose names the surface ${kind.surface} twice`)
+    if (values[kind.surface] !== undefined)
+      throw new TypeError(`${id}: expose contains the surface ${kind.surface} twice`)
     values[kind.surface] = value
   }
   return { expose: values, ...factsOf(id, [...builtInOf(expose), ...also.filter(each => !isOff(each.value))]) }
@@ -108,7 +109,7 @@ function builtInOf(expose: Exposure): Exposed<any>[] {
   })
 }
 
-/** `mcp: false` and `rpc: ''` expose nothing. */
+/** True if an exposure is absent. `mcp: false` and `rpc: ''` expose nothing. */
 function isOff(value: unknown): boolean {
   return value === undefined || value === false || value === ''
 }
@@ -120,7 +121,7 @@ function factsOf(id: string, exposed: readonly Exposed<any>[]): ExposureFacts {
   }
 }
 
-/** Parameter names do not distinguish routes: `GET /a/:x` and `GET /a/:y` are one route. */
+/** Returns the key of a route. It ignores parameter names: `GET /a/:x` and `GET /a/:y` are the same route. */
 export function routeKey(method: string, path: string): string {
   return `${method} ${path.replace(/:[^/]+/g, ':')}`
 }
@@ -130,7 +131,7 @@ export function mcpToolName({ id, expose: { mcp } }: ExposedDescriptor): string 
   return toolName(id, mcp)
 }
 
-/** Returns the names of an operation as an RPC method, aliases last; none when it is not exposed there. */
+/** Returns the RPC method names of an operation, aliases last. Empty if it is not exposed over RPC. */
 export function rpcMethodNames({ id, expose: { rpc } }: ExposedDescriptor): readonly string[] {
   return rpc === undefined ? [] : methodNames(id, rpc)
 }
@@ -141,7 +142,7 @@ function methodNames(id: string, rpc: boolean | string | RpcExposure): readonly 
   return [rpc.name ?? id, ...rpcAliases(rpc).map(({ name }) => name)]
 }
 
-/** Returns the aliases of a method, those given as names included. */
+/** Returns the aliases of a method. An alias that is only a name becomes an object. */
 export function rpcAliases(rpc: boolean | string | RpcExposure | undefined): readonly RpcAlias[] {
   const { aliases = [] } = typeof rpc === 'object' ? rpc : {}
   return aliases.map(alias => (typeof alias === 'string' ? { name: alias } : alias))

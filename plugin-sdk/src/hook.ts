@@ -1,22 +1,24 @@
 /**
- * How a hook's taps run:
- * - `series`: one after the other, results ignored;
- * - `parallel`: all concurrently, results ignored; - `waterfall`: each receives the previous result as the first argument; - `bail`: one after the other until one returns a value other than undefined.
+ * Execution mode of a hook's taps:
+ * - `series`: one after the other; results are ignored.
+ * - `parallel`: concurrently; results are ignored.
+ * - `waterfall`: one after the other; each receives the previous result as its first argument.
+ * - `bail`: one after the other, until one returns a value other than undefined.
  */
 export type HookMode = 'series' | 'parallel' | 'waterfall' | 'bail'
 
-/** Rights of taps: watch, refuse by a throw, replace the first argument, or return the answer. */
+/** Capability of taps: observe, refuse by throwing, change the first argument, or answer with a result. */
 export type HookKind = 'observe' | 'refuse' | 'change' | 'answer'
 
 export interface Hook<A extends readonly unknown[] = readonly unknown[], R = void> {
   readonly kind: 'hook'
   readonly id: string
   readonly mode: HookMode
-  /** Effect of a throwing tap: fails the caller, or is reported and skipped. Default `fail`. */
+  /** `fail` (default): an error of a tap is thrown to the caller. `skip`: it is logged and the tap is skipped. */
   readonly onError: 'fail' | 'skip'
-  /** When it is triggered. */
+  /** Sentence that says when the hook is triggered. */
   readonly summary: string
-  /** Fields of the first argument, with a description each. */
+  /** Descriptions of the fields of the first argument. */
   readonly payload: Readonly<Record<string, string>>
   readonly '~args'?: A
   readonly '~result'?: R
@@ -24,13 +26,13 @@ export interface Hook<A extends readonly unknown[] = readonly unknown[], R = voi
 
 export interface HookOptions<A extends readonly unknown[] = readonly unknown[]> {
   readonly onError?: 'fail' | 'skip'
-  /** When it is triggered, in one sentence. Shown by `svc plugins hooks`. */
+  /** Sentence that says when the hook is triggered. Shown by `svc plugins hooks`. */
   readonly summary?: string
-  /** Describes every field of the first argument. */
+  /** Descriptions of all fields of the first argument. */
   readonly payload?: Readonly<Record<keyof A[0] & string, string>>
 }
 
-/** `A` is the tuple of arguments; `R` what a `waterfall` or `bail` tap returns. */
+/** Declares a hook. `A`: tuple of arguments; `R`: result of a `waterfall` or `bail` tap. */
 export function hook<A extends readonly unknown[], R = void>(
   id: string,
   mode: HookMode = 'series',
@@ -40,7 +42,7 @@ export function hook<A extends readonly unknown[], R = void>(
   return { kind: 'hook', id, mode, onError, summary, payload }
 }
 
-/** Returns what taps of a hook may do. */
+/** Returns the capability of a hook's taps. */
 export function hookKind({ mode, onError }: Pick<Hook, 'mode' | 'onError'>): HookKind {
   if (mode === 'waterfall') return 'change'
   if (mode === 'bail') return 'answer'
@@ -48,11 +50,11 @@ export function hookKind({ mode, onError }: Pick<Hook, 'mode' | 'onError'>): Hoo
 }
 
 export interface TapOptions {
-  /** Lower runs first; default 0; equal order runs in plugin order. */
+  /** Order of taps: lower numbers run first, equal ones in plugin order. Default 0. */
   readonly order?: number
   /**
-   * Dotted paths into the first argument and the values they must have. The kernel checks it before the tap is called,
-   * so an isolated plugin does not receive other calls.
+   * Required values at dotted paths of the first argument. The kernel checks the filter before it calls the tap, so an
+   * isolated plugin does not receive other events.
    */
   readonly filter?: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[]>>
   readonly label?: string

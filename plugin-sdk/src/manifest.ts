@@ -4,7 +4,7 @@ import type { CommandDescriptor, Permissions, Plugin } from './plugin.ts'
 import { type JsonSchema, toJsonSchema } from './schema.ts'
 import type { ServiceId } from './service.ts'
 
-/** Description of a plugin without its code. Generated from the plugin, never written by hand. */
+/** Declarations of a plugin as data, without its code. Generated from the plugin, never written by hand. */
 export interface PluginManifest {
   readonly manifest: 1
   readonly name: string
@@ -13,7 +13,7 @@ export interface PluginManifest {
   readonly sdk: number
   readonly requires: readonly ServiceId[]
   readonly optional: readonly ServiceId[]
-  /** Services that are looked up on use; replacing their provider does not replace this plugin. */
+  /** Services that are looked up on use. This plugin is not replaced when their provider is. */
   readonly refs: readonly ServiceId[]
   readonly after: readonly string[]
   readonly provides: readonly ServiceId[]
@@ -24,16 +24,16 @@ export interface PluginManifest {
   readonly config: JsonSchema
   readonly permissions: Permissions
   readonly enabledByDefault: boolean
-  /** Present if it listens on separate ports. */
+  /** True if the plugin opens ports. */
   readonly serves?: boolean
-  /** Effect of a failed start if `svc.toml` has no setting; absent: `retry`. */
+  /** Action after a failed start if `svc.toml` has no setting. Default `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
 
-/** A hook as data, with `summary` and `payload` if declared. */
+/** Hook as data, with `summary` and `payload` if declared. */
 export type DeclaredHook = Pick<Hook, 'id' | 'mode' | 'onError'> & Partial<Pick<Hook, 'summary' | 'payload'>>
 
-/** The manifest of a plugin; `version` comes from its package. */
+/** Returns the manifest of a plugin. `version`: version of its package. */
 export function describePlugin(plugin: Plugin, version: string): PluginManifest {
   const requires = Object.values(plugin.requires ?? {}) as { kind: string; id: ServiceId }[]
   const optional = Object.values(plugin.optional ?? {}) as { kind: string; id: ServiceId }[]
@@ -48,7 +48,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     sdk: plugin.sdk,
     requires: ids(requires),
     optional: ids(optional),
-    // A token that is both held and referred to counts as held.
+    // A token that is both required and a reference counts as required.
     refs: ids(declared.filter(each => each.kind === 'ref')).filter(id => !held.has(id)),
     after: plugin.after ?? [],
     provides: ids(plugin.provides ?? []),

@@ -6,9 +6,9 @@ import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './s
 export type Effect = 'read' | 'write' | 'destructive'
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The caller: created by the surface, checked against an operation's `scopes`. */
+/** Caller of an operation. The surface creates it, and the kernel checks it against the operation's `scopes`. */
 export interface Principal {
-  /** `local` for a caller on this machine without a token. */
+  /** Id of the caller. `local` for a caller on this machine without a token. */
   readonly id: string
   readonly role: string
   readonly scopes: readonly string[]
@@ -16,45 +16,47 @@ export interface Principal {
 
 export interface HttpExposure {
   readonly method: HttpMethod
-  /** `:name` segments are taken from the input by that name; the rest is the query (GET, DELETE) or the body. */
+  /** Path. A segment `:name` is the input field `name`. Other fields are in the query (GET, DELETE) or in the body. */
   readonly path: string
-  /** Status of success; default 200. */
+  /** Status of a successful response; default 200. */
   readonly status?: number
-  /** Field of the output that is the body; default the whole output. */
+  /** Output field to send as the body. Default: the whole output. */
   readonly answer?: string
 }
 
 export interface RpcExposure {
-  /** Default: the id. */
+  /** Method name. Default: the id of the operation. */
   readonly name?: string
-  /** Further names of the same method, with the same schemas. */
+  /** Additional names of the method, with the same schemas. */
   readonly aliases?: readonly (string | RpcAlias)[]
 }
 
-/** A name that peers of another protocol or version use. */
+/** Name that peers with another protocol or version use. */
 export interface RpcAlias {
   readonly name: string
-  /** `refuse` (the default) or `ignore`: handling of params that the input schema does not name. */
+  /** Handling of params that the input schema does not declare: `refuse` (default) or `ignore`. */
   readonly unknownParams?: 'refuse' | 'ignore'
 }
 
 export interface CliExposure {
-  /** Words after the program's name, for example `plugins list`. */
+  /** Words after `svc`, such as `plugins list`. */
   readonly command: string
-  /** Input fields given by position, in order. The last may be an array. */
+  /** Input fields that are positional arguments, in order. The last may be an array. */
   readonly args?: readonly string[]
-  /** Input field to a one-letter alias. */
+  /** One-letter aliases by input field. */
   readonly aliases?: Readonly<Record<string, string>>
-  /** How the output is shown to people; without it as a tree. Always data, since no plugin code runs in a client. */
+  /** View of the output. Default: indented JSON. It is data, since no plugin code runs in a client. */
   readonly view?: CliView
   readonly hidden?: boolean
 }
 
 /**
- * `text`: an output field printed as it is. `markdown`: an output field printed without the marks of Markdown. `rows`
- * and `columns`: an array field printed as a table, and `note` a text field printed below it, unless it is empty.
- * `fields`: output fields printed as a table of names and values; a dot leads into an object. `answer`: an output field
- * printed instead of the whole output, also with `--json`.
+ * View of an operation's output on the command line:
+ * - `text`: output field to print unchanged.
+ * - `markdown`: output field to print without Markdown syntax.
+ * - `rows` and `columns`: array field to print as a table. `note`: text field to print below it, unless it is empty.
+ * - `fields`: output fields to print as a table of names and values. Dotted paths select fields of nested objects.
+ * - `answer`: output field to use instead of the whole output, even with `--json`.
  */
 export interface CliView {
   readonly answer?: string
@@ -69,33 +71,33 @@ export interface CliView {
 export interface McpExposure {
   readonly name?: string
   readonly title?: string
-  /** Further names that are answered but not listed. */
+  /** Additional tool names, which can be called but are not listed. */
   readonly aliases?: readonly string[]
   /**
-   * `plain` (the default): the output is the result, and an error is a text. `tool-result`: both use the envelope `{
-   * success, data?, error?, remediation?, meta? }`, with the error's hint as remediation.
+   * `plain` (default): the result is the output, an error is its message. `tool-result`: both are wrapped in
+   * `{ success, data?, error?, remediation?, meta? }`, with the error's hint as `remediation`.
    */
   readonly result?: 'plain' | 'tool-result'
-  /** Field of the output that becomes `meta` of the envelope instead of a part of `data`. */
+  /** Output field to send as `meta` of the wrapper instead of in `data`. */
   readonly meta?: string
-  /** Field of the output that is `data` of the envelope; default the whole output. */
+  /** Output field to send as `data` of the wrapper. Default: the whole output. */
   readonly answer?: string
-  /** Part of the product in the registry, for example `ai`; and the tier, default `core`. */
+  /** Product area in the tool registry, such as `ai`. `tier`: default `core`. */
   readonly lane?: 'ai' | 'data' | 'interop' | 'app' | 'platform' | 'workflow'
   readonly tier?: string
-  /** Whether a caller with the gateway's read role may use it. Default false. */
+  /** True if callers with the gateway's read role may use the tool. Default false. */
   readonly readRole?: boolean
 }
 
-/** Where an operation appears. Absent surfaces do not show it. */
+/** Surfaces on which an operation is available. */
 export interface Exposure {
   readonly http?: HttpExposure
-  /** `true` names the tool after the id, dots as underscores. */
+  /** `true`: the tool name is the id with dots replaced by underscores. */
   readonly mcp?: boolean | McpExposure
-  /** `true` names the method after the id; a string is its name. */
+  /** `true`: the method name is the id. A string is the method name. */
   readonly rpc?: boolean | string | RpcExposure
   readonly cli?: CliExposure
-  /** Exposures of further surfaces, each made by its {@link ExposureKind}. */
+  /** Exposures on other surfaces, created by their {@link ExposureKind}. */
   readonly also?: readonly Exposed<any>[]
 }
 
@@ -103,7 +105,7 @@ type Errors = Readonly<Record<string, ErrorSpec>>
 
 export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends Errors, Ev> {
   readonly id: Id
-  /** One line, shown in help and tool lists. */
+  /** Summary in one line, shown in help and tool lists. */
   readonly summary: string
   readonly description?: string
   readonly input: SchemaLike<A, AI>
@@ -111,19 +113,19 @@ export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends 
   /** Schema of the events that a running call emits: SSE, MCP progress, JSON-RPC notifications, CLI lines. */
   readonly events?: SchemaLike<Ev>
   readonly errors?: E
-  /** Default `write`: an undeclared effect is not assumed harmless. */
+  /** Effect of a call. Default `write`, since an undeclared effect may be harmful. */
   readonly effect?: Effect
   readonly idempotent?: boolean
-  /** Milliseconds after which the call is aborted; default 60,000; 0 for none. */
+  /** Timeout in milliseconds; default 60,000; 0 disables it. */
   readonly timeoutMs?: number
-  /** Maximum of concurrent calls; further ones wait. Default unlimited. */
+  /** Maximum number of concurrent calls; further calls wait. Default: unlimited. */
   readonly concurrency?: number
-  /** Scopes that the principal must hold. */
+  /** Scopes that the caller must have. */
   readonly scopes?: readonly string[]
   readonly expose?: Exposure
 }
 
-/** An operation as data, for manifests and surfaces. */
+/** Operation as data, for manifests and surfaces. */
 export interface OperationDescriptor {
   readonly id: string
   readonly summary: string
@@ -137,11 +139,11 @@ export interface OperationDescriptor {
   readonly timeoutMs: number
   readonly concurrency: number
   readonly scopes: readonly string[]
-  /** By surface; values of further surfaces are read with {@link ExposureKind.of}. */
+  /** Exposures by surface. Read those of other surfaces with {@link ExposureKind.of}. */
   readonly expose: Omit<Exposure, 'also'>
-  /** Names that it occupies on the surfaces. Two operations with one name are a conflict. */
+  /** Names that the operation claims on surfaces. Two operations with the same name conflict. */
   readonly claims: readonly string[]
-  /** Where a user finds it, one line for each surface. */
+  /** Text that says where a user finds the operation, one line for each surface. */
   readonly shown: readonly string[]
 }
 
@@ -164,7 +166,7 @@ export interface Operation<
 
 const DEFAULT_TIMEOUT_MS = 60_000
 
-/** Declares one operation for every surface. The handler is given to {@link PluginContext.implement}. */
+/** Declares an operation for all surfaces. {@link PluginContext.implement} sets its handler. */
 export function defineOperation<
   const Id extends string,
   A,
@@ -200,25 +202,25 @@ export type OutputOf<Op> = Op extends Operation<string, any, any, infer O, any, 
 export type ErrorsOf<Op> = Op extends Operation<string, any, any, any, any, infer E, any> ? E : never
 export type EventOf<Op> = Op extends Operation<string, any, any, any, any, any, infer Ev> ? Ev : never
 
-/** One call of an operation, as its handler sees it. */
+/** Call context that a handler receives. */
 export interface Call<E extends Errors = Errors, Ev = unknown> {
   /** Aborted when the caller disconnects, the deadline passes or the unit is disposed. */
   readonly signal: AbortSignal
   readonly principal: Principal
-  /** 32 hex digits, W3C trace context. */
+  /** Trace id of the W3C trace context: 32 hex digits. */
   readonly traceId: string
-  /** 16 hex digits: this call in its trace. */
+  /** Span id of this call in its trace: 16 hex digits. */
   readonly spanId: string
   readonly requestId: string
-  /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
+  /** Surface of the call: `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
   readonly surface: string
-  /** Milliseconds since the epoch; Infinity without a timeout. */
+  /** Deadline in milliseconds since the epoch; Infinity without a timeout. */
   readonly deadline: number
-  /** The plugin's log; its lines carry the operation, the trace id and the request id. */
+  /** Log of the plugin. Its lines include the operation, the trace id and the request id. */
   readonly log: Logger
-  /** Ends the call with a declared error. */
+  /** Throws a declared error, which ends the call. */
   fail<C extends keyof E & string>(code: C, message?: string, data?: unknown): never
-  /** Sends one event to the caller; dropped if the surface cannot carry it. */
+  /** Sends an event to the caller. Ignored if the surface does not support events. */
   emit(event: Ev): void
   progress(done: number, total?: number, message?: string): void
 }

@@ -1,12 +1,12 @@
 /**
- * A typed place that plugins contribute items to and one plugin reads, for example raw HTTP routes or readiness checks.
+ * Typed extension point: plugins contribute items, such as raw HTTP routes or readiness checks, and one plugin reads them.
  *
- * Contributions belong to their unit, and appear and disappear with the generation, never removed by hand.
+ * Contributions belong to their unit. They appear and disappear with it and are never removed explicitly.
  */
 export interface Point<A = unknown> {
   readonly kind: 'point'
   readonly id: string
-  /** Keys that an item occupies; two items with one key are a conflict that names both owners. */
+  /** Returns the keys of an item. Two items with the same key conflict; the error names both owners. */
   readonly keys?: (item: A) => readonly string[]
 }
 

@@ -1,8 +1,8 @@
 /**
- * A small typed builder for JSON Schema 2020-12.
+ * Small typed builder for JSON Schema 2020-12.
  *
- * A schema is plain JSON with two phantom types: the type of a valid value (`A`) and the type that a caller may write
- * (`I`). They differ if a property has a default. The keys are strings, so two copies of this package stay compatible.
+ * A schema is plain JSON with two phantom types: the type of a valid value (`A`) and the type that a caller may pass
+ * (`I`). They differ if a property has a default. Schemas of two copies of this package are compatible.
  */
 
 /** JSON Schema 2020-12 as data. */
@@ -15,7 +15,7 @@ export interface Schema<A = unknown, I = A> extends JsonSchema {
   readonly '~input'?: I
 }
 
-/** Interface of other schema libraries (https://standardschema.dev, JSON Schema extension). */
+/** Schema of another library (https://standardschema.dev, JSON Schema extension). */
 export interface StandardJsonSchema<A = unknown, I = A> {
   readonly '~standard': {
     readonly types?: { readonly input: I; readonly output: A } | undefined
@@ -25,14 +25,14 @@ export interface StandardJsonSchema<A = unknown, I = A> {
 
 export type SchemaLike<A = unknown, I = A> = Schema<A, I> | StandardJsonSchema<A, I>
 
-/** The type of a value that passed validation. */
+/** Type of a validated value. */
 export type Infer<S> =
   S extends StandardJsonSchema<infer A, infer _I>
     ? A
     : S extends { readonly '~type'?: infer A }
       ? NonUndefined<A>
       : unknown
-/** The type that a caller writes: properties with a default may be left out. */
+/** Type that a caller may pass: properties with a default are optional. */
 export type InferInput<S> =
   S extends StandardJsonSchema<infer _A, infer I>
     ? I
@@ -47,19 +47,19 @@ export interface Annotations {
   readonly description?: string
   readonly examples?: readonly unknown[]
   readonly deprecated?: boolean
-  /** Environment variable that sets this setting; several in order of precedence. */
+  /** Environment variables for this setting, in order of precedence. */
   readonly 'x-env'?: string | readonly string[]
-  /** How a boolean is read from the environment: `strict` takes true/false, `truthy` also 1/yes/on and 0/no/off. */
+  /** Boolean values accepted from the environment: `strict` true/false, `truthy` also 1/yes/on and 0/no/off. */
   readonly 'x-env-type'?: 'strict' | 'truthy'
-  /** Meaning of an empty variable: `unset` (the default) keeps the setting, `clear` removes the value from files. */
+  /** Meaning of an empty variable: `unset` (default) ignores it, `clear` removes the values of files. */
   readonly 'x-env-empty'?: 'unset' | 'clear'
-  /** The value is never printed. */
+  /** True for a secret: the value is never printed. */
   readonly 'x-secret'?: boolean
-  /** Shell completions for this value; without it the choices of an enum, else files. */
+  /** Shell completions for this value. Default: the values of an enum, else file names. */
   readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
-  /** A second spelling for peers of another protocol: accepted everywhere, not shown in help, completions and tool lists. */
+  /** True for an alternative spelling for other peers: accepted, but not shown in help, completions and tool lists. */
   readonly 'x-hidden'?: boolean
-  /** Cost of a change of this setting: nothing, a reload of the plugin, or a restart. Default `plugin`. */
+  /** How a change of this setting is applied: live, by a reload of the plugin (default), or by a restart. */
   readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
 }
 
@@ -89,16 +89,16 @@ export interface ArrayOptions extends Annotations {
 }
 
 export interface ObjectOptions extends Annotations {
-  /** Whether keys that are not declared are accepted. Default false. */
+  /** True to accept undeclared keys. Default false. */
   readonly additionalProperties?: boolean
-  /** Top-level table of `svc.toml` that holds a plugin's settings, in addition to `[plugins.NAME]`. */
+  /** Top-level table of `svc.toml` for the plugin's settings, in addition to `[plugins.NAME]`. */
   readonly 'x-section'?: string
 }
 
 type Optional<S> = S & { readonly '~optional': true }
 type WithDefault<S, O> = O extends Defaulted<unknown> ? S & { readonly '~defaulted': true } : S
 
-/** Options of a schema type, with or without a default. Refuses unknown keywords, which are typos. */
+/** Options of a schema type, with or without a default. Unknown keywords are type errors, since they are typos. */
 type Only<O, Known, Default> = Known & { readonly default?: Default } & {
   readonly [K in keyof O]: K extends keyof Known | 'default' ? unknown : never
 }
@@ -117,7 +117,7 @@ export type ObjectInputOf<P extends Properties> = Flatten<
   { [K in Exclude<keyof P, LooseKeys<P>>]: InferInput<P[K]> } & { [K in LooseKeys<P>]?: InferInput<P[K]> }
 >
 
-/** Not enumerable, so not part of the JSON; a registered symbol, so another copy of this package knows it. */
+/** Mark of an optional property. Symbols are not part of the JSON. It is registered, so that all copies of this package share it. */
 const OPTIONAL = Symbol.for('svc.schema.optional')
 
 function string<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {
@@ -193,7 +193,7 @@ function union<const S extends readonly JsonSchema[]>(
   return { anyOf: schemas, ...options } as never
 }
 
-/** A setting or field whose value is never printed, logged or traced. */
+/** Declares a string whose value is never printed, logged or traced. */
 function secret<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {
   return { type: 'string', ...options, 'x-secret': true } as never
 }
@@ -218,7 +218,7 @@ export const t = {
   unknown
 }
 
-/** Converts a self-describing schema to plain JSON Schema. */
+/** Converts a schema, possibly of another library, to plain JSON Schema. */
 export function toJsonSchema(schema: SchemaLike): JsonSchema {
   const standard = (schema as Partial<StandardJsonSchema>)['~standard']
   return standard === undefined ? (schema as JsonSchema) : standard.jsonSchema.input({ target: 'draft-2020-12' })

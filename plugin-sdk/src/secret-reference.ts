@@ -1,10 +1,10 @@
-/** A place in a secrets backend, written `secret://BACKEND/NAME` in the configuration. */
+/** Reference to a secret in a backend, written `secret://BACKEND/NAME` in the configuration. */
 export interface SecretReference {
   readonly backend: string
   readonly name: string
 }
 
-/** Null if the text is not a reference. A text without a name, such as `secret://env`, is not one. */
+/** Parses a reference. Returns null for other strings, including one without a name such as `secret://env`. */
 export function parseSecretReference(text: string): SecretReference | null {
   const match = /^secret:\/\/([a-z][a-z0-9_-]*)\/(.+)$/.exec(text)
   return match?.[1] === undefined || match[2] === undefined ? null : { backend: match[1], name: match[2] }

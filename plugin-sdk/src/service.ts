@@ -2,9 +2,9 @@
 export type ServiceId = `${string}@${number}`
 
 /**
- * A typed token for a service that one plugin provides and others use.
+ * Typed token for a service that one plugin provides and others use.
  *
- * The type is a phantom: at run time a token is its id, so tokens from two copies of a package are equal.
+ * `A` is a phantom type. At run time only the id counts, so tokens from two copies of a package are equal.
  */
 export interface Service<A = unknown> {
   readonly kind: 'service'
@@ -16,15 +16,15 @@ export function service<A>(id: ServiceId): Service<A> {
   return { kind: 'service', id }
 }
 
-/** Live reference to a service: reads the value of the current generation. */
+/** Live reference to a service: each access reads the service of the current generation. */
 export interface Ref<A> {
-  /** Throws `KRN_SERVICE_GONE` while nothing provides the service. */
+  /** The service. Throws `KRN_SERVICE_GONE` if no active plugin provides it. */
   readonly current: A
-  /** Undefined while nothing provides the service. Other errors are thrown. */
+  /** The service, or undefined if no active plugin provides it. Throws other errors. */
   readonly available: A | undefined
 }
 
-/** A dependency that is looked up on every use, so its holder is not rebuilt when the provider is replaced. */
+/** Dependency that is looked up on each use, so that replacing the provider does not replace the user. */
 export interface ServiceRef<A = unknown> {
   readonly kind: 'ref'
   readonly id: ServiceId
@@ -40,7 +40,7 @@ export type Dependencies = Readonly<Record<string, Dependency>>
 
 type ValueOf<D> = D extends Service<infer A> ? A : D extends ServiceRef<infer A> ? Ref<A> : never
 
-/** Input of `activate` for its declared dependencies. */
+/** Services that `activate` receives for the declared dependencies. */
 export type Resolved<R extends Dependencies, O extends Dependencies> = {
   readonly [K in keyof R]: ValueOf<R[K]>
 } & { readonly [K in keyof O]: ValueOf<O[K]> | undefined }

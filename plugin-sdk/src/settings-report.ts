@@ -1,4 +1,4 @@
-/** One setting with its value and the layer that gives it. Secrets are masked. */
+/** Setting with its value and the layer that sets it. Secrets are masked. */
 export interface SettingReport {
   readonly key: string
   readonly plugin: string
@@ -12,7 +12,7 @@ export interface SettingReport {
 }
 
 export interface SettingExplanation extends SettingReport {
-  /** Values of lower layers, highest first. */
+  /** Overridden values of lower layers, highest first. */
   readonly overrides: readonly { readonly layer: string; readonly place: string | null; readonly value: unknown }[]
   readonly schema: Record<string, unknown>
 }

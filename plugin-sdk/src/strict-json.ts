@@ -1,12 +1,12 @@
-/** Levels of nesting that a JSON text may have by default. Code that walks the value later is recursive too. */
+/** Default limit of nesting levels. Code that later traverses the value is often recursive. */
 export const MAX_JSON_DEPTH = 500
 
 export type StrictJsonReason = 'utf8' | 'syntax' | 'duplicate' | 'forbidden' | 'depth'
 
-/** Error with the reason why a JSON text is refused. */
+/** Error with the reason for which JSON is rejected. */
 export class StrictJsonError extends SyntaxError {
   readonly reason: StrictJsonReason
-  /** The refused key, for `duplicate` and `forbidden`. */
+  /** Rejected key, for `duplicate` and `forbidden`. */
   readonly key?: string
 
   constructor(reason: StrictJsonReason, message: string, key?: string) {
@@ -18,14 +18,14 @@ export class StrictJsonError extends SyntaxError {
 }
 
 /**
- * Parses JSON for every surface. Refuses texts that two readers could read differently (a key twice in one object),
- * keys that change a prototype (`__proto__`, `constructor.prototype`), and nesting deeper than `maxDepth`.
+ * Parses JSON for all surfaces. Rejects duplicate keys, which parsers treat differently, keys that change a prototype
+ * (`__proto__`, `constructor.prototype`), and nesting deeper than `maxDepth`.
  *
  * Throws a {@link StrictJsonError}.
  */
 export function parseStrictJson(text: string, maxDepth = MAX_JSON_DEPTH): unknown {
   const value = parse(text)
-  // Counting keys is cheap. Only a text with more keys than its value has a duplicate.
+  // Counting is cheap: a text that has more keys than its value contains a duplicate.
   if (countKeys(value, 0, maxDepth) !== countColons(text)) {
     const key = findDuplicate(text)
     if (key !== null)
@@ -36,7 +36,7 @@ export function parseStrictJson(text: string, maxDepth = MAX_JSON_DEPTH): unknow
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** As {@link parseStrictJson}, for UTF-8 bytes. Returns undefined if there are none. A byte order mark is refused. */
+/** Like {@link parseStrictJson}, for UTF-8 bytes. Returns undefined for empty input. Rejects a byte order mark. */
 export function readStrictJson(bytes: Uint8Array, maxDepth = MAX_JSON_DEPTH): unknown {
   if (bytes.byteLength === 0) return undefined
   return parseStrictJson(decode(bytes), maxDepth)
@@ -84,7 +84,7 @@ function forbidden(key: string): StrictJsonError {
   return new StrictJsonError('forbidden', `the key ${JSON.stringify(name)} is not allowed`, name)
 }
 
-/** Colons outside strings: one per key. */
+/** Counts the colons outside strings, which is the number of keys. */
 function countColons(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {
@@ -116,7 +116,7 @@ function findDuplicate(text: string): string | null {
   return null
 }
 
-/** Index of the quote that ends the string that starts at `at`. The text must be valid JSON. */
+/** Returns the index of the closing quote of the string that starts at `at`. The text must be valid JSON. */
 function stringEnd(text: string, at: number): number {
   let end = text.indexOf('"', at + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)

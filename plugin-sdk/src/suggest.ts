@@ -1,22 +1,22 @@
-/** Returns the candidate nearest to a word, or undefined if none is within `reach` edits. */
+/** Returns the candidate with the fewest edits from a word, or undefined if none is within `maxEdits`. */
 export function closest(
   word: string,
   candidates: readonly string[],
-  reach: number = Math.max(2, Math.floor(word.length / 3))
+  maxEdits: number = Math.max(2, Math.floor(word.length / 3))
 ): string | undefined {
   let best: string | undefined
-  let least = reach + 1
+  let smallest = maxEdits + 1
   for (const candidate of candidates) {
-    const distance = editDistance(word, candidate, least)
-    if (distance < least) {
-      least = distance
+    const distance = editDistance(word, candidate, smallest)
+    if (distance < smallest) {
+      smallest = distance
       best = candidate
     }
   }
   return best
 }
 
-/** Levenshtein distance. Stops counting at `limit`. */
+/** Returns the Levenshtein distance, at most `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

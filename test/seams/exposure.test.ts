@@ -101,6 +101,6 @@ t.test('an exposure is data in the manifest, so nothing needs the surface to rea
 t.test('one surface is given once', t => {
   const expose = { also: [telnet({ word: 'a' }), telnet({ word: 'b' })] }
   const define = () => defineOperation({ id: 'a.b', summary: 'x', input: s.object({}), output: s.object({}), expose })
-  t.throws(define, { message: 'a.b: expose names the surface telnet twice' })
+  t.throws(define, { message: 'a.b: expose contains the surface telnet twice' })
   t.end()
 })

@@ -10,13 +10,13 @@ export interface SchemaError {
   readonly keyword: string
   readonly params: Readonly<Record<string, unknown>>
   readonly message?: string
-  /** The schema that holds the keyword. */
+  /** Schema that contains the keyword. */
   readonly parentSchema?: JsonSchema
-  /** The refused value. It may be a secret: never show it. */
+  /** Rejected value. Never show it: it may be a secret. */
   readonly data?: unknown
 }
 
-/** A compiled schema. After a refusal `errors` holds the reasons, until the next call. */
+/** Compiled schema. If a value is invalid, `errors` has the reasons until the next call. */
 export interface Validate {
   (value: unknown): boolean
   errors?: readonly SchemaError[] | null
@@ -32,22 +32,22 @@ export interface AjvModule {
 }
 
 export interface AjvOptions {
-  /** Strings become numbers and booleans, and single values arrays, as the schema requires. */
+  /** Converts strings to numbers and booleans, and single values to arrays, if the schema requires it. */
   readonly coerce: boolean
-  /** Fills defaults into the value. */
+  /** Adds defaults to the value. */
   readonly defaults: boolean
-  /** Collects every error instead of the first. */
+  /** Collects all errors instead of only the first. */
   readonly all: boolean
 }
 
 let loaded: AjvModule | undefined
 
-/** Used by bundles that carry ajv, since they may run where this package is not. */
+/** Sets ajv, for bundles that include it, since they may run without this package. */
 export function carryAjv(module: AjvModule): void {
   loaded = module
 }
 
-/** Loads ajv at the first use, which most processes never reach. No meta-schema: that costs more than most schemas. */
+/** Creates an ajv instance. Loads ajv on first use. Without the meta-schema, which would take longer than most schemas. */
 export function makeAjv({ coerce, defaults, all }: AjvOptions): Ajv {
   loaded ??= createRequire(import.meta.url)('@svc/plugin-sdk/check/ajv') as AjvModule
   const ajv = new loaded.Ajv2020({
@@ -60,7 +60,7 @@ export function makeAjv({ coerce, defaults, all }: AjvOptions): Ajv {
     useDefaults: defaults,
     ownProperties: true,
     coerceTypes: coerce ? 'array' : false,
-    // Its pass over the generated code costs a third of a compilation. V8 removes the same dead code.
+    // ajv's optimizer takes a third of the compilation time, and V8 removes the same dead code.
     code: { optimize: false }
   })
   const { addFormats } = loaded

@@ -1,4 +1,4 @@
-// The same entry with ajv inside, for files that are bundled whole, such as workers of plugins.
+// Variant of the entry point that includes ajv, for self-contained bundles such as workers of plugins.
 import ajv from '#ajv'
 import { carryAjv } from './ajv.ts'
 

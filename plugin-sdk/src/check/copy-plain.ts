@@ -1,14 +1,13 @@
-/** Maximum depth. Deeper values are mistakes, or refer to themselves. */
+/** Maximum nesting depth. Deeper values are mistakes or contain themselves. */
 const MAX_DEPTH = 256
 
 /**
- * Copies arrays and plain objects, which validation may change. Other values in them, such as buffers, are shared.
+ * Copies arrays and plain objects, which validation may change. Other values, such as buffers, are shared with the original.
  * Throws if the value is nested too deeply.
  */
 export function copyPlain(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth > MAX_DEPTH)
-    throw new RangeError(`the value is nested more than ${MAX_DEPTH} levels deep, or refers to itself`)
+  if (depth > MAX_DEPTH) throw new RangeError(`the value is nested deeper than ${MAX_DEPTH} levels, or contains itself`)
   if (Array.isArray(value)) {
     const copy = new Array<unknown>(value.length)
     for (let index = 0; index < value.length; index++) copy[index] = copyPlain(value[index], depth + 1)

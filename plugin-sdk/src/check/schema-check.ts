@@ -3,11 +3,11 @@ import { makeAjv, type SchemaError, type Validate } from './ajv.ts'
 import { describeErrors, type FieldProblem, renderProblems, SHOWN_PROBLEMS } from './validator.ts'
 
 export interface SchemaCheckOptions {
-  /** Whether strings become numbers and booleans, and single values arrays, as the schema requires. Default: false. */
+  /** True to convert strings to numbers and booleans, and single values to arrays, if the schema requires it. Default false. */
   readonly coerce?: boolean
-  /** Whether defaults are filled into the given value. Default: false. */
+  /** True to add defaults to the value. Default false. */
   readonly defaults?: boolean
-  /** Whether every problem is collected. Default: false, the first one. */
+  /** True to collect all problems. Default false: only the first one. */
   readonly all?: boolean
 }
 
@@ -16,15 +16,15 @@ export type SchemaCheckResult<T> =
   | {
       readonly ok: false
       readonly problems: readonly FieldProblem[]
-      /** The problems in one line. Never holds the value, which may be a secret. */
+      /** Problems in one line. Never contains the value, which may be a secret. */
       readonly text: string
-      /** The errors of ajv, for callers with a different wording. */
+      /** Errors of ajv, for callers that word their own message. */
       readonly errors: readonly SchemaError[]
     }
 
 /**
- * Returns a function that checks values against a schema. The schema, or a function that returns it, is evaluated at
- * the first call. With `coerce` or `defaults` the given value is changed in place.
+ * Returns a function that validates values against a schema. The schema, or a function that returns it, is evaluated on
+ * the first call. With `coerce` or `defaults`, the value is changed in place.
  */
 export function schemaCheck<S extends JsonSchema>(
   schema: S | (() => S),

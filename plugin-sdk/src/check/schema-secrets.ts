@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../schema.ts'
 
-/** Whether a schema marks anything with `x-secret`. */
+/** Returns true if a schema contains `x-secret`. */
 export function hasSecrets(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   if ((schema as JsonSchema)['x-secret'] === true) return true
   return Object.values(schema).some(hasSecrets)
 }
 
-/** Values that the schema marks with `x-secret`. */
+/** Yields the values that the schema marks with `x-secret`. */
 export function* secretsIn(schema: unknown, value: unknown): Generator<string> {
   if (typeof schema !== 'object' || schema === null || value === undefined) return
   const { 'x-secret': secret, properties, additionalProperties, items, anyOf, oneOf, allOf } = schema as JsonSchema

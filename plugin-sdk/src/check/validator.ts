@@ -2,31 +2,31 @@ import type { JsonSchema } from '../schema.ts'
 import { type Ajv, makeAjv, type SchemaError, type Validate } from './ajv.ts'
 
 export interface FieldProblem {
-  /** Dotted path. Empty for the value itself. */
+  /** Dotted path; empty for the value itself. */
   readonly path: string
-  /** Names what was expected, never the given value: that may be a secret. */
+  /** Describes a valid value. Never contains the actual value, which may be a secret. */
   readonly message: string
 }
 
-/** For a value with more parts, only the first problem is reported: a list of all could be larger than the value. */
+/** Maximum size of a value, in parts, for a full report. For larger values only the first problem is reported. */
 const MAX_EXPLAINED_PARTS = 1_000
 export const SHOWN_PROBLEMS = 20
-/** Limit of a shown path: its keys may come from the sender. */
+/** Maximum length of a reported path in characters: its keys may come from the sender. */
 const SHOWN_CHARACTERS = 200
 
-/** A plugin that is loaded again has the same schemas if its declarations did not change. Compilation is the cost. */
+/** Compiled schemas. A reloaded plugin usually declares the same schemas, and compiling them again is slow. */
 const compiled = {
   strict: new WeakMap<JsonSchema, Validate>(),
   coercing: new WeakMap<JsonSchema, Validate>()
 }
 
-/** Compiles schemas for one plugin unit. One instance per unit, because an instance keeps every schema that it saw. */
+/** Compiles schemas for one plugin unit. Each unit has its own instance, since an instance never frees its schemas. */
 export class Validator {
   readonly #instances = new Map<string, Ajv>()
 
   /**
-   * Returns a function that fills in defaults. With `coerce`, strings become numbers and booleans, and single values become
-   * arrays, as the schema requires. The result is cached as long as the schema, which must not change.
+   * Returns a function that validates a value and adds defaults. With `coerce`, it converts strings to numbers and booleans,
+   * and single values to arrays, if the schema requires it. Cached by the schema object, which must not change.
    */
   compile(schema: JsonSchema, coerce = false): Validate {
     const known = coerce ? compiled.coercing : compiled.strict
@@ -35,7 +35,7 @@ export class Validator {
     return validate
   }
 
-  /** Returns every problem of a refused value, up to a limit. `first` holds the errors of the refusal itself. */
+  /** Returns all problems of an invalid value, up to a limit. `first`: errors of the failed validation. */
   explain(
     schema: JsonSchema,
     value: unknown,
@@ -57,7 +57,7 @@ export class Validator {
   }
 }
 
-/** Counts the values inside a value, itself included. Stops at the limit. */
+/** Counts the nested values of a value, including itself, up to the limit. */
 function countParts(value: unknown, limit: number): number {
   let parts = 0
   const rest: unknown[] = [value]
@@ -72,7 +72,7 @@ function countParts(value: unknown, limit: number): number {
   return parts
 }
 
-/** Describes each error in one sentence: the key, what was expected and, for an unknown key, the known ones. */
+/** Describes each error: key, expected value and, for an unknown key, the known keys. */
 export function describeErrors(errors: readonly SchemaError[] | null | undefined): FieldProblem[] {
   return (errors ?? []).map(error => {
     const base = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
@@ -91,7 +91,7 @@ export function describeErrors(errors: readonly SchemaError[] | null | undefined
         message: `must be one of ${(params.allowedValues as unknown[]).map(v => JSON.stringify(v)).join(', ')}`
       }
     }
-    // The pattern itself would not help the person who gave the value.
+    // The pattern itself would not help the user.
     if (error.keyword === 'pattern') {
       const about = error.parentSchema?.description
       return { path, message: `has the wrong form${typeof about === 'string' ? `: ${about}` : ''}` }

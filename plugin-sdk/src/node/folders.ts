@@ -2,15 +2,15 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Creates a folder and its missing parents; no effect if it exists. Throws the system's error, also for a parent that
- * allows no folders, as in `/proc`: there Node's recursive `mkdir` never ends.
+ * Creates a folder and its missing parents. No effect if it exists. Throws the error of the system, even below `/proc`,
+ * where Node's recursive `mkdir` never returns.
  */
 export function makeFolder(path: string): void {
   try {
     makeAbove(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
-    // A process confined to this folder can neither see nor create its parents. Node's `mkdir` works there.
+    // In a sandbox with access only to this folder, parents cannot be read or created, but Node's `mkdir` works.
     mkdirSync(path, { recursive: true })
   }
 }

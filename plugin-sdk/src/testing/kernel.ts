@@ -5,7 +5,7 @@ import type { CallerInputOf, Operation, OutputOf } from '../operation.ts'
 import type { CallOptions, Plugin } from '../plugin.ts'
 import type { Service, ServiceId } from '../service.ts'
 
-/** A value for a service, so that a plugin can be tested without the plugin that usually provides it. */
+/** Fake service, so that a plugin can be tested without the plugin that normally provides the service. */
 export interface Fake<A = unknown> {
   readonly token: Service<A>
   readonly value: A
@@ -15,11 +15,11 @@ export function fake<A>(token: Service<A>, value: NoInfer<A>): Fake<A> {
   return { token, value }
 }
 
-/** A test is an external caller: its calls have no parent. */
+/** Options of calls by a test, which is an external caller and has no parent call. */
 export type TestCallOptions = Omit<CallOptions, 'parent'>
 
 export interface TestOptions {
-  /** Settings by plugin name; validated against each plugin's schema, defaults filled in. */
+  /** Settings by plugin name. They are validated against the plugin's schema, and defaults are added. */
   readonly settings?: Readonly<Record<string, object>>
   readonly services?: readonly Fake<any>[]
 }
@@ -36,23 +36,23 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** The real kernel over plugins that the test defines. */
+/** Real kernel with plugins that the test defines. */
 export interface TestKernel {
-  /** Folder of the test's own project; removed by {@link TestKernel.close}. */
+  /** Temporary project folder. {@link TestKernel.close} removes it. */
   readonly root: string
   readonly log: readonly LogLine[]
   call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: TestCallOptions): Promise<OutputOf<Op>>
   callById(id: string, input: unknown, options?: TestCallOptions): Promise<unknown>
   trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
-  /** Registrations of a plugin in its scope. */
+  /** Returns the registrations of a plugin in its scope. */
   effects(name: string): EffectTree
   state(name: string): string
-  /** Swaps a plugin for another of the same name without a gap, or adds it. Throws what refused the change. */
+  /** Replaces the plugin of the same name without interruption, or adds the plugin. Throws if the change fails. */
   replace(plugin: Plugin): Promise<void>
   close(): Promise<void>
 }
 
-/** Used parts of `@svc/kernel/testing`; the kernel is an optional peer of this package. */
+/** Part of `@svc/kernel/testing` that is used here. The kernel is an optional peer dependency of this package. */
 interface KernelTesting {
   openTestKernel(options: {
     plugins: readonly Plugin[]
@@ -74,8 +74,8 @@ interface KernelTesting {
 const TESTER = { id: 'test', role: 'admin', scopes: ['*'] }
 
 /**
- * Activates plugins in the real kernel, without files, ports or configuration.
- * Throws what refused the first generation: a conflict, a failed activation, invalid settings.
+ * Activates plugins in the real kernel, without files, ports or configuration. Throws if there is a conflict, an activation
+ * fails or settings are invalid.
  */
 export async function testKernel(plugins: readonly Plugin[], options: TestOptions = {}): Promise<TestKernel> {
   const { openTestKernel } = await loadKernel()
@@ -105,7 +105,7 @@ export interface TestPluginOptions {
   readonly services?: readonly Fake<any>[]
 }
 
-/** A single plugin; see {@link testKernel}. */
+/** Activates one plugin; see {@link testKernel}. */
 export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Promise<TestKernel> {
   return testKernel([plugin], {
     ...(options.settings === undefined ? {} : { settings: { [plugin.name]: options.settings } }),
@@ -113,7 +113,7 @@ export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Pro
   })
 }
 
-/** The plugin in a built file, in any export form. */
+/** Loads the plugin from a built file, in any form of export. */
 export function loadPlugin(file: string | URL): Plugin {
   const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<
     string,
@@ -130,6 +130,6 @@ async function loadKernel(): Promise<KernelTesting> {
     return (await import(specifier)) as KernelTesting
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new Error('the testing kit runs plugins in the real kernel: npm install --save-dev @svc/kernel', { cause })
+    throw new Error('the testing kit needs @svc/kernel: npm install --save-dev @svc/kernel', { cause })
   }
 }

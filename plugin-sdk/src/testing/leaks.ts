@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { Plugin } from '../plugin.ts'
 import { type TestPluginOptions, testPlugin } from './kernel.ts'
 
-/** Resources of a process that may have leaked. */
+/** Snapshot of the resources of a process that may leak. */
 interface Ledger {
   readonly resources: ReadonlyMap<string, number>
   readonly listeners: ReadonlyMap<string, number>
@@ -18,9 +18,8 @@ function takeLedger(): Ledger {
 }
 
 /**
- * Runs a function and throws if the process holds more resources afterwards: timers, sockets, servers, child processes,
- * process listeners, global variables. Waits for closing, which may take a few turns of the event loop, or longer on a
- * busy machine.
+ * Runs a function and throws if the process has more resources afterwards: timers, sockets, servers, child processes,
+ * process listeners or global variables. Waits for resources that are still closing.
  */
 export async function assertNoLeaks(run: () => Promise<void>): Promise<void> {
   const before = takeLedger()
@@ -48,13 +47,13 @@ function compare(before: Ledger, after: Ledger): string[] {
 
 export interface SoakReport {
   readonly reloads: number
-  /** Heap growth per reload in bytes, between the halves of the run. */
+  /** Heap growth per reload in bytes. */
   readonly heapPerReload: number
 }
 
 /**
- * Reloads a plugin many times and reports the heap growth per reload. Calls `make` for every reload, so that nothing is
- * shared by accident. The first quarter of the reloads warms up caches and is not counted.
+ * Reloads a plugin many times and reports the heap growth per reload. Calls `make` for each reload, so that instances share
+ * nothing by accident. The first quarter of the reloads fills caches and is not counted.
  */
 export async function reloadSoak(
   make: () => Plugin,
