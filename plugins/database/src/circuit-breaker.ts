@@ -12,7 +12,7 @@ import { pluginErrors } from './errors.ts'
 const MAX_FAILURES = 5
 const OPEN_MS = 30_000
 
-/** Faults of the database, in contrast to errors of a statement. */
+/** Codes of database faults, in contrast to errors of a statement. */
 const FAULTS = new Set([
   'DBS_BUSY',
   'DBS_CORRUPT',
@@ -25,8 +25,8 @@ const FAULTS = new Set([
 ])
 
 /**
- * Refuses writes for 30 seconds after five faults in a row. Then one write probes the database, and its outcome
- * decides. Reads always pass.
+ * Circuit breaker: rejects writes for 30 seconds after five faults in a row. Then one write probes the database: if it
+ * succeeds, the breaker closes, otherwise it opens again. Reads always pass.
  */
 export class CircuitBreaker {
   readonly #now: () => number
@@ -48,7 +48,7 @@ export class CircuitBreaker {
       return result
     } catch (error) {
       if (isSvcError(error) && FAULTS.has(error.code)) this.#count(probe)
-      // The database answered, with a refusal.
+      // An error of the statement: the database itself works.
       else if (isSvcError(error)) this.#settle()
       throw error
     } finally {
@@ -83,7 +83,7 @@ export class CircuitBreaker {
   }
 }
 
-/** A store whose writes pass the breaker. */
+/** Returns a store whose writes pass the breaker. */
 export function withBreaker(store: DatabaseStore, breaker: CircuitBreaker): DatabaseStore {
   return {
     mode: store.mode,

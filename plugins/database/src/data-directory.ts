@@ -1,7 +1,7 @@
 import { homedir, platform } from 'node:os'
 import { join } from 'node:path'
 
-/** Folder for data that projects of one user share: the configured one, else the platform's default. */
+/** Returns the folder for data that a user's projects share: the configured one, else the platform's default. */
 export function dataDirectory(configured: string | undefined, env: NodeJS.ProcessEnv, system = platform()): string {
   if (configured !== undefined) return configured
   if (system === 'win32') return join(env.APPDATA || join(homedir(), 'AppData', 'Roaming'), 'svc')

@@ -1,8 +1,8 @@
 import { errorTable } from '@svc/plugin-sdk'
 
 export const pluginErrors = errorTable({
-  DBP_BACKUP_INVALID: { message: 'A file is not a restorable copy.', status: 422 },
-  DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
+  DBP_BACKUP_INVALID: { message: 'A file is not a restorable backup.', status: 422 },
+  DBP_CIRCUIT_OPEN: { message: 'Writes are rejected for 30 seconds after five failures in a row.', status: 503 },
   DBP_CODEX_REFUSED: { message: 'A change refers to a missing object, or creates an existing one.', status: 400 },
   DBP_CODEX_UNKNOWN: { message: 'The database has no object of that name or number.', status: 404 },
   DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of that name.', status: 404 },
@@ -11,9 +11,9 @@ export const pluginErrors = errorTable({
     status: 400
   },
   DBP_SCHEMA_CONFLICT: {
-    message: 'A database has tables that cannot be migrated to the schema of this program.',
+    message: 'A database has tables that cannot be migrated to the schema of this svc.',
     status: 409
   },
-  DBP_SCHEMA_NEWER: { message: 'A later version of the program created the database.', status: 409 },
+  DBP_SCHEMA_NEWER: { message: 'A later version of svc created the database.', status: 409 },
   DBP_URL_INVALID: { message: 'A setting for a remote database is not a valid URL.', status: 400 }
 })

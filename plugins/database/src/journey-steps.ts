@@ -21,7 +21,12 @@ export const journeySteps = defineOperation({
   id: 'database.journeySteps',
   summary: 'List the recorded steps of a developer journey, in order',
   input: t.object({
-    journey_id: t.string({ default: CANONICAL_JOURNEY, minLength: 1, maxLength: 2048, description: 'Which journey.' })
+    journey_id: t.string({
+      default: CANONICAL_JOURNEY,
+      minLength: 1,
+      maxLength: 2048,
+      description: 'Id of the journey.'
+    })
   }),
   output: t.object({ journey_id: t.string(), steps: t.array(step) }),
   errors: { DBP_JOURNEY_UNKNOWN },

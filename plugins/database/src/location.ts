@@ -33,9 +33,9 @@ type Named = Pick<
 const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
- * Returns the configured place: URL and token mean a remote database, with a path also a local copy; only a path means
- * a file. The deprecated names apply if the current ones are not a pair. Throws `DBP_REMOTE_INCOMPLETE` and
- * `DBP_URL_INVALID`.
+ * Returns the configured location. URL and token select a remote database; with a path, a replica of it in that file. A
+ * path alone selects a local file. The deprecated names apply if the current ones are not a pair. Throws
+ * `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
  */
 export function locationOf(settings: Named, { project, state, data }: Folders): DatabaseLocation {
   const { url, path } = settings
@@ -45,7 +45,7 @@ export function locationOf(settings: Named, { project, state, data }: Folders): 
   if (remote !== null) {
     assertUrl(remote)
     const { token } = remote
-    // Servers for WebSocket also serve HTTP, which allows a time limit per request.
+    // Websocket servers also serve HTTP, which allows a time limit per request.
     const url = remote.url.replace(/^ws(s?):/, 'http$1:')
     return file === null ? { mode: 'remote', url, token } : { mode: 'replica', file, url, token }
   }

@@ -12,13 +12,13 @@ export interface OpenOptions extends LocalOptions {
   readonly remoteTimeoutMs: number
   /** Called when a fallback is used. */
   readonly warn: (message: string, reason: unknown) => void
-  /** Ends the waits between attempts. */
+  /** Aborts the waits between attempts. */
   readonly signal: AbortSignal
 }
 
 const MAX_ATTEMPTS = 3
 const WAIT_MS = 500
-/** Transient errors. */
+/** Codes of transient errors. */
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
 /** Opens the configured database. Retries transient errors, up to three attempts. */
@@ -33,7 +33,7 @@ export async function openLocation(place: DatabaseLocation, options: OpenOptions
       return await withRetries(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
     } catch (error) {
       if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
-      options.warn(`${url} cannot have a local copy here; every query goes to the remote database`, error)
+      options.warn(`${url} cannot have a local replica here; every query goes to the remote database`, error)
       return withRetries(() => openRemote({ url, token, timeoutMs: options.remoteTimeoutMs }), options)
     }
   }

@@ -9,16 +9,16 @@ import { restore } from './restore.ts'
 
 const { DBS_BACKUP_FAILED, DBS_BUSY, DBS_FULL, DBS_NO_BINDING, DBS_UNSUPPORTED } = databaseErrors.specs
 const { DBP_BACKUP_INVALID } = pluginErrors.specs
-/** Generous: copying a large database takes long. */
+/** Time limit for copying a database; large ones take long. */
 const COPY_TIMEOUT_MS = 3_600_000
 
 const capabilities = t.object({
   fts: t.boolean({ description: 'Full-text search.' }),
   vector: t.boolean({ description: 'Vector functions and indexes.' }),
-  replica: t.boolean({ description: 'True for a copy of a remote database.' }),
+  replica: t.boolean({ description: 'True for a replica of a remote database.' }),
   durable: t.boolean({ description: 'True if acknowledged changes survive the process.' }),
   mvcc: t.boolean({ description: 'True if writers do not wait for each other.' }),
-  backup: t.boolean({ description: 'True if it can be copied from here.' })
+  backup: t.boolean({ description: 'True if svc db backup can copy the database.' })
 })
 
 export const databaseStatus = defineOperation({
@@ -31,7 +31,7 @@ export const databaseStatus = defineOperation({
     location: t.string({ description: 'Path or URL.' }),
     schema_version: t.nullable(t.integer()),
     expected_version: t.integer(),
-    baseline_digest: t.nullable(t.string({ description: 'The schema state of the database.' })),
+    baseline_digest: t.nullable(t.string({ description: 'Digest of the schema in the database.' })),
     expected_digest: t.string(),
     missing_tables: t.array(t.string()),
     capabilities: t.nullable(capabilities),
@@ -48,7 +48,7 @@ export const databaseStatus = defineOperation({
 
 export const databaseBackup = defineOperation({
   id: 'database.backup',
-  summary: 'Write a consistent copy of the database while it is in use',
+  summary: 'Write a consistent backup of the database while it is in use',
   input: t.object({
     file: t.optional(
       t.string({
@@ -66,10 +66,10 @@ export const databaseBackup = defineOperation({
 
 export const databaseRestore = defineOperation({
   id: 'database.restore',
-  summary: 'Replace the database with a copy and keep the replaced file',
-  input: t.object({ file: t.string({ minLength: 1, description: 'A copy, relative to the project.' }) }),
+  summary: 'Replace the database with a backup and keep the replaced file',
+  input: t.object({ file: t.string({ minLength: 1, description: 'Path of the backup, relative to the project.' }) }),
   output: t.object({
-    file: t.string({ description: 'The database.' }),
+    file: t.string({ description: 'Path of the database.' }),
     kept: t.nullable(t.string({ description: 'Path of the replaced database.' })),
     text: t.string()
   }),
@@ -82,7 +82,7 @@ export const databaseRestore = defineOperation({
 export interface OperationsOptions {
   readonly store: PrimaryStore
   readonly projectRoot: string
-  /** Folder of copies without a name. */
+  /** Returns the folder for backups without a file name. */
   readonly copies: () => Promise<string>
 }
 
@@ -92,7 +92,7 @@ export function statusHandler({ store }: OperationsOptions): Handler<typeof data
     const { ok, mode, location, capabilities, problems } = status
     const can = capabilities === null ? [] : Object.entries(capabilities).flatMap(([name, on]) => (on ? [name] : []))
     const text = [
-      `${location} (${mode}): ${ok ? `schema version ${status.schemaVersion}, as needed` : problems.join('; ')}`,
+      `${location} (${mode}): ${ok ? `schema version ${status.schemaVersion}, up to date` : problems.join('; ')}`,
       ...(can.length === 0 ? [] : [`can: ${can.join(', ')}`])
     ].join('\n')
     return {

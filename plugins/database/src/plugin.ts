@@ -26,7 +26,7 @@ import { type Settings, settings } from './settings.ts'
 
 export default definePlugin({
   name: 'database',
-  summary: 'The primary database: a local file, a remote one, or a copy of a remote one',
+  summary: 'The primary database: a local file, a remote database, or a replica of one',
   config: settings,
   requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin },
@@ -39,12 +39,13 @@ export default definePlugin({
     const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
     const place = locationOf(config, {
       project: ctx.projectRoot,
-      // The folder is created at the first write: programs without a database run in read-only folders.
+      // The folder is created at the first write, so that programs without a database run in read-only folders.
       state: kernel.stateRoot,
       data: dataDirectory(typeof folder === 'string' ? folder : undefined, process.env)
     })
-    if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here supports it; writers run one at a time')
-    // The database may be opened before this unit serves, and its taps with it.
+    if (config.mvcc)
+      ctx.log.warn('SVC_DB_MVCC: no installed engine supports concurrent writers; they run one at a time')
+    // The database may be opened before this generation serves, when hooks have no taps yet: such events are buffered.
     let early: DatabaseMigration[] | null = []
     const notify = (migration: DatabaseMigration): void => void ctx.trigger(databaseMigrated, migration).catch(() => {})
     ctx.onServe('migrations', () => {

@@ -29,11 +29,11 @@ export interface PrimaryOptions extends OpenOptions {
   readonly projectRoot: string
   /** Called after the schema was changed. */
   readonly migrated?: (migration: DatabaseMigration) => void
-  /** Null if writes are not limited. */
+  /** Null if the circuit breaker is off. */
   readonly breaker: CircuitBreaker | null
 }
 
-/** The primary database: opened at the first use, retried after a failure, with the baseline schema applied. */
+/** Primary database with the baseline schema: opened at the first use, and again at the next use after a failure. */
 export class PrimaryStore implements PrimaryDatabase {
   readonly #options: PrimaryOptions
   #opening: Promise<DatabaseStore> | null = null
@@ -129,7 +129,7 @@ export class PrimaryStore implements PrimaryDatabase {
       done = resolve
     })
     this.#opening = gate.then(() => this.#open())
-    // Each caller gets the failure; without a caller, it must not become an unhandled rejection.
+    // Callers await this promise; if there is none, a failure must not become an unhandled rejection.
     this.#opening.catch(() => {})
     try {
       await (await opened?.catch(() => null))?.close()

@@ -11,13 +11,13 @@ import { WorkerConnection } from './store/worker-connection.ts'
 const OPTIONS = { busyTimeoutMs: 0, synchronous: 'full' } as const
 
 export interface Restored {
-  /** Path of the replaced database; null without one. */
+  /** Path of the replaced database; null if there was none. */
   readonly kept: string | null
 }
 
 /**
- * Checks a copy and replaces a closed database with it; the replaced file is kept. Throws `DBP_BACKUP_INVALID`
- * before any change, and `DBS_BUSY` while another process has the database open.
+ * Checks a backup and replaces a closed database with it; the replaced file is kept. Throws `DBP_BACKUP_INVALID` before
+ * any change, and `DBS_BUSY` if another process has the database open.
  */
 export async function restore(copy: string, file: string, now: Date): Promise<Restored> {
   const staged = `${file}.restoring-${process.pid}`
@@ -31,14 +31,14 @@ export async function restore(copy: string, file: string, now: Date): Promise<Re
   }
 }
 
-/** Checks a staged copy, so that the named one is not written to. */
+/** Copies the backup to a staged file and checks that, so that the backup itself is not written to. */
 async function stage(copy: string, staged: string): Promise<void> {
   const invalid = (why: string, cause?: unknown): Error =>
     pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, {
-      hint: 'name a file that svc db backup has written; nothing was changed',
+      hint: 'name a file that svc db backup has written; the database was not changed',
       cause
     })
-  if ((await stat(copy).catch(() => null))?.isFile() !== true) throw invalid('there is no such file')
+  if ((await stat(copy).catch(() => null))?.isFile() !== true) throw invalid('the file does not exist')
   await copyFile(copy, staged)
   try {
     const store = await openFile(staged, OPTIONS)
@@ -56,18 +56,18 @@ async function stage(copy: string, staged: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
-/** The message without the name of the staged copy, which is removed by then. */
+/** Returns the error message without the name of the staged file, which is removed by then. */
 function messageWithout(error: unknown, staged: string): string {
   return errorMessage(error).replace(`${staged}: `, '')
 }
 
 async function check(store: DatabaseStore, invalid: (why: string) => Error): Promise<void> {
   const { rows } = await store.query('PRAGMA integrity_check(1)')
-  if (rows[0]?.[0] !== 'ok') throw invalid(`it is damaged: ${rows[0]?.[0]}`)
+  if (rows[0]?.[0] !== 'ok') throw invalid(`the file is damaged: ${rows[0]?.[0]}`)
   const { version } = await readSchema(store)
-  if (version === null) throw invalid('it contains no schema_version')
+  if (version === null) throw invalid('the file has no table schema_version')
   if (version > BASELINE_VERSION)
-    throw invalid(`its schema version is ${version}, but this program supports ${BASELINE_VERSION}`)
+    throw invalid(`its schema version is ${version}, but this svc supports only version ${BASELINE_VERSION}`)
 }
 
 /** Leaves WAL mode, which needs exclusive access: `DBS_BUSY` means that another process has the file open. */
@@ -97,7 +97,7 @@ async function putAside(file: string, now: Date): Promise<string | null> {
 
 function busy(file: string, error: unknown): unknown {
   if (!isSvcError(error, 'DBS_BUSY')) return error
-  return databaseErrors.create('DBS_BUSY', `${file} is open elsewhere`, {
+  return databaseErrors.create('DBS_BUSY', `${file} is open in another process`, {
     cause: error,
     hint: `stop the process or the served program that has it open; fuser ${file} finds it`
   })

@@ -7,7 +7,7 @@ const token = (description: string, variable: string) =>
 
 export const settings = t.object({
   url: text(
-    'URL of a remote database: libsql:, https: or http:, with the synonyms wss: and ws:. file: means a local file.',
+    'URL of a remote database: libsql:, https:, http:, or their synonyms wss: and ws:. file: selects a local file.',
     'SVC_DB_URL'
   ),
   token: token('Token of the remote database; url and token must be set together.', 'SVC_DB_TOKEN'),
@@ -27,7 +27,7 @@ export const settings = t.object({
       minLength: 1,
       deprecated: true,
       'x-env': 'LEGACY_SQL_URL',
-      description: 'Deprecated: use url. Used only without the other names.'
+      description: 'Deprecated: use url. Used only if none of the other names is set.'
     })
   ),
   legacy_sql_auth_token: t.optional(
@@ -39,7 +39,7 @@ export const settings = t.object({
     })
   ),
   path: text(
-    'File of the database, relative to the project. With url and token it holds a copy of the remote database.',
+    'File of the database, relative to the project. With url and token it contains a replica of the remote database.',
     'SVC_DB_PATH'
   ),
   mvcc: t.boolean({
@@ -52,13 +52,12 @@ export const settings = t.object({
     default: false,
     'x-env': 'SVC_DB_CIRCUIT_BREAKER',
     'x-env-type': 'truthy',
-    description: 'Whether writes are refused for 30 seconds after five consecutive failures of the database.'
+    description: 'Whether writes are rejected for 30 seconds after five consecutive failures of the database.'
   }),
   journey_store: t.enum(['project', 'canonical'], {
     default: 'project',
     'x-env': 'SVC_WORKSPACE_JOURNEY_STORE',
-    description:
-      'Default database without url and path: store.db of the project, or vox.db in the data directory of the user.'
+    description: "Database to use without url and path: the project's store.db, or vox.db in the user's data directory."
   }),
   journey_fallback_canonical: t.boolean({
     default: true,
@@ -68,19 +67,19 @@ export const settings = t.object({
   }),
   synchronous: t.enum(['normal', 'full'], {
     default: 'normal',
-    description: 'Sync of commits to disk. Both modes survive the end of the process; full also survives a power loss.'
+    description: 'How commits are synced to disk. Both survive a crash of the process; full also survives a power loss.'
   }),
   busy_timeout_ms: t.integer({
     default: 5_000,
     minimum: 0,
     maximum: 600_000,
-    description: 'Time limit for a lock of another process, in milliseconds.'
+    description: 'How long a write waits for the lock of another process, in milliseconds.'
   }),
   remote_timeout_ms: t.integer({
     default: 10_000,
     minimum: 10,
     maximum: 600_000,
-    description: 'Time limit for an answer of a remote database, in milliseconds.'
+    description: 'Time limit for a response of the remote database, in milliseconds.'
   })
 })
 

@@ -1,4 +1,4 @@
-// What tests of other plugins use.
+// Exports for tests of other plugins.
 export { applyBaseline } from './baseline/apply.ts'
 export { seedStatements } from './baseline/journeys.ts'
 export { databaseStatus } from './operations.ts'

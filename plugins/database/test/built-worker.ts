@@ -1,4 +1,4 @@
-// Compiles the programs of threads: tests run from sources, threads from the build.
+// Compiles the thread scripts: tests run from sources, threads from the build.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
@@ -22,7 +22,7 @@ for (const [name, source] of Object.entries(scripts)) {
   const text = outputFiles[0]?.text ?? ''
   if ((await readFile(file, 'utf8').catch(() => null)) === text) continue
   await mkdir(dirname(file), { recursive: true })
-  // Several tests may do this concurrently.
+  // Renamed, since several tests may write the file concurrently.
   await writeFile(`${file}.${process.pid}`, text)
   await rename(`${file}.${process.pid}`, file)
 }

@@ -22,7 +22,7 @@ async function trip(breaker: CircuitBreaker, times: number): Promise<void> {
 
 const OPEN = { code: 'DBP_CIRCUIT_OPEN', message: /circuit breaker is open/ }
 
-t.test('five consecutive faults open it, and it refuses writes without an attempt', async t => {
+t.test('five consecutive faults open the breaker, which then rejects writes without an attempt', async t => {
   const { breaker } = makeBreaker()
   await trip(breaker, 4)
   await t.resolves(breaker.call(fine))
@@ -37,7 +37,7 @@ t.test('five consecutive faults open it, and it refuses writes without an attemp
   t.notOk(tried)
 })
 
-t.test('a refused change is not a fault', async t => {
+t.test('an error of a statement is not a fault', async t => {
   const { breaker } = makeBreaker()
   await trip(breaker, 4)
   await t.rejects(breaker.call(refusal), { code: 'DBS_CONSTRAINT' })
@@ -47,7 +47,7 @@ t.test('a refused change is not a fault', async t => {
   t.equal(await breaker.call(fine), 'fine')
 })
 
-t.test('after 30 seconds one call is a probe, and its outcome decides', async t => {
+t.test('after 30 seconds one call is a probe: success closes the breaker, a fault opens it again', async t => {
   const { breaker, pass } = makeBreaker()
   await trip(breaker, 5)
   pass(29_999)
@@ -63,7 +63,7 @@ t.test('after 30 seconds one call is a probe, and its outcome decides', async t 
         finish = resolve
       })
   )
-  await t.rejects(breaker.call(fine), OPEN, 'other calls wait for its outcome')
+  await t.rejects(breaker.call(fine), OPEN, 'other calls are rejected until the probe has ended')
   finish()
   await probe
   t.equal(await breaker.call(fine), 'fine')

@@ -63,7 +63,7 @@ async function kill({ child }: Writer): Promise<void> {
 
 const missing = (rows: Iterable<string>, from: ReadonlySet<string>): string[] => [...rows].filter(row => !from.has(row))
 
-t.test('acknowledged rows survive a kill of the process', async t => {
+t.test('acknowledged rows survive when the process is killed', async t => {
   const { file, store } = await emptyTable()
   await store.close()
   const writer = startWriter(file, 'a', 100_000)
@@ -75,7 +75,7 @@ t.test('acknowledged rows survive a kill of the process', async t => {
   await again.close()
 })
 
-t.test('a writer loses no acknowledged rows after a lock', async t => {
+t.test('a writer that waited for a lock loses no acknowledged rows', async t => {
   const { file, store } = await emptyTable()
   const writer = startWriter(file, 'a', 100_000, 20)
   await writer.until(line => line === 'a8')
@@ -92,7 +92,7 @@ t.test('a writer loses no acknowledged rows after a lock', async t => {
   await store.close()
 })
 
-t.test('several processes write one file without lost rows', async t => {
+t.test('several processes write one file without losing rows', async t => {
   const { file, store } = await emptyTable()
   const writers = ['a', 'b', 'c'].map(prefix => startWriter(file, prefix, 96, 10_000))
   const mine = Promise.all(
@@ -107,7 +107,7 @@ t.test('several processes write one file without lost rows', async t => {
   await store.close()
 })
 
-t.test('writes wait for an open transaction and do not disturb it', async t => {
+t.test('writes wait for an open transaction and are not part of it', async t => {
   const { store } = await emptyTable()
   let written = false
   const beside: Promise<unknown>[] = []
@@ -131,7 +131,7 @@ t.test('neither a long query nor a lock of another process blocks the event loop
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n'
   )
   t.same(counted.rows, [[300_000]])
-  t.ok(ticks > 0, 'during the query')
+  t.ok(ticks > 0, 'the event loop runs during the query')
   const other = await open(file)
   let waited: Promise<unknown> | undefined
   await other.transaction(async tx => {

@@ -14,7 +14,7 @@ const open = (file: string): Promise<DatabaseStore> => openFile(file, { busyTime
 const CREATE = 'CREATE TABLE items (id INTEGER PRIMARY KEY, name)'
 const INSERT = 'INSERT INTO items (name) VALUES (?)'
 
-/** A separate small disk; null if this process may not mount one. */
+/** Mounts a small separate disk; null if this process may not mount one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)
@@ -31,7 +31,7 @@ const smallDisk = mountDisk(512)
 const readOnlyDisk = mountDisk(1_024)
 const needsDisk = { skip: smallDisk === null || readOnlyDisk === null ? 'a disk cannot be mounted here' : false }
 
-t.test('a full disk is reported, and acknowledged rows are readable', needsDisk, async t => {
+t.test('a full disk is reported, and acknowledged rows stay readable', needsDisk, async t => {
   const disk = smallDisk ?? ''
   const store = await open(join(disk, 'full.db'))
   await store.migrate(CREATE)
@@ -76,7 +76,7 @@ t.test('a read-only disk is reported', needsDisk, async t => {
   await t.rejects(open(join(disk, 'b.db')), { code: /DBS_(READ_ONLY|OPEN_FAILED)/, message: /b\.db/ })
 })
 
-t.test('a file instead of a folder is reported', async t => {
+t.test('a path below a file instead of a folder is reported', async t => {
   const file = freshFile()
   writeFileSync(file, 'a file')
   await t.rejects(open(join(file, 'a.db')), { code: 'DBS_OPEN_FAILED', message: /a\.db/ })
@@ -105,7 +105,7 @@ t.test('a damaged page is reported when it is read', async t => {
   await damaged.close()
 })
 
-/** The threads that `run` starts. */
+/** Runs a function; returns its result and the threads that it started. */
 async function threadsOf<A>(run: () => Promise<A>): Promise<{ result: A; workers: Worker[] }> {
   const workers: Worker[] = []
   const watch = (message: unknown): void => void workers.push((message as { worker: Worker }).worker)
@@ -117,7 +117,7 @@ async function threadsOf<A>(run: () => Promise<A>): Promise<{ result: A; workers
   }
 }
 
-/** A slow statement; its parameter sets the duration. */
+/** Slow statement; its parameter sets the duration. */
 const COUNT_TO = `INSERT INTO items (name)
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT max(i) FROM n`
 
@@ -188,7 +188,7 @@ t.test('a conflict that rolls back the whole transaction ends it', async t => {
   await store.close()
 })
 
-t.test('a copy is written only to its name', async t => {
+t.test('a failed backup leaves no file at its path', async t => {
   const store = await open(freshFile())
   await store.migrate(CREATE)
   const file = join(dirname(freshFile()), 'no-such-folder', 'copy.db')

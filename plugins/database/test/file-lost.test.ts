@@ -42,7 +42,7 @@ function checkpoint(file: string): void {
   engine.close()
 }
 
-/** Ways to lose a file for the next process, by name. */
+/** Ways in which the next process would no longer find the open file, by name. */
 const LOSSES: Readonly<Record<string, (file: string) => void>> = {
   'removed with its folder': file => rmSync(dirname(file), { recursive: true }),
   'removed without its write-ahead log': file => rmSync(file),
@@ -53,7 +53,7 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
     renameSync(`${file}.copy`, file)
   },
   truncated: file => truncateSync(file, 0),
-  'overwritten with a text': file => writeFileSync(file, 'a letter, and not a database'),
+  'overwritten with text': file => writeFileSync(file, 'a letter, and not a database'),
   'overwritten with a smaller database': file => {
     const engine = engineOf(`${file}.other`)
     engine.exec('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
@@ -114,7 +114,7 @@ t.test('a restored file accepts changes again', async t => {
   await store.close()
 })
 
-t.test('a file that VACUUM shrinks is not lost', async t => {
+t.test('a file that VACUUM shrinks is not reported as lost', async t => {
   const { file, store } = await emptyTable()
   for (let at = 0; at < 20; at += 1) await store.execute(INSERT, [new Uint8Array(100_000)])
   checkpoint(file)

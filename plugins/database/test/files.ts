@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), 'database-'))
 t.teardown(() => rm(folder, { recursive: true }))
 let files = 0
 
-/** An unused path in a folder of the test. */
+/** Returns an unused path in a folder of the test. */
 export function freshFile(): string {
   files += 1
   return join(folder, `${files}.db`)

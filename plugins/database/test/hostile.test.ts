@@ -10,7 +10,7 @@ const stores: Readonly<Record<string, () => Promise<DatabaseStore>>> = {
   memory: openMemory
 }
 
-/** Known attacks, and arbitrary texts. */
+/** Known attacks, and arbitrary strings. */
 const hostile = fc.oneof(
   fc.constantFrom(
     "' OR 1 = 1 --",
@@ -31,7 +31,7 @@ const hostile = fc.oneof(
 )
 
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`${name}: no parameter text becomes part of a statement`, async t => {
+  t.test(`${name}: no parameter value becomes part of a statement`, async t => {
     const store = await open()
     await store.migrate('CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, note)')
     await store.execute("INSERT INTO items (name) VALUES ('kept')")
@@ -62,7 +62,7 @@ for (const [name, open] of Object.entries(stores)) {
     await store.close()
   })
 
-  t.test(`${name}: an invalid value is refused, and the connection continues`, async t => {
+  t.test(`${name}: an invalid value is rejected, and the connection stays usable`, async t => {
     const store = await open()
     const values = fc.anything({
       withBigInt: true,

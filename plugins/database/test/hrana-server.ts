@@ -27,14 +27,14 @@ interface Stream {
 
 export interface HranaServer {
   readonly url: string
-  /** Number of requests, including refused ones. */
+  /** Number of requests, including rejected ones. */
   readonly requests: number
   /** Fault of the next requests; `none` serves them. */
   fault: 'none' | 'drop' | 'drop-after' | 'hang' | 'unauthorized' | 'broken' | 'forbidden'
   close(): Promise<void>
 }
 
-/** `token` is the required bearer token. `file` is the database. */
+/** Starts the server. `file`: the database; `token`: the required bearer token. */
 export async function startHranaServer(file: string, token: string): Promise<HranaServer> {
   const Database = createRequire(import.meta.url)('libsql') as new (file: string) => any
   new Database(file).exec('PRAGMA journal_mode = WAL')
@@ -99,7 +99,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
     requests += 1
     const { fault } = handle
     if (fault === 'drop') {
-      // Like after a server's limit for idle streams.
+      // As if the server's time limit for idle streams had passed.
       for (const { database } of streams.values()) end(database)
       streams.clear()
       return void request.socket.destroy()
@@ -134,7 +134,9 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
   return handle
 }
 
-/** Unreferenced statements keep a closed database and its locks until they are collected. */
+/**
+ * Closes a database and frees its locks: statements that are not finalised would keep them until they are collected.
+ */
 function end(database: any): void {
   if (database.inTransaction) database.exec('ROLLBACK')
   database.close()

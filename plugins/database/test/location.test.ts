@@ -10,14 +10,14 @@ type Named = Parameters<typeof locationOf>[0]
 const place = (settings: Partial<Named> = {}): DatabaseLocation => locationOf({ ...DEFAULTS, ...settings }, FOLDERS)
 const REMOTE = { url: 'libsql://db.example', token: 'a' }
 
-t.test('the default is the store of the project, with that of the user as fallback', t => {
+t.test("the default is the project's store, with the user's store as fallback", t => {
   t.same(place(), { mode: 'file', file: '/project/.vox/store.db', fallback: '/data/vox.db' })
   t.same(place({ journey_fallback_canonical: false }), { mode: 'file', file: '/project/.vox/store.db', fallback: null })
   t.same(place({ journey_store: 'canonical' }), { mode: 'file', file: '/data/vox.db', fallback: null })
   t.end()
 })
 
-t.test('a path is a file of the project, without a fallback', t => {
+t.test('a path selects a file in the project, without a fallback', t => {
   t.same(place({ path: 'db/a.db' }), { mode: 'file', file: '/project/db/a.db', fallback: null })
   t.same(place({ path: '/var/a.db' }), { mode: 'file', file: '/var/a.db', fallback: null })
   t.same(place({ url: 'file:db/a.db' }), { mode: 'file', file: '/project/db/a.db', fallback: null })
@@ -25,14 +25,14 @@ t.test('a path is a file of the project, without a fallback', t => {
   t.end()
 })
 
-t.test('a URL with its token is a remote database, and with a path a copy of it', t => {
+t.test('a URL with its token selects a remote database, and with a path a replica of it', t => {
   t.same(place(REMOTE), { mode: 'remote', ...REMOTE })
   t.same(place({ url: 'wss://db.example', token: 'a' }), { mode: 'remote', url: 'https://db.example', token: 'a' })
   t.same(place({ ...REMOTE, path: 'a.db' }), { mode: 'replica', file: '/project/a.db', ...REMOTE })
   t.end()
 })
 
-t.test('deprecated names are used in order if the current ones are not a pair', t => {
+t.test('deprecated pairs are used in order if url and token are not both set', t => {
   const sql = { sql_url: 'http://sql', sql_token: 'b' }
   const legacy = { legacy_sql_url: 'http://legacy', legacy_sql_auth_token: 'c' }
   t.same(place({ ...REMOTE, ...sql, ...legacy }), { mode: 'remote', ...REMOTE })
@@ -41,7 +41,7 @@ t.test('deprecated names are used in order if the current ones are not a pair', 
   t.end()
 })
 
-t.test('half of a pair is an error with the name of the setting, and without the token', t => {
+t.test('half a pair is an error that names the setting but not the token', t => {
   for (const settings of [
     { url: REMOTE.url },
     { token: 'hush' },
@@ -54,7 +54,7 @@ t.test('half of a pair is an error with the name of the setting, and without the
   t.end()
 })
 
-t.test('an invalid address, or one with a password, is refused without printing it', t => {
+t.test('rejects an invalid URL, or one with a password, without printing it', t => {
   for (const url of ['nonsense', 'ftp://a', 'https://user:hush@a'])
     t.throws(() => place({ url, token: 'x' }), { code: 'DBP_URL_INVALID', message: /^(?!.*hush)/ }, url)
   t.end()

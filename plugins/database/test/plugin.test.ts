@@ -12,7 +12,7 @@ import './built-worker.ts'
 
 const count = defineOperation({
   id: 'test.count',
-  summary: 'Count users after adding one',
+  summary: 'Add a user and count all users',
   input: schema.object({ name: schema.string() }),
   output: schema.object({ users: schema.integer() })
 })
@@ -39,7 +39,7 @@ t.test('other plugins use the store of the project, and the status shows it', as
   await kernel.close()
 })
 
-t.test('the steps of the canonical journey are listed, and other journeys are unknown', async t => {
+t.test('lists the steps of the canonical journey, and rejects an unknown journey', async t => {
   const kernel = await testKernel([database])
   const { journey_id, steps } = await kernel.call(journeySteps, {})
   t.equal(journey_id, 'canonical_journey.v1.greenfield_vox_mens_devloop')
@@ -60,7 +60,7 @@ t.test('the steps of the canonical journey are listed, and other journeys are un
   await kernel.close()
 })
 
-t.test('a copy is written during use, and can be restored', async t => {
+t.test('a backup is written during use, and can be restored', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   const copy = await kernel.call(databaseBackup, { file: 'copies/first.db' })
@@ -72,12 +72,12 @@ t.test('a copy is written during use, and can be restored', async t => {
 
   const { kept, file } = await kernel.call(databaseRestore, { file: 'copies/first.db' })
   t.ok(kept !== null && existsSync(kept), 'the replaced database is kept')
-  t.equal((await kernel.call(count, { name: 'c' })).users, 2, 'a and c')
+  t.equal((await kernel.call(count, { name: 'c' })).users, 2, 'users a and c exist')
   t.equal((await kernel.call(databaseStatus, {})).location, file)
   await kernel.close()
 })
 
-t.test('an invalid copy is refused before any change', async t => {
+t.test('restore rejects an invalid backup before any change', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   writeFileSync(join(kernel.root, 'letter.txt'), 'dear database,'.repeat(100))
@@ -96,7 +96,7 @@ t.test('an invalid copy is refused before any change', async t => {
   await kernel.close()
 })
 
-t.test('a database that another process has open is not replaced', async t => {
+t.test('restore does not replace a database that another process has open', async t => {
   const kernel = await testKernel([database, user])
   await kernel.call(count, { name: 'a' })
   await kernel.call(databaseBackup, { file: 'copy.db' })
@@ -108,7 +108,10 @@ t.test('a database that another process has open is not replaced', async t => {
     stdio: ['pipe', 'pipe', 'inherit']
   })
   await once(other.stdout, 'data')
-  await t.rejects(kernel.call(databaseRestore, { file: 'copy.db' }), { code: 'DBS_BUSY', message: /is open elsewhere/ })
+  await t.rejects(kernel.call(databaseRestore, { file: 'copy.db' }), {
+    code: 'DBS_BUSY',
+    message: /is open in another process/
+  })
   t.equal((await kernel.call(count, { name: 'b' })).users, 2)
   other.stdin.end()
   await once(other, 'exit')
@@ -127,10 +130,10 @@ t.test('a reload keeps all rows', async t => {
   await kernel.close()
 })
 
-t.test('without a writable state folder, only users of the database fail', async t => {
+t.test('without a writable state folder, only plugins that use the database fail', async t => {
   const settings = { database: { journey_fallback_canonical: false } }
   const kernel = await testKernel([database, user], { settings })
-  t.notOk(existsSync(join(kernel.root, '.vox')), 'no database is created without a user')
+  t.notOk(existsSync(join(kernel.root, '.vox')), 'no database is created before its first use')
   writeFileSync(join(kernel.root, '.vox'), 'no folder')
   await t.rejects(kernel.call(count, { name: 'a' }), { code: 'DBS_OPEN_FAILED', hint: /SVC_DB_PATH/ })
   await kernel.close()
@@ -141,7 +144,7 @@ t.test('without a writable state folder, only users of the database fail', async
   await other.close()
 })
 
-t.test('half of a remote configuration stops the activation, with the name of the setting', async t => {
+t.test('a URL without a token fails the activation with the name of the setting', async t => {
   const failed = testKernel([database], { settings: { database: { url: 'https://db.example' } } })
   await t.rejects(failed, { message: /plugins\.database\.url/ })
 })

@@ -9,7 +9,7 @@ import './built-worker.ts'
 import { freshFile } from './files.ts'
 import { startHranaServer } from './hrana-server.ts'
 
-/** Tables from the specification. */
+/** Tables that the specification names. */
 const NAMED = [
   'developer_journey_definitions',
   'developer_journey_steps',
@@ -47,7 +47,7 @@ function primary(t: Test, options: Partial<PrimaryOptions> & Pick<PrimaryOptions
 
 const file = (path: string, fallback: string | null = null) => ({ mode: 'file', file: path, fallback }) as const
 
-t.test('is opened at the first use, in a new folder, with the baseline schema', async t => {
+t.test('the database is created at the first use, with its folder and the baseline schema', async t => {
   const path = join(`${freshFile()}-folder`, 'deep', 'store.db')
   const { store } = primary(t, { place: file(path) })
   t.notOk(existsSync(path))
@@ -62,7 +62,7 @@ t.test('is opened at the first use, in a new folder, with the baseline schema', 
   )
 })
 
-t.test('contains the canonical journey with its steps in order', async t => {
+t.test('a new database contains the canonical journey with its steps in order', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   const { rows } = await store.query(
     'SELECT ordinal, step_id, step_json FROM developer_journey_steps WHERE journey_id = ? ORDER BY ordinal',
@@ -91,7 +91,7 @@ t.test('contains the canonical journey with its steps in order', async t => {
   })
 })
 
-t.test('synchronises the full-text tables with the rows, and keeps the lineage append-only', async t => {
+t.test('triggers synchronise the full-text tables with the rows, and keep the lineage append-only', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   await store.batch([
     "INSERT INTO knowledge_nodes (id, label, content) VALUES ('a', 'Foxes', 'quick and brown')",
@@ -111,7 +111,7 @@ t.test('synchronises the full-text tables with the rows, and keeps the lineage a
   await t.rejects(store.execute('UPDATE orchestration_lineage_events SET task_id = 2'), { code: 'DBS_CONSTRAINT' })
 })
 
-t.test('a database of an earlier program gets new tables, and keeps its rows', async t => {
+t.test('a database of an earlier version gets new tables, and keeps its rows', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })
   await store.execute("INSERT INTO agent_sessions (id, created_at_ms, updated_at_ms) VALUES ('old', 1, 1)")
@@ -123,7 +123,7 @@ t.test('a database of an earlier program gets new tables, and keeps its rows', a
   t.same((await again.query('SELECT id FROM agent_sessions')).rows, [['old']])
 })
 
-/** A database with the schema of an earlier program: this schema, changed by `change`. */
+/** Creates a database with the schema of an earlier version: the current schema, changed by `change`. */
 async function earlier(change: string): Promise<string> {
   const path = freshFile()
   const store = new PrimaryStore({
@@ -145,7 +145,7 @@ async function earlier(change: string): Promise<string> {
 for (const [lacking, change] of [
   ['a column', 'ALTER TABLE a2a_messages DROP COLUMN last_claim_error'],
   [
-    'a column with a default and an index of it',
+    'a column with a default and its index',
     'DROP INDEX a2a_messages_inbox; ALTER TABLE a2a_messages DROP COLUMN acknowledged'
   ],
   ['an index', 'DROP INDEX a2a_messages_inbox'],
@@ -159,7 +159,7 @@ for (const [lacking, change] of [
     'DROP TRIGGER orchestration_lineage_events_kept; CREATE TRIGGER orchestration_lineage_events_kept BEFORE DELETE ON orchestration_lineage_events BEGIN SELECT 1; END'
   ]
 ] as const) {
-  t.test(`a database of an earlier program without ${lacking} gets it, and keeps its rows`, async t => {
+  t.test(`a database of an earlier version without ${lacking} gets it, and keeps its rows`, async t => {
     const shapeOf = async (store: PrimaryStore): Promise<unknown> => {
       const { rows } = await store.query(
         `SELECT m.name, c.name, c.type, c."notnull", c.dflt_value FROM sqlite_master m, pragma_table_info(m.name) c
@@ -182,7 +182,7 @@ for (const [difference, change, why] of [
     /column a2a_messages\.last_claim_error is "INTEGER", not "TEXT"/
   ],
   [
-    'no column that is unique',
+    'no unique column',
     'DROP TABLE context_entries; CREATE TABLE context_entries (repository_id TEXT NOT NULL, expires_at_ms INTEGER)',
     /column context_entries\.key \(TEXT NOT NULL\) is missing and cannot be added/
   ],
@@ -192,13 +192,13 @@ for (const [difference, change, why] of [
     /agent_sessions\.more \(TEXT NOT NULL\) needs a value/
   ],
   [
-    'rows that a unique index refuses',
+    'rows that violate a unique index',
     `DROP INDEX conversations_session;
      INSERT INTO conversations (repository_id, external_session_id) VALUES ('r', 's'), ('r', 's')`,
     /UNIQUE/
   ]
 ] as const) {
-  t.test(`a database of an earlier program with ${difference} is refused, and not changed`, async t => {
+  t.test(`opening a database of an earlier version with ${difference} fails without a change`, async t => {
     const path = await earlier(change)
     const { store } = primary(t, { place: file(path) })
     await t.rejects(store.query('SELECT 1'), { code: 'DBP_SCHEMA_CONFLICT', message: why, hint: /export.*import/ })
@@ -210,7 +210,7 @@ for (const [difference, change, why] of [
   })
 }
 
-t.test('reports mismatches of version, tables and digest', async t => {
+t.test('the status reports mismatches of version, tables and digest', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })
   await store.execute('DROP TABLE agent_events')
@@ -219,7 +219,7 @@ t.test('reports mismatches of version, tables and digest', async t => {
   t.match((await store.status()).problems, [/agent_events/, /digest is 0x00/])
 })
 
-t.test('does not change a database of a later program', async t => {
+t.test('opening a database of a later version fails without a change', async t => {
   const path = freshFile()
   const later = await openFile(path, { busyTimeoutMs: 100, synchronous: 'normal' })
   await later.migrate(
@@ -227,11 +227,15 @@ t.test('does not change a database of a later program', async t => {
   )
   await later.close()
   const { store } = primary(t, { place: file(path) })
-  await t.rejects(store.query('SELECT 1'), { code: 'DBP_SCHEMA_NEWER', message: /legacy schema chain/, hint: /export/ })
+  await t.rejects(store.query('SELECT 1'), {
+    code: 'DBP_SCHEMA_NEWER',
+    message: /supports only version 1/,
+    hint: /export/
+  })
   t.match(await store.status(), { ok: false, problems: [/schema version 2/] })
 })
 
-t.test('two concurrent openings of a new file create one schema', async t => {
+t.test('opening a new file twice concurrently creates one schema', async t => {
   const path = freshFile()
   const stores = [primary(t, { place: file(path) }).store, primary(t, { place: file(path) }).store]
   for (const { ok, problems } of await Promise.all(stores.map(store => store.status())))
@@ -253,7 +257,7 @@ t.test("uses the user's database if the project's cannot be opened, with a warni
 t.test(
   'an error for an unwritable parent folder names the folder',
   {
-    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+    skip: existsSync('/proc/self') ? false : 'this system has no /proc'
   },
   async t => {
     const { store } = primary(t, { place: file('/proc/nothing/store.db') })
@@ -281,7 +285,7 @@ t.test('a remote database has the same schema', async t => {
   t.match(await store.status(), { ok: true, mode: 'remote', location: server.url })
 })
 
-t.test('the breaker refuses only writes after five faults', async t => {
+t.test('after five faults the breaker rejects writes, but no queries', async t => {
   const server = await startHranaServer(freshFile(), 'token')
   t.teardown(() => server.close())
   const place = { mode: 'remote', url: server.url, token: 'token' } as const
@@ -302,8 +306,8 @@ t.test('the breaker refuses only writes after five faults', async t => {
   t.same((await store.query('SELECT 1')).rows, [[1]])
 })
 
-t.test('without the native binding, files are refused, and only memory works', async t => {
-  // The binding then searches for a development build.
+t.test('without the native binding, only in-memory databases can be opened', async t => {
+  // With this variable the binding searches for a development build, which does not exist.
   process.env.LIBSQL_JS_DEV = '1'
   t.teardown(() => delete process.env.LIBSQL_JS_DEV)
   const path = freshFile()
@@ -318,7 +322,7 @@ t.test('without the native binding, files are refused, and only memory works', a
   await t.rejects(store.open({ file: 'other.db' }), { code: 'DBS_NO_BINDING' })
 })
 
-t.test('stays closed', async t => {
+t.test('a closed store stays closed', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   await store.query('SELECT 1')
   await store.close()

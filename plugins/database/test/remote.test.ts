@@ -16,7 +16,7 @@ t.test('a remote database satisfies the contract of a store', async t => {
   for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
 })
 
-t.test('with a faulty server', async t => {
+t.test('a remote database with a faulty server', async t => {
   const server = await startHranaServer(freshFile(), TOKEN)
   t.teardown(() => server.close())
   const store = await openRemote({ url: server.url, token: TOKEN, timeoutMs: 1_000 })
@@ -38,20 +38,23 @@ t.test('with a faulty server', async t => {
     await faulty('forbidden', () => t.rejects(store.execute('DELETE FROM items'), { code: 'DBS_UNAUTHORIZED' }))
   })
 
-  await t.test('a server that drops, breaks or hangs is unreachable, and used again after its recovery', async t => {
-    for (const fault of ['drop', 'broken', 'hang'] as const)
-      await faulty(fault, () => t.rejects(store.query('SELECT 1'), { code: 'DBS_UNREACHABLE' }))
-    t.same((await store.query('SELECT 1')).rows, [[1]])
-  })
+  await t.test(
+    'a server that drops requests, fails or hangs is unreachable, and used again after it recovers',
+    async t => {
+      for (const fault of ['drop', 'broken', 'hang'] as const)
+        await faulty(fault, () => t.rejects(store.query('SELECT 1'), { code: 'DBS_UNREACHABLE' }))
+      t.same((await store.query('SELECT 1')).rows, [[1]])
+    }
+  )
 
-  await t.test('a write without an answer is reported as unknown', async t => {
+  await t.test('the outcome of a write without a response is reported as unknown', async t => {
     await faulty('drop-after', () =>
       t.rejects(store.execute("INSERT INTO items VALUES ('a')"), {
         code: 'DBS_UNREACHABLE',
         message: /unknown whether the change was made/
       })
     )
-    t.same((await store.query('SELECT name FROM items')).rows, [['a']], 'this write was made')
+    t.same((await store.query('SELECT name FROM items')).rows, [['a']], 'the write took effect')
   })
 
   await t.test('a transaction is rolled back if the server fails, and the next one runs', async t => {
@@ -73,7 +76,7 @@ t.test('with a faulty server', async t => {
   })
 })
 
-t.test('a copy of a remote database cannot be opened without its server, and fails within the time limit', async t => {
+t.test('opening a replica fails within the time limit if its server is unreachable', async t => {
   const server = await startHranaServer(freshFile(), TOKEN)
   t.teardown(() => server.close())
   const open = () =>
@@ -88,6 +91,6 @@ t.test('a copy of a remote database cannot be opened without its server, and fai
   await t.rejects(
     open(),
     { code: 'DBS_UNREACHABLE', message: /Handshake/ },
-    'this server answers, but does not support copies'
+    'this server responds, but does not support replicas'
   )
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { admit, placeIn, scan, splitScript } from '#sql'
 
-t.test('parameters are counted as SQLite counts them', t => {
+t.test('counts parameters as SQLite does', t => {
   const positions = (sql: string) => scan(sql).positions
   t.equal(positions('SELECT ?, ?, ?'), 3)
   t.equal(positions('SELECT ?3, ?'), 4)
@@ -21,7 +21,7 @@ t.test('parameters are counted as SQLite counts them', t => {
   t.end()
 })
 
-t.test('the verb of a statement is found after comments and common table expressions', t => {
+t.test('finds the verb of a statement after comments and common table expressions', t => {
   const verb = (sql: string) => scan(sql).verb
   t.equal(verb('-- a\n/* b */ select 1'), 'SELECT')
   t.equal(verb('WITH a AS (SELECT 1), b(x) AS (DELETE) INSERT INTO t SELECT * FROM a'), 'INSERT')
@@ -31,7 +31,7 @@ t.test('the verb of a statement is found after comments and common table express
   t.end()
 })
 
-t.test('a second statement is found, and the body of a trigger is not one', t => {
+t.test('finds a second statement, but not in the body of a trigger', t => {
   t.equal(scan('SELECT 1; SELECT 2').second, 10)
   t.equal(scan('SELECT 1; -- done\n ;').second, null)
   t.equal(scan("SELECT ';'; ").second, null)
@@ -46,13 +46,13 @@ t.test('a second statement is found, and the body of a trigger is not one', t =>
   t.end()
 })
 
-t.test('positions are lines and columns from 1', t => {
+t.test('lines and columns count from 1', t => {
   t.same(placeIn('a\nbc\nd', 3), { line: 2, column: 2 })
   t.same(placeIn('', 0), { line: 1, column: 1 })
   t.end()
 })
 
-t.test('any text is scanned without an exception', t => {
+t.test('scans any string without an exception', t => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => {
       const { second, positions } = scan(text)
@@ -74,7 +74,7 @@ t.test('any text is scanned without an exception', t => {
   t.end()
 })
 
-t.test('only reading pragmas are allowed', t => {
+t.test('allows only pragmas that read', t => {
   t.doesNotThrow(() => admit('PRAGMA table_info(items)', undefined, true))
   t.doesNotThrow(() => admit('PRAGMA main.integrity_check(1)', undefined, true))
   t.doesNotThrow(() => admit('PRAGMA journal_mode', undefined, true))

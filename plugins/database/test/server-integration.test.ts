@@ -1,4 +1,4 @@
-// Runs against a real server; drops the tables of the suite there.
+// Runs against a real server, and drops the tables of the conformance suite there.
 import type { DatabaseStore } from '@svc/contracts'
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
@@ -12,10 +12,10 @@ const unless = (variable: string): { skip: string | false } => ({
   skip: process.env[variable] === '1' ? missing : `${variable} is not 1`
 })
 
-// Each test of a copy opens it again, which downloads the database.
+// Each test opens the replica again, which downloads the database.
 t.setTimeout(300_000)
 
-/** A database without tables, before and after a suite. */
+/** Drops the tables of the suite and returns the store. */
 async function emptied(store: DatabaseStore): Promise<DatabaseStore> {
   for (const table of ['parts', 'more', 'texts', 'items']) await store.execute(`DROP TABLE IF EXISTS ${table}`)
   return store
@@ -26,15 +26,15 @@ t.test('a remote database satisfies the contract of a store', unless('SVC_DB_SYN
   for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
 })
 
-t.test('a copy of a remote database', unless('SVC_DB_EMBEDDED_REPLICA_INTEGRATION'), async t => {
+t.test('a replica of a remote database', unless('SVC_DB_EMBEDDED_REPLICA_INTEGRATION'), async t => {
   const open = (file = freshFile()) => openReplica({ file, url, token, busyTimeoutMs: 5_000, timeoutMs: 10_000 })
 
-  await t.test('satisfies the contract of a store', async t => {
+  await t.test('a replica satisfies the contract of a store', async t => {
     for (const { name, run } of databaseStoreSuite({ open: async () => emptied(await open()), freshFile }))
       await t.test(name, run)
   })
 
-  await t.test('has its own writes, and those of others after a sync', async t => {
+  await t.test('a replica has its own writes, and those of others after a sync', async t => {
     const remote = await emptied(await openRemote({ url, token, timeoutMs: 10_000 }))
     await remote.migrate('CREATE TABLE items (name)')
     const copy = await open()

@@ -18,7 +18,7 @@ function table(connection: FileConnection): FileConnection {
   return connection
 }
 
-/** Runs a function in a thread, with a connection and a port to this thread. */
+/** Runs a function in a thread. Its arguments are a connection, and a port to this thread. */
 function inThread({ module, options }: ThreadAccess, run: string): Worker {
   const code = `
     const { parentPort, workerData: { module, options } } = require('node:worker_threads')
@@ -26,7 +26,7 @@ function inThread({ module, options }: ThreadAccess, run: string): Worker {
   return new Worker(code, { eval: true, execArgv: [], workerData: { module, options } })
 }
 
-t.test('values are read unchanged, also in rows without names', async t => {
+t.test('query, rows and row return values unchanged', async t => {
   const connection = table(connect(freshFile()))
   t.teardown(() => connection.close())
   const values = [null, 1, -0.5, 2n ** 62n, 'a "quoted" \u{1F600}', new Uint8Array([0, 255]), 1e300]
@@ -53,7 +53,7 @@ t.test('reads cannot write, and the read connection is read-only', async t => {
   connection.rollback()
 })
 
-t.test('a read transaction sees one snapshot, a write transaction its changes, and others committed rows', async t => {
+t.test('a read transaction sees one snapshot; other connections see only committed rows', async t => {
   const file = freshFile()
   const [one, two] = [table(connect(file)), connect(file)]
   t.teardown(() => [one, two].map(each => each.close()))
@@ -64,7 +64,7 @@ t.test('a read transaction sees one snapshot, a write transaction its changes, a
   one.execute('INSERT INTO t (a) VALUES (1)')
   t.equal(count(one), 1)
   one.commit()
-  t.equal(count(two), 0, 'the snapshot of its first read')
+  t.equal(count(two), 0, 'the read transaction sees the snapshot of its first read')
   two.commit()
   t.equal(count(two), 1)
   one.begin('write')
@@ -74,19 +74,22 @@ t.test('a read transaction sees one snapshot, a write transaction its changes, a
   t.equal(count(one), 1)
 })
 
-t.test('a failed statement rolls back only itself, and an ended transaction stays ended', async t => {
-  const connection = connect(freshFile())
-  t.teardown(() => connection.close())
-  connection.execute('CREATE TABLE u (a UNIQUE)')
-  connection.begin('write')
-  connection.execute('INSERT INTO u VALUES (1)')
-  t.throws(() => connection.execute('INSERT INTO u VALUES (1)'), { code: 'DBS_CONSTRAINT' })
-  connection.execute('INSERT INTO u VALUES (2)')
-  t.throws(() => connection.execute('INSERT OR ROLLBACK INTO u VALUES (2)'), { code: 'DBS_CONSTRAINT' })
-  t.throws(() => connection.execute('INSERT INTO u VALUES (3)'), { code: 'DBS_TRANSACTION_ENDED' })
-  t.throws(() => connection.commit(), { code: 'DBS_TRANSACTION_ENDED' })
-  t.same(connection.rows('SELECT a FROM u'), [])
-})
+t.test(
+  'a failed statement rolls back only itself; a rolled back transaction accepts no further statements',
+  async t => {
+    const connection = connect(freshFile())
+    t.teardown(() => connection.close())
+    connection.execute('CREATE TABLE u (a UNIQUE)')
+    connection.begin('write')
+    connection.execute('INSERT INTO u VALUES (1)')
+    t.throws(() => connection.execute('INSERT INTO u VALUES (1)'), { code: 'DBS_CONSTRAINT' })
+    connection.execute('INSERT INTO u VALUES (2)')
+    t.throws(() => connection.execute('INSERT OR ROLLBACK INTO u VALUES (2)'), { code: 'DBS_CONSTRAINT' })
+    t.throws(() => connection.execute('INSERT INTO u VALUES (3)'), { code: 'DBS_TRANSACTION_ENDED' })
+    t.throws(() => connection.commit(), { code: 'DBS_TRANSACTION_ENDED' })
+    t.same(connection.rows('SELECT a FROM u'), [])
+  }
+)
 
 t.test('a writer waits for the lock, and fails at the time limit', async t => {
   const file = freshFile()
@@ -96,7 +99,7 @@ t.test('a writer waits for the lock, and fails at the time limit', async t => {
   holder.begin('write')
   t.throws(() => waiting.execute('INSERT INTO t (a) VALUES (1)'), { code: 'DBS_BUSY' })
   holder.rollback()
-  // The refused write has no effect: the next one is committed.
+  // The failed write has no effect, and the next one is committed.
   waiting.execute('INSERT INTO t (a) VALUES (2)')
   t.same(holder.rows('SELECT a FROM t'), [[2]])
 })
@@ -133,7 +136,7 @@ t.test('a thread that is terminated during a transaction releases the lock', asy
   t.same((await store.query('SELECT a FROM t')).rows, [[2]])
 })
 
-t.test('memory has no connections for threads', async t => {
+t.test('an in-memory database has no access for threads', async t => {
   const store = await openMemory()
   t.teardown(() => store.close())
   t.equal(await store.threadAccess(), null)

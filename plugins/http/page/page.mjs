@@ -5,10 +5,10 @@ const about = document.getElementById('about')
 const filter = document.getElementById('filter')
 const token = document.getElementById('token')
 const empty = document.getElementById('empty')
-/** The OpenAPI document that is shown. */
+/** OpenAPI document of the page. */
 let api = {}
 
-/** An element with properties and children; strings become text. */
+/** Creates an element with properties and children; strings become text nodes. */
 function element(name, properties = {}, ...children) {
   const node = Object.assign(document.createElement(name), properties)
   node.append(...children.filter(child => child !== null))
@@ -60,7 +60,7 @@ function renderOperation({ method, path, operation }) {
     element('span', { className: 'quiet', textContent: operation.summary })
   )
   const details = element('details', { className: 'operation' }, summary)
-  // Most operations are never opened.
+  // Rendered on first opening: most operations are never opened.
   details.addEventListener('toggle', () => details.append(renderContent(method, path, operation)), { once: true })
   return details
 }
@@ -140,10 +140,10 @@ const FORMATS = {
   uri: 'urn:example:1',
   uuid: '00000000-0000-4000-8000-000000000000'
 }
-/** Levels of a schema that a sample shows; schemas may refer to themselves. */
+/** Maximum depth of a sample; schemas may be recursive. */
 const MAX_DEPTH = 5
 
-/** Makes a sample of the schema: the required fields, and the optional ones that say what they hold by default. */
+/** Returns a sample value of the schema: the required fields, and the optional ones with a default. */
 function sample(schema, name = 'text', depth = 0) {
   if (schema.$ref !== undefined) return depth > MAX_DEPTH ? null : sample(resolve(schema.$ref), name, depth + 1)
   if (schema.default !== undefined) return schema.default
@@ -169,7 +169,7 @@ function sampleObject(schema, depth) {
   return Object.fromEntries(shown.map(name => [name, sample(properties[name], name, depth + 1)]))
 }
 
-/** Follows a reference into the description. */
+/** Resolves a reference into the OpenAPI document. */
 function resolve(reference) {
   const path = reference.replace(/^#\//, '').split('/')
   return path.reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], api) ?? {}
@@ -225,7 +225,7 @@ function applyFilter() {
   empty.hidden = total > 0
   empty.textContent =
     operations.children.length === 0
-      ? 'No plugin offers an operation over HTTP. See which plugins are active: svc plugins list'
+      ? 'No plugin serves an operation over HTTP. To see the active plugins: svc plugins list'
       : `No operation matches "${filter.value}".`
 }
 
@@ -233,7 +233,7 @@ filter.addEventListener('input', applyFilter)
 token.addEventListener('change', () => load().catch(fail))
 
 function fail(error) {
-  about.textContent = `The description could not be loaded: ${error.message}`
+  about.textContent = `The API description could not be loaded: ${error.message}`
   about.className = 'error'
 }
 

@@ -6,7 +6,7 @@ import { exchangeOf } from './exchange.ts'
 
 export type LogError = (message: string, fields: Record<string, unknown>) => void
 
-/** Makes an instance answer thrown errors in its listener's form, and log those without a code. */
+/** Makes a Fastify instance send thrown errors in its listener's format, and log those without a code. */
 export function answerErrors(app: FastifyInstance, report: LogError, form: HttpErrorForm): void {
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request
@@ -17,8 +17,8 @@ export function answerErrors(app: FastifyInstance, report: LogError, form: HttpE
       const { method, url } = raw
       report('a request failed', { error, request_id: exchange.requestId, method, url, plugin: exchange.route?.owner })
     }
-    // Fastify closes the connection after an unread body. Instead, the rest is read and dropped within the
-    // request's time: a client that is still writing would see a reset instead of the answer.
+    // Fastify closes the connection after an unread body; a client that is still writing would see a reset instead of
+    // the response. So the rest is read and discarded within the request's time limit.
     if (reply.raw.shouldKeepAlive && !reply.raw.hasHeader('connection')) reply.header('connection', 'keep-alive')
     if (!raw.complete) raw.resume()
     reply.code(status).headers(headers).header('x-request-id', exchange.requestId).type(JSON_TYPE).send(body)

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A token with constant-time comparison of digests, which also hides its length. */
+/** Bearer token. Compares digests in constant time, which also hides the token's length. */
 export class BearerToken {
   readonly #digest: Buffer
 
@@ -8,7 +8,7 @@ export class BearerToken {
     this.#digest = digest(token)
   }
 
-  /** `header`: the Authorization header. The scheme's case does not matter (RFC 9110, 11.1). */
+  /** Returns whether an Authorization header has the token. The scheme is case-insensitive (RFC 9110, 11.1). */
   matches(header: string | undefined): boolean {
     const token = header === undefined ? undefined : /^bearer +(\S+)$/i.exec(header)?.[1]
     return token !== undefined && timingSafeEqual(digest(token), this.#digest)

@@ -9,7 +9,7 @@ export class Caller implements HttpCaller {
   /** `traceparent` that the client sent; undefined if it sent none, or a malformed one. */
   declare readonly sentTraceparent?: string
   principal: Principal
-  #cancel: AbortController | 'vanished' | undefined
+  #cancel: AbortController | 'disconnected' | undefined
   #trace: (TraceContext & { readonly parentSpanId: string | null }) | undefined
 
   constructor({ headers }: IncomingMessage, principal: Principal) {
@@ -21,7 +21,7 @@ export class Caller implements HttpCaller {
     }
   }
 
-  /** This request in its trace: the trace of the client, or a new one. Created on first use. */
+  /** Span of this request, in the client's trace or a new one. Created on first use. */
   get trace(): TraceContext & { readonly parentSpanId: string | null } {
     if (this.#trace === undefined) {
       const sent = parseTraceparent(this.sentTraceparent)
@@ -31,7 +31,7 @@ export class Caller implements HttpCaller {
     return this.#trace
   }
 
-  /** The `traceparent` for what the request calls. */
+  /** The `traceparent` to pass to downstream calls. */
   get traceparent(): string {
     const { traceId, spanId } = this.trace
     return traceparentOf(traceId, spanId)
@@ -40,22 +40,22 @@ export class Caller implements HttpCaller {
   get signal(): AbortSignal {
     if (typeof this.#cancel === 'object') return this.#cancel.signal
     const controller = new AbortController()
-    if (this.#cancel === 'vanished') controller.abort(vanished())
+    if (this.#cancel === 'disconnected') controller.abort(disconnected())
     this.#cancel = controller
     return controller.signal
   }
 
   get cancelled(): boolean {
-    return typeof this.#cancel === 'object' ? this.#cancel.signal.aborted : this.#cancel === 'vanished'
+    return typeof this.#cancel === 'object' ? this.#cancel.signal.aborted : this.#cancel === 'disconnected'
   }
 
-  /** The client disconnected before its answer. */
-  vanish(): void {
-    if (typeof this.#cancel === 'object') this.#cancel.abort(vanished())
-    else this.#cancel = 'vanished'
+  /** Called when the client disconnected before its response. */
+  disconnect(): void {
+    if (typeof this.#cancel === 'object') this.#cancel.abort(disconnected())
+    else this.#cancel = 'disconnected'
   }
 }
 
-function vanished(): Error {
-  return new Error('the client went away')
+function disconnected(): Error {
+  return new Error('the client disconnected')
 }

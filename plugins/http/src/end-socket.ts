@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { HttpErrorForm } from '@svc/contracts'
 import { errorReply, JSON_TYPE } from './error-reply.ts'
 
-/** Answers on a raw socket without a response object, and closes it. */
+/** Writes an error response to a raw socket, which has no response object, and closes it. */
 export function endWith(socket: Duplex, error: unknown, requestId: string, form: HttpErrorForm): void {
   const { status, body, headers } = errorReply(error, requestId, form)
   const lines = [

@@ -5,7 +5,7 @@ import { httpErrors } from './errors.ts'
 export interface ErrorReply {
   readonly status: number
   readonly code: string
-  /** JSON in the listener's form. */
+  /** JSON in the listener's format. */
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -13,7 +13,7 @@ export interface ErrorReply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * Builds the answer for an error. Errors with a code are shown unchanged; of others, only the status is shown.
+ * Builds the response for an error. Errors with a code are sent unchanged; of other errors only the status is sent.
  */
 export function errorReply(error: unknown, requestId: string, form: HttpErrorForm): ErrorReply {
   const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
@@ -32,7 +32,7 @@ export function errorReply(error: unknown, requestId: string, form: HttpErrorFor
   }
 }
 
-/** Data without a JSON form is left out: the error is reported anyway. */
+/** Serialises an error body. Data that JSON cannot represent is left out, so that the error is still sent. */
 function stringify(body: (data: unknown) => object, data: unknown): string {
   try {
     return JSON.stringify(body(data))
@@ -41,7 +41,7 @@ function stringify(body: (data: unknown) => object, data: unknown): string {
   }
 }
 
-/** Codes of Fastify that a request can cause. */
+/** Errors of Fastify that a request can cause, by code. */
 const FASTIFY: Readonly<Record<string, () => SvcError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     httpBodyErrors.create('HTTP_MEDIA_TYPE', 'the content type of the body is not one that this route reads', {
@@ -55,7 +55,7 @@ const FASTIFY: Readonly<Record<string, () => SvcError>> = {
     httpErrors.create('HTTP_MALFORMED', 'the body is shorter or longer than its content-length')
 }
 
-/** For an error without our code, a 4xx message is kept, a 5xx message is not. */
+/** Converts an error without a code of svc. Keeps the message of a 4xx error, but not of a 5xx error. */
 function translate(error: unknown): SvcError {
   const { code, statusCode, status, message } = (error ?? {}) as Record<string, unknown>
   const known = typeof code === 'string' ? FASTIFY[code] : undefined

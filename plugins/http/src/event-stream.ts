@@ -2,19 +2,22 @@ import type { ServerResponse } from 'node:http'
 import { errorReply } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Maximum buffered bytes of a client; beyond it, the stream is cut and the call aborted. */
+/** Maximum buffered bytes of a client; beyond it, the stream is closed and the call aborted. */
 const MAX_BACKLOG = 8 * 1024 * 1024
 
-/** True if an Accept header names event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+/**
+ * Returns whether an Accept header names event streams
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ */
 export function wantsEvents(accept: string | undefined): boolean {
   return accept?.includes('text/event-stream') === true
 }
 
 /**
- * Answers with an event stream: `event`, `progress`, and at the end `result` or `error`.
+ * Responds with an event stream: `event`, `progress`, and at the end `result` or `error`.
  *
- * A call that is refused before it starts, for instance for its input, is answered as without a stream: with its status
- * and the shared envelope.
+ * If a call is rejected before it starts, for example because of its input, the response is the same as without a
+ * stream: the error's status and the shared envelope.
  */
 export async function streamEvents(
   response: ServerResponse,
@@ -26,7 +29,7 @@ export async function streamEvents(
   exchange.onEvent = event => stream.write('event', event)
   exchange.onProgress = (done, total, message) => stream.write('progress', { done, total, message })
   heartbeat.add(stream)
-  // Validation and authorisation report within this tick; from the next one on, the client sees the stream.
+  // Validation and authorisation fail within this tick; in the next tick the stream opens.
   const opening = setImmediate(() => stream.open())
   try {
     stream.write('result', (await run()) ?? null)
@@ -40,7 +43,7 @@ export async function streamEvents(
   }
 }
 
-/** Keeps streams open with regular comments; one timer for all. */
+/** Open streams, which one timer keeps open with regular comments. */
 export type Heartbeat = Set<EventStream>
 
 export function newHeartbeat(): Heartbeat {

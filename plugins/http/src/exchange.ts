@@ -4,35 +4,35 @@ import type { Principal } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import type { OperationRoute, Route } from './route.ts'
 import type { Match } from './route-table.ts'
-import { type Carried, carry, release } from './socket-exchanges.ts'
+import { addRequest, removeRequest, type SocketRequest } from './socket-exchanges.ts'
 
 const EXCHANGE = Symbol('exchange')
 type WithExchange = IncomingMessage & { [EXCHANGE]?: Exchange }
 
 /**
- * One request and its response. It is both the kernel's call and the socket's record, so that a request costs one small
- * object.
+ * One request and its response. The object is both the invocation for the kernel and the record on the socket, so that
+ * a request costs one small object.
  */
-export class Exchange extends Caller implements Invocation, Carried {
+export class Exchange extends Caller implements Invocation, SocketRequest {
   readonly response: ServerResponse
   readonly started = performance.now()
-  /** A plugin's time starts with the last byte of the body, not with the first of the head. */
+  /** When the handler's time starts: at the last byte of the body, not at the first byte of the head. */
   since = this.started
   declare onEvent?: (event: unknown) => void
   declare onProgress?: (done: number, total?: number, message?: string) => void
   /** Null until a route is found. */
   match: Match | null = null
-  previous: Carried | null = null
-  /** Code of the answered error. */
+  previous: SocketRequest | null = null
+  /** Code of the error in the response. */
   errorCode: string | null = null
   #onFinish: ((exchange: Exchange) => void) | null
 
-  /** `onFinish` is called once: when the answer was passed on, or the client disconnected. */
+  /** `onFinish` is called once: when the response was passed to the socket, or the client disconnected. */
   constructor(response: ServerResponse, principal: Principal, onFinish: (exchange: Exchange) => void) {
     super(response.req, principal)
     this.response = response
     this.#onFinish = onFinish
-    carry(response.req.socket, this)
+    addRequest(response.req.socket, this)
   }
 
   get request(): IncomingMessage {
@@ -52,30 +52,30 @@ export class Exchange extends Caller implements Invocation, Carried {
     return this.match?.store.operation ?? null
   }
 
-  /** True if values are text, as in a query. */
+  /** True if values are strings to convert, as in a query. */
   get coerce(): boolean {
     return this.operation?.plan.query ?? false
   }
 
-  /** Sets the request id and the client's trace context on a response without a Fastify handler. */
+  /** Sets the headers `x-request-id` and `traceparent` on a response that Fastify does not handle. */
   label(): void {
     this.response.setHeader('x-request-id', this.requestId)
     if (this.sentTraceparent !== undefined) this.response.setHeader('traceparent', this.sentTraceparent)
   }
 
-  /** Makes {@link exchangeOf} find it: Fastify passes on only the request. */
+  /** Stores the exchange on its request for {@link exchangeOf}: Fastify passes on only the request. */
   attach(): void {
     ;(this.request as WithExchange)[EXCHANGE] = this
   }
 
-  /** Its complete answer was passed to the socket. */
+  /** Called when the complete response was passed to the socket. */
   answered(): void {
-    // A response has no socket while an earlier answer uses the connection.
+    // With pipelining, a response has no socket while an earlier response uses the connection.
     if (this.response.socket === null) this.untilClosed()
     else this.#finish()
   }
 
-  /** It is in flight until its response was sent or aborted. */
+  /** Keeps the exchange in flight until its response was sent or aborted. */
   untilClosed(): void {
     this.response.once('close', () => {
       if (this.response.writableFinished) this.#finish()
@@ -84,7 +84,7 @@ export class Exchange extends Caller implements Invocation, Carried {
   }
 
   lose(): void {
-    this.vanish()
+    this.disconnect()
     this.#finish()
   }
 
@@ -92,12 +92,12 @@ export class Exchange extends Caller implements Invocation, Carried {
     const onFinish = this.#onFinish
     if (onFinish === null) return
     this.#onFinish = null
-    release(this.request.socket, this)
+    removeRequest(this.request.socket, this)
     onFinish(this)
   }
 }
 
-/** The exchange of a request in Fastify. */
+/** Returns the exchange of a request in Fastify. */
 export function exchangeOf(request: IncomingMessage): Exchange {
   return (request as WithExchange)[EXCHANGE] as Exchange
 }

@@ -1,7 +1,7 @@
 /**
- * Joins Prometheus texts (https://prometheus.io/docs/instrumenting/exposition_formats/). All lines of a metric must be
- * adjacent, and no series may appear twice, or a scrape fails. So families with one name are merged; the first HELP,
- * TYPE and value of a series win.
+ * Joins several outputs in the Prometheus text format (https://prometheus.io/docs/instrumenting/exposition_formats/). A
+ * scrape fails unless all lines of a metric are adjacent and every series is unique. So families with the same name are
+ * merged; the first HELP, TYPE and value of a series win.
  */
 export function joinExpositions(texts: readonly string[]): string {
   const families = new Map<string, Family>()
@@ -44,7 +44,7 @@ function collect(text: string, families: Map<string, Family>): void {
   }
 }
 
-/** Samples of a histogram, a summary or a counter may have a suffix after the family's name. */
+/** Returns whether a sample belongs to a family. Its name may have a suffix, as in histograms. */
 function belongs(sample: string, family: string): boolean {
   return sample.startsWith(family) && /^(_bucket|_sum|_count|_total|_created)?$/.test(sample.slice(family.length))
 }

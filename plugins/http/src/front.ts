@@ -16,14 +16,14 @@ import { writeError } from './write-error.ts'
 
 export interface FrontParts {
   readonly table: RouteTable
-  /** Fallback route for unmatched requests; null if they are refused. */
+  /** Fallback route for unmatched requests; null: they get status 404 or 405. */
   readonly fallback: Route | null
   readonly errors: HttpErrorForm
   readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
   /** Null if the routes authenticate their callers themselves. */
   readonly guard: Guard | null
   readonly counts: RequestCounts
-  /** Counts requests that no route takes. */
+  /** Counts of requests that match no route. */
   readonly unmatched: RouteSeries
   report(message: string, fields: Record<string, unknown>): void
   /** Called once per request, with its status and its duration in milliseconds. */
@@ -32,7 +32,7 @@ export interface FrontParts {
 
 /** Handles the requests of one listener in one generation: guard, route lookup, metrics, dispatch. Immutable. */
 export class Front {
-  /** Form of error answers. */
+  /** Format of errors. */
   readonly errors: HttpErrorForm
   readonly #table: RouteTable
   readonly #fallback: Route | null
@@ -71,14 +71,14 @@ export class Front {
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const caller = new Caller(request, ANONYMOUS)
     socket.on('error', () => socket.destroy())
-    socket.once('close', () => caller.vanish())
+    socket.once('close', () => caller.disconnect())
     try {
       checkTarget(request)
       const path = (request.url ?? '').split('?', 1)[0] as string
       this.#guard?.admit(request, null)
       this.#identify(request, caller, false)
       const upgrade = this.#upgrades.get(path)
-      if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `nothing at ${path} takes a websocket`)
+      if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `no plugin accepts websockets at ${path}`)
       upgrade.item.handle(request, socket, head, caller)
     } catch (error) {
       this.#complain(error, caller, request)
@@ -86,7 +86,7 @@ export class Front {
     }
   }
 
-  /** Null if the request was already answered. */
+  /** Returns the route; null if the response has been sent already. */
   #route(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {
     checkTarget(request)
     const method = request.method as string
@@ -138,13 +138,13 @@ export class Front {
     const allowed = this.#table.allowed(url)
     if (allowed.length === 0) {
       return httpErrors.create('HTTP_NOT_FOUND', `no plugin serves ${path}`, {
-        hint: 'GET /openapi.json lists what is served; svc plugins list shows the active plugins'
+        hint: 'GET /openapi.json lists the paths; svc plugins list shows the active plugins'
       })
     }
     response.setHeader('allow', allowed.join(', '))
     return httpErrors.create(
       'HTTP_METHOD_NOT_ALLOWED',
-      `${path} does not take ${method}; it takes ${allowed.join(', ')}`
+      `${path} does not accept ${method}; allowed methods: ${allowed.join(', ')}`
     )
   }
 
@@ -160,7 +160,7 @@ export class Front {
   }
 }
 
-/** The answer was passed on, or the client disconnected before it. */
+/** Records a request whose response was passed to the socket, or whose client disconnected first. */
 function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSeries, record: FrontParts['record']): void {
   const { route, response, started } = exchange
   counts.inFlight -= 1
@@ -169,7 +169,8 @@ function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSerie
   countRequest(route?.series ?? unmatched, status, ms / 1000)
   record(exchange, status, ms)
   if (route === undefined) return
-  // The unit may be disposed when nothing is in flight; its Fastify instance must be closed before.
+  // Called before the unit's count drops: once nothing is in flight the unit may be disposed, but its Fastify instance
+  // must be closed first.
   route.raw?.exit()
   route.unit?.exit()
 }

@@ -12,24 +12,24 @@ export interface GuardSettings {
   readonly cors_origins: readonly string[]
 }
 
-/** A caller on this machine, or with the token. */
+/** Principal of a caller on this machine if no token is set. */
 const LOCAL: Principal = Object.freeze({ id: 'local', role: 'owner', scopes: Object.freeze(['*']) })
 const BEARER: Principal = Object.freeze({ id: 'bearer', role: 'owner', scopes: Object.freeze(['*']) })
-/** A remote caller of a server without a token: may call only routes without a scope. */
+/** Principal of a remote caller if no token is set; may call only routes without a scope. */
 export const ANONYMOUS: Principal = Object.freeze({ id: 'anonymous', role: 'anonymous', scopes: Object.freeze([]) })
 
-/** Decides which callers a listener accepts: by Host and Origin, against browser pages, and by token. */
+/** Access control of a listener: Host and Origin headers, against foreign browser pages, and the bearer token. */
 export class Guard {
   readonly #loopback: boolean
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #token: BearerToken | null
   readonly #wrongTokens: TokenBuckets
-  /** Cache of the last accepted Host header and whether it is a known name: nearly every request repeats it. */
+  /** Last accepted Host header, and whether its name is known. Cached: nearly every request repeats it. */
   #lastHost: string | undefined
   #lastKnown = false
 
-  /** `wrongTokens` outlives the guard, which is created per generation. */
+  /** `wrongTokens` outlives the guard, since each generation has a new guard. */
   constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
     this.#wrongTokens = wrongTokens
     this.#loopback = isLoopback(host)
@@ -60,16 +60,16 @@ export class Guard {
     return this.#loopback || isLoopbackAddress(request.socket.remoteAddress) ? LOCAL : ANONYMOUS
   }
 
-  /** The error for a request refused by {@link identify}. */
+  /** Returns the error for a request that {@link identify} rejected. */
   refuseToken({ headers, socket }: IncomingMessage): Error {
     const waitMs = headers.authorization === undefined ? 0 : this.#wrongTokens.take(socket.remoteAddress ?? '')
     if (waitMs > 0) {
       return httpErrors.create('HTTP_TOO_MANY_TOKENS', 'too many wrong bearer tokens came from this address', {
         data: { retryAfterMs: Math.ceil(waitMs) },
-        hint: `wait; at most ${this.#wrongTokens.perMinute} wrong tokens a minute are answered`
+        hint: `wait; the limit is ${this.#wrongTokens.perMinute} wrong tokens per minute`
       })
     }
-    return httpErrors.create('HTTP_UNAUTHORIZED', 'the request does not carry the bearer token of this server', {
+    return httpErrors.create('HTTP_UNAUTHORIZED', "the request does not have this server's bearer token", {
       hint: 'send the header "Authorization: Bearer TOKEN"'
     })
   }
@@ -80,7 +80,7 @@ export class Guard {
     const open = !this.#loopback && this.#hosts.size === 1
     const known = this.#isKnown(name)
     if (!open && !known) {
-      throw httpErrors.create('HTTP_HOST_FORBIDDEN', `this server does not answer for the host "${name}"`, {
+      throw httpErrors.create('HTTP_HOST_FORBIDDEN', `this server does not serve the host "${name}"`, {
         hint: 'add the name to allowed_hosts in [plugins.http]'
       })
     }
@@ -88,7 +88,7 @@ export class Guard {
     this.#lastKnown = known
   }
 
-  /** A host name that a foreign page cannot own: DNS may point any other name at this machine. */
+  /** Returns whether a foreign page cannot own the host name. DNS may point any other name at this machine. */
   #isKnown(name: string): boolean {
     return isLoopback(name) || this.#hosts.has(name)
   }
@@ -106,7 +106,7 @@ export class Guard {
   }
 }
 
-/** True if a bind address or host name means only this machine. */
+/** Returns whether a bind address or host name means only this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
@@ -115,7 +115,7 @@ function isLoopbackAddress(address: string | undefined): boolean {
   return address !== undefined && isLoopback(address.startsWith('::ffff:') ? address.slice(7) : address)
 }
 
-/** The host of a Host header, without its port, in lower case; IPv6 addresses keep their brackets. */
+/** Returns the host of a Host header without its port, in lower case; IPv6 addresses keep their brackets. */
 function hostName(header: string): string {
   return header.replace(/:\d*$/, '').toLowerCase()
 }

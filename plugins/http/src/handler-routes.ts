@@ -14,7 +14,7 @@ export interface HandlerOptions {
   readonly errors: HttpErrorForm
 }
 
-/** Answers requests with a plugin's own function, which gets the raw request. */
+/** Returns a server function that calls a plugin's handler with the raw request. */
 export function handlerServer(route: Pick<HttpHandlerRoute, 'handle'>, options: HandlerOptions): Route['serve'] {
   return exchange => {
     const handled = new HandledExchange(exchange, options)

@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream'
 
 /**
  * Serves a request as if it had no Upgrade header, as RFC 9110 section 7.8 allows. Node emits `upgrade` for every
- * request with that header, and some HTTP clients always request h2c. The request is put back on the socket without
- * those headers and parsed again.
+ * request with that header, and some HTTP clients always request h2c. The request is pushed back to the socket without
+ * that header and parsed again.
  */
 export function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { rawHeaders } = request

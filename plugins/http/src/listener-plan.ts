@@ -19,19 +19,19 @@ import type { Settings } from './settings.ts'
 /** Routes and upgrades of one listener in the next generation. */
 export interface ListenerPlan {
   readonly listener: Required<HttpListener>
-  /** Plugin with the listener. */
+  /** Plugin that contributes the listener. */
   readonly owner: string
   readonly operations: OperationEntry[]
-  /** By unit, since a unit's raw routes share an instance. */
+  /** Raw routes by unit, since those of a unit share a Fastify instance. */
   readonly raw: Map<UnitView, Contribution<HttpRoutes>[]>
   readonly handlers: Contribution<HttpHandlers>[]
   readonly upgrades: Map<string, Contribution<HttpUpgrade>>
-  /** Routes with their owners. */
+  /** Owning plugin by route. */
   readonly owners: Map<string, string>
 }
 
 /**
- * Groups a generation's routes by listener. Throws `HTTP_ROUTE_CONFLICT` with both owners, or
+ * Groups a generation's routes by listener. Throws `HTTP_ROUTE_CONFLICT`, which names both owners, or
  * `HTTP_LISTENER_UNKNOWN`.
  */
 export function planListeners(generation: GenerationView, settings: Settings): ListenerPlan[] {
@@ -42,7 +42,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   }
   for (const { item, unit } of generation.items(httpListeners)) {
     if (item.name === 'main' || plans.has(item.name)) {
-      const message = `${unit.name} contributes the listener "${item.name}", which another plugin has`
+      const message = `${unit.name} contributes the listener "${item.name}", but another plugin has a listener with that name`
       throw httpErrors.create('HTTP_ROUTE_CONFLICT', message, { plugin: unit.name, data: { listener: item.name } })
     }
     open(plans, { guard: 'shared', errors: 'envelope', ...item }, unit.name)
@@ -62,7 +62,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   return [...plans.values()]
 }
 
-/** Paths of this plugin on the main listener; on others, a plugin may override them. */
+/** Paths of this plugin on the main listener. On other listeners, plugins may override them. */
 const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/docs/page.mjs', '/docs/page.css']
 
 function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
@@ -112,7 +112,7 @@ function addUpgrade(
   plan.upgrades.set(item.path, contribution)
 }
 
-/** Null for the main listener if it is disabled. */
+/** Returns the plan of a listener; null for the main listener if it is disabled. */
 function planOf(
   plans: Map<string, ListenerPlan>,
   named: string | undefined,

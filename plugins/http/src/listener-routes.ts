@@ -24,7 +24,7 @@ export interface RouteParts {
   rawOf(unit: UnitView): RawRoutes
 }
 
-/** All routes of one listener: operations, routes of plugins in both forms, and this plugin's own unless overridden. */
+/** Returns all routes of a listener: operations, raw routes, handlers, and this plugin's own unless overridden. */
 export function listenerRoutes(plan: ListenerPlan, parts: RouteParts): Route[] {
   return [
     ...operationRoutes(plan, parts),

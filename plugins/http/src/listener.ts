@@ -7,26 +7,26 @@ import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
 import { withoutUpgrade } from './ignore-upgrade.ts'
 import { requestIdOf } from './request-id.ts'
-import { carriedBy, hasCarried, lastCarriedBy, loseAll } from './socket-exchanges.ts'
+import { hasSentRequest, lastRequestOn, notifyClosed, requestsOn } from './socket-exchanges.ts'
 import { writeError } from './write-error.ts'
 
 /** Handlers of a server; replaced on every flip. */
 interface Slot {
   front: Pick<Front, 'request' | 'upgrade'> | null
-  /** Form of errors outside a front. */
+  /** Format of errors before a front is set. */
   errors: HttpErrorForm
   onError(error: Error): void
 }
 
 /**
- * A server and its open sockets. It outlives this plugin's reload, so that the port is bound once; its only code is in
- * {@link openServer}.
+ * A server and its open sockets. The object outlives reloads of this plugin, so that the port stays bound. The only
+ * code that it keeps from the old instance is in {@link openServer}.
  */
 export interface HeldServer {
   readonly server: Server
   readonly slot: Slot
   readonly sockets: Set<Socket>
-  /** Aborted if it reopens before its last connection has ended. */
+  /** Aborted if the server is bound again before its last connection has ended. */
   draining: AbortController | null
 }
 
@@ -38,13 +38,14 @@ export interface ServerTimes {
 /** Interval of Node's check for slow requests, in milliseconds. */
 const TIMEOUT_CHECK_MS = 500
 
-/** An unbound server. */
+/** Creates a server without binding it. */
 export function openServer(): HeldServer {
   const slot: Slot = { front: null, errors: 'envelope', onError: () => {} }
   const sockets = new Set<Socket>()
-  // The guard refuses a missing Host header with a proper body.
+  // The guard rejects a missing Host header with the shared error format.
   const server = createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS, requireHostHeader: false })
-  // Node treats a connection as idle while its answer is still being sent, and would cut it off; `drain` handles those.
+  // Node treats a connection as idle while its response is still being sent, and would cut it off. `drain` closes idle
+  // connections instead.
   server.closeIdleConnections = () => {}
   const held: HeldServer = { server, slot, sockets, draining: null }
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -57,7 +58,7 @@ export function openServer(): HeldServer {
       withoutUpgrade(server, request, socket, head)
       return
     }
-    // The upgrade handler ends the socket.
+    // After an upgrade, the upgrade handler closes the socket.
     sockets.delete(socket as Socket)
     if (slot.front !== null) slot.front.upgrade(request, socket, head)
     else endWith(socket, starting(), requestIdOf(undefined), slot.errors)
@@ -66,18 +67,18 @@ export function openServer(): HeldServer {
     sockets.add(socket)
     socket.on('close', () => {
       sockets.delete(socket)
-      loseAll(socket)
+      notifyClosed(socket)
     })
   })
   server.on('clientError', (error: Error, socket: Duplex) => answerClientError(error, socket, slot.errors))
   server.on('error', error => {
-    // Before binding, `bind` receives the error.
+    // Until the server listens, `bind` handles the error.
     if (server.listening) slot.onError(error)
   })
   return held
 }
 
-/** Takes effect at once, also while serving. */
+/** Sets the timeouts of a server. Takes effect immediately, even while it serves. */
 export function setTimes(held: HeldServer, { request_timeout_ms, keep_alive_ms }: ServerTimes): void {
   held.server.requestTimeout = request_timeout_ms
   held.server.headersTimeout = Math.min(request_timeout_ms, 60_000)
@@ -86,11 +87,11 @@ export function setTimes(held: HeldServer, { request_timeout_ms, keep_alive_ms }
 
 export interface BindRequest {
   readonly listener: HttpListener
-  /** Plugin of the listener, for its errors. */
+  /** Plugin of the listener, for error messages. */
   readonly owner: string
 }
 
-/** Binds. Throws `HTTP_PORT_IN_USE` or `HTTP_BIND_FAILED`, with the address and its setting. */
+/** Binds a server. Throws `HTTP_PORT_IN_USE` or `HTTP_BIND_FAILED`, with the address and its setting. */
 export async function bind(held: HeldServer, { listener, owner }: BindRequest): Promise<void> {
   const { host, port, errors = 'envelope' } = listener
   held.slot.errors = errors
@@ -113,8 +114,8 @@ export async function bind(held: HeldServer, { listener, owner }: BindRequest): 
 }
 
 /**
- * Stops accepting, closes connections after their next answer, and waits for running answers. Cuts off the rest at the
- * time limit. Returns early if the server is bound again. Websockets belong to their owners.
+ * Stops accepting connections, waits for requests in flight, and closes each connection after its response. Cuts off
+ * the rest at the time limit. Returns early if the server is bound again. Leaves websockets to their owners.
  */
 export async function drain(held: HeldServer, milliseconds: number): Promise<void> {
   const { server, sockets } = held
@@ -123,10 +124,10 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   held.draining = again
   server.close()
   for (const socket of sockets) {
-    const response = lastCarriedBy(socket)?.response
-    // It has received nothing, or a partial request.
-    if (!hasCarried(socket)) socket.destroy()
-    // It is idle, or sending its last answer.
+    const response = lastRequestOn(socket)?.response
+    // The socket has received nothing, or only part of a request.
+    if (!hasSentRequest(socket)) socket.destroy()
+    // The socket is idle, or still sends its last response.
     else if (response === undefined) socket.destroySoon()
     else {
       if (!response.headersSent) response.setHeader('connection', 'close')
@@ -136,7 +137,7 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   await lastOf(sockets, milliseconds, again.signal)
   if (again.signal.aborted) return
   for (const socket of sockets) socket.destroy()
-  // A closed server must not keep its last generation in memory.
+  // A closed server must not keep the last generation in memory.
   held.slot.front = null
 }
 
@@ -165,7 +166,7 @@ function bindError(cause: NodeJS.ErrnoException, { host, port, setting }: HttpLi
       plugin: owner,
       at: { path: setting },
       data: { host, port, setting },
-      hint: `stop what listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port; to change only the host, restart`,
+      hint: `stop the process that listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port; to change only the host, restart`,
       cause
     })
   }
@@ -178,14 +179,14 @@ function bindError(cause: NodeJS.ErrnoException, { host, port, setting }: HttpLi
 }
 
 function starting(): Error {
-  return httpErrors.create('HTTP_STARTING', 'the server is about to serve', { data: { retryAfterMs: 1000 } })
+  return httpErrors.create('HTTP_STARTING', 'the server is starting', { data: { retryAfterMs: 1000 } })
 }
 
-/** Invalid HTTP, oversized headers, slow requests. */
+/** Responds to invalid HTTP, oversized headers and slow requests. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: HttpErrorForm): void {
-  // During an answer, no error can be sent.
-  const answering = [...carriedBy(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) {
+  // While a response is being sent, no error can be sent.
+  const responding = [...requestsOn(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
+  if (error.code === 'ECONNRESET' || !socket.writable || responding) {
     socket.destroy()
     return
   }

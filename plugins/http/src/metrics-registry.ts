@@ -4,7 +4,9 @@ import { collectProcessMetrics } from './process-metrics.ts'
 import { exposeRequestCounts } from './request-exposition.ts'
 import type { RequestCounts } from './request-metrics.ts'
 
-/** Metrics of the process and of the requests. Loaded at the first scrape, since most processes have none. */
+/**
+ * Creates the registry of process and request metrics. Loaded at the first scrape: most processes are never scraped.
+ */
 export function metricsRegistry(loop: IntervalHistogram, counts: RequestCounts): Registry {
   const registry = new Registry()
   collectProcessMetrics(registry, loop)

@@ -1,13 +1,13 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 
 /**
- * Schemas of one document. An operation's schema refers to its own `$defs`. The document moves them to the components,
+ * Schemas of one OpenAPI document. The `$defs` of an operation's schema are moved to the document's components,
  * prefixed with the operation's name: few tools resolve references relative to an `$id`.
  */
 export class SchemaBook {
   readonly components: Record<string, JsonSchema> = {}
 
-  /** The schema, or a part of `root`, with references that are valid in the document. */
+  /** Returns a schema, which is `root` or a part of it, with references that are valid in the document. */
   place(schema: JsonSchema, root: JsonSchema, name: string): JsonSchema {
     if (!JSON.stringify(schema).includes('"$ref":"#')) return schema
     const definitions = (root.$defs ?? {}) as Readonly<Record<string, JsonSchema>>

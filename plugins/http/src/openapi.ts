@@ -11,14 +11,14 @@ export interface ApiOptions {
 }
 
 /**
- * OpenAPI 3.1 of the main listener (https://spec.openapis.org/oas/v3.1.1). Operations are described by
- * their schemas; raw routes only by their existence.
+ * Returns the OpenAPI 3.1 document of the main listener (https://spec.openapis.org/oas/v3.1.1). Operations have their
+ * schemas; raw routes have only method, path and summary unless they describe themselves.
  */
 export function describeApi(generation: GenerationView, { version, secured }: ApiOptions): Json {
   const book = new SchemaBook()
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  // OpenAPI treats paths that differ only in parameter names as one path; the first one's names are used.
+  // OpenAPI treats paths that differ only in parameter names as one path. The names of the first path are used.
   const first = new Map<string, string>()
   const add = (method: string, path: string, plugin: string, describe: (names: readonly string[]) => Json): void => {
     tags.add(plugin)
@@ -44,7 +44,7 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'svc', version, description: 'Operations and routes of the plugins that serve now.' },
+    info: { title: 'svc', version, description: 'Operations and routes of the active plugins.' },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     tags: [...tags].sort().map(name => ({ name })),
     paths,
@@ -64,7 +64,7 @@ function parameterNames(path: string): string[] {
   return [...path.matchAll(PARAMETER)].map(match => match[1] as string)
 }
 
-/** `shown`: the path's parameter names in the document. */
+/** Describes an operation. `shown`: the path's parameter names in the document. */
 function describeOperation(
   descriptor: OperationDescriptor,
   { method, path, status = 200 }: HttpExposure,
@@ -111,7 +111,7 @@ function describeOperation(
   }
 }
 
-/** The input without the path parameters; null if nothing is left. */
+/** Returns the schema of the body: the input without the path parameters. Null if nothing is left. */
 function bodySchema(
   { id, input }: OperationDescriptor,
   names: readonly string[],
@@ -141,7 +141,7 @@ function describeSuccess(descriptor: OperationDescriptor, book: SchemaBook): Jso
   return { description: 'The result.', content }
 }
 
-/** Declared errors by status: OpenAPI has one response per status. */
+/** Groups declared errors by status: OpenAPI allows one response per status. */
 function describeErrors(descriptor: OperationDescriptor): Json {
   const byStatus = new Map<number, string[]>()
   for (const [code, { message, status = 422 }] of Object.entries(descriptor.errors)) {
@@ -159,7 +159,7 @@ function describeRaw(names: readonly string[], summary: string | undefined): Jso
   return {
     summary: summary ?? 'A route with its own wire format.',
     ...(parameters.length === 0 ? {} : { parameters }),
-    responses: { default: { description: 'As the wire format says.' } },
+    responses: { default: { description: 'Defined by the wire format.' } },
     'x-raw': true
   }
 }
@@ -172,10 +172,10 @@ const ERROR_SCHEMA = {
       type: 'object',
       required: ['code', 'message', 'request_id'],
       properties: {
-        code: { type: 'string', description: 'Stable; recognise the error by it.' },
+        code: { type: 'string', description: 'Stable code of the error.' },
         message: { type: 'string' },
         hint: { type: 'string', description: 'What to do next.' },
-        data: { description: 'Facts that a program can act on.' },
+        data: { description: 'Machine-readable details.' },
         request_id: { type: 'string' }
       }
     }

@@ -5,7 +5,7 @@ import { httpErrors } from './errors.ts'
 import { hasBody } from './read-body.ts'
 import type { Match } from './route-table.ts'
 
-/** Rules for building an operation's input from a request; computed once per declaration. */
+/** Rules for building an operation's input from a request, computed once per operation. */
 export interface InputPlan {
   /** True if fields come from the query; otherwise from a JSON body. */
   readonly query: boolean
@@ -38,12 +38,12 @@ function newPlan(descriptor: OperationDescriptor): InputPlan {
 }
 
 /**
- * The input from path and query. Its values are text; the kernel converts them to numbers and booleans.
+ * Returns the input from path and query. Its values are strings; the kernel converts them to numbers and booleans.
  * Throws `HTTP_QUERY_INVALID`, or `HTTP_BODY_UNEXPECTED` for a request with a body.
  */
 export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match, request: IncomingMessage): Fields {
   if (hasBody(request)) {
-    const message = `${request.method} takes its input from the query, not from a body`
+    const message = `${request.method} reads its input from the query, not from a body`
     throw httpErrors.create('HTTP_BODY_UNEXPECTED', message)
   }
   const input: Fields = {}
@@ -51,9 +51,9 @@ export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match,
     const values = parse(searchParams) as Fields
     for (const name in values) {
       const value = values[name]
-      if (name === '__proto__') throw httpErrors.create('HTTP_QUERY_INVALID', 'the query may not hold __proto__')
+      if (name === '__proto__') throw httpErrors.create('HTTP_QUERY_INVALID', 'the query may not contain __proto__')
       if (plan.path.includes(name)) {
-        const message = `"${name}" is given by the path and may not be in the query as well`
+        const message = `"${name}" is in the path and may not be in the query as well`
         throw httpErrors.create('HTTP_QUERY_INVALID', message)
       }
       const types = plan.types.get(name)
@@ -65,19 +65,22 @@ export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match,
 }
 
 /**
- * The input from path and body. Path text becomes a number or a boolean if the schema requires one.
+ * Returns the input from path and body. Path text becomes a number or a boolean if the schema requires one.
  * Throws `HTTP_BODY_UNEXPECTED`, or `HTTP_QUERY_INVALID` for a request with a query.
  */
 export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, body: unknown): unknown {
   if (searchParams !== '') {
-    throw httpErrors.create('HTTP_QUERY_INVALID', `the input belongs in a JSON body; the query holds "${searchParams}"`)
+    throw httpErrors.create(
+      'HTTP_QUERY_INVALID',
+      `the input belongs in a JSON body; the request has the query "${searchParams}"`
+    )
   }
   if (plan.path.length === 0) return body === undefined ? {} : body
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) return body
   const input = (body ?? {}) as Fields
   for (const name of plan.path) {
     if (Object.hasOwn(input, name)) {
-      const message = `"${name}" is given by the path and may not be in the body as well`
+      const message = `"${name}" is in the path and may not be in the body as well`
       throw httpErrors.create('HTTP_BODY_UNEXPECTED', message)
     }
     input[name] = readScalar(pathField(name, params), plan.types.get(name))
@@ -85,14 +88,16 @@ export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, 
   return input
 }
 
-/** The router matches empty parameters; here they are an error. */
+/** Returns a path parameter. Throws `HTTP_NOT_FOUND` if it is empty, which the router allows. */
 function pathField(name: string, params: Match['params']): string {
   const value = params[name]
   if (value) return value
-  throw httpErrors.create('HTTP_NOT_FOUND', `the path leaves "${name}" empty`)
+  throw httpErrors.create('HTTP_NOT_FOUND', `the path parameter "${name}" is empty`)
 }
 
-/** Objects are written as JSON; text without a leading brace stays text if a string is accepted. */
+/**
+ * Parses a query value that must be an object, as JSON. Text without a leading brace stays text if a string is allowed.
+ */
 function readObjects(name: string, value: unknown, types: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map(each => readObjects(name, each, types))
   const text = value as string
@@ -106,7 +111,7 @@ function readObjects(name: string, value: unknown, types: ReadonlySet<string>): 
   }
 }
 
-/** Numbers and booleans in JSON syntax; other text stays text, and validation decides. */
+/** Converts path text in JSON syntax to a number or boolean; other text stays text and is left to validation. */
 function readScalar(text: string, types: ReadonlySet<string> | undefined): unknown {
   if (types === undefined || types.has('string')) return text
   if (types.has('number') && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
@@ -114,7 +119,7 @@ function readScalar(text: string, types: ReadonlySet<string> | undefined): unkno
   return text
 }
 
-/** `integer` counts as `number`; array items count as the field itself, since a query repeats the name. */
+/** Yields the types that a schema accepts. `integer` counts as `number`; the types of array items are included. */
 function* acceptedTypes(schema: JsonSchema, root: JsonSchema, depth = 0): Iterable<string> {
   if (depth > 8) return
   const { type, anyOf, oneOf, allOf, items, $ref } = schema

@@ -17,16 +17,16 @@ export interface OperationsOptions {
 }
 
 /**
- * Answers a request for an operation. The generation's table contains the operation and its unit. An operation is only
- * data, so a reload builds nothing here, and requests bypass the web framework.
+ * Returns the server function of all operations. The route table contains the operation and its unit, so a reload
+ * builds nothing here, and requests bypass the web framework.
  */
 export function operationServer(options: OperationsOptions): Route['serve'] {
   return exchange => new OperationResponse(exchange, options).begin()
 }
 
 /**
- * The answer to one request. It handles the outcome without a promise: promises were half of the allocations of a small
- * request beyond Node's own.
+ * Response to one request. It receives the outcome by callbacks: promises caused half of a small request's allocations,
+ * not counting Node's own.
  */
 class OperationResponse implements Deferred {
   readonly #exchange: Exchange
@@ -99,7 +99,7 @@ class OperationResponse implements Deferred {
   }
 }
 
-/** Returns the part of a result that the body holds: the result, or the field that the exposure names. */
+/** Returns the body of a result: the whole result, or the field that the exposure names. */
 function answered(result: unknown, field: string | undefined): unknown {
   return field === undefined ? result : (result as Readonly<Record<string, unknown>>)[field]
 }

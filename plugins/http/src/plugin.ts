@@ -20,13 +20,13 @@ import { newRequestCounts } from './request-metrics.ts'
 import { settings } from './settings.ts'
 import { HttpSurface } from './surface.ts'
 
-/** Next to `src` and `dist`, so that both the source and the bundle find it. */
+/** Folder of the page, next to `src` and `dist`, so that source and bundle find it at the same relative path. */
 const PAGE = new URL('../page/', import.meta.url)
 
 export default definePlugin({
   name: 'http',
   summary: 'Serves operations and routes of every plugin over HTTP',
-  // Without its port there is nothing to serve: stop, and name the process that holds it.
+  // If the port cannot be bound, the process stops with an error that names the process that uses it.
   onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
@@ -48,7 +48,7 @@ export default definePlugin({
     let registry: Promise<Registry> | undefined
     const openRegistry = (): Promise<Registry> =>
       (registry ??= import('./metrics-registry.ts').then(module => module.metricsRegistry(loop, counts)))
-    // Streams outlive a reload of this plugin; the next timer keeps them open.
+    // Streams outlive a reload of this plugin; the timer of the new instance keeps them open.
     const heartbeat: Heartbeat = await ctx.keep('event streams', newHeartbeat, () => {})
     const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
     ctx.effect('heartbeat', () => clearInterval(timer))

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Answers OPTIONS: the allowed methods, and CORS permission for configured origins. */
+/** Responds to OPTIONS with the allowed methods, and with CORS permission for configured origins. */
 export function answerOptions(request: IncomingMessage, response: ServerResponse, allowed: readonly string[]): void {
   response.statusCode = 204
   response.setHeader('allow', allowed.join(', '))

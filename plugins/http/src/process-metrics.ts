@@ -2,8 +2,9 @@ import type { IntervalHistogram } from 'node:perf_hooks'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * Registers metrics that Prometheus dashboards expect of a Node process, under the names of prom-client. prom-client's own
- * collection cannot be stopped, so that a reload would leave a timer behind. `loop` is enabled and disabled by its owner.
+ * Registers the metrics that Prometheus dashboards expect of a Node process, under prom-client's names. prom-client's
+ * own collection is not used: it cannot be stopped, so a reload would leave a timer behind. The caller enables and
+ * disables `loop`.
  */
 export function collectProcessMetrics(registry: Registry, loop: IntervalHistogram): void {
   const started = Date.now() / 1000 - process.uptime()
@@ -36,7 +37,7 @@ export function collectProcessMetrics(registry: Registry, loop: IntervalHistogra
   gauge('nodejs_heap_size_used_bytes', 'Heap in use, in bytes.', () => process.memoryUsage().heapUsed)
   gauge(
     'nodejs_external_memory_bytes',
-    'Memory outside the heap that objects hold, in bytes.',
+    'Memory outside the heap that is owned by objects, in bytes.',
     () => process.memoryUsage().external
   )
   gauge('nodejs_eventloop_lag_mean_seconds', 'Mean delay of the event loop.', () => seconds(loop.mean))
@@ -52,7 +53,7 @@ export function collectProcessMetrics(registry: Registry, loop: IntervalHistogra
   }).set({ version: process.version }, 1)
 }
 
-/** Without samples, the histogram returns NaN. */
+/** Converts to seconds; 0 for NaN, which the histogram returns if it has no samples. */
 function seconds(nanoseconds: number): number {
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0
 }

@@ -10,8 +10,8 @@ import { acceptJsonBodies } from './json-body.ts'
 import { MAX_URL_LENGTH } from './route-table.ts'
 
 /**
- * The Fastify instance of one unit's raw routes on one listener. It is closed when the generation is replaced *and* its
- * last request has ended: `close` of an instance that does not listen does not wait for running requests.
+ * Fastify instance of one unit's raw routes on one listener. It is closed when the unit is replaced *and* its last
+ * request has ended: `close` of an instance that does not listen does not wait for running requests.
  */
 export class RawRoutes {
   readonly unit: UnitView
@@ -26,7 +26,7 @@ export class RawRoutes {
     this.#report = report
   }
 
-  /** Throws `HTTP_ROUTES_INVALID` if registered and declared routes differ. */
+  /** Builds the instance. Throws `HTTP_ROUTES_INVALID` if registered and declared routes differ. */
   static async build(
     unit: UnitView,
     items: readonly Contribution<HttpRoutes>[],
@@ -58,9 +58,9 @@ export class RawRoutes {
   serve(exchange: Exchange): void {
     this.#inFlight += 1
     exchange.attach()
-    // Only the response shows when Fastify and its streams have finished.
+    // Only the `close` event of the response shows when Fastify and its streams have finished.
     exchange.untilClosed()
-    // A route may write to the socket without Fastify.
+    // Set here, since a route may write the response without Fastify.
     exchange.label()
     this.#app.routing(exchange.request, exchange.response)
   }
@@ -71,7 +71,9 @@ export class RawRoutes {
     if (this.#inFlight === 0 && this.#retired) void this.#finish()
   }
 
-  /** Closes it now or after its last request. Until then, the unit counts as busy, so that it is not disposed first. */
+  /**
+   * Closes the instance now, or after its last request. Until then the unit counts as busy, so that it is not disposed.
+   */
   retire(): void {
     if (this.#retired) return
     this.#retired = true
@@ -94,7 +96,7 @@ export class RawRoutes {
   }
 }
 
-/** An instance without a server: the listener passes requests to it. */
+/** Creates an instance without a server; the listener passes requests to it. */
 function newInstance(bodyLimit: number): FastifyInstance {
   return fastify({
     logger: false,
@@ -131,7 +133,7 @@ async function registerItem(app: FastifyInstance, plugin: string, item: HttpRout
     `${plugin} declares ${missing.join(', ')} but registers no such route`,
     {
       plugin,
-      hint: 'make `routes` and what `register` adds agree'
+      hint: 'list in `routes` exactly the routes that `register` adds'
     }
   )
 }

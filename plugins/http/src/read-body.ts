@@ -4,10 +4,12 @@ import { httpBodyErrors, isJsonMediaType, parseJsonBody } from '@svc/contracts'
 /**
  * Reads the JSON body of a request; undefined for an empty body.
  *
- * An oversized body is refused at once. Its rest is read and dropped within the request's time: a client that is still
- * writing would see a reset instead of the answer. Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` from the headers.
- * Calls `done` with `HTTP_BODY_TOO_LARGE`, `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID` from the body. Does not call
- * `done` if the connection ends first: Node emits no error then, and the socket's watcher handles it.
+ * An oversized body is rejected immediately. The rest of it is read and discarded within the request's time limit: else
+ * a client that is still writing would see a reset instead of the response.
+ *
+ * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` if the headers are wrong. Calls `done` with `HTTP_BODY_TOO_LARGE`,
+ * `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID` if the body is. Does not call `done` if the connection ends first: Node
+ * emits no error then, and the `close` listener of the socket handles it.
  */
 export function readJsonBody(
   request: IncomingMessage,
@@ -16,8 +18,8 @@ export function readJsonBody(
 ): void {
   const type = request.headers['content-type']
   if (!isJsonMediaType(type)) {
-    const given = type === undefined ? 'no content type' : `the content type "${type}"`
-    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
+    const actual = type === undefined ? 'no content type' : `the content type "${type}"`
+    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${actual}; this route reads JSON`, {
       hint: 'send it with content-type: application/json'
     })
   }
@@ -39,7 +41,10 @@ export function readBody(request: IncomingMessage, limit: number, done: (outcome
   const { headers } = request
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body is encoded with ${encoding}; this route reads it plain`)
+    throw httpBodyErrors.create(
+      'HTTP_MEDIA_TYPE',
+      `the body is encoded with ${encoding}; this route does not decode bodies`
+    )
   }
   const announced = headers['content-length']
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit, request)
@@ -47,7 +52,7 @@ export function readBody(request: IncomingMessage, limit: number, done: (outcome
   let length = 0
   const onData = (chunk: Buffer): void => {
     length += chunk.length
-    // Nearly every body is one chunk; pushing to an empty array would allocate seventeen slots.
+    // Nearly every body is one chunk. A literal avoids the seventeen slots that `push` to an empty array allocates.
     if (chunks === undefined) chunks = [chunk]
     else chunks.push(chunk)
     if (length <= limit) return
@@ -66,7 +71,7 @@ function join(chunks: readonly Buffer[] = [], length: number): Buffer {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
 }
 
-/** True if a request has a body: RFC 9112, section 6. */
+/** Returns whether a request has a body (RFC 9112, section 6). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length']
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined

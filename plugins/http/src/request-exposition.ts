@@ -1,7 +1,7 @@
 import type { Metric, MetricValue, Registry } from 'prom-client'
 import { DURATION_BUCKETS, type RequestCounts } from './request-metrics.ts'
 
-/** Exposes the request counts to a registry. They are read on each scrape, so requests cost nothing. */
+/** Registers the request counts as metrics. They are read on each scrape, so that requests have no extra cost. */
 export function exposeRequestCounts(registry: Registry, counts: RequestCounts): void {
   add(registry, 'svc_http_requests_total', 'counter', 'HTTP requests by status.', () => statuses(counts))
   add(registry, 'svc_http_request_duration_seconds', 'histogram', 'Time to the end of the response.', () =>
@@ -14,7 +14,7 @@ export function exposeRequestCounts(registry: Registry, counts: RequestCounts): 
 
 type Value = MetricValue<string> & { readonly metricName?: string }
 
-/** A registry accepts any object with a name and values. */
+/** Registers a metric; a registry accepts any object with a name and values. */
 function add(registry: Registry, name: string, type: string, help: string, values: () => Value[]): void {
   const metric = { name, get: () => ({ name, help, type, values: values() }) }
   registry.registerMetric(metric as unknown as Metric)

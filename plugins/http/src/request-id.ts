@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 
 const ACCEPTED = /^[A-Za-z0-9._:/+=@-]{1,128}$/
 
-/** Prefix of this process's ids: one of 60 million values, so that processes with one log rarely share it. */
+/** Random prefix of this process's ids: one of 60 million, so that processes with a common log rarely share it. */
 const origin = randomInt(36 ** 5)
   .toString(36)
   .padStart(5, '0')
@@ -12,8 +12,8 @@ let low = 0
 let start = `${origin}0000`
 
 /**
- * The client's id if it is safe to log and return; otherwise a new one of twelve characters. It is concatenated
- * from two prepared parts: V8 copies such short strings at once, but builds a tree for longer ones.
+ * Returns the client's id if it is safe to log and return, otherwise a new one with twelve characters. A new id is
+ * concatenated from two prepared parts: V8 copies short strings immediately, but builds a rope for longer ones.
  */
 export function requestIdOf(header: string | string[] | undefined): string {
   if (typeof header === 'string' && ACCEPTED.test(header)) return header

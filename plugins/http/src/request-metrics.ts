@@ -1,17 +1,17 @@
-/** Counts of one route. Plain data, since it outlives its code. */
+/** Counts of one route. Plain data, since it outlives reloads of this plugin. */
 export interface RouteSeries {
   readonly plugin: string
   readonly method: string
   readonly route: string
   /** Requests by status; 499 means that the client disconnected. */
   readonly statuses: Map<number, number>
-  /** Requests by duration: one count for each of {@link DURATION_BUCKETS}, and one for longer ones. Not cumulative. */
+  /** Requests by duration: one count per {@link DURATION_BUCKETS}, and one for longer requests. Not cumulative. */
   readonly buckets: number[]
   /** Total seconds. */
   seconds: number
 }
 
-/** All counters. Kept across reloads of this plugin, so that counters do not reset. */
+/** All request counters. Kept across reloads of this plugin, so that they do not reset. */
 export interface RequestCounts {
   readonly series: Map<string, RouteSeries>
   inFlight: number

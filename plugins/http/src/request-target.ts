@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { httpErrors } from './errors.ts'
 
 /**
- * Refuses a request with two hosts, which a proxy and this server could interpret differently, and replaces an
- * absolute-form target by its path (RFC 9112, 3.2). Throws `HTTP_MALFORMED`.
+ * Throws `HTTP_MALFORMED` for a request with two hosts, which a proxy and this server could interpret differently.
+ * Replaces an absolute-form target by its path (RFC 9112, 3.2).
  */
 export function checkTarget(request: IncomingMessage): void {
   if (countHosts(request.rawHeaders) > 1) throw malformed('the request has more than one Host header')
@@ -19,7 +19,7 @@ export function checkTarget(request: IncomingMessage): void {
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i
 
-/** Node keeps only the first Host header. */
+/** Counts Host headers in the raw headers: `headers` has only the first one. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

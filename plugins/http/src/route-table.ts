@@ -2,35 +2,35 @@ import FindMyWay from 'find-my-way'
 import { httpErrors } from './errors.ts'
 import type { Route } from './route.ts'
 
-/** The router's own match object: a copy would be one more object per request. */
+/** Match object of the router, used as it is: a copy would be one more object per request. */
 export interface Match {
   readonly store: Route
   readonly params: Readonly<Record<string, string | undefined>>
-  /** The query as text, without its question mark. */
+  /** The raw query string, without its question mark. */
   readonly searchParams: string
 }
 
-/** Maximum path length, query included; longer ones are refused unparsed. */
+/** Maximum length of path and query; longer ones are rejected before parsing. */
 export const MAX_URL_LENGTH = 8192
 
 /** Finds the index of a URL's route in a table. */
 interface Search {
-  /** Methods and paths that it was built from, in the table's order. */
+  /** Methods and paths of the routes, in the table's order. */
   readonly keys: readonly string[]
   readonly router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
 }
 
-/** An object, since the router treats 0 as missing. */
+/** Index of a route. An object, since the router treats 0 as missing. */
 interface Position {
   readonly index: number
 }
 
-/** An immutable table of one listener's routes. */
+/** Immutable table of one listener's routes. */
 export class RouteTable {
   readonly #routes: readonly Route[]
   readonly #search: Search
   readonly #methods: readonly FindMyWay.HTTPMethod[]
-  /** Routes without parameters, by method and path: they need no search and no new match. */
+  /** Matches of routes without parameters, by method and path: they need no search and no new match object. */
   readonly #fixed = new Map<string, Map<string, Match>>()
 
   /**
@@ -45,13 +45,15 @@ export class RouteTable {
     this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
   }
 
-  /** Returns the search of this table if it was built for these keys. */
+  /** Returns this table's search if it has the same keys. */
   searchOf(keys: readonly string[]): Search | null {
     const own = this.#search.keys
     return own.length === keys.length && own.every((key, index) => key === keys[index]) ? this.#search : null
   }
 
-  /** HEAD matches GET routes. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
+  /**
+   * Finds the route of a request. HEAD matches GET routes. Throws `HTTP_PATH_INVALID` if the path cannot be decoded.
+   */
   find(method: string, url: string): Match | null {
     const sought = method === 'HEAD' ? 'GET' : method
     const fixed = this.#fixed.get(sought)?.get(url)
@@ -59,12 +61,12 @@ export class RouteTable {
     const found = this.#search.router.find(sought as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
-    // Created for this request only, so it may hold the route.
+    // The router created the match for this request, so it may be changed.
     found.store = this.#routes[(found.store as Position).index]
     return found as unknown as Match
   }
 
-  /** Methods of the path; empty for an unknown path. */
+  /** Returns the methods of a path; empty for an unknown path. */
   allowed(url: string): string[] {
     const methods: string[] = this.#methods.filter(method => this.find(method, url) !== null)
     if (methods.length === 0) return []
@@ -79,11 +81,11 @@ export class RouteTable {
   }
 }
 
-/** Throws the router's error for a path that it cannot decode. */
+/** Builds a search. Throws the router's error for a route path that it rejects. */
 function buildSearch(routes: readonly Route[], keys: readonly string[]): Search {
   const router = FindMyWay({
     maxParamLength: MAX_URL_LENGTH,
-    // The handler parses the query.
+    // The query stays a string; the handler parses it.
     querystringParser: query => query as never,
     onBadUrl: badUrl
   })
@@ -100,5 +102,5 @@ function noHandler(): void {}
 function badUrl(): void {}
 
 function pathInvalid(): Error {
-  return httpErrors.create('HTTP_PATH_INVALID', 'the path holds a percent sign that starts no UTF-8 character')
+  return httpErrors.create('HTTP_PATH_INVALID', 'the path contains an invalid percent escape')
 }

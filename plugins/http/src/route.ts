@@ -10,12 +10,12 @@ export interface Route {
   readonly path: string
   /** Owner of the route. */
   readonly owner: string
-  /** Unit that its requests in flight belong to; null for the http plugin's own routes. */
+  /** Unit that counts the requests in flight; null for the http plugin's own routes. */
   readonly unit: UnitView | null
-  /** True if it answers without a token. */
+  /** True if the route needs no token. */
   readonly open: boolean
   readonly series: RouteSeries
-  /** The Fastify instance that must outlive the request; null if the unit has none. */
+  /** Fastify instance that must outlive the request; null if the unit has none. */
   readonly raw: RawRoutes | null
   readonly operation: OperationRoute | null
   serve(exchange: Exchange): void
@@ -25,6 +25,6 @@ export interface OperationRoute {
   readonly entry: OperationEntry
   readonly plan: InputPlan
   readonly status: number
-  /** Field of the output that is the body; undefined for the whole output. */
+  /** Field of the output to send as the body; undefined: the whole output. */
   readonly answer: string | undefined
 }

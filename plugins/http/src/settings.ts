@@ -38,12 +38,12 @@ export const settings = t.object({
     default: 1_048_576,
     minimum: 1,
     maximum: 1_073_741_824,
-    description: 'Largest request body in bytes; a raw route may set its own.'
+    description: 'Maximum size of a request body in bytes; raw routes may set another limit.'
   }),
   request_timeout_ms: t.integer({
     default: 60_000,
     minimum: 100,
-    description: 'Time limit for the headers and body of a request. Answers have no limit.'
+    description: 'Time limit for the headers and body of a request. Responses have no limit.'
   }),
   keep_alive_ms: t.integer({
     default: 75_000,
@@ -66,7 +66,7 @@ export const settings = t.object({
   }),
   ready_requires_plugins: t.boolean({
     default: false,
-    description: 'Whether /ready answers 503 while a plugin that should run is invalid or has failed.'
+    description: 'Whether /ready returns 503 while a plugin that should run is invalid or has failed.'
   }),
   drain_ms: t.integer({
     default: 4_000,

@@ -1,57 +1,57 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** A request in flight, as recorded on its socket. */
-export interface Carried {
+/** Request in flight on a socket. */
+export interface SocketRequest {
   readonly response: ServerResponse
-  /** The previous request on the socket, while it is in flight as well. */
-  previous: Carried | null
+  /** Previous request on the socket that is still in flight, or null. */
+  previous: SocketRequest | null
   /** Called when the socket has closed. */
   lose(): void
 }
 
 // Sockets outlive a reload of this plugin: old and new code must use the same property.
 const LAST = Symbol.for('svc.http.carried')
-/** The last of a linked list: a socket carries many requests, and arrays would be allocated for each. */
-type Carrier = Duplex & { [LAST]?: Carried | null }
+/** Socket with its last request, the head of a linked list: an array would be an allocation per request. */
+type RequestHolder = Duplex & { [LAST]?: SocketRequest | null }
 
-/** Records a request whose head has arrived. A client may send several before an answer (pipelining). */
-export function carry(socket: Duplex, carried: Carried): void {
-  const carrier = socket as Carrier
-  carried.previous = carrier[LAST] ?? null
-  carrier[LAST] = carried
+/** Records a request whose head has arrived. A client may send several before the first response (pipelining). */
+export function addRequest(socket: Duplex, request: SocketRequest): void {
+  const holder = socket as RequestHolder
+  request.previous = holder[LAST] ?? null
+  holder[LAST] = request
 }
 
-/** An idle connection must not keep its last request and that generation in memory. */
-export function release(socket: Duplex, carried: Carried): void {
-  const carrier = socket as Carrier
-  if (carrier[LAST] === carried) {
-    carrier[LAST] = carried.previous
+/** Removes an ended request: an idle connection must not keep the request and its generation in memory. */
+export function removeRequest(socket: Duplex, request: SocketRequest): void {
+  const holder = socket as RequestHolder
+  if (holder[LAST] === request) {
+    holder[LAST] = request.previous
     return
   }
-  for (const each of carriedBy(socket)) {
-    if (each.previous === carried) each.previous = carried.previous
+  for (const each of requestsOn(socket)) {
+    if (each.previous === request) each.previous = request.previous
   }
 }
 
-/** Newest first. */
-export function* carriedBy(socket: Duplex): Iterable<Carried> {
-  for (let each = (socket as Carrier)[LAST] ?? null; each !== null; each = each.previous) yield each
+/** Yields the requests in flight on a socket, newest first. */
+export function* requestsOn(socket: Duplex): Iterable<SocketRequest> {
+  for (let each = (socket as RequestHolder)[LAST] ?? null; each !== null; each = each.previous) yield each
 }
 
-export function lastCarriedBy(socket: Duplex): Carried | null {
-  return (socket as Carrier)[LAST] ?? null
+export function lastRequestOn(socket: Duplex): SocketRequest | null {
+  return (socket as RequestHolder)[LAST] ?? null
 }
 
-/** True if a complete request head has arrived on the socket. */
-export function hasCarried(socket: Duplex): boolean {
+/** Returns whether a complete request head has ever arrived on the socket. */
+export function hasSentRequest(socket: Duplex): boolean {
   return LAST in socket
 }
 
 /**
- * Notifies every request of a closed socket. One listener per connection is enough; one per response would
- * cost 3 % of a small request.
+ * Notifies every request in flight on a closed socket. Called by one listener per connection: a listener per response
+ * would cost 3 % of a small request.
  */
-export function loseAll(socket: Duplex): void {
-  for (const carried of [...carriedBy(socket)]) carried.lose()
+export function notifyClosed(socket: Duplex): void {
+  for (const request of [...requestsOn(socket)]) request.lose()
 }

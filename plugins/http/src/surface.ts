@@ -41,9 +41,9 @@ export interface SurfaceParts {
   registry(): Promise<Registry>
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   readonly counts: RequestCounts
-  /** Notifies the taps of a finished request; null without taps. */
+  /** Returns a function that notifies the taps of a finished request; null if the hook has no taps. */
   finished(): ((request: FinishedRequest) => void) | null
-  /** The server of an address, which outlives this unit; unbound if new. */
+  /** Returns the server of an address, which outlives this unit; a new one is not bound yet. */
   hold(key: string): Promise<HeldServer>
 }
 
@@ -53,10 +53,10 @@ interface OpenListener {
   readonly held: HeldServer
 }
 
-/** From one address. */
+/** Limit for one client address. */
 const MAX_WRONG_TOKENS_PER_MINUTE = 60
 
-/** Serves generations over HTTP: builds the next one while the current one serves, and swaps one pointer per listener. */
+/** HTTP surface: prepares the next generation while the current one serves, then swaps one pointer per listener. */
 export class HttpSurface implements Surface, HttpServer {
   readonly #parts: SurfaceParts
   #listeners = new Map<string, OpenListener>()
@@ -103,7 +103,7 @@ export class HttpSurface implements Surface, HttpServer {
     }
   }
 
-  /** Stops accepting and waits for requests in flight: the first step of an orderly shutdown. */
+  /** Stops accepting connections and waits for requests in flight, as the first step of a shutdown. */
   async quiesce(): Promise<void> {
     const { drain_ms } = this.#parts.settings
     await Promise.all([...this.#listeners.values()].map(({ held }) => drain(held, drain_ms)))
@@ -114,13 +114,13 @@ export class HttpSurface implements Surface, HttpServer {
     return down.length === 0 ? { status: 'ok' } : { status: 'failed', detail: `not listening: ${down.join(', ')}` }
   }
 
-  /** Releases every unit's instance; each is closed after its last request. */
+  /** Retires every unit's Fastify instance; each is closed after its last request. */
   retire(): void {
     for (const routes of this.#raw.values()) routes.retire()
     this.#raw = new Map()
   }
 
-  /** A unit is immutable, and so is its instance, which is therefore reused. */
+  /** Builds the Fastify instances of new units. Those of unchanged units are reused. */
   async #buildRaw(plan: ListenerPlan, into: Map<string, RawRoutes>): Promise<void> {
     const { settings, log } = this.#parts
     const { errors } = plan.listener

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { HttpErrorForm } from '@svc/contracts'
 import { errorReply, JSON_TYPE } from './error-reply.ts'
 
-/** Answers in the listener's form, for failures outside Fastify. Returns the code of the error. */
+/** Sends an error in the listener's format, outside Fastify. Returns the code of the error. */
 export function writeError(response: ServerResponse, error: unknown, requestId: string, form: HttpErrorForm): string {
   const { status, code, body, headers } = errorReply(error, requestId, form)
   for (const name in headers) response.setHeader(name, headers[name] as string)

@@ -7,7 +7,7 @@ import { type Envelope, openWorld, parseResponse, sendBytes, sendRequest } from 
 
 const LIMIT = 50_000
 
-/** A raw route reads bodies under the same rules. */
+/** Plugin with a raw route, which parses bodies under the same rules. */
 const raw = definePlugin({
   name: 'raw',
   activate(ctx) {
@@ -40,7 +40,7 @@ tap.test('bad input', async tap => {
     tap.equal(error.code, code)
     tap.ok(
       response.head.includes(`x-request-id: ${error.request_id.toLowerCase()}`),
-      'the header has the request id, too'
+      'the header x-request-id has the same id'
     )
     return error
   }
@@ -57,7 +57,7 @@ tap.test('bad input', async tap => {
         const body = Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])
         await refused(tap, post(body, [JSON_HEADER], path), 400, 'HTTP_BODY_NOT_UTF8')
       })
-      tap.test('one key twice in an object', async tap => {
+      tap.test('a duplicate key in an object', async tap => {
         const error = await refused(
           tap,
           post('{"title":"a","title":"b"}', [JSON_HEADER], path),
@@ -87,7 +87,7 @@ tap.test('bad input', async tap => {
         }
         await refused(tap, post('{}', [], path), 415, 'HTTP_MEDIA_TYPE')
       })
-      tap.test('a body past the limit, announced or not', async tap => {
+      tap.test('a body above the limit, with and without content-length', async tap => {
         const large = `{"title":"${'x'.repeat(LIMIT)}"}`
         await refused(tap, post(large, [JSON_HEADER], path), 413, 'HTTP_BODY_TOO_LARGE')
         const chunk = `${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`
@@ -102,7 +102,7 @@ tap.test('bad input', async tap => {
     })
   }
 
-  tap.test('after a refused 10 MB body, the client reads the answer and reuses its connection', async tap => {
+  tap.test('after a rejected 10 MB body, the client reads the response and reuses its connection', async tap => {
     const large = Buffer.alloc(10_000_000, 'x')
     const head = `POST /v1/things HTTP/1.1\r\nhost: localhost\r\n${JSON_HEADER}\r\ncontent-length: ${large.length}\r\n\r\n`
     const next = 'GET /v1/things/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
@@ -168,7 +168,7 @@ tap.test('bad input', async tap => {
     await refused(tap, sendRequest(port, 'GET /health', [`x: ${'y'.repeat(20_000)}`]), 431, 'HTTP_HEADERS_TOO_LARGE')
   })
 
-  tap.test('a request that does not arrive', async tap => {
+  tap.test('a request that arrives only in part', async tap => {
     await refused(tap, sendBytes(port, 'GET /health HTTP/1.1\r\nhost: loc'), 408, 'HTTP_REQUEST_TIMEOUT')
     const half = `POST /v1/things HTTP/1.1\r\nhost: localhost\r\n${JSON_HEADER}\r\ncontent-length: 100\r\n\r\n{"title"`
     await refused(tap, sendBytes(port, half), 408, 'HTTP_REQUEST_TIMEOUT')
@@ -178,6 +178,6 @@ tap.test('bad input', async tap => {
     const response = await fetch(world.url('/v1/things/7'))
     tap.equal(response.status, 200)
     const errors = world.kernel.log.filter(line => line.level === 'error')
-    tap.same(errors, [], 'mistakes of a client are not logged as errors')
+    tap.same(errors, [], 'bad input of a client is not logged as an error')
   })
 })

@@ -24,7 +24,7 @@ tap.test('/health reports the serving generation', async tap => {
   tap.match(await get(world, '/health'), { generation: 2 })
 })
 
-tap.test('/ready asks everybody', async tap => {
+tap.test('/ready runs the checks of all plugins', async tap => {
   let schema = 1
   const world = await openWorld([
     checks('database', {
@@ -108,7 +108,7 @@ tap.test('/metrics counts requests by plugin, route and status', async tap => {
   has(`svc_http_requests_total{${labels},status="200"} 2`)
 })
 
-tap.test('/metrics shows the counters of the kernel per plugin, also across reloads', async tap => {
+tap.test("/metrics shows the kernel's counters per plugin, which continue across reloads", async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   const scrape = async (): Promise<string> => (await fetch(world.url('/metrics'))).text()
@@ -133,14 +133,14 @@ const stream = defineOperation({
   output: t.object({ done: t.boolean() }),
   events: t.object({ line: t.string() }),
   errors: {
-    JOB_GONE: { message: 'There is no such job.', status: 404 },
-    JOB_LOST: { message: 'It was lost.', status: 404 }
+    JOB_GONE: { message: 'The job does not exist.', status: 404 },
+    JOB_LOST: { message: 'The job was lost.', status: 404 }
   },
   scopes: ['jobs'],
   expose: { http: { method: 'GET', path: '/v1/jobs/:id' } }
 })
 
-/** A schema that refers to itself. */
+/** Returns a recursive schema. */
 function definitions(): object {
   return {
     properties: { id: { type: 'string' }, node: { $ref: '#/$defs/node' } },
@@ -190,7 +190,11 @@ tap.test('/openapi.json describes the generation and validates', async tap => {
   const node = '#/components/schemas/jobs.watch.input.node'
   tap.match(watch.parameters[1], { name: 'node', schema: { $ref: node } })
   tap.same(api.components.schemas['jobs.watch.input.node'].properties, { next: { $ref: node } })
-  tap.match(api.paths['/v1/jobs/{job}'].delete.parameters[0], { name: 'job', in: 'path' }, 'one path, one name')
+  tap.match(
+    api.paths['/v1/jobs/{job}'].delete.parameters[0],
+    { name: 'job', in: 'path' },
+    'paths that differ only in parameter names are one path'
+  )
 
   const etag = response.headers.get('etag') as string
   const again = await fetch(world.url('/openapi.json'), { headers: { 'if-none-match': etag } })
@@ -198,7 +202,7 @@ tap.test('/openapi.json describes the generation and validates', async tap => {
   tap.equal(await again.text(), '')
   await world.kernel.replace(checks('more', {}))
   const same = await fetch(world.url('/openapi.json'), { headers: { 'if-none-match': etag } })
-  tap.equal(same.status, 304, 'a generation with the same operations has the same description')
+  tap.equal(same.status, 304, 'a generation with the same operations has the same document')
   await world.kernel.replace(definePlugin({ name: 'drop', activate: () => {} }) as Plugin)
   const changed = await fetch(world.url('/openapi.json'), { headers: { 'if-none-match': etag } })
   tap.equal(changed.status, 200)
@@ -212,7 +216,7 @@ tap.test('/docs is a page that runs only its own script', async tap => {
   tap.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
   tap.match(page.headers.get('content-security-policy'), /default-src 'none'/)
   tap.notMatch(page.headers.get('content-security-policy'), /unsafe/)
-  tap.notMatch(html, /https?:\/\/|<script>|style=|\son\w+=/, 'nothing inline, nothing from elsewhere')
+  tap.notMatch(html, /https?:\/\/|<script>|style=|\son\w+=/, 'the page has no inline or external scripts and styles')
   for (const [path, type] of [
     ['/docs/page.mjs', 'text/javascript; charset=utf-8'],
     ['/docs/page.css', 'text/css; charset=utf-8']

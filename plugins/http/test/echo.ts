@@ -1,6 +1,6 @@
 import { type Call, defineOperation, definePlugin, type Operation, type Plugin, t } from '@svc/plugin-sdk'
 
-/** A plugin whose operations answer with the input that reached them. */
+/** Returns a plugin whose operations return their input. */
 function echoPlugin(name: string, ...operations: readonly Operation[]): Plugin {
   return definePlugin({
     name,
@@ -11,7 +11,7 @@ function echoPlugin(name: string, ...operations: readonly Operation[]): Plugin {
   })
 }
 
-/** A plugin with one operation and its handler. */
+/** Returns a plugin with one operation and its handler. */
 export function operationPlugin<Op extends Operation>(
   name: string,
   operation: Op,

@@ -54,7 +54,7 @@ tap.test('operations with events', async tap => {
       ...(signal === undefined ? {} : { signal })
     })
 
-  tap.test('answer with an event stream if the client accepts one', async tap => {
+  tap.test('respond with an event stream if the client accepts one', async tap => {
     const response = await ask({ to: 2 })
     tap.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
     tap.equal(response.headers.get('x-request-id'), 'r1')
@@ -70,12 +70,12 @@ tap.test('operations with events', async tap => {
     )
   })
 
-  tap.test('answer with JSON otherwise', async tap => {
+  tap.test('respond with JSON otherwise', async tap => {
     const response = await ask({ to: 2 }, 'application/json')
     tap.same(await response.json(), { last: 2 })
   })
 
-  tap.test('refuse with a status before the first event', async tap => {
+  tap.test('respond with an error status before the first event', async tap => {
     const invalid = await ask({ to: 'x' })
     tap.equal(invalid.status, 400)
     tap.match(await invalid.json(), { error: { code: 'OPR_INPUT_INVALID' } })
@@ -84,7 +84,7 @@ tap.test('operations with events', async tap => {
     tap.match(await declared.json(), { error: { code: 'CNT_TIRED' } })
   })
 
-  tap.test('report later failures in the stream', async tap => {
+  tap.test('report later errors in the stream', async tap => {
     const response = await ask({ to: 1, how: 'fail late' })
     tap.equal(response.status, 200)
     const last = (await response.text()).trimEnd().split('\n\n').at(-1) as string
@@ -94,7 +94,7 @@ tap.test('operations with events', async tap => {
     })
   })
 
-  tap.test('send their head immediately, and keep quiet streams alive', async tap => {
+  tap.test('send the head immediately, and comments while the stream is idle', async tap => {
     const response = await ask({ to: 0, how: 'wait' })
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const { value } = await reader.read()
@@ -110,7 +110,7 @@ tap.test('operations with events', async tap => {
     const reader = ((await ask({ to: 0, how: 'wait' })).body as ReadableStream<Uint8Array>).getReader()
     await reader.read()
     await world.reloadHttp()
-    // More comments than could have been in flight when the timer of the old instance ended.
+    // Waits for more comments than could have been in flight when the timer of the old instance ended.
     for (let beats = 0; beats < 20; beats++) {
       const { value } = await reader.read()
       tap.match(Buffer.from(value as Uint8Array).toString(), ': still at work\n\n')

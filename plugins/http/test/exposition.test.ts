@@ -1,7 +1,7 @@
 import tap from 'tap'
 import { joinExpositions } from '#root'
 
-tap.test('lines of a family stay together and no series appears twice', async tap => {
+tap.test('groups the lines of a family, and writes each series once', async tap => {
   const first = [
     '# HELP requests_total Requests.',
     '# TYPE requests_total counter',
@@ -37,7 +37,7 @@ tap.test('lines of a family stay together and no series appears twice', async ta
   )
 })
 
-tap.test('a family whose name starts with the name of another is separate', async tap => {
+tap.test('keeps a family separate if its name begins with the name of another', async tap => {
   const text = '# TYPE heap gauge\nheap 1\nheap_used 2\n'
   tap.equal(joinExpositions([text, 'heap_used 3\n']), text)
 })

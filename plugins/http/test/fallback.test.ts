@@ -44,11 +44,11 @@ tap.test('the fallback receives unmatched requests, with the allowed methods of 
   tap.same(await ask('OPTIONS', '/any'), { method: 'OPTIONS', query: '', allowed: [] })
   tap.same(await ask('PUT', '/fails'), { method: 'PUT', query: '', allowed: ['GET', 'HEAD', 'OPTIONS'] })
   const options = await fetch(world.url('/made/1', 'own'), { method: 'OPTIONS' })
-  tap.equal(options.headers.get('allow'), 'POST, OPTIONS', 'routes answer their own requests')
+  tap.equal(options.headers.get('allow'), 'POST, OPTIONS', 'requests that match a route do not reach the fallback')
   tap.equal(await (await fetch(world.url('/made/1', 'own'), { method: 'POST' })).text(), 'made')
 })
 
-tap.test('a listener answers all failures in one form', async tap => {
+tap.test('a listener sends all errors in one format', async tap => {
   const world = await openWorld([PLAIN])
   tap.teardown(() => world.close())
   const port = world.port('own')
@@ -59,15 +59,15 @@ tap.test('a listener answers all failures in one form', async tap => {
   )
   const broken = await (await fetch(world.url('/broken', 'own'))).json()
   tap.match(broken, { error: /request id/, code: 'HTTP_INTERNAL' })
-  tap.match(await sendBytes(port, `${head}host: elsewhere.invalid\r\n\r\n`), '{"error":"this server does not answer')
+  tap.match(await sendBytes(port, `${head}host: elsewhere.invalid\r\n\r\n`), '{"error":"this server does not serve')
   tap.match(await sendBytes(port, 'no http\r\n\r\n'), '{"error":"the request is not valid HTTP')
   await world.reloadHttp()
   tap.match(await sendBytes(world.port('own'), 'no http\r\n\r\n'), '{"error":"the request is not valid HTTP')
   const main = (await (await fetch(world.url('/nothing'))).json()) as object
-  tap.match(main, { error: { code: 'HTTP_NOT_FOUND' } }, 'other listeners keep their form')
+  tap.match(main, { error: { code: 'HTTP_NOT_FOUND' } }, 'other listeners keep their format')
 })
 
-tap.test('a listener has one fallback', async tap => {
+tap.test('two fallbacks on one listener are a conflict', async tap => {
   const other = definePlugin({
     name: 'other',
     activate(ctx) {

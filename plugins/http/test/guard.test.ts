@@ -44,7 +44,7 @@ const who = definePlugin({
 const status = async (answer: Promise<string>): Promise<number> => parseResponse(await answer).status
 const from = (host: string): string => `GET /v1/whoami HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`
 
-tap.test('on loopback without settings', async tap => {
+tap.test('a listener on loopback without settings', async tap => {
   const world = await openWorld([who, things])
   tap.teardown(() => world.close())
   const port = world.port()
@@ -54,7 +54,7 @@ tap.test('on loopback without settings', async tap => {
     tap.match(await (await fetch(world.url('/raw'))).json(), { id: 'local' })
   })
 
-  tap.test('loopback names are accepted, a rebound name is not', async tap => {
+  tap.test('accepts loopback names, and rejects a rebound name', async tap => {
     for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', '127.5.5.5:80', '[::1]:3847', 'LOCALHOST']) {
       tap.equal(await status(sendBytes(port, from(host))), 200, host)
     }
@@ -65,14 +65,18 @@ tap.test('on loopback without settings', async tap => {
     tap.match(JSON.parse(answer.body), { error: { code: 'HTTP_HOST_FORBIDDEN', hint: /allowed_hosts/ } })
   })
 
-  tap.test('a page of another origin is refused, also without a preflight', async tap => {
+  tap.test('rejects a page of another origin, with and without a preflight', async tap => {
     for (const origin of ['https://evil.example', 'null', `http://localhost:${port + 1}`]) {
       const answer = parseResponse(await sendRequest(port, 'POST /v1/things', [`origin: ${origin}`]))
       tap.equal(answer.status, 403, origin)
       tap.match(JSON.parse(answer.body), { error: { code: 'HTTP_ORIGIN_FORBIDDEN' } })
       tap.notMatch(answer.head, /access-control/)
     }
-    tap.equal(await status(sendRequest(port, 'POST /v1/things', ['origin: http://localhost'])), 200, 'its own origin')
+    tap.equal(
+      await status(sendRequest(port, 'POST /v1/things', ['origin: http://localhost'])),
+      200,
+      "a page of the server's own origin may call"
+    )
     const preflight = ['origin: https://evil.example', 'access-control-request-method: POST']
     tap.equal(await status(sendRequest(port, 'OPTIONS /v1/things', preflight)), 403)
   })
@@ -82,17 +86,21 @@ tap.test('on loopback without settings', async tap => {
     tap.match(await (await fetch(world.url('/v1/whoami'), { headers })).json(), { id: 'anonymous', scopes: [] })
     tap.equal((await fetch(world.url('/v1/guarded'), { headers })).status, 403)
     const ready = await (await fetch(world.url('/ready'), { headers })).json()
-    tap.same(ready, { status: 'ready' }, 'and sees no details')
+    tap.same(ready, { status: 'ready' }, 'a caller through a proxy sees no details')
   })
 
-  tap.test('a request that names two hosts is refused, on every listener', async tap => {
+  tap.test('rejects a request that names two hosts, on every listener', async tap => {
     for (const listener of ['main', 'own']) {
       const send = (start: string, ...hosts: string[]) => {
         const lines = [`${start} HTTP/1.1`, ...hosts.map(host => `Host: ${host}`), 'connection: close']
         return sendBytes(world.port(listener), `${lines.join('\r\n')}\r\n\r\n`)
       }
       tap.equal(await status(send('GET /raw', 'localhost')), 200)
-      tap.equal(await status(send('GET http://localhost/raw?a=b', 'localhost')), 200, 'a target in absolute form')
+      tap.equal(
+        await status(send('GET http://localhost/raw?a=b', 'localhost')),
+        200,
+        'a target in absolute form is accepted'
+      )
       for (const [start, ...hosts] of [
         ['GET /raw', 'localhost', 'evil.example'],
         ['GET /raw', 'evil.example', 'localhost'],
@@ -107,11 +115,11 @@ tap.test('on loopback without settings', async tap => {
       }
       const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n\r\n'
       const twice = `GET /raw HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n${upgrade}`
-      tap.equal(await status(sendBytes(world.port(listener), twice)), 400, 'a handshake')
+      tap.equal(await status(sendBytes(world.port(listener), twice)), 400, 'a handshake with two hosts is rejected')
     }
   })
 
-  tap.test('a listener with its own rules skips the guard', async tap => {
+  tap.test("a listener with guard 'own' skips the guard", async tap => {
     tap.equal(
       await status(
         sendBytes(
@@ -125,13 +133,13 @@ tap.test('on loopback without settings', async tap => {
   })
 })
 
-tap.test('with a token', async tap => {
+tap.test('a listener with a token', async tap => {
   const world = await openWorld([who], { token: 's3cret-token' })
   tap.teardown(() => world.close())
   const call = (path: string, authorization?: string) =>
     fetch(world.url(path), authorization === undefined ? {} : { headers: { authorization } })
 
-  tap.test('requests need it', async tap => {
+  tap.test('requires the token', async tap => {
     for (const wrong of [undefined, 'Bearer nope', 'Bearer s3cret-token2', 'Basic s3cret-token', 'Bearer']) {
       const response = await call('/v1/whoami', wrong)
       tap.equal(response.status, 401, String(wrong))
@@ -143,7 +151,7 @@ tap.test('with a token', async tap => {
       tap.equal((await call(path)).status, 401, path)
   })
 
-  tap.test('probes and the page need no token', async tap => {
+  tap.test('requires no token for probes and the page', async tap => {
     for (const path of ['/health', '/ready', '/docs', '/docs/page.mjs', '/docs/page.css']) {
       tap.equal((await call(path)).status, 200, path)
     }
@@ -153,7 +161,7 @@ tap.test('with a token', async tap => {
     tap.match(api, { security: [{ bearer: [] }], components: { securitySchemes: { bearer: { scheme: 'bearer' } } } })
   })
 
-  tap.test('wrong tokens are rate-limited, and the right one still passes', async tap => {
+  tap.test('limits the rate of wrong tokens, and still accepts the right one', async tap => {
     const statuses: number[] = []
     let refused: Response
     do {
@@ -168,7 +176,7 @@ tap.test('with a token', async tap => {
     tap.equal((await call('/v1/whoami', 'Bearer s3cret-token')).status, 200)
   })
 
-  tap.test('the token is in no log line and no answer', async tap => {
+  tap.test('shows the token in no log line and no response', async tap => {
     tap.notMatch(JSON.stringify(world.kernel.log), /s3cret/)
     tap.notMatch(await (await call('/metrics', 'Bearer s3cret-token')).text(), /s3cret/)
   })
@@ -185,7 +193,11 @@ tap.test('CORS for configured origins', async tap => {
   tap.equal(simple.headers.get('vary'), 'Origin')
   tap.match(simple.headers.get('access-control-expose-headers'), /x-request-id/)
   const failed = await fetch(world.url('/nowhere'), { headers: { origin: 'https://app.example' } })
-  tap.equal(failed.headers.get('access-control-allow-origin'), 'https://app.example', 'errors can be read too')
+  tap.equal(
+    failed.headers.get('access-control-allow-origin'),
+    'https://app.example',
+    'error responses have CORS headers, too'
+  )
 
   const preflight = await call('OPTIONS', {
     origin: 'https://app.example',
@@ -203,11 +215,11 @@ tap.test('CORS for configured origins', async tap => {
     method: 'OPTIONS',
     headers: { origin: 'https://anyone.example', 'access-control-request-method': 'POST' }
   })
-  tap.equal(asked.status, 204, 'a preflight carries no credentials')
+  tap.equal(asked.status, 204, 'a preflight needs no token')
   tap.equal(asked.headers.get('access-control-allow-origin'), '*')
 })
 
-tap.test('wider than loopback', async tap => {
+tap.test('a listener on all addresses', async tap => {
   const world = await openWorld([who], { host: '0.0.0.0' })
   tap.teardown(() => world.close())
   const warning = world.kernel.log.find(line => line.level === 'warn')
@@ -219,7 +231,7 @@ tap.test('wider than loopback', async tap => {
   const named = new Guard({ host: '0.0.0.0', allowed_hosts: ['api.example'], cors_origins: [] }, buckets)
   const admit = (host: string) => () => named.admit({ headers: { host } } as never, null)
   tap.doesNotThrow(admit('API.example:80'))
-  tap.doesNotThrow(admit('localhost:3847'), 'probes on the machine')
+  tap.doesNotThrow(admit('localhost:3847'), 'a probe on this machine is accepted')
   tap.throws(admit('evil.example'), { code: 'HTTP_HOST_FORBIDDEN' })
 
   const request = (remoteAddress: string, host: string) => ({ headers: { host }, socket: { remoteAddress } }) as never
@@ -227,10 +239,10 @@ tap.test('wider than loopback', async tap => {
   tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
   const rebound = request('127.0.0.1', 'evil.example:3847')
   const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] }, buckets)
-  tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a page whose DNS name was pointed at this machine')
+  tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a caller with a rebound DNS name is anonymous')
 })
 
-tap.test('a token without a warning', async tap => {
+tap.test('binding beyond loopback with a token logs no warning', async tap => {
   const world = await openWorld([operationPlugin('whoami', whoami, (_input, call) => call.principal)], {
     host: '0.0.0.0',
     token: 'abc'

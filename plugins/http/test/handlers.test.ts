@@ -13,7 +13,7 @@ function plugin(name: string, routes: readonly HttpHandlerRoute[]): Plugin {
 }
 
 tap.test('routes without a framework', async tap => {
-  const vanished = gate<HttpCaller>()
+  const disconnected = gate<HttpCaller>()
   const arrived = gate()
   const world = await openWorld(
     [
@@ -21,7 +21,7 @@ tap.test('routes without a framework', async tap => {
         {
           method: 'GET',
           path: '/direct/:id/*',
-          summary: 'Shows what came',
+          summary: 'Return the parameters and the query',
           handle: exchange => {
             const { params, query } = exchange
             exchange.send(200, 'application/json', JSON.stringify({ params, query }), { 'x-own': 'yes' })
@@ -61,7 +61,7 @@ tap.test('routes without a framework', async tap => {
           method: 'GET',
           path: '/direct/hang',
           handle: exchange => {
-            exchange.caller.signal.addEventListener('abort', () => vanished.open(exchange.caller))
+            exchange.caller.signal.addEventListener('abort', () => disconnected.open(exchange.caller))
             arrived.open()
           }
         },
@@ -80,7 +80,7 @@ tap.test('routes without a framework', async tap => {
   )
   tap.teardown(() => world.close())
 
-  tap.test('get parameters decoded, the query as text, and may set headers', async tap => {
+  tap.test('receive decoded parameters and the raw query, and may set headers', async tap => {
     const response = await fetch(world.url('/direct/a%20b/c/d?x=1&y=%22z%22'))
     tap.equal(response.status, 200)
     tap.equal(response.headers.get('x-own'), 'yes')
@@ -88,7 +88,7 @@ tap.test('routes without a framework', async tap => {
     tap.same(await response.json(), { params: { id: 'a b', '*': 'c/d' }, query: 'x=1&y=%22z%22' })
   })
 
-  tap.test('get the bytes of a body, or none without a body', async tap => {
+  tap.test('receive the bytes of the body, which may be empty', async tap => {
     const sent = new Uint8Array([0, 255, 128])
     const response = await fetch(world.url('/direct/echo'), { method: 'POST', body: sent })
     tap.equal(response.status, 201)
@@ -97,7 +97,7 @@ tap.test('routes without a framework', async tap => {
     tap.equal((await empty.arrayBuffer()).byteLength, 0)
   })
 
-  tap.test('get no body over the limit of the server or over their own', async tap => {
+  tap.test("receive no body above the server's or the route's limit", async tap => {
     for (const [path, size] of [
       ['/direct/echo', 101],
       ['/direct/small', 5]
@@ -110,7 +110,7 @@ tap.test('routes without a framework', async tap => {
     tap.equal(await response.text(), '4')
   })
 
-  tap.test('fail in the shared envelope, and hide internal messages', async tap => {
+  tap.test('send errors in the shared envelope, and hide internal messages', async tap => {
     const answer = async (how: string): Promise<[number, Envelope['error']]> => {
       const response = await fetch(world.url(`/direct/fail/${how}`))
       return [response.status, ((await response.json()) as Envelope).error]
@@ -128,19 +128,19 @@ tap.test('routes without a framework', async tap => {
     tap.equal(await response.text(), 'data: 1\n\ndata: 2\n\n')
   })
 
-  tap.test('answer once', async tap => {
+  tap.test('respond only once', async tap => {
     const response = await fetch(world.url('/direct/twice'))
     tap.equal(response.status, 200)
     tap.equal(await response.text(), 'täglich')
   })
 
-  tap.test('are notified when their caller disconnects', async tap => {
+  tap.test('are notified when the client disconnects', async tap => {
     const controller = new AbortController()
     const request = fetch(world.url('/direct/hang'), { signal: controller.signal })
     await arrived.opened
     controller.abort()
     await tap.rejects(request)
-    tap.ok((await vanished.opened).signal.aborted)
+    tap.ok((await disconnected.opened).signal.aborted)
   })
 
   tap.test('are in the API description', async tap => {
@@ -148,7 +148,7 @@ tap.test('routes without a framework', async tap => {
     tap.match(document.paths['/direct/fail/{how}'], { get: { 'x-plugin': 'direct', parameters: [{ name: 'how' }] } })
   })
 
-  tap.test('conflict with routes of other plugins, of both forms', async tap => {
+  tap.test('conflict with operations and raw routes of other plugins', async tap => {
     const other = plugin('other', [{ method: 'GET', path: '/direct/fail/:name', handle: () => undefined }])
     await tap.rejects(world.kernel.replace(other), { code: 'KRN_CONFLICT' })
     const framework = definePlugin({

@@ -20,7 +20,7 @@ const work = defineOperation({
 })
 const take = defineOperation({
   id: 'work.take',
-  summary: 'Takes a body and says nothing',
+  summary: 'Accept a body and return nothing',
   input: t.object({ text: t.optional(t.string()) }),
   output: t.unknown(),
   expose: { http: { method: 'POST', path: '/v1/work', status: 204 } }
@@ -54,7 +54,7 @@ function worker(handler: Do, held?: object): Plugin {
 }
 
 interface Watched extends World {
-  /** Work under way in the plugin. */
+  /** Returns the number of calls in flight in the plugin. */
   inFlight(): number | undefined
 }
 
@@ -76,7 +76,7 @@ async function watch(plugin: Plugin, settings: object = {}): Promise<Watched> {
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 
-/** Requests by status, of all routes except /metrics. */
+/** Returns the number of requests by status, of all routes except /metrics. */
 async function counted(tap: Test, world: World): Promise<Record<string, number>> {
   const text = await (await fetch(world.url('/metrics'))).text()
   const statuses: Record<string, number> = {}
@@ -85,11 +85,11 @@ async function counted(tap: Test, world: World): Promise<Record<string, number>>
   )) {
     if (route !== '/metrics') statuses[status] = (statuses[status] ?? 0) + Number(count)
   }
-  tap.match(text, /^svc_http_requests_in_flight 1$/m, 'nothing but this is in flight')
+  tap.match(text, /^svc_http_requests_in_flight 1$/m, 'only this request is in flight')
   return statuses
 }
 
-tap.test('every request is counted once at its start and once at its end', async tap => {
+tap.test('counts every request once at its start and once at its end', async tap => {
   const world = await watch(
     worker(({ how }, call) => {
       if (how === 'refuse') call.fail('WRK_TIRED')
@@ -132,7 +132,7 @@ tap.test('every request is counted once at its start and once at its end', async
     world.port(),
     get('/v1/work/well') + get('/raw') + get('/v1/work/well') + get('/health') + last
   )
-  tap.equal(answers.split('HTTP/1.1 200 OK').length - 1, 5, 'sent at once')
+  tap.equal(answers.split('HTTP/1.1 200 OK').length - 1, 5, 'pipelined requests are answered')
   expected[200] = (expected[200] as number) + 5
   while (world.inFlight() !== 0) await turn()
   tap.same(await counted(tap, world), expected)
@@ -151,7 +151,7 @@ tap.test('a client that disconnects cancels all its requests, and each is counte
   )
   tap.teardown(() => world.close())
   const socket = connect(world.port(), '127.0.0.1')
-  // The answers to the later ones are ready, and wait for the first.
+  // The later responses are ready, and wait for the first one.
   socket.write(get('/v1/work/first') + get('/v1/work/second') + get('/raw') + get('/v1/nothing'))
   while (begun.length < 2) await turn()
   socket.destroy()
@@ -163,8 +163,8 @@ tap.test('a client that disconnects cancels all its requests, and each is counte
   release.open()
   while (world.inFlight() !== 0) await turn()
   const { 499: gone, ...others } = await counted(tap, world)
-  tap.equal(gone, 2, 'those without an answer')
-  tap.same(others, { 200: 1, 404: 1 }, 'those whose answer was ready')
+  tap.equal(gone, 2, 'requests without a response are cancelled')
+  tap.same(others, { 200: 1, 404: 1 }, 'requests whose response was ready keep their status')
 })
 
 tap.test('a request that ends in the middle of its body is counted as ended', async tap => {
@@ -206,10 +206,10 @@ tap.test('an idle connection holds no reference to its last request', async tap 
     collectGarbage()
   }
   tap.equal(held.deref(), undefined)
-  tap.equal(idle.filter(socket => socket.closed).length, 0, 'and is still open')
+  tap.equal(idle.filter(socket => socket.closed).length, 0, 'idle connections stay open')
 })
 
-tap.test('shutdown does not cut off an answer that is being sent', async tap => {
+tap.test('shutdown does not cut off a response that is being sent', async tap => {
   const size = 20_000_000
   const world = await watch(
     worker(({ size = 0 }) => 'x'.repeat(size)),

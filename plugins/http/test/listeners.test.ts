@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A plugin with its own port. */
+/** Returns a plugin with its own listener. */
 function side(port: number, answer = 'side', waiting?: Promise<void>): Plugin {
   return definePlugin({
     name: 'side',
@@ -54,7 +54,7 @@ const none = definePlugin({ name: 'side', activate: () => {} }) as Plugin
 const text = async (world: World, path: string, listener?: string): Promise<string> =>
   (await fetch(world.url(path, listener))).text()
 
-tap.test('a port in use refuses the change and names the port and the setting', async tap => {
+tap.test('a port in use fails the change, and the error names port and setting', async tap => {
   const port = await takenPort(tap)
   await tap.rejects(openWorld([], { port }), {
     code: 'HTTP_PORT_IN_USE',
@@ -70,11 +70,11 @@ tap.test('a port in use refuses the change and names the port and the setting', 
   tap.match(await text(world, '/health'), /ok/)
 })
 
-tap.test('an address that cannot be bound is refused', async tap => {
+tap.test('an address that cannot be bound fails the change', async tap => {
   await tap.rejects(openWorld([], { host: '203.0.113.1' }), { code: 'HTTP_BIND_FAILED', message: /203.0.113.1/ })
 })
 
-tap.test('a plugin brings its own port', async tap => {
+tap.test('a plugin can contribute a listener with its own port', async tap => {
   const world = await openWorld([things, side(0)])
   tap.teardown(() => world.close())
   tap.same(
@@ -82,16 +82,16 @@ tap.test('a plugin brings its own port', async tap => {
     ['main', 'side']
   )
   tap.equal(await text(world, '/answer', 'side'), 'side')
-  tap.equal(await text(world, '/health', 'side'), 'well\n', 'its own health')
+  tap.equal(await text(world, '/health', 'side'), 'well\n', 'the plugin overrides /health on its listener')
   tap.match(await text(world, '/ready', 'side'), /ready/)
   tap.match(await text(world, '/metrics', 'side'), /svc_generation/)
-  tap.match(await text(world, '/v1/things/7', 'side'), /HTTP_NOT_FOUND/, 'operations are on the main listener')
+  tap.match(await text(world, '/v1/things/7', 'side'), /HTTP_NOT_FOUND/, 'operations are only on the main listener')
   tap.match(await text(world, '/docs', 'side'), /HTTP_NOT_FOUND/)
   tap.match(await text(world, '/answer'), /HTTP_NOT_FOUND/)
 
   const port = world.port('side')
   await world.kernel.replace(side(0, 'changed'))
-  tap.equal(world.port('side'), port, 'its socket outlives the unit')
+  tap.equal(world.port('side'), port, 'the socket outlives the unit')
   tap.equal(await text(world, '/answer', 'side'), 'changed')
 })
 
@@ -107,17 +107,17 @@ tap.test('a listener opens and closes with its plugin', async tap => {
   while (!(await text(world, '/metrics')).includes('svc_http_requests_in_flight 2')) {}
 
   await world.kernel.replace(none)
-  await tap.rejects(fetch(`http://127.0.0.1:${port}/answer`), 'it accepts no one')
+  await tap.rejects(fetch(`http://127.0.0.1:${port}/answer`), 'a closed listener accepts no connections')
   await once(open, 'close')
   tap.pass('idle connections are closed')
   held.open()
-  tap.equal(await answer, 'first', 'requests in flight are answered')
+  tap.equal(await answer, 'first', 'requests in flight end normally')
 
   await world.kernel.replace(side(port, 'again'))
   tap.equal(await text(world, '/answer', 'side'), 'again')
 })
 
-tap.test('a refused change leaves no port open', async tap => {
+tap.test('a failed change leaves no port open', async tap => {
   const port = await freePort()
   const world = await openWorld([things])
   tap.teardown(() => world.close())
@@ -175,12 +175,12 @@ tap.test('closing drains requests in flight, and does not wait for idle connecti
   const stammering = connect(port, '127.0.0.1')
   stammering.on('error', () => {}).write('GET /health HT')
   await begun.opened
-  // Earlier requests have been read by the time that this one is answered.
+  // When this request is answered, the server has read the earlier ones.
   await fetch(`http://127.0.0.1:${port}/health`)
   const gone = [once(idle, 'close'), once(stammering, 'close')]
   const closed = world.close()
   await Promise.all(gone)
-  await tap.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nothing new is accepted')
+  await tap.rejects(fetch(`http://127.0.0.1:${port}/health`), 'no new connection is accepted')
   held.open()
   const text = await answer
   tap.match(text, /^HTTP\/1.1 200 OK/)

@@ -5,7 +5,7 @@ import { openWorld, parseResponse, sendRequest } from './world.ts'
 
 const nothing = defineOperation({
   id: 'void.clear',
-  summary: 'Answers with nothing',
+  summary: 'Return nothing',
   input: t.object({}),
   output: t.unknown(),
   expose: { http: { method: 'POST', path: '/v1/clear', status: 204 } }
@@ -13,7 +13,7 @@ const nothing = defineOperation({
 
 const parcel = defineOperation({
   id: 'parcel.send',
-  summary: 'Answers with one field of its output',
+  summary: 'Return one field of the output as the body',
   input: t.object({}),
   output: t.object({ ok: t.boolean(), message: t.string() }),
   events: t.string(),
@@ -22,7 +22,7 @@ const parcel = defineOperation({
 
 const declared = defineOperation({
   id: 'fails.always',
-  summary: 'Fails as declared',
+  summary: 'Fail with a declared error',
   effect: 'read',
   input: t.object({ how: t.string() }),
   output: t.unknown(),
@@ -52,7 +52,7 @@ tap.test('operations over HTTP', async tap => {
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json; charset=utf-8' } })
     })
 
-  tap.test('path and query become typed input with defaults', async tap => {
+  tap.test('path and query are converted to typed input with defaults', async tap => {
     tap.same(await get('/v1/things/a%20b%2Fc'), { id: 'a b/c', limit: 10 })
     tap.same(await get('/v1/things/7?limit=20&deep=true'), { id: '7', limit: 20, deep: true })
   })
@@ -68,12 +68,12 @@ tap.test('operations over HTTP', async tap => {
     tap.same(schema, { type: 'string' })
   })
 
-  tap.test('a repeated parameter is an array, and so is a single one', async tap => {
+  tap.test('an array parameter may be repeated or occur once', async tap => {
     tap.same(await get('/v1/things/x?tags=a&tags=b'), { id: 'x', limit: 10, tags: ['a', 'b'] })
     tap.same(await get('/v1/things/x?tags=a'), { id: 'x', limit: 10, tags: ['a'] })
   })
 
-  tap.test('an object is given as JSON', async tap => {
+  tap.test('an object in the query is written as JSON', async tap => {
     const filter = { color: 'red', sizes: [1, 2] }
     tap.same(await get(`/v1/things/x?filter=${encodeURIComponent(JSON.stringify(filter))}`), {
       id: 'x',
@@ -103,7 +103,7 @@ tap.test('operations over HTTP', async tap => {
     tap.same(await announced.json(), {})
   })
 
-  tap.test('DELETE takes its input from path and query', async tap => {
+  tap.test('DELETE reads its input from path and query', async tap => {
     const response = await send('DELETE', '/v1/things/9?force=true')
     tap.same(await response.json(), { id: '9', force: true })
   })
@@ -122,7 +122,7 @@ tap.test('operations over HTTP', async tap => {
     }
   })
 
-  tap.test('HEAD answers as GET does, without the body', async tap => {
+  tap.test('HEAD has the status and headers of GET, without the body', async tap => {
     const full = await fetch(world.url('/v1/things/7'))
     const head = await fetch(world.url('/v1/things/7'), { method: 'HEAD' })
     tap.equal(head.status, 200)
@@ -144,7 +144,7 @@ tap.test('operations over HTTP', async tap => {
     tap.equal((await withId('trace/1.2:3=4')).headers.get('x-request-id'), 'trace/1.2:3=4')
     for (const bad of ['with space', 'x'.repeat(129), '"quoted"', '<b>']) {
       const id = (await withId(bad)).headers.get('x-request-id')
-      tap.match(id, /^[0-9a-z]{12}$/, `instead of ${bad.slice(0, 12)}`)
+      tap.match(id, /^[0-9a-z]{12}$/, `${bad.slice(0, 12)} is replaced`)
     }
   })
 
@@ -167,7 +167,7 @@ tap.test('operations over HTTP', async tap => {
     })
   })
 
-  tap.test('error data without a JSON form does not prevent the answer', async tap => {
+  tap.test('error data that JSON cannot represent is left out', async tap => {
     const data = await fetch(world.url('/v1/fail/bigint'))
     tap.equal(data.status, 418)
     tap.notOk('data' in ((await data.json()) as { error: object }).error)

@@ -18,7 +18,7 @@ function rawPlugin(name: string, routes: Routes, register: (app: FastifyInstance
 const callerOf = (request: FastifyRequest): HttpCaller => (request as unknown as { caller: HttpCaller }).caller
 
 tap.test('raw routes', async tap => {
-  const vanished = gate<HttpCaller>()
+  const disconnected = gate<HttpCaller>()
   const arrived = gate()
   const routes: Routes = [
     { method: 'GET', path: '/raw/text' },
@@ -34,9 +34,9 @@ tap.test('raw routes', async tap => {
     app.get('/raw/files/*', async request => (request.params as Record<string, string>)['*'])
     app.get('/raw/hang', async request => {
       const caller = callerOf(request)
-      caller.signal.addEventListener('abort', () => vanished.open(caller))
+      caller.signal.addEventListener('abort', () => disconnected.open(caller))
       arrived.open()
-      await vanished.opened
+      await disconnected.opened
     })
     app.get('/raw/fail/:how', async request => {
       const { how } = request.params as { how: string }
@@ -59,14 +59,14 @@ tap.test('raw routes', async tap => {
   const world = await openWorld([plugin])
   tap.teardown(() => world.close())
 
-  tap.test('speak their own format', async tap => {
+  tap.test('may use their own format', async tap => {
     tap.equal(await (await fetch(world.url('/raw/text'))).text(), 'plain')
     tap.equal(await (await fetch(world.url('/raw/files/a/b%20c'))).text(), 'a/b c')
     const form = await fetch(world.url('/raw/form'), { method: 'POST', body: new URLSearchParams({ a: '1' }) })
     tap.same(await form.json(), { a: '1' })
   })
 
-  tap.test('carry the request id, also when they write themselves', async tap => {
+  tap.test('send the request id, even if they write the response without Fastify', async tap => {
     for (const [path, method] of [
       ['/raw/text', 'GET'],
       ['/raw/hijack', 'POST']
@@ -77,13 +77,13 @@ tap.test('raw routes', async tap => {
     }
   })
 
-  tap.test('answer HEAD where they answer GET', async tap => {
+  tap.test('handle HEAD if they handle GET', async tap => {
     const response = await fetch(world.url('/raw/text'), { method: 'HEAD' })
     tap.equal(response.status, 200)
     tap.equal(response.headers.get('content-length'), '5')
   })
 
-  tap.test('keep the schemas that they pass to Fastify', async tap => {
+  tap.test('validate with the schemas that they pass to Fastify', async tap => {
     const headers = { 'content-type': 'application/json' }
     const good = await fetch(world.url('/raw/checked'), { method: 'POST', headers, body: '{"a":1}' })
     tap.same(await good.json(), { a: 1 })
@@ -92,7 +92,7 @@ tap.test('raw routes', async tap => {
     tap.match(await bad.json(), { error: { code: 'HTTP_REFUSED', message: /must be integer/ } })
   })
 
-  tap.test('may refuse, and fail without revealing the cause', async tap => {
+  tap.test('may throw a 4xx error; other errors do not reveal their cause', async tap => {
     const gone = await fetch(world.url('/raw/fail/gone'))
     tap.equal(gone.status, 410)
     tap.match(await gone.json(), { error: { code: 'HTTP_REFUSED', message: 'it is gone' } })
@@ -110,7 +110,7 @@ tap.test('raw routes', async tap => {
     const asked = tap.rejects(fetch(world.url('/raw/hang'), { signal: controller.signal }))
     await arrived.opened
     controller.abort()
-    tap.match(await vanished.opened, { principal: { id: 'local' } })
+    tap.match(await disconnected.opened, { principal: { id: 'local' } })
     await asked
   })
 })

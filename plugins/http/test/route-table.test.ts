@@ -23,7 +23,7 @@ const URLS = [
 ]
 const METHODS = ['GET', 'POST']
 
-/** Path of the matching route, or the code of the refusal. */
+/** Returns the path of the matching route, or the error code. */
 function found(table: RouteTable, method: string, url: string): unknown {
   try {
     const match = table.find(method, url)
@@ -38,11 +38,11 @@ function answers(table: RouteTable): unknown {
   return [allowed, ...['HEAD', ...METHODS].flatMap(method => URLS.map(url => found(table, method, url)))]
 }
 
-t.test('a table that reuses an earlier search matches like a fresh one', t => {
+t.test('a table that reuses an earlier search matches like a new table', t => {
   const keys = fc.uniqueArray(fc.tuple(fc.constantFrom(...METHODS), fc.constantFrom(...PATHS)), {
     selector: ([method, path]) => `${method} ${path}`
   })
-  // Most tables follow one with the same paths and other routes.
+  // Most tables have the same paths as the table before, with other routes.
   const tables = fc.array(fc.record({ keys, times: fc.integer({ min: 1, max: 3 }) }), { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(tables, all => {
@@ -55,7 +55,7 @@ t.test('a table that reuses an earlier search matches like a fresh one', t => {
           followed.push({ table: before, routes })
         }
       }
-      // The earlier ones still answer for requests that began with them.
+      // Earlier tables are still used by requests that started with them.
       for (const { table, routes } of followed) assert.deepEqual(answers(table), answers(new RouteTable(routes)))
     }),
     { numRuns: 100 }
@@ -64,7 +64,7 @@ t.test('a table that reuses an earlier search matches like a fresh one', t => {
   t.end()
 })
 
-t.test('a path that the router rejects is refused, also after a valid table', t => {
+t.test('a route path that the router rejects throws, even after a valid table', t => {
   const sound = new RouteTable([route('GET', '/a')])
   t.throws(() => new RouteTable([route('GET', '/a'), route('GET', '/a/:x(')], sound))
   t.end()

@@ -16,7 +16,7 @@ const which = defineOperation({
   expose: { http: { method: 'GET', path: '/v1/version' } }
 })
 
-/** An operation and a raw route that return their version; `wait` holds an answer back until `release` is called. */
+/** Returns a plugin with an operation and a raw route that return `version`; `wait` delays the response. */
 function versioned(version: number, waiting?: Promise<void>, log: string[] = []): Plugin {
   return definePlugin({
     name: 'which',
@@ -126,7 +126,7 @@ tap.test('requests in flight end on their own generation', async tap => {
   await world.kernel.replace(versioned(2, held.opened, log))
   tap.equal((await get(world, '/v1/version')).version, 2)
   tap.equal((await get(world, '/raw/version')).version, 2)
-  tap.same(log, [], 'the old unit stays open while it answers')
+  tap.same(log, [], 'the old unit stays open while requests are in flight')
 
   held.open()
   tap.equal((await operation).version, 1)
@@ -137,7 +137,7 @@ tap.test('requests in flight end on their own generation', async tap => {
   tap.same(
     log.filter(line => line.endsWith('1')),
     ['closed 1', 'disposed 1'],
-    'its routes are closed before the resources that they use'
+    'routes are closed before the resources that they use'
   )
 })
 
@@ -162,13 +162,13 @@ tap.test('the http plugin reloads under an open stream and an idle connection', 
   const stream = await fetch(`${url}/v1/version?wait=true`, { headers: { accept: 'text/event-stream' } })
   await world.reloadHttp()
   await ask()
-  tap.equal(ports.size, 1, 'the connection stayed')
-  tap.equal(world.addresses[0]?.url, url, 'the port stayed')
+  tap.equal(ports.size, 1, 'the connection stayed open')
+  tap.equal(world.addresses[0]?.url, url, 'the port stayed the same')
   held.open()
   tap.match(await stream.text(), /event: result/)
 })
 
-tap.test('a conflict is refused, names both plugins and leaves the old table', async tap => {
+tap.test('a route conflict fails the change, names both plugins and keeps the old table', async tap => {
   const world = await openWorld([versioned(1)])
   tap.teardown(() => world.close())
   const thief = definePlugin({

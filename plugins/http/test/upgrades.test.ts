@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { things } from './echo.ts'
 import { openWorld, parseResponse, sendBytes } from './world.ts'
 
-/** Sends its version to each client, and disconnects all clients when it is replaced. */
+/** Returns a plugin that sends `version` to each client, and disconnects all clients when it is replaced. */
 function chat(version: number, callers: HttpCaller[] = []): Plugin {
   return definePlugin({
     name: 'chat',
@@ -40,7 +40,7 @@ tap.test('websockets', async tap => {
   const world = await openWorld([chat(1, callers), things])
   tap.teardown(() => world.close())
 
-  tap.test('reach the plugin of their path, and the next one after a swap', async tap => {
+  tap.test('reach the plugin of their path, and its new version after a swap', async tap => {
     const first = await open(world.url('/ws?x=1'))
     tap.equal(first.greeting, 'version 1')
     tap.match(callers[0], { principal: { id: 'local' }, requestId: String })
@@ -53,13 +53,13 @@ tap.test('websockets', async tap => {
     const echoed = once(second.client, 'pong')
     second.client.ping()
     await echoed
-    tap.pass('an open one survives a reload of the http plugin')
+    tap.pass('an open websocket survives a reload of the http plugin')
     second.client.terminate()
     while (!callers[1]?.signal.aborted) await new Promise(resolve => setImmediate(resolve))
-    tap.pass('its owner is notified of its end')
+    tap.pass('the owner is notified when the websocket closes')
   })
 
-  tap.test('are refused without a handler, and for foreign pages', async tap => {
+  tap.test('are rejected without a handler, and for foreign pages', async tap => {
     const key = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
     const nowhere = parseResponse(await sendBytes(world.port(), `${upgrade('/nowhere', 'websocket')}${key}\r\n`))
     tap.equal(nowhere.status, 404)
@@ -78,7 +78,7 @@ tap.test('websockets', async tap => {
   })
 })
 
-tap.test('with a token the handshake needs it', async tap => {
+tap.test('if a token is set, the handshake requires it', async tap => {
   const world = await openWorld([chat(1)], { token: 'abc' })
   tap.teardown(() => world.close())
   const refused = new WebSocket(world.url('/ws').replace('http:', 'ws:'))
@@ -89,7 +89,7 @@ tap.test('with a token the handshake needs it', async tap => {
   client.terminate()
 })
 
-tap.test('an open one does not delay shutdown, and is notified', async tap => {
+tap.test('an open websocket does not delay shutdown, and is closed', async tap => {
   const world = await openWorld([chat(1)], { drain_ms: 60_000 })
   const { client } = await open(world.url('/ws'))
   const closed = once(client, 'close')
@@ -97,7 +97,7 @@ tap.test('an open one does not delay shutdown, and is notified', async tap => {
   tap.equal((await closed)[0], 1012)
 })
 
-tap.test('an upgrade to anything else is served as a plain request', async tap => {
+tap.test('an upgrade to another protocol is served as a plain request', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
   const settings = 'http2-settings: AAMAAABkAAQAAP__\r\n'

@@ -34,7 +34,7 @@ export async function openWorld(
   })
   const find = (listener = 'main'): HttpAddress => {
     const address = world.addresses.find(each => each.listener === listener)
-    if (address === undefined) throw new Error(`there is no listener ${listener}`)
+    if (address === undefined) throw new Error(`the listener ${listener} does not exist`)
     return address
   }
   const world: World = {
@@ -63,7 +63,7 @@ export function sendBytes(port: number, ...parts: (string | Buffer)[]): Promise<
   })
 }
 
-/** A request for a path with these header lines and body, on a separate connection. */
+/** Sends a request with these header lines and body on a separate connection. */
 export function sendRequest(
   port: number,
   start: string,
@@ -85,13 +85,13 @@ export interface Envelope {
   }
 }
 
-/** Parses a response in text form. */
+/** Parses the text of a response. */
 export function parseResponse(text: string): { status: number; head: string; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: rest.join('\r\n\r\n') }
 }
 
-/** A promise and its ends. */
+/** Returns a promise with the function that resolves it. */
 export function gate<A = void>(): { readonly opened: Promise<A>; open(value: A): void } {
   let open: (value: A) => void = () => {}
   const opened = new Promise<A>(resolve => {

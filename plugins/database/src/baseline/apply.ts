@@ -6,7 +6,7 @@ import { compareBaseline, type SchemaObject } from './compare.ts'
 import { seedStatements } from './journeys.ts'
 import { BASELINE_TABLES, BASELINE_VERSION, baselineDigest, baselineScript } from './schema.ts'
 
-/** Schema state recorded in a database. */
+/** Version and digest recorded in a database, and the baseline tables that it lacks. */
 export interface SchemaState {
   readonly version: number | null
   readonly digest: string | null
@@ -29,19 +29,19 @@ export async function readSchema(store: DatabaseStore): Promise<SchemaState> {
 }
 
 /**
- * Creates the baseline schema with its rows in one transaction. Adds missing tables, columns, indexes and triggers to a
- * database of an earlier program. Throws `DBP_SCHEMA_NEWER` for a database of a later program, and
- * `DBP_SCHEMA_CONFLICT` if additive changes are not enough; both databases stay unchanged. Resolves to true if the
- * schema changed.
+ * Creates the baseline schema with its rows in one transaction. In a database of an earlier version of svc, adds
+ * missing tables, columns, indexes and triggers. Throws `DBP_SCHEMA_NEWER` for a database of a later version, and
+ * `DBP_SCHEMA_CONFLICT` if additions are not enough; in both cases the database stays unchanged. Resolves to true if
+ * the schema changed.
  */
 export async function applyBaseline(store: DatabaseStore): Promise<boolean> {
   const { version, digest } = await readSchema(store)
   if (version !== null && version > BASELINE_VERSION)
     throw pluginErrors.create(
       'DBP_SCHEMA_NEWER',
-      `${store.location} has schema version ${version}, but this program supports ${BASELINE_VERSION}: a legacy schema chain`,
+      `${store.location} has schema version ${version}, but this svc supports only version ${BASELINE_VERSION}`,
       {
-        hint: 'update the program, or export the data with that program and name another file in SVC_DB_PATH',
+        hint: 'update svc, or export the data with the later svc and name another file in SVC_DB_PATH',
         data: { version, expected: BASELINE_VERSION }
       }
     )
@@ -81,7 +81,7 @@ async function readObjects(store: DatabaseStore): Promise<SchemaObject[]> {
 function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
   return pluginErrors.create(
     'DBP_SCHEMA_CONFLICT',
-    `${store.location} cannot be migrated to the schema of this program: ${why}`,
+    `${store.location} cannot be migrated to the schema of this svc: ${why}`,
     {
       hint: 'export the data with the version of svc that wrote it, name a new file in SVC_DB_PATH, and import it there',
       cause
@@ -89,7 +89,7 @@ function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
   )
 }
 
-/** One sentence per mismatch. */
+/** Returns one sentence per mismatch. */
 export function schemaProblems({ version, digest, missingTables }: SchemaState): string[] {
   const problems: string[] = []
   if (version !== BASELINE_VERSION)

@@ -46,7 +46,7 @@ interface TableText {
   readonly columns: ReadonlyMap<string, { readonly text: string; readonly normalized: string }>
   /** Normalized, sorted. */
   readonly constraints: readonly string[]
-  /** The text after the columns, for example WITHOUT ROWID. */
+  /** Options after the column list, for example WITHOUT ROWID. */
   readonly options: string
 }
 
@@ -63,14 +63,14 @@ function compareTable(name: string, existing: TableText, wanted: TableText): Bas
   }
   for (const [column, { text, normalized }] of existing.columns) {
     if (!wanted.columns.has(column) && /\bNOT NULL\b(?!.*\bDEFAULT\b)/.test(normalized))
-      conflicts.push(`the column ${name}.${column} (${text}) needs a value that this program does not write`)
+      conflicts.push(`the column ${name}.${column} (${text}) needs a value that this svc does not write`)
   }
   if (existing.constraints.join() !== wanted.constraints.join() || existing.options !== wanted.options)
     conflicts.push(`the table ${name} has other constraints or options`)
   return { statements, conflicts }
 }
 
-/** True if SQLite's ALTER TABLE ADD COLUMN accepts the definition for a table with rows. */
+/** Returns whether ALTER TABLE ADD COLUMN accepts the definition for a table with rows. */
 function canBeAdded(definition: string): boolean {
   if (/\b(?:PRIMARY|UNIQUE|GENERATED|AS)\b|\bDEFAULT (?:\(|CURRENT_)/.test(definition)) return false
   const hasDefault = /\bDEFAULT\b/.test(definition)
@@ -111,7 +111,7 @@ function readTable(sql: string): TableText {
   return { columns, constraints: constraints.sort(), options }
 }
 
-/** Normalises an SQL text: tokens separated by one space, words in capitals. */
+/** Normalises SQL: tokens separated by one space, words in capitals. */
 function normalized(sql: string): string {
   const texts: string[] = []
   for (const { kind, text } of tokens(sql)) if (kind !== 'end') texts.push(kind === 'word' ? text.toUpperCase() : text)

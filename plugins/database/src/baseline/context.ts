@@ -1,4 +1,4 @@
-/** Temporary keys and texts that agents, tools and sessions share. */
+/** Expiring key-value entries that agents, tools and sessions share. */
 export const contextTables = `
 CREATE TABLE IF NOT EXISTS context_entries (
   repository_id TEXT NOT NULL,

@@ -47,7 +47,7 @@ const STEPS: readonly JourneyStep[] = [
   step('verify_ship', 'ci', 'vox.ci', 'stable', 'L-028', 'L-029')
 ]
 
-/** Initial rows of a database, as repeatable statements. */
+/** Returns idempotent statements that insert the initial rows. */
 export function seedStatements(): { readonly sql: string; readonly parameters: readonly (string | number)[] }[] {
   const definition = JSON.stringify({ journey_id: CANONICAL_JOURNEY, version: 1, steps: STEPS.length })
   return [

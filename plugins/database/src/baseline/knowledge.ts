@@ -88,8 +88,8 @@ CREATE TABLE IF NOT EXISTS codex_query_snapshots (
 `
 
 /**
- * For engines with FTS5; others scan the texts. Nodes are found by id: VACUUM may renumber the rows of a table without
- * an integer key.
+ * Search indexes for engines with FTS5; other engines scan the text columns. Nodes are joined by id: VACUUM may
+ * renumber the rows of a table without an integer key.
  */
 export const fullTextTables = `
 CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_nodes_fts USING fts5 (id UNINDEXED, label, content);

@@ -1,6 +1,6 @@
 import { ORCHESTRATOR_TABLES as tables } from '@svc/contracts'
 
-/** The state of orchestrators: the holder of each seat, and its records. */
+/** State of orchestrators: seats with their owners, and the records of each seat. */
 export const orchestratorTables = `
 ${tables.orchestrator_records};
 ${tables.orchestrator_seats};

@@ -10,7 +10,7 @@ import { orchestratorTables } from './orchestrator.ts'
 import { publicationTables } from './publication.ts'
 import { workflowTables } from './workflows.ts'
 
-/** The schema that this program creates. There are no migration steps between versions. */
+/** Version of the schema that this svc creates. There are no migrations between schema versions. */
 export const BASELINE_VERSION = 1
 
 const versionTables = `
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS schema_manifest (
 );
 `
 
-/** In creation order. */
+/** Schema fragments in creation order. */
 const FRAGMENTS: readonly string[] = [
   versionTables,
   journeyTables,
@@ -38,19 +38,19 @@ const FRAGMENTS: readonly string[] = [
   knowledgeTables
 ]
 
-/** All statements except the rows; full-text tables only if the engine supports them. */
+/** Returns all CREATE statements; those of full-text tables only if the engine supports them. */
 export function baselineScript(fullText: boolean): string {
   return [...FRAGMENTS, ...(fullText ? [fullTextTables] : [])].join('')
 }
 
-/** Names of the tables in every engine. */
+/** Names of the tables that exist with every engine. */
 export const BASELINE_TABLES: readonly string[] = [
   ...FRAGMENTS.join('').matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)
 ].map(([, name]) => name as string)
 
 let digest: string | undefined
 
-/** Keccak-256 of all fragments in order: equal for all databases of one program version. */
+/** Returns the Keccak-256 digest of all fragments in order: the same for all databases of one svc version. */
 export function baselineDigest(): string {
   digest ??= `0x${bytesToHex(keccak_256(utf8ToBytes([...FRAGMENTS, fullTextTables].join(''))))}`
   return digest

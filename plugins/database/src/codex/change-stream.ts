@@ -9,7 +9,8 @@ const BEAT_MS = 15_000
 const PAGE = 200
 
 /**
- * `GET /api/codex/subscribe/:topic`: changes of a topic as server-sent events, from `after_id` or `Last-Event-ID` on.
+ * Route `GET /api/codex/subscribe/:topic`: changes of a topic as server-sent events, after `after_id` or
+ * `Last-Event-ID`.
  */
 export class ChangeStreams {
   readonly #streams = new Set<ChangeStream>()
@@ -27,7 +28,7 @@ export class ChangeStreams {
     handle: exchange => this.#open(exchange)
   }
 
-  /** Call it after a change was written. */
+  /** Sends new changes to all streams. Called after a change was written. */
   readonly wake = (): void => {
     for (const stream of this.#streams) stream.wake()
   }
@@ -114,7 +115,7 @@ class ChangeStream {
         this.#response.write(`id: ${change.id}\nevent: change\ndata: ${JSON.stringify(change)}\n\n`)
       }
       if (changes.length === PAGE) this.#isWanted = true
-      // A slow client receives the rest after it has read this.
+      // Backpressure: a slow client receives the rest after it has read this.
       if (this.#response.writableNeedDrain && !(await drained(this.#response))) return
     }
   }
@@ -132,7 +133,7 @@ function drained(response: ReturnType<HttpExchange['stream']>): Promise<boolean>
   })
 }
 
-/** Null if it is not a change id. */
+/** Returns the id after which the stream starts; null if it is invalid. */
 function startOf({ query, request }: HttpExchange): number | null {
   // A reconnecting browser sends its last id in a header; the id in the URL is older.
   const text = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after_id') ?? '0'

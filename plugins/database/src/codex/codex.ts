@@ -6,7 +6,7 @@ import type * as operations from './operations.ts'
 type In<K extends keyof typeof operations> = InputOf<(typeof operations)[K]>
 type Out<K extends keyof typeof operations> = OutputOf<(typeof operations)[K]>
 
-/** Not part of the baseline: only this API reads it. */
+/** Table that only this API uses; it is not part of the baseline. */
 const RESEARCH_TABLE = `
 CREATE TABLE IF NOT EXISTS codex_research_sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -53,7 +53,7 @@ export class Codex {
     )
     const [row] = rows
     if (row === undefined)
-      throw pluginErrors.create('DBP_CODEX_UNKNOWN', `there is no snapshot of a query ${JSON.stringify(name)}`)
+      throw pluginErrors.create('DBP_CODEX_UNKNOWN', `the query ${JSON.stringify(name)} has no snapshot`)
     return { name, snapshot: jsonOf(row[0]), updated_at: String(row[1]) }
   }
 
@@ -69,7 +69,7 @@ export class Codex {
     return { id }
   }
 
-  /** Changes of a topic after an id, in order. */
+  /** Returns the changes of a topic after an id, in order. */
   async changes(topic: string, after: number, limit: number): Promise<readonly LoggedChange[]> {
     const result = await this.#store.query(
       `SELECT id, topic, entity_kind, entity_id, change_kind, payload_json, created_at FROM codex_change_log
@@ -112,7 +112,7 @@ export class Codex {
     const { id: conversation, version_index, label = null } = input
     const known = await this.#store.query('SELECT 1 FROM conversations WHERE id = ?', [conversation])
     if (known.rows.length === 0)
-      throw pluginErrors.create('DBP_CODEX_UNKNOWN', `there is no conversation ${conversation}`)
+      throw pluginErrors.create('DBP_CODEX_UNKNOWN', `the conversation ${conversation} does not exist`)
     const row = { conversation_id: conversation, version_index, label }
     const id = await this.#insert('conversation_versions', { ...row, snapshot_json: textOf(input.snapshot_json) })
     return {
@@ -140,7 +140,7 @@ export class Codex {
     }
   }
 
-  /** Names of tables and columns are constants of this file. */
+  /** Inserts a row. Names of tables and columns must be constants, since they become part of the SQL. */
   async #insert(table: string, row: Readonly<Record<string, SqlParameter>>): Promise<number> {
     const columns = Object.keys(row)
     try {
@@ -180,7 +180,7 @@ function textOf(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value)
 }
 
-/** A text from another program may not be JSON; then it stays a text. */
+/** Parses a column written by another program; returns the string itself if it is not JSON. */
 function jsonOf(text: unknown): unknown {
   if (typeof text !== 'string') return null
   try {

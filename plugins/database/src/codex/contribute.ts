@@ -12,7 +12,7 @@ import {
   searchStatus
 } from './operations.ts'
 
-/** Serves the rest of the primary-database API. */
+/** Registers the operations and the change stream of the primary-database API. */
 export function contributeCodex(ctx: PluginContext, store: DatabaseStore): void {
   const codex: Codex = new Codex(store, () => streams.wake())
   const streams = new ChangeStreams(codex)
@@ -24,6 +24,6 @@ export function contributeCodex(ctx: PluginContext, store: DatabaseStore): void 
   ctx.implement(codexConversationEdge, input => codex.conversationEdge(input))
   ctx.implement(codexTopicEvolution, input => codex.topicEvolution(input))
   ctx.contribute(httpHandlers, { routes: [streams.route] })
-  // A drain waits for open requests, and streams do not end by themselves.
+  // A drain waits for open requests; streams must be closed explicitly.
   ctx.onDrain('change streams', () => streams.close())
 }

@@ -6,7 +6,7 @@ const name = (description: string) => t.string({ minLength: 1, maxLength: 256, d
 const id = (description: string) => t.integer({ minimum: 1, description })
 const json = (description: string) => t.optional(t.unknown({ description: `${description} Any JSON.` }))
 
-/** Routes of the primary-database API under `/api/codex`, each an operation. */
+/** Operations of the primary-database API, with routes under `/api/codex`. */
 export const codexQuery = defineOperation({
   id: 'codex.query',
   summary: 'Read the latest snapshot of a named query',
@@ -33,7 +33,7 @@ export const codexMutate = defineOperation({
 
 export const searchStatus = defineOperation({
   id: 'search.status',
-  summary: 'Count documents, their chunks and the jobs that index them',
+  summary: 'Count documents, chunks and indexing jobs',
   input: t.object({}),
   output: t.object({
     search_documents: t.integer(),

@@ -12,11 +12,11 @@ import { remoteFailure } from './remote-failure.ts'
 export interface RemoteOptions {
   readonly url: string
   readonly token: string
-  /** Time limit of one answer, in milliseconds. */
+  /** Time limit of one response, in milliseconds. */
   readonly timeoutMs: number
 }
 
-/** A database with a URL, through Hrana over HTTP. */
+/** Connection to a remote database by the protocol Hrana over HTTP. */
 export class RemoteConnection implements DatabaseConnection {
   readonly #options: RemoteOptions
   #client: Promise<Client> | null = null
@@ -29,14 +29,14 @@ export class RemoteConnection implements DatabaseConnection {
 
   open(): Promise<Facts> {
     this.#facts ??= this.#findFacts()
-    // A failed attempt is not cached: the server may answer later.
+    // A failed attempt is not cached: the server may respond later.
     this.#facts.catch(() => {
       this.#facts = null
     })
     return this.#facts
   }
 
-  /** A read is repeatable, and an idle connection may have been closed meanwhile. */
+  /** Retries once: a read is repeatable, and the server may have closed an idle connection. */
   async query(statement: BoundStatement): Promise<SqlResult> {
     try {
       return await this.#execute(statement, false)
@@ -46,7 +46,7 @@ export class RemoteConnection implements DatabaseConnection {
     }
   }
 
-  /** Serializes requests: concurrent ones may arrive in any order. */
+  /** Sends writes one after another: concurrent requests may arrive in any order. */
   async group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
     const outcomes: SqlOutcome[] = []
     for (const statement of statements) {
@@ -106,7 +106,7 @@ export class RemoteConnection implements DatabaseConnection {
     }
   }
 
-  /** Closing the stream rolls back the transaction on the server; the server rolls back lost streams. */
+  /** Rolls back by closing the stream. The server also rolls back transactions of lost streams. */
   async rollback(): Promise<void> {
     const transaction = this.#transaction
     this.#transaction = null
@@ -126,7 +126,7 @@ export class RemoteConnection implements DatabaseConnection {
   }
 
   async #findFacts(): Promise<Facts> {
-    // First checks that the server answers.
+    // First checks that the server responds.
     await this.query({ sql: 'SELECT 1', values: [], verb: 'SELECT' })
     const works = (sql: string): Promise<boolean> =>
       this.query({ sql, values: [], verb: 'SELECT' }).then(
@@ -167,7 +167,7 @@ export class RemoteConnection implements DatabaseConnection {
   }
 }
 
-/** The HTTP-only module, which does not load the native binding. */
+/** Connects with the HTTP-only module of the client, which does not load the native binding. */
 async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client> {
   const { createClient } = await import('@libsql/client/http')
   return createClient({
@@ -178,7 +178,7 @@ async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client
   })
 }
 
-/** Servers match named parameters by name, but values here are positional. */
+/** Converts named parameters to positional ones: servers match names, but the values here are positional. */
 function toRemote({ sql, values }: BoundStatement) {
   const named = values.length > 0 && /[:@$]/.test(sql)
   const text = named ? rewriteParameters(sql, (at, text) => (text.startsWith('?') ? null : `?${at}`)) : sql

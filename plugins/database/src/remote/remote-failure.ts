@@ -1,6 +1,6 @@
 import type { SqlFailure } from '../worker/protocol.ts'
 
-/** Maps a client's error to a failure. `writes`: the request may have changed something although no response came. */
+/** Maps a client's error to a failure. `writes`: the request may have made changes even if no response came. */
 export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number): SqlFailure {
   const { message, code, extendedCode, status, timedOut } = factsOf(error)
   const named = extendedCode ?? code ?? ''
@@ -12,9 +12,10 @@ export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number
   })
   if (/^SQL/.test(named))
     return failure(named, message.replace(/^SQL(?:ITE)?_[A-Z_]+: (?:SQLite (?:input )?error: )?/, ''))
-  if (status === 401 || status === 403) return failure('REMOTE_UNAUTHORIZED', `it answers ${status}: ${message}`)
+  if (status === 401 || status === 403)
+    return failure('REMOTE_UNAUTHORIZED', `the server responded with ${status}: ${message}`)
   const unknown = writes ? '; it is unknown whether the change was made' : ''
-  if (timedOut) return failure('REMOTE_TIMEOUT', `no answer within ${timeoutMs} ms${unknown}`)
+  if (timedOut) return failure('REMOTE_TIMEOUT', `no response within ${timeoutMs} ms${unknown}`)
   return failure('REMOTE_UNREACHABLE', `${message}${unknown}`)
 }
 

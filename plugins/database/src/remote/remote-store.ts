@@ -2,7 +2,7 @@ import { QueuedStore } from '../store/queued-store.ts'
 import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 import { ReplicaConnection } from './replica-connection.ts'
 
-/** Throws `DBS_UNREACHABLE` or `DBS_UNAUTHORIZED`. */
+/** Opens a remote database. Throws `DBS_UNREACHABLE` or `DBS_UNAUTHORIZED`. */
 export async function openRemote(options: RemoteOptions): Promise<QueuedStore> {
   const writer = new RemoteConnection(options)
   await writer.open()
@@ -15,7 +15,7 @@ export interface ReplicaOptions extends RemoteOptions {
   readonly busyTimeoutMs: number
 }
 
-/** A local copy of a remote database: reads are local, and writes go to the server. It is updated when it is opened. */
+/** Opens a replica and updates it. Reads are local; writes go to the server. */
 export async function openReplica({ file, busyTimeoutMs, ...primary }: ReplicaOptions): Promise<QueuedStore> {
   const writer = new ReplicaConnection(file, busyTimeoutMs, primary)
   try {

@@ -6,7 +6,7 @@ import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 const SELECT_ONE: BoundStatement = { sql: 'SELECT 1', values: [], verb: 'SELECT' }
 
 /**
- * A connection to the file of a copy. The binding waits for the primary without a limit, and a waiting thread cannot be
+ * Connection to a replica. The binding waits for the primary without a time limit, and a waiting thread cannot be
  * terminated. So the primary is first probed with a time limit.
  */
 export class ReplicaConnection extends WorkerConnection {

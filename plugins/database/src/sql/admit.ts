@@ -3,7 +3,7 @@ import type { BoundStatement } from '../worker/protocol.ts'
 import { placeIn, type ScannedStatement, scan } from './scan.ts'
 import { bindParameters } from './values.ts'
 
-/** First words of statements that would interfere with other writers, or access other files. */
+/** Hints by first keyword, for statements that would interfere with other writers or access other files. */
 const REFUSED: Readonly<Record<string, string>> = {
   BEGIN: 'use transaction()',
   COMMIT: 'use transaction()',
@@ -14,15 +14,15 @@ const REFUSED: Readonly<Record<string, string>> = {
   ATTACH: 'open the other file as a separate store',
   DETACH: 'open the other file as a separate store'
 }
-/** Other keywords read, or SQLite refuses them. */
+/** Keywords that write. All others read, or are invalid in SQLite. */
 const WRITING = new Set('ALTER ANALYZE CREATE DELETE DROP INSERT REINDEX REPLACE UPDATE VACUUM'.split(' '))
-/** Pragmas that only read, also with an argument. */
+/** Pragmas that only read, even with an argument. */
 const READING = new Set(
   'TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK'.split(
     ' '
   )
 )
-/** Pragmas stored in the file, for the owner of its schema. */
+/** Pragmas that store a value in the file; the owner of the schema may set them. */
 const OWNED = new Set(['USER_VERSION', 'APPLICATION_ID'])
 const SCHEMAS = new Set(['MAIN', 'TEMP'])
 const MAX_SCANNED = 512
@@ -34,7 +34,7 @@ export interface AdmittedStatement extends BoundStatement {
 
 const scanned = new Map<string, ScannedStatement>()
 
-/** Parsing a text costs more than a cache lookup. */
+/** Scans a statement, with a cache: scanning costs more than a lookup. */
 function scanOnce(sql: string): ScannedStatement {
   const known = scanned.get(sql)
   if (known !== undefined) return known
@@ -45,14 +45,14 @@ function scanOnce(sql: string): ScannedStatement {
 }
 
 /**
- * Checks a statement before an engine sees it. Throws `DBS_SYNTAX`, `DBS_STATEMENT_REFUSED`, `DBS_READ_ONLY` for a
- * write if `reads`, and `DBS_VALUE_INVALID`.
+ * Checks a statement before it reaches an engine. Throws `DBS_SYNTAX`, `DBS_STATEMENT_REFUSED`, `DBS_VALUE_INVALID`,
+ * and, if `reads` is true, `DBS_READ_ONLY` for a write.
  */
 export function admit(sql: string, parameters: SqlParameters | undefined, reads: boolean): AdmittedStatement {
-  if (typeof sql !== 'string') throw refusal('DBS_SYNTAX', `a statement must be a text, found ${typeof sql}`, '')
+  if (typeof sql !== 'string') throw refusal('DBS_SYNTAX', `a statement must be a string, found ${typeof sql}`, '')
   const found = scanOnce(sql)
   const { keyword, verb, second } = found
-  if (keyword === '') throw refusal('DBS_SYNTAX', 'the text contains no statement', sql)
+  if (keyword === '') throw refusal('DBS_SYNTAX', 'the string contains no statement', sql)
   if (second !== null) {
     const at = placeIn(sql, second)
     throw refusal('DBS_STATEMENT_REFUSED', `a second statement begins at line ${at.line}, column ${at.column}`, sql, {
@@ -69,16 +69,16 @@ export function admit(sql: string, parameters: SqlParameters | undefined, reads:
   return { sql, values: bindParameters(sql, found, parameters), verb, standalone: keyword === 'VACUUM' }
 }
 
-/** For use inside a transaction. Throws `DBS_STATEMENT_REFUSED`. */
+/** Throws `DBS_STATEMENT_REFUSED` if a statement cannot run in a transaction. */
 export function assertTransactional(statement: AdmittedStatement): AdmittedStatement {
   if (!statement.standalone) return statement
-  throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
+  throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot run in a transaction`, {
     hint: 'run it with execute()',
     data: { sql: statement.sql }
   })
 }
 
-/** The store sets up all connections in the same way. */
+/** Throws for a pragma that changes a connection: the store configures all connections in the same way. */
 function checkPragma(sql: string, { words, assigns }: ScannedStatement, reads: boolean): void {
   const name = (SCHEMAS.has(words[1] ?? '') ? words[2] : words[1]) ?? ''
   if (!assigns || READING.has(name)) return
@@ -86,7 +86,7 @@ function checkPragma(sql: string, { words, assigns }: ScannedStatement, reads: b
   throw refusal('DBS_STATEMENT_REFUSED', `PRAGMA ${name.toLowerCase()} changes a setting of the connection`, sql)
 }
 
-/** The statements of a script, each with the index at which it begins. */
+/** Splits a script into statements, each with the index at which it begins. */
 export function splitScript(script: string): readonly { readonly sql: string; readonly at: number }[] {
   const statements: { sql: string; at: number }[] = []
   for (let at = 0; at < script.length; ) {

@@ -1,9 +1,9 @@
 import type { SqlValue } from '@svc/contracts'
 
-/** In the form that engines bind: a bigint becomes an integer, a number a real. */
+/** Value as engines bind it: a bigint becomes an integer, a number a real. */
 export type BoundValue = null | bigint | number | string | Uint8Array
 
-/** In the form that callers see: integers within 2^53 are numbers. */
+/** Converts an engine's value to that for callers: integers within 2^53 become numbers. */
 export function readValue(value: bigint | number | string | ArrayBuffer | Uint8Array | null): SqlValue {
   if (typeof value === 'bigint') {
     const number = Number(value)

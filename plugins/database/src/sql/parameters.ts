@@ -1,7 +1,8 @@
 import { tokens } from './scan.ts'
 
 /**
- * Rewrites parameters of a statement. `write` receives each parameter with its SQLite position; null keeps it.
+ * Rewrites the parameters of a statement. `write` receives each parameter with its SQLite position, and returns its
+ * replacement, or null to keep it.
  */
 export function rewriteParameters(sql: string, write: (position: number, text: string) => string | null): string {
   const parts: string[] = []

@@ -6,7 +6,7 @@ interface Token {
   readonly at: number
 }
 
-/** Facts about a statement, needed before it reaches an engine. */
+/** Properties of a statement that are needed before it reaches an engine. */
 export interface ScannedStatement {
   /** First word in capitals; empty if there is none. */
   readonly keyword: string
@@ -21,7 +21,7 @@ export interface ScannedStatement {
   readonly names: ReadonlyMap<string, number>
   /** True if it has parameters without a name. */
   readonly anonymous: boolean
-  /** Start of a second statement; null without one. */
+  /** Start of a second statement; null if there is none. */
   readonly second: number | null
 }
 
@@ -70,7 +70,7 @@ function after(sql: string, mark: string, from: number): number {
   return found < 0 ? sql.length : found + mark.length
 }
 
-/** A quote inside a quoted text is doubled, except for brackets. */
+/** Returns the end of a quoted token. Inside it a closing quote is doubled; brackets cannot be escaped. */
 function endOfQuoted(sql: string, closing: string, from: number): number {
   for (let at = from + 1; at < sql.length; at += 1) {
     if (sql.charAt(at) !== closing) continue
@@ -80,7 +80,7 @@ function endOfQuoted(sql: string, closing: string, from: number): number {
   return sql.length
 }
 
-/** Reads the first statement of a text. Never throws: the engine reports errors. */
+/** Scans the first statement of a string. Never throws: the engine reports errors. */
 export function scan(sql: string): ScannedStatement {
   const words: string[] = []
   const names = new Map<string, number>()
@@ -120,7 +120,7 @@ export function scan(sql: string): ScannedStatement {
         names.set(text, positions)
       }
     } else if (kind === 'end') {
-      // Statements of a trigger's body end with semicolons too; the trigger itself with `; END;`.
+      // Statements in a trigger's body end with semicolons, too; the trigger itself ends with `; END;`.
       if (!trigger || (lastWords[1] === 'END' && lastWords[0] === ';')) ended = true
       else {
         lastWords = [lastWords[1] ?? '', ';']
@@ -134,7 +134,7 @@ export function scan(sql: string): ScannedStatement {
   return { keyword, verb, words, assigns, positions, names, anonymous, second }
 }
 
-/** Line and column, both from 1, of an index in a text. */
+/** Returns line and column, both from 1, of an index in the SQL. */
 export function placeIn(sql: string, index: number): { readonly line: number; readonly column: number } {
   const before = sql.slice(0, index).split('\n')
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }

@@ -4,10 +4,10 @@ import type { ScannedStatement } from './scan.ts'
 
 const MIN_INTEGER = -(2n ** 63n)
 const MAX_INTEGER = 2n ** 63n - 1n
-/** Text that needs a closer check. */
+/** Characters that need a closer check: U+0000 and surrogates. */
 const UNUSUAL = /[\0\uD800-\uDFFF]/
 
-/** Values by position. Throws `DBS_VALUE_INVALID`, which names the parameter. */
+/** Returns the parameter values by position. Throws `DBS_VALUE_INVALID`, which names the parameter. */
 export function bindParameters(
   sql: string,
   { positions, names, anonymous }: ScannedStatement,
@@ -28,15 +28,15 @@ export function bindParameters(
   if (typeof parameters !== 'object' || parameters === null)
     throw mismatch(sql, `parameters must be an array or an object, found ${kindOf(parameters)}`)
   if (anonymous) throw mismatch(sql, 'the statement has parameters without a name, which need an array')
-  const given = new Map(Object.entries(parameters))
+  const byName = new Map(Object.entries(parameters))
   const values: BoundValue[] = []
   for (const [sign, position] of names) {
     const name = sign.slice(1)
-    if (!given.has(name)) throw mismatch(sql, `the parameter ${sign} has no value`)
-    values[position - 1] = bindValue(given.get(name), name, sql)
+    if (!byName.has(name)) throw mismatch(sql, `the parameter ${sign} has no value`)
+    values[position - 1] = bindValue(byName.get(name), name, sql)
   }
   const used = new Set([...names.keys()].map(sign => sign.slice(1)))
-  const surplus = [...given.keys()].find(name => !used.has(name))
+  const surplus = [...byName.keys()].find(name => !used.has(name))
   if (surplus !== undefined) throw mismatch(sql, `the statement has no parameter "${surplus}"`)
   return values
 }
@@ -54,7 +54,7 @@ function bindValue(value: unknown, name: string | number, sql: string): BoundVal
     if (value < MIN_INTEGER || value > MAX_INTEGER) throw unbindable(name, 'an integer of more than 64 bits', sql)
     return value
   }
-  // Separate memory: a view of a shared pool would be sent with the whole pool.
+  // Copied: sending a view to a thread would send its whole buffer, which may be Node's shared pool.
   if (value instanceof Uint8Array) return new Uint8Array(value)
   throw unbindable(name, kindOf(value), sql)
 }
@@ -67,7 +67,7 @@ function bindFraction(value: number, name: string | number, sql: string): number
 function bindUnusual(text: string, name: string | number, sql: string): string {
   if (text.includes('\0')) throw unbindable(name, 'text with U+0000', sql)
   if (/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)) {
-    throw unbindable(name, 'text with half of a surrogate pair', sql)
+    throw unbindable(name, 'text with a lone surrogate', sql)
   }
   return text
 }

@@ -2,17 +2,17 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundStatement, Facts, SqlOutcome } from '../worker/protocol.ts'
 
 /**
- * One connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is
- * called. Failures are errors with codes of the contract, except inside an {@link SqlOutcome}.
+ * Connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is called.
+ * Methods reject with the codes of the contract; only {@link SqlOutcome} contains raw failures.
  */
 export interface DatabaseConnection {
   open(): Promise<Facts>
   query(statement: BoundStatement): Promise<SqlResult>
-  /** Writes in one commit; each fails or succeeds separately. */
+  /** Runs writes in one commit; each fails or succeeds separately. */
   group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]>
-  /** Writes in one transaction: all or none. */
+  /** Runs statements in one transaction: all or none. */
   batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]>
-  /** Runs a statement that cannot be in a transaction. */
+  /** Runs a statement outside a transaction. */
   standalone(statement: BoundStatement): Promise<SqlResult>
   begin(): Promise<void>
   run(statement: BoundStatement): Promise<SqlResult>

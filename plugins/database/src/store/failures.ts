@@ -5,7 +5,7 @@ import type { BoundStatement, SqlFailure } from '../worker/protocol.ts'
 
 type Code = keyof typeof databaseErrors.specs
 
-/** SQLite's codes by prefix; the first match is used. */
+/** Codes of the contract by prefix of SQLite's code; the first match is used. */
 const CODES: readonly (readonly [string, Code])[] = [
   ['SQLITE_BUSY', 'DBS_BUSY'],
   ['SQLITE_LOCKED', 'DBS_BUSY'],
@@ -40,16 +40,16 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
 
 const HINTS: Partial<Record<Code, string>> = {
   DBS_BUSY: 'another process holds the lock; try again, or find it with: fuser FILE',
-  DBS_CORRUPT: 'restore a copy: svc db restore FILE',
+  DBS_CORRUPT: 'restore a backup: svc db restore FILE',
   DBS_FILE_LOST:
-    'changes are refused, because a restart would lose them; put the file back, or restart with the current file',
+    'changes are rejected, because a restart would lose them; put the file back, or restart with the current file',
   DBS_FULL: 'free some disk space and retry; acknowledged changes are kept',
   DBS_UNAUTHORIZED: 'check that the token belongs to this database, has not expired, and allows writes',
   DBS_OPEN_FAILED: 'check that the folder exists and is writable, or name another file in SVC_DB_PATH',
-  DBS_NO_BINDING: 'install the package libsql with its optional dependencies; only databases in memory work without it'
+  DBS_NO_BINDING: 'install the package libsql with its optional dependencies; only in-memory databases work without it'
 }
 
-/** The error of a failure at a place, which is a path or a URL. */
+/** Returns the error for a failure. `location` is a path or a URL. */
 export function storeError(failure: SqlFailure, location: string, statement?: BoundStatement): SvcError {
   const code = codeOf(failure)
   const { offset, message } = failure
@@ -77,8 +77,8 @@ function codeOf({ code, compiling, message }: SqlFailure): Code {
 }
 
 /**
- * The kind of the violated constraint, and its columns if SQLite names them: `UNIQUE constraint failed: users.name,
- * users.place`.
+ * Returns the kind of the violated constraint, and its columns if SQLite names them, as in `UNIQUE constraint failed:
+ * users.name, users.place`.
  */
 function constraint({ code, message }: SqlFailure): object {
   const kind = CONSTRAINTS[code.replace('SQLITE_CONSTRAINT_', '')] ?? kindIn(message)

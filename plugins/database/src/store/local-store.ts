@@ -6,7 +6,7 @@ import type { WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
 import { WorkerConnection } from './worker-connection.ts'
 
-/** In the folder of the compiled plugin, for threads of any plugin. */
+/** Path of the module in the compiled plugin's folder, which threads of any plugin can load. */
 const MODULE = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/thread-connection.cjs' : './thread-connection.cjs',
@@ -19,13 +19,13 @@ export interface LocalOptions {
   readonly synchronous: 'normal' | 'full'
 }
 
-/** Opens a file: one thread writes and one reads. Throws the errors of opening it. */
+/** Opens a file with two threads: one writes and one reads. Rejects if the file cannot be opened. */
 export async function openFile(file: string, { busyTimeoutMs, synchronous }: LocalOptions): Promise<QueuedStore> {
   const location = resolve(file)
   const place: WorkerPlace = { engine: 'libsql', file: location, readOnly: false, busyTimeoutMs, synchronous }
   const writer = new WorkerConnection(place, location)
   const { id: expected } = await writer.open()
-  // Opened later: the file may be replaced by then.
+  // The reader opens the file later; `expected` detects a file that was replaced by then.
   const same: WorkerPlace = expected === undefined ? place : { ...place, expected }
   const reader = new WorkerConnection({ ...same, readOnly: true }, location)
   const copier = () => new WorkerConnection(same, location)
@@ -33,7 +33,7 @@ export async function openFile(file: string, { busyTimeoutMs, synchronous }: Loc
   return new QueuedStore({ mode: 'file', location, writer, reader, copier, threads: { module: MODULE, options } })
 }
 
-/** For a thread: its own empty database. */
+/** Returns access for one thread to its own empty in-memory database. */
 export function memoryAccess(): ThreadAccess {
   return { module: MODULE, options: { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal' } satisfies ThreadPlace }
 }

@@ -28,15 +28,15 @@ export interface QueuedStoreOptions {
   /** Path or URL for messages. */
   readonly location: string
   readonly writer: DatabaseConnection
-  /** A second connection that sees committed rows; without it queries wait in the writers' queue. */
+  /** Second connection, which sees committed rows; null: queries wait in the writers' queue. */
   readonly reader: DatabaseConnection | null
-  /** A connection for one copy; null uses the writer's, undefined if copies are not possible. */
+  /** Opens a connection for one backup; null: the writer's connection is used; undefined: backups are not supported. */
   readonly copier?: (() => DatabaseConnection) | null
-  /** Access for connections of threads, if supported. */
+  /** Access for threads, if supported. */
   readonly threads?: ThreadAccess
 }
 
-/** A store over connections: checks statements, queues writers, and isolates transactions. */
+/** Store on top of connections: checks statements, queues writers, and isolates transactions. */
 export class QueuedStore implements DatabaseStore {
   readonly mode: DatabaseMode
   readonly location: string
@@ -45,7 +45,7 @@ export class QueuedStore implements DatabaseStore {
   readonly #copier: (() => DatabaseConnection) | null | undefined
   readonly #threads: ThreadAccess | null
   readonly #queue: WriterQueue
-  /** The transaction of the running code. */
+  /** Open transaction of the current async context. */
   readonly #inside = new AsyncLocalStorage<{ open: boolean }>()
   readonly #copies = new Set<Promise<unknown>>()
   #closing: Promise<void> | null = null
@@ -134,7 +134,7 @@ export class QueuedStore implements DatabaseStore {
     this.#assertUsable()
     return this.#queue.turn(async () => {
       await this.#writer.begin()
-      const state = { open: true, ended: 'it ended' }
+      const state = { open: true, ended: 'it has ended' }
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
@@ -206,11 +206,11 @@ export class QueuedStore implements DatabaseStore {
     await this.#writer.close()
   }
 
-  /** Writes to a partial file and renames it, so that the name never refers to a partial copy. */
+  /** Writes to a temporary file and renames it, so that `file` is never a partial copy. */
   async #copy(file: string): Promise<void> {
     const failed = (why: string, cause?: unknown): Error =>
       databaseErrors.create('DBS_BACKUP_FAILED', `${this.location} was not copied to ${file}: ${why}`, { cause })
-    if ((await stat(file).catch(() => null)) !== null) throw failed('the file exists')
+    if ((await stat(file).catch(() => null)) !== null) throw failed('the file already exists')
     const partial = `${file}.partial-${process.pid}`
     try {
       if (this.#copier === null) await this.#queue.turn(() => this.#writer.backup(partial), undefined)
@@ -229,7 +229,7 @@ export class QueuedStore implements DatabaseStore {
     if (this.#closing !== null) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
     if (this.#inside.getStore()?.open !== true) return
     throw databaseErrors.create('DBS_NESTED', `${this.location} is used inside one of its transactions`, {
-      hint: 'use the transaction object of the callback: the store waits for its end'
+      hint: 'use the transaction object of the callback; a call on the store would wait for the transaction forever'
     })
   }
 
@@ -257,7 +257,7 @@ function numbered<A>(statement: number, run: () => A): A {
   }
 }
 
-/** Adds the text of the failed statement to the error of a batch. */
+/** Adds the SQL of the failed statement to the error of a batch. */
 function withStatement(error: unknown, statements: readonly AdmittedStatement[]): unknown {
   if (!isSvcError(error)) return error
   const data = (error.data ?? {}) as { statement?: number; offset?: number }

@@ -14,7 +14,7 @@ import type {
 import type { DatabaseConnection } from './connection.ts'
 import { storeError } from './failures.ts'
 
-/** In the folder of the compiled plugin: threads cannot load sources. */
+/** Script in the compiled plugin's folder: threads cannot load TypeScript sources. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/store-worker.cjs' : './store-worker.cjs',
   import.meta.url
@@ -31,14 +31,14 @@ interface Thread {
   readonly pending: Map<number, Pending>
   /** Requests of this turn of the event loop, which are sent together. */
   readonly outbox: WorkerRequest[]
-  /** Settles with its first call, which opens the database. */
+  /** Settles with the thread's first call, which opens the database. */
   readonly opened: Promise<Facts>
   readonly ended: Promise<void>
 }
 
 /**
- * A connection in a separate thread, which keeps the event loop free. If the thread dies, its calls fail; the next call
- * starts a new one, unless the database was in memory.
+ * Connection in a separate thread, which keeps the event loop free. If the thread dies, its pending calls fail, and the
+ * next call starts a new thread, unless the database was in memory.
  */
 export class WorkerConnection implements DatabaseConnection {
   readonly #place: WorkerPlace
@@ -116,7 +116,7 @@ export class WorkerConnection implements DatabaseConnection {
     this.#over ??= databaseErrors.create('DBS_CLOSED', `${this.#location} is closed`)
     if (thread === null) return
     await this.#send(thread, 'close', null).catch(() => {})
-    // The process waits for the end of the thread, which releases the file.
+    // Keep the process alive until the thread has ended and released the file.
     thread.worker.ref()
     await thread.ended
   }
@@ -158,7 +158,7 @@ export class WorkerConnection implements DatabaseConnection {
 
   #start(): Thread {
     const place: WorkerPlace = this.#file === undefined ? this.#place : { ...this.#place, expected: this.#file }
-    // Without the loaders and flags of this process.
+    // The thread does not inherit the loaders and flags of this process.
     const worker = new Worker(SCRIPT, { workerData: place, execArgv: [] })
     // An idle thread must not keep the process alive.
     worker.unref()
@@ -188,7 +188,7 @@ export class WorkerConnection implements DatabaseConnection {
       this.#file ??= facts.id
       return facts
     })
-    // The next call tries to open it again.
+    // If opening fails, the next call tries again.
     thread.opened.catch(async () => {
       if (this.#thread === thread) this.#thread = null
       await worker.terminate()

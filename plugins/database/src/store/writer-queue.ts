@@ -13,7 +13,7 @@ interface QueuedWrite {
 /** Maximum writes in one commit. */
 const MAX_GROUP = 256
 
-/** FIFO of writers. Adjacent single writes are committed as a group. */
+/** FIFO queue of writers. Adjacent single writes are committed as a group. */
 export class WriterQueue {
   readonly #group: (statements: readonly BoundStatement[]) => Promise<readonly SqlOutcome[]>
   readonly #fail: (failure: Extract<SqlOutcome, { ok: false }>['failure'], statement: BoundStatement) => unknown

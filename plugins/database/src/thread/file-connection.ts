@@ -13,34 +13,34 @@ import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engin
 import type { BoundStatement } from '../worker/protocol.ts'
 import { isBusy, retryWhileBusy } from './wait.ts'
 
-/** A file, with the settings of its store. */
+/** Database file, with the settings of its store. */
 export interface ThreadPlace {
-  /** Absolute, or {@link MEMORY}. */
+  /** Absolute path, or {@link MEMORY}. */
   readonly file: string
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
 }
 
-/** Instead of a file: an empty database with one connection. */
+/** Value of `file` for an empty in-memory database, which has one connection. */
 export const MEMORY = ':memory:'
 
 /** Page cache of each of the two connections, in KiB. It is small, since there may be many threads. */
 const PAGE_CACHE_KIB = 16_384
 
-/** Two connections of one thread to a file: one read-only, and one for writes, opened on demand. Memory has one. */
+/** A thread's access to a file: a read-only connection, and one for writes, opened on demand. Memory has only one. */
 export class FileConnection implements ThreadConnection {
   readonly #place: ThreadPlace
   readonly #guard: Guard | undefined
   readonly #reader: LibsqlEngine
   #writer: LibsqlEngine | null = null
-  /** Null for memory. */
+  /** Null for an in-memory database. */
   #identity: FileIdentity | null = null
   #open: 'read' | 'write' | null = null
-  /** True after a failure ended the open transaction: later statements would be committed separately. */
+  /** True after a failure ended the open transaction; later statements must fail, since each would be committed. */
   #isLost = false
   #isClosed = false
 
-  /** Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
+  /** Opens the file. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
   constructor(place: ThreadPlace, guard?: Guard) {
     this.#place = place
     this.#guard = guard
@@ -106,7 +106,7 @@ export class FileConnection implements ThreadConnection {
     if (this.#open !== null) {
       throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: this thread already has an open transaction`)
     }
-    // The lock is taken first, so that no later statement fails because of it.
+    // The write lock is taken first, so that no later statement fails because of it.
     if (kind === 'read') this.#mapErrors(() => this.#reader.exec('BEGIN'))
     else this.#mapErrors(() => retryWhileBusy(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
     this.#open = kind
@@ -181,7 +181,7 @@ export class FileConnection implements ThreadConnection {
     try {
       return run(engine, statement)
     } catch (error) {
-      // A writer has the lock; a reader may have to wait, for example for a recovery.
+      // A writer already has the lock. A reader may have to wait, for example for the recovery of the log.
       if (!isBusy(error) || this.#open === 'write') throw this.#failed(error, statement)
       return this.#mapErrors(() => retryWhileBusy(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
     }
@@ -196,7 +196,7 @@ export class FileConnection implements ThreadConnection {
     return this.#open === 'write' ? this.#write : this.#reader
   }
 
-  /** In the write transaction. */
+  /** Runs a statement in the open write transaction. */
   #inside(engine: LibsqlEngine, statement: AdmittedStatement): SqlResult {
     this.#assertBegun()
     assertTransactional(statement)
@@ -240,7 +240,7 @@ export class FileConnection implements ThreadConnection {
     if (this.#isClosed) throw databaseErrors.create('DBS_CLOSED', `${this.#place.file} is closed`)
   }
 
-  /** Some failures end the transaction. */
+  /** Returns the error for a failure, and records whether it ended the transaction. */
   #failed(error: unknown, statement: BoundStatement): Error {
     this.#isLost = this.#open !== null && !this.#engine().inTransaction
     return this.#storeError(error, statement)
@@ -254,7 +254,7 @@ export class FileConnection implements ThreadConnection {
     }
   }
 
-  /** Reports a lost file instead of other failures, which it explains. */
+  /** Returns the error for a failure. A lost file takes precedence: it is the cause of other failures. */
   #storeError(error: unknown, statement?: BoundStatement): Error {
     try {
       this.#identity?.verify()

@@ -1,7 +1,7 @@
 import type { ConnectThread } from '@svc/contracts'
 import { FileConnection, type ThreadPlace } from './file-connection.ts'
 
-/** See `ThreadAccess`. */
+/** Entry point of `ThreadAccess.module`. */
 export const connect: ConnectThread = (options, waitMs, guard) => {
   const place = options as ThreadPlace
   return new FileConnection(waitMs === undefined ? place : { ...place, busyTimeoutMs: waitMs }, guard)

@@ -1,13 +1,13 @@
 import { EngineFailure } from '../worker/engine.ts'
 
-/** Wait for a lock; doubled up to the maximum. */
+/** First wait for a lock; doubled after each attempt, up to the maximum. */
 const MIN_WAIT_MS = 1
 const MAX_WAIT_MS = 40
 
 const idle = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Retries a call that failed with a busy lock, for up to `limit` milliseconds. The thread sleeps in between; a wait
+ * Retries a call that failed because of a lock, for up to `limit` milliseconds. The thread sleeps in between: a wait
  * inside the binding would leave statements incomplete.
  */
 export function retryWhileBusy<A>(limit: number, run: () => A): A {
@@ -24,7 +24,7 @@ export function retryWhileBusy<A>(limit: number, run: () => A): A {
   }
 }
 
-/** True if another connection held the lock. */
+/** Returns whether a call failed because another connection held the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
 }

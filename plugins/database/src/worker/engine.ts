@@ -2,9 +2,9 @@ import type { SqlResult } from '@svc/contracts'
 import { errorMessage } from '@svc/plugin-sdk'
 import type { BoundStatement, Facts, SqlFailure } from './protocol.ts'
 
-/** One connection, used by one thread, without overlapping calls. */
+/** Connection of one thread, used without overlapping calls. */
 export interface Engine {
-  /** Throws {@link EngineFailure}, like all methods. */
+  /** Runs a statement. Like all methods, throws {@link EngineFailure}. */
   run(statement: BoundStatement): SqlResult
   /** Runs any number of statements without parameters. */
   exec(sql: string): void
@@ -43,6 +43,6 @@ export function failureOf(error: unknown): SqlFailure {
   }
 }
 
-/** Statements that count what they change. */
+/** Verbs of statements that report the number of changed rows. */
 export const CHANGING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DELETE'])
 export const INSERTING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE'])

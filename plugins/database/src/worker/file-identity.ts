@@ -10,7 +10,7 @@ export interface FileId {
   readonly ino: number
 }
 
-/** Milliseconds after which a commit repeats the check from the start of its transaction. */
+/** Milliseconds for which the check at the start of a transaction stays valid; later, COMMIT repeats it. */
 const MAX_AGE_MS = 10
 
 /**
@@ -26,9 +26,9 @@ export class FileIdentity {
   #verifiedAt = 0
 
   /**
-   * Records the files of a connection that has read once. `agrees` compares the file with that connection. It
-   * runs at the beginning of a transaction when the size changed, and is thorough when the file got smaller. `expected`
-   * is the identity at an earlier opening. Throws `FILE_LOST`.
+   * Records the identity of the files of a connection that has already read. `agrees` compares the file with that
+   * connection; it runs at the beginning of a transaction if the size changed, and thoroughly if the file got smaller.
+   * `expected` is the identity from an earlier opening. Throws `FILE_LOST`.
    */
   constructor(file: string, agrees: (thorough: boolean) => boolean, expected?: FileId) {
     this.#file = file
@@ -48,29 +48,29 @@ export class FileIdentity {
     return found
   }
 
-  /** After BEGIN IMMEDIATE. Throws `FILE_LOST` if the next process would not see a commit. */
+  /** Called after BEGIN IMMEDIATE. Throws `FILE_LOST` if the next process would not see a commit. */
   verifyBegun(): void {
     this.#bytes = this.#verify(this.#agrees)
     this.#verifiedAt = performance.now()
   }
 
-  /** Before COMMIT. Throws `FILE_LOST`; does nothing within 10 ms of `verifyBegun`. */
+  /** Called before COMMIT. Throws `FILE_LOST`; does nothing within 10 ms of `verifyBegun`. */
   verifyCommit(): void {
     if (performance.now() - this.#verifiedAt > MAX_AGE_MS) this.verify()
   }
 
-  /** Throws `FILE_LOST`. Costs two calls of stat. */
+  /** Throws `FILE_LOST` if the files changed. Costs two stat calls. */
   verify(): void {
     // Within a transaction the connection has pages that the file lacks, so their contents are not compared.
     this.#verify(thorough => !thorough)
   }
 
-  /** After a checkpoint of this connection. */
+  /** Called after a checkpoint of this connection, which changes the size. */
   recordSize(): void {
     this.#bytes = FileIdentity.assertSame(this.#file, this.id).size
   }
 
-  /** Returns the size in bytes. */
+  /** Throws `FILE_LOST` if the files changed; returns the size in bytes. */
   #verify(agrees: (thorough: boolean) => boolean): number {
     const { size } = FileIdentity.assertSame(this.#file, this.id)
     const isDatabase = size > 0 && size % MIN_PAGE_BYTES === 0

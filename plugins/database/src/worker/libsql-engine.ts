@@ -6,7 +6,7 @@ import { locate } from './locate.ts'
 import type { BoundStatement, Facts, WorkerPlace } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
-/** The used part of the binding; its types are incomplete. */
+/** Types of the part of the binding that is used here; its own types are incomplete. */
 interface NativeStatement {
   readonly reader: boolean
   raw(on: boolean): this
@@ -24,17 +24,17 @@ interface NativeDatabase {
   sync(): void
   close(): void
 }
-/** Caches `reader`: its getter costs as much as a run. */
+/** Prepared statement with a cached `reader`, whose getter costs as much as a run. */
 interface Prepared {
   readonly native: NativeStatement
   readonly reader: boolean
 }
 type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
 
-/** Notified when the thread enters and leaves the binding. */
+/** Guard that is notified when the thread enters and leaves the binding. */
 export type Guard = Pick<NativeGuard, 'enter' | 'leave'>
 
-/** For a thread that closes its connections before it ends. */
+/** Guard for a thread that closes its connections before it ends. */
 const UNGUARDED: Guard = { enter: () => undefined, leave: () => undefined }
 
 const STATEMENTS = 256
@@ -47,7 +47,7 @@ export class LibsqlEngine implements Engine {
   readonly #guard: Guard
   readonly #statements: StatementCache<Prepared>
 
-  /** Throws `EngineFailure`, with the code `NO_BINDING` if the native part is missing. */
+  /** Opens the file. Throws `EngineFailure`, with the code `NO_BINDING` if the native module is missing. */
   constructor({ file, replicaOf }: WorkerPlace, guard = UNGUARDED) {
     this.#guard = guard
     this.#url = replicaOf?.url
@@ -73,7 +73,7 @@ export class LibsqlEngine implements Engine {
     this.#guard.enter()
     try {
       const { native, reader } = this.#take(sql)
-      // Always an array: a single value of another kind would crash the process.
+      // Always pass an array: for a single value of another type the binding crashes the process.
       if (!reader) return this.#changed(verb, [], [], native.run(values))
       const rows = readRows(native.all(values))
       // Read after the run: the first step compiles the statement again after a schema change.
@@ -86,7 +86,7 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** Rows without column names, which take about as long to read as one row. */
+  /** Returns rows without column names; reading the names costs about as much as one row. */
   rows({ sql, values }: BoundStatement): readonly (readonly SqlValue[])[] {
     this.#guard.enter()
     try {
@@ -99,7 +99,7 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** The first row; null without one. */
+  /** Returns the first row; null if there is none. */
   row({ sql, values }: BoundStatement): readonly SqlValue[] | null {
     this.#guard.enter()
     try {
@@ -178,9 +178,9 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** A statement that failed to get a lock is not reset; the next run would be acknowledged without a commit. */
+  /** Drops a statement that failed to get a lock: it is not reset, so its next run would succeed without a commit. */
   #failed(sql: string, error: unknown): EngineFailure {
-    // A statement that could not be prepared.
+    // The statement could not be prepared, so there is nothing to drop.
     if (error instanceof EngineFailure) return error
     this.#statements.drop(sql)
     return nativeFailure(error)
@@ -197,7 +197,7 @@ export class LibsqlEngine implements Engine {
     })
   }
 
-  /** The binding returns SQLite's last counts, which a statement without changes does not reset. */
+  /** Returns the result of a write. The binding's counts are not reset by a statement without changes. */
   #changed(
     verb: string,
     columns: readonly string[],
@@ -224,8 +224,8 @@ const SUMMARY = {
 }
 
 /**
- * True if a new connection, without cached pages, reads the same database as `engine`, whose transaction has no
- * changes. `thorough` also checks all pages, in time linear in the file size.
+ * Returns whether a new connection, without cached pages, reads the same database as `engine`. The transaction of
+ * `engine` must have no changes. `thorough` also checks all pages, in time linear in the file size.
  */
 export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thorough: boolean, guard?: Guard): boolean {
   let other: LibsqlEngine | null = null
@@ -234,7 +234,7 @@ export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thoroug
     if (String(engine.row(SUMMARY)) !== String(other.row(SUMMARY))) return false
     return !thorough || other.row({ sql: 'PRAGMA quick_check(1)', values: [], verb: 'PRAGMA' })?.[0] === 'ok'
   } catch (error) {
-    // A lock does not indicate another file.
+    // A lock does not mean that the file is a different one.
     return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
   } finally {
     other?.close()
@@ -249,7 +249,7 @@ function loadBinding(): NativeConstructor {
   }
 }
 
-/** In place: the binding made the arrays for this call. Its buffers may share memory with others. */
+/** Converts a row in place: the binding made the array for this call. Buffers are copied, as they may share memory. */
 function readRow(row: NativeRow): SqlValue[] {
   for (let at = 0; at < row.length; at += 1) {
     const value = row[at] as NativeRow[number]
@@ -264,7 +264,7 @@ function readRows(rows: NativeRow[]): SqlValue[][] {
   return rows
 }
 
-/** SQLite's result codes by number; constraints by their extended code. */
+/** Names of SQLite's result codes by number; for constraints, of the extended codes. */
 const RESULTS: Readonly<Record<number, string>> = {
   5: 'SQLITE_BUSY',
   6: 'SQLITE_LOCKED',
@@ -287,16 +287,16 @@ const RESULTS: Readonly<Record<number, string>> = {
 function nativeFailure(error: unknown): EngineFailure {
   const { message, code } = error as { message?: unknown; code?: unknown }
   const text = String(message)
-  // Refusals of a replica's primary arrive as text only.
-  const [, , number, said] = /RemoteSqliteFailure\((\d+), (\d+), "([\s\S]*)"\)/.exec(text) ?? []
-  if (number !== undefined && said !== undefined) {
+  // Errors of a replica's primary arrive only as text.
+  const [, , number, remoteMessage] = /RemoteSqliteFailure\((\d+), (\d+), "([\s\S]*)"\)/.exec(text) ?? []
+  if (number !== undefined && remoteMessage !== undefined) {
     const result = RESULTS[Number(number)] ?? RESULTS[Number(number) & 0xff] ?? 'SQLITE_ERROR'
-    return new EngineFailure(said, result)
+    return new EngineFailure(remoteMessage, result)
   }
   return new EngineFailure(text, typeof code === 'string' ? code : 'SQLITE_ERROR')
 }
 
-/** The binding reports this with a generic error and an internal message. `url`: of the replicated database. */
+/** Returns the failure of opening: the binding reports only a generic error. `url`: the primary of a replica. */
 function openFailure(message: string, url: string | undefined): EngineFailure {
   if (url === undefined) return new EngineFailure('the file can be neither opened nor created', 'SQLITE_CANTOPEN')
   const refused = /\b40[13]\b|unauthori[sz]ed|unauthenticated|permission denied/i.test(message)

@@ -4,8 +4,9 @@ const NEAR = /^near "([\s\S]*)": syntax error$/
 const UNKNOWN = /^no such (?:table|column|function|index|module): (?:.*\.)?([^.]+)$/
 
 /**
- * Returns the index at which the parser stopped. SQLite names only the token: of several such tokens it is the first one
- * whose prefix of the text fails at that token. `complain` compiles a text and returns the error message, or null.
+ * Returns the index at which the parser stopped. SQLite names only the token, which may occur several times. The right
+ * one is the first whose prefix of the SQL fails with the same message. `complain` compiles SQL and returns the error
+ * message, or null.
  */
 export function locate(sql: string, message: string, complain: (prefix: string) => string | null): number | null {
   if (message === 'incomplete input') return sql.trimEnd().length

@@ -3,7 +3,7 @@ import { defined } from '@svc/plugin-sdk'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
-/** Maximum delay of an answer, so that several share one message. */
+/** Maximum delay of a reply, so that several replies share one message. */
 const MAX_BATCH_MS = 1
 
 const port = parentPort
@@ -27,7 +27,7 @@ if (port !== null) {
       if (performance.now() - since > MAX_BATCH_MS) flush()
     }
     flush()
-    // Without its port the thread ends.
+    // The thread ends when its port is closed.
     if (requests.some(({ op }) => op === 'close')) port.close()
   }
 

@@ -10,19 +10,19 @@ export interface BoundStatement {
   readonly verb: string
 }
 
-/** Failure of an engine, with SQLite's name of the code. */
+/** Failure of an engine, with SQLite's name for the code. */
 export interface SqlFailure {
   readonly code: string
   readonly message: string
   /** True if the statement could not be compiled. */
   readonly compiling: boolean
-  /** Index in the text where the parser stopped; null if unknown. */
+  /** Index in the SQL where the parser stopped; null if unknown. */
   readonly offset: number | null
   /** Index of the statement in a batch. */
   readonly statement?: number
 }
 
-/** Statements of a group fail or succeed separately. */
+/** Outcome of one statement of a group; the statements fail or succeed separately. */
 export type SqlOutcome =
   | { readonly ok: true; readonly result: SqlResult }
   | { readonly ok: false; readonly failure: SqlFailure }
@@ -30,7 +30,7 @@ export type SqlOutcome =
 export interface Facts {
   readonly fts: boolean
   readonly vector: boolean
-  /** Of a local file. */
+  /** Identity of a local file. */
   readonly id?: FileId
 }
 
@@ -44,9 +44,9 @@ export interface WorkerPlace {
   /** Time limit for a lock of another connection. */
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
-  /** The remote database of which the file is a copy. */
+  /** Primary of a replica. */
   readonly replicaOf?: { readonly url: string; readonly token: string }
-  /** The file of an earlier thread; a different one is refused. */
+  /** Identity from an earlier opening; opening a different file fails. */
   readonly expected?: FileId
 }
 

@@ -14,7 +14,7 @@ import type {
 } from './protocol.ts'
 import { SqlJsEngine } from './sqljs-engine.ts'
 
-/** Wait for a lock; doubled up to the maximum. */
+/** First wait for a lock; doubled after each attempt, up to the maximum. */
 const MIN_WAIT_MS = 1
 const MAX_WAIT_MS = 40
 /** Page cache of a connection, in KiB. */
@@ -29,7 +29,7 @@ const PAUSE_MS = 200
 
 /**
  * Operations of a worker thread on its connection, one at a time. Waits for a lock are asynchronous: a wait inside the
- * binding would leave a statement half done.
+ * binding would leave a statement incomplete.
  */
 export class ConnectionService {
   readonly #place: WorkerPlace
@@ -38,7 +38,7 @@ export class ConnectionService {
   #identity: FileIdentity | null = null
   /** True if the caller has an open transaction; some failures end it. */
   #hasTransaction = false
-  /** Time of the last commit without a checkpoint since, by `performance.now()`; else null. */
+  /** `performance.now()` of the last commit; null if a checkpoint has run since. */
   #uncheckpointedAt: number | null = null
   #pause: NodeJS.Timeout | undefined
 
@@ -46,7 +46,7 @@ export class ConnectionService {
     this.#place = place
   }
 
-  /** Reports a lost file instead of other failures, which it explains. */
+  /** Returns the failure to report. A lost file takes precedence: it is the cause of other failures. */
   failureOf(error: unknown): SqlFailure {
     try {
       this.#identity?.verify()
@@ -152,7 +152,7 @@ export class ConnectionService {
     }
   }
 
-  /** One commit for all; if that fails, separate commits. */
+  /** Runs writes in one commit; if that fails, in separate commits. */
   async #group(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[]> {
     const grouped =
       statements.length > 1 && this.#place.replicaOf === undefined ? await this.#groupCommit(statements) : null
@@ -162,7 +162,9 @@ export class ConnectionService {
     return outcomes
   }
 
-  /** Null if everything was rolled back. A failed statement rolls back only itself, unless it has OR ROLLBACK. */
+  /**
+   * Returns null if everything was rolled back. A failed statement rolls back only itself, unless it has OR ROLLBACK.
+   */
   async #groupCommit(statements: readonly BoundStatement[]): Promise<readonly SqlOutcome[] | null> {
     const engine = this.#engine
     try {
@@ -222,7 +224,7 @@ export class ConnectionService {
     }
   }
 
-  /** Later statements would be committed separately. */
+  /** Throws if a failure ended the transaction: each later statement would be committed separately. */
   #assertBegun(): void {
     if (!this.#hasTransaction)
       throw new EngineFailure('an earlier failure has rolled the transaction back', 'SQLITE_ABORT')
@@ -234,7 +236,7 @@ export class ConnectionService {
     return { columns: [], rows: [], changes: 0, lastInsertId: null }
   }
 
-  /** The lock is taken first, so that no later statement fails because of it. */
+  /** Begins a transaction with the write lock, so that no later statement fails because of a lock. */
   async #begin(): Promise<void> {
     await this.#retryWhileBusy(() => this.#engine.exec('BEGIN IMMEDIATE'))
     try {
@@ -249,7 +251,7 @@ export class ConnectionService {
     try {
       this.#identity?.verifyCommit()
       await this.#retryWhileBusy(() => this.#engine.exec('COMMIT'))
-      // The primary has the commit; the replica gets it by a sync.
+      // The primary has the commit; the replica receives it by a sync.
       if (this.#place.replicaOf !== undefined) this.#engine.sync()
       else if (this.#place.engine !== 'sqljs') this.#scheduleCheckpoint()
       return null
@@ -279,7 +281,7 @@ export class ConnectionService {
       this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
       this.#identity?.recordSize()
     } catch {
-      // Pages that a reader needs, or a full disk does not take, stay in the log until the next checkpoint.
+      // Pages that a reader still needs, or that do not fit on a full disk, stay in the log until the next checkpoint.
     }
   }
 

@@ -8,7 +8,7 @@ import { locate } from './locate.ts'
 import type { BoundStatement, Facts } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
-/** The used part of sql.js, which ships no types. */
+/** Types of the part of sql.js that is used here; it ships no types. */
 interface PortableStatement {
   bind(values: readonly unknown[]): boolean
   step(): boolean
@@ -28,7 +28,7 @@ interface PortableDatabase {
 
 const STATEMENTS = 256
 const MAX_INT32 = 2n ** 31n - 1n
-/** Its errors have no code, so they are identified by SQLite's messages. */
+/** Codes by SQLite's messages: errors of sql.js have no code. */
 const CODES: readonly (readonly [RegExp, string])[] = [
   [/^UNIQUE constraint failed/, 'SQLITE_CONSTRAINT_UNIQUE'],
   [/^CHECK constraint failed/, 'SQLITE_CONSTRAINT_CHECK'],
@@ -43,7 +43,7 @@ const CODES: readonly (readonly [RegExp, string])[] = [
   [/out of memory/i, 'SQLITE_NOMEM']
 ]
 
-/** SQLite compiled to WebAssembly: a database in memory on every platform. */
+/** Engine for in-memory databases on every platform: SQLite compiled to WebAssembly. */
 export class SqlJsEngine implements Engine {
   readonly #database: PortableDatabase
   readonly #settings: string
@@ -55,13 +55,13 @@ export class SqlJsEngine implements Engine {
     database.run(settings)
   }
 
-  /** `settings`: statements to run after every opening of the database. */
+  /** Opens a database. `settings`: statements to run after every opening. */
   static async open(settings: string): Promise<SqlJsEngine> {
     const { Database } = (await initSqlJs()) as { readonly Database: new () => PortableDatabase }
     return new SqlJsEngine(new Database(), settings)
   }
 
-  /** SQLite's `autocommit` is not exported; a savepoint outside a transaction would begin one. */
+  /** Probes with BEGIN, since sql.js does not export SQLite's `autocommit`. */
   get inTransaction(): boolean {
     try {
       this.#database.run('BEGIN')
@@ -113,7 +113,7 @@ export class SqlJsEngine implements Engine {
 
   backup(file: string): void {
     this.#statements.clear()
-    // This reopens the database.
+    // `export` closes and reopens the database.
     const bytes = this.#database.export()
     this.#database.run(this.#settings)
     writeFileSync(file, bytes, { flag: 'wx', flush: true })
@@ -157,7 +157,7 @@ function isLarge(value: BoundValue): boolean {
   return typeof value === 'bigint' && (value > MAX_INT32 || value < -MAX_INT32 - 1n)
 }
 
-/** Integers of 32 bits are bound as numbers; larger ones only as text, which is converted by adding 0. */
+/** Converts a value for sql.js. It binds only 32-bit integers; larger ones are bound as text and converted by `+0`. */
 function bindPortable(value: BoundValue): unknown {
   if (typeof value !== 'bigint') return value
   return isLarge(value) ? String(value) : Number(value)

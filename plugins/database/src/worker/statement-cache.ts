@@ -1,4 +1,4 @@
-/** LRU cache of prepared statements by their text. */
+/** LRU cache of prepared statements by their SQL. */
 export class StatementCache<S> {
   readonly #capacity: number
   readonly #dispose: (statement: S) => void
@@ -12,7 +12,7 @@ export class StatementCache<S> {
   take(sql: string, prepare: () => S): S {
     const known = this.#statements.get(sql)
     if (known !== undefined) {
-      // The cache is not full.
+      // While the cache is at most half full, the order of use does not matter.
       if (this.#statements.size * 2 < this.#capacity) return known
       this.#statements.delete(sql)
       this.#statements.set(sql, known)

@@ -44,7 +44,7 @@ async function answer(response: Response): Promise<{ status: number; body: any }
   return { status: response.status, body: await response.json() }
 }
 
-t.test('snapshots are read by query name', async t => {
+t.test('returns a snapshot by query name', async t => {
   const { get, store } = await openWorld(t)
   t.match(await get('/api/codex/query/none'), { status: 404, body: { error: { code: 'DBP_CODEX_UNKNOWN' } } })
   await store.execute('INSERT INTO codex_query_snapshots (name, snapshot_json) VALUES (?, ?), (?, ?)', [
@@ -60,7 +60,7 @@ t.test('snapshots are read by query name', async t => {
   t.equal((await get('/api/codex/query/text')).body.snapshot, 'no json')
 })
 
-t.test('research sessions, versions, edges and events are stored, and invalid ones are refused', async t => {
+t.test('stores research sessions, versions, edges and events, and rejects invalid ones', async t => {
   const { get, post, store } = await openWorld(t)
   const session = { session_key: 'k', title: 'T', config_json: { depth: 2 } }
   const first = await post('/api/codex/research-session', session)
@@ -102,7 +102,7 @@ t.test('research sessions, versions, edges and events are stored, and invalid on
   t.same(await get('/api/search/status'), { status: 200, body: counts })
 })
 
-/** Reads a number of events from a stream. */
+/** Reads `count` events from a stream. */
 async function events(url: string, count: number, headers: Record<string, string> = {}): Promise<any[]> {
   const response = await fetch(url, { headers })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -112,7 +112,7 @@ async function events(url: string, count: number, headers: Record<string, string
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!))
 }
 
-t.test('a client follows the changes of a topic, also of other processes, from its last position', async t => {
+t.test('a client follows a topic from its last position, including changes by other processes', async t => {
   const { kernel, post, store, url } = await openWorld(t)
   const change = { change_kind: 'insert', entity_kind: 'task', entity_id: '7', payload: { done: false } }
   t.same(await post('/api/codex/mutate/tasks', change), { status: 200, body: { id: 1 } })
@@ -147,5 +147,5 @@ t.test('a client follows the changes of a topic, also of other processes, from i
   await kernel.replace(definePlugin({ ...database }) as Plugin)
   socket.end()
   await ended
-  t.pass('a stream does not delay a reload')
+  t.pass('an open stream does not delay a reload')
 })

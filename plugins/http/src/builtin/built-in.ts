@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Exchange } from '../exchange.ts'
 
-/** A route that the http plugin answers itself. Its path is known to every load balancer, monitor or browser. */
+/** Route of the http plugin itself, such as `/health`, for load balancers, monitoring and browsers. */
 export interface BuiltIn {
   readonly path: string
-  /** True if it answers without a token. */
+  /** True if the route needs no token. */
   readonly open: boolean
   /** True if only the main listener serves it. */
   readonly mainOnly: boolean

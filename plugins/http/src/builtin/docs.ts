@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { BuiltIn } from './built-in.ts'
 
-/** The page holds no data, runs only its own script, and connects to this server only. */
+/** Content security policy: the page runs only its own script, and connects only to this server. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +18,10 @@ const FILES = [
   { path: '/docs/page.css', file: 'page.css', type: 'text/css; charset=utf-8' }
 ]
 
-/** A page that shows /openapi.json and calls operations. `folder`: location of its files, with a trailing slash. */
+/**
+ * Returns the routes of a page that shows /openapi.json and calls operations. `folder`: URL of the page's files, with a
+ * trailing slash.
+ */
 export async function docsRoutes(folder: URL): Promise<BuiltIn[]> {
   return Promise.all(
     FILES.map(async ({ path, file, type }): Promise<BuiltIn> => {

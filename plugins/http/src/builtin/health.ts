@@ -2,7 +2,7 @@ import type { GenerationView } from '@svc/contracts'
 import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
 
-/** Reports that the process serves; /ready reports whether its parts work. */
+/** Returns /health, which reports that the process serves; /ready reports whether its components work. */
 export function healthRoute(version: string, generation: GenerationView): BuiltIn {
   return {
     path: '/health',

@@ -1,6 +1,6 @@
 import type { KernelAdmin, PluginReport } from '@svc/contracts'
 
-/** Plugins that should run and do not, with the reason. */
+/** Plugin that should run but does not, with the reason. */
 export type InvalidPlugin = Pick<PluginReport, 'name' | 'state' | 'why'>
 
 const INVALID: ReadonlySet<string> = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
@@ -10,7 +10,7 @@ export function invalidPlugins(admin: Pick<KernelAdmin, 'plugins'> | undefined):
   return reports.filter(({ state }) => INVALID.has(state)).map(({ name, state, why }) => ({ name, state, why }))
 }
 
-/** How many plugins are in each state, as Prometheus text. */
+/** Returns the number of plugins in each state, as Prometheus text. */
 export function pluginStates(admin: Pick<KernelAdmin, 'plugins'> | undefined): string {
   const counts = new Map<string, number>([...INVALID].map(state => [state, 0]))
   for (const { state } of admin?.plugins() ?? []) counts.set(state, (counts.get(state) ?? 0) + 1)

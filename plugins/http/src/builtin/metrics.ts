@@ -1,8 +1,8 @@
 import { type GenerationView, type KernelAdmin, metricsText } from '@svc/contracts'
 import type { Registry } from 'prom-client'
 import type { LogError } from '../answer-errors.ts'
-import { before } from '../before.ts'
 import { joinExpositions } from '../exposition.ts'
+import { withTimeLimit } from '../with-time-limit.ts'
 import type { BuiltIn } from './built-in.ts'
 import { pluginStates } from './invalid-plugins.ts'
 import { pluginMetrics } from './plugin-metrics.ts'
@@ -16,8 +16,8 @@ export interface MetricsParts {
 }
 
 /**
- * Metrics of this plugin, of the kernel for every plugin, and of other plugins. A failing source only
- * loses its own lines.
+ * Returns /metrics: metrics of this plugin, of the kernel for every plugin, and of other plugins. If a source fails,
+ * only its lines are missing.
  */
 export function metricsRoute(generation: GenerationView, { registry, report, admin }: MetricsParts): BuiltIn {
   const others = generation.items(metricsText)
@@ -30,7 +30,7 @@ export function metricsRoute(generation: GenerationView, { registry, report, adm
       const texts = await Promise.all(
         others.map(async ({ item, unit }) => {
           try {
-            const text = await before(RENDER_TIMEOUT_MS, item.render())
+            const text = await withTimeLimit(RENDER_TIMEOUT_MS, item.render())
             if (text === undefined) report('metrics took too long', { plugin: unit.name, limitMs: RENDER_TIMEOUT_MS })
             return text ?? ''
           } catch (error) {

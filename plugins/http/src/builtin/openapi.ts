@@ -3,7 +3,7 @@ import type { GenerationView } from '@svc/contracts'
 import { describeApi } from '../openapi.ts'
 import type { BuiltIn, BuiltInResponse } from './built-in.ts'
 
-/** The API of one generation, built on the first request. */
+/** Returns /openapi.json of one generation; the document is built on the first request. */
 export function openApiRoute(generation: GenerationView, options: Parameters<typeof describeApi>[1]): BuiltIn {
   let known: { readonly body: string; readonly etag: string } | undefined
   return {

@@ -23,24 +23,24 @@ const FAMILIES: readonly Family[] = [
   {
     name: 'svc_plugin_call_seconds_total',
     type: 'counter',
-    help: 'Time of all calls together.',
+    help: 'Total time of all calls.',
     read: ({ stats }) => stats.totalMs / 1000
   },
   {
     name: 'svc_plugin_in_flight',
     type: 'gauge',
-    help: 'Calls, hook taps and requests under way.',
+    help: 'Calls, hook taps and requests in flight.',
     read: ({ inFlight }) => inFlight
   },
   {
     name: 'svc_plugin_degraded',
     type: 'gauge',
-    help: 'Whether a breaker is open or an error of its code was not handled.',
+    help: 'Whether a breaker is open or an error in the plugin was not handled.',
     read: ({ state }) => (state === 'active' ? 0 : 1)
   }
 ]
 
-/** The kernel's counters for every plugin, as Prometheus text. Names of plugins need no escaping. */
+/** Returns the kernel's counters for every plugin, as Prometheus text. Plugin names need no escaping. */
 export function pluginMetrics({ units }: GenerationView): string {
   return FAMILIES.map(({ name, type, help, read }) => {
     const samples = [...units.values()].map(unit => `${name}{plugin="${unit.name}"} ${read(unit)}\n`)

@@ -7,8 +7,8 @@ import {
   readiness
 } from '@svc/contracts'
 import type { LogError } from '../answer-errors.ts'
-import { before } from '../before.ts'
 import { JSON_TYPE } from '../error-reply.ts'
+import { withTimeLimit } from '../with-time-limit.ts'
 import type { BuiltIn } from './built-in.ts'
 import { invalidPlugins } from './invalid-plugins.ts'
 
@@ -17,13 +17,13 @@ const CHECK_TIMEOUT_MS = 5_000
 export interface ReadyParts {
   readonly report: LogError
   readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
-  /** True if an invalid plugin makes the answer 503. */
+  /** True if an invalid plugin makes the status 503. */
   readonly requiresPlugins: boolean
 }
 
 /**
- * 200 when every readiness check passes, else 503. An anonymous caller sees only the status; others also see the checks
- * with details and additional fields, and the invalid plugins.
+ * Returns /ready: 200 if every readiness check passes, else 503. An anonymous caller sees only the status; others also
+ * see the checks with details and additional fields, and the invalid plugins.
  */
 export function readyRoute(generation: GenerationView, { report, admin, requiresPlugins }: ReadyParts): BuiltIn {
   return {
@@ -55,8 +55,8 @@ export function readyRoute(generation: GenerationView, { report, admin, requires
 
 async function run({ item, unit }: Contribution<ReadinessCheck>, report: LogError): Promise<ReadinessResult> {
   try {
-    const result = await before(CHECK_TIMEOUT_MS, item.check())
-    return result ?? { ok: false, detail: `did not answer within ${CHECK_TIMEOUT_MS} ms` }
+    const result = await withTimeLimit(CHECK_TIMEOUT_MS, item.check())
+    return result ?? { ok: false, detail: `no result within ${CHECK_TIMEOUT_MS} ms` }
   } catch (error) {
     report('a readiness check failed', { check: item.name, plugin: unit.name, error })
     return { ok: false, detail: 'the check itself failed; see the log' }
