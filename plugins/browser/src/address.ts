@@ -5,7 +5,7 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   if (url === 'about:blank') return url
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (parsed === null) {
-    throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is not an address`, {
+    throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is not a URL`, {
       hint: 'begin it with https:// or http://'
     })
   }
@@ -20,7 +20,7 @@ export function allowedAddress(url: string, fileUrls: boolean): string {
   })
 }
 
-/** Without user, password and query, which may be secret. */
+/** Returns a URL without user, password and query, which may be secret. */
 export function shownAddress(url: string): string {
   if (!URL.canParse(url)) return url.split(/[?#]/, 1)[0] ?? ''
   const { protocol, host, pathname } = new URL(url)

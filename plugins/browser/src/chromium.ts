@@ -5,17 +5,17 @@ import { closed, isGone, startFailure } from './failures.ts'
 export interface ChromiumOptions {
   readonly headless: boolean
   readonly sandbox: boolean
-  /** Throws `BRW_NOT_INSTALLED`. */
+  /** Returns the path of the browser. Throws `BRW_NOT_INSTALLED`. */
   executable(): Promise<string>
-  /** Milliseconds. */
+  /** Time limit of the start, in milliseconds. */
   startLimit(): number
-  /** Idle time before it closes without a page, in milliseconds. */
+  /** Time without a page after which the browser is closed, in milliseconds. */
   idle(): number
 }
 
 /**
- * A browser that starts with the first page and ends some time after the last one. It listens to a pipe of this process
- * and ends when that breaks, so it does not outlive a killed process.
+ * A browser that starts with the first page and ends some time after the last one. It also ends when its pipe to this
+ * process breaks, so it does not outlive a killed process.
  */
 export class Chromium {
   readonly #options: ChromiumOptions
@@ -46,7 +46,7 @@ export class Chromium {
     }
   }
 
-  /** Ends it with all its pages, also during its start. */
+  /** Ends the browser with all its pages, even while it starts. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
@@ -75,7 +75,7 @@ export class Chromium {
   async #launch(): Promise<Browser> {
     const { headless, sandbox } = this.#options
     const executablePath = await this.#options.executable()
-    // Loaded here: some megabytes that most processes never need.
+    // Loaded on first use, because it is large and most processes never need it.
     const { chromium } = createRequire(import.meta.url)('playwright-core') as typeof import('playwright-core')
     try {
       return await chromium.launch({

@@ -17,20 +17,20 @@ import type { Settings } from './settings.ts'
 interface OpenPage {
   readonly context: BrowserContext
   readonly page: Page
-  /** Number of running calls. */
+  /** Number of pending calls. */
   busy: number
   /** Fires after `idle_ms` without a call. */
   readonly idle: NodeJS.Timeout
 }
 
-/** An element of a page, with the DOM available. */
+/** The DOM properties of an element that are read. */
 interface PageElement {
   readonly innerText?: string
   readonly outerHTML?: string
   readonly textContent: string | null
 }
 
-/** Open pages of the machine's browsers. */
+/** The open pages, in a browser without and one with a window. */
 export class Pages implements BrowserAutomation {
   readonly #settings: () => Settings
   readonly #chromium: (headless: boolean) => Chromium
@@ -83,7 +83,7 @@ export class Pages implements BrowserAutomation {
   }
 
   async waitFor(id: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void> {
-    // For the driver, 0 means no limit; a limit beyond the maximum of timers becomes 1 ms.
+    // Playwright takes 0 as no limit, and a timer beyond its maximum fires after 1 ms.
     const timeout = Math.min(Math.max(1, milliseconds), MAX_TIMER_MS)
     await this.#use(id, { kind: 'use', target, milliseconds: timeout }, options, page =>
       page.locator(target).first().waitFor({ state: 'visible', timeout })
@@ -118,19 +118,19 @@ export class Pages implements BrowserAutomation {
 
   async #content(
     id: BrowserPageId,
-    what: 'innerText' | 'outerHTML',
+    property: 'innerText' | 'outerHTML',
     target: string,
     options: BrowserCallOptions | undefined
   ): Promise<BrowserContent> {
-    const most = this.#settings().context_chars
+    const maxChars = this.#settings().context_chars
     const [content, length] = await this.#useTarget(id, target, options, (element, timeout) =>
       element.evaluate(
-        // Runs in the page, with access to its argument only. Elements outside HTML have no innerText.
-        (node: PageElement, [property, count]) => {
-          const all = node[property] ?? node.textContent ?? ''
+        // This function runs in the page, and can use only its arguments. SVG elements have no innerText.
+        (node: PageElement, [name, count]) => {
+          const all = node[name] ?? node.textContent ?? ''
           return [all.slice(0, count), all.length] as const
         },
-        [what, most] as const,
+        [property, maxChars] as const,
         { timeout }
       )
     )
@@ -174,7 +174,7 @@ export class Pages implements BrowserAutomation {
     try {
       if (signal?.aborted || this.#isClosed) throw closed()
       const page = await context.newPage()
-      // Windows opened by a page get no id.
+      // Windows that a page opens are closed.
       context.on('page', other => void other.close().catch(() => undefined))
       await page.goto(address, { timeout: this.#settings().timeout_ms })
       if (signal?.aborted || this.#isClosed) throw closed()
@@ -205,7 +205,7 @@ export class Pages implements BrowserAutomation {
   #pageOf(id: BrowserPageId): OpenPage {
     const open = this.#pages.get(id)
     if (open !== undefined) return open
-    throw browserErrors.create('BRW_PAGE_UNKNOWN', `there is no page ${JSON.stringify(id).slice(0, 60)}`, {
+    throw browserErrors.create('BRW_PAGE_UNKNOWN', `no page with the id ${JSON.stringify(id).slice(0, 60)} is open`, {
       hint: `open a new one; a page is closed after ${this.#settings().idle_ms} ms without a call`
     })
   }

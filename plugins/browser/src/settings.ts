@@ -11,12 +11,12 @@ export const settings = t.object({
   sandbox: t.boolean({
     default: true,
     description:
-      'Whether the browser sandboxes its pages. The sandbox fails as root and in most containers. Without it, open only trusted pages.'
+      'Whether pages run in the sandbox of the browser, which does not work as root and in most containers. Without it, open only trusted pages.'
   }),
   file_urls: t.boolean({
     default: false,
     'x-reload': 'live',
-    description: 'Whether file: addresses may be opened: every file that this process can read.'
+    description: 'Whether file: URLs may be opened, which gives access to every file that this process can read.'
   }),
   max_pages: t.integer({
     default: 8,

@@ -21,7 +21,7 @@ t.test('a missing browser is reported with install commands', async t => {
   const named = await openWorld(t, { executable: 'tools/no-browser' })
   await t.rejects(named.browser.open('about:blank'), {
     code: 'BRW_NOT_INSTALLED',
-    message: /there is no browser .*tools\/no-browser$/,
+    message: /the browser .*tools\/no-browser does not exist$/,
     hint: /plugins\.browser\.executable/
   })
 })

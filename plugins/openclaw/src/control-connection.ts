@@ -5,13 +5,13 @@ import { conceal, shownAddress } from './conceal.ts'
 import { reasonOf, unauthorized } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 
-/** Version of the protocol. */
+/** Version of the control plane protocol. */
 export const PROTOCOL = 3
 
-/** Limit of one received frame. */
+/** Maximum size of a received frame. */
 const MAX_FRAME_BYTES = 16 * 2 ** 20
 
-/** Milliseconds for the closing handshake. */
+/** Time limit of the closing handshake, in milliseconds. */
 const CLOSE_MS = 500
 
 /** The connection ended before the response. The call may be repeated on another one. */
@@ -22,7 +22,7 @@ export interface ControlOptions {
   readonly token: string | undefined
   readonly requestTimeoutMs: number
   readonly challengeTimeoutMs: number
-  /** Of this plugin. */
+  /** Version of this plugin. */
   readonly version: string
   /** Aborted when the plugin is disposed. */
   readonly closing: AbortSignal
@@ -36,7 +36,7 @@ interface PendingRequest {
 /**
  * One open connection to the control plane of a gateway:
  * 1. The gateway may send the event `connect.challenge` within `challengeTimeoutMs`.
- * 2. The method `connect` identifies the client, and the gateway answers with `hello-ok`.
+ * 2. The method `connect` identifies the client, and the gateway responds with `hello-ok`.
  * 3. Responses are matched to requests by id.
  */
 export class ControlConnection {
@@ -61,13 +61,13 @@ export class ControlConnection {
     socket.on('error', error => this.#end(reasonOf(error)))
     socket.on('close', (code, reason) => {
       const words = String(reason)
-      this.#end(`it was closed with ${code}${words === '' ? '' : `: ${words}`}`)
+      this.#end(`the connection was closed with code ${code}${words === '' ? '' : `: ${words}`}`)
     })
   }
 
   /**
-   * Throws `ConnectionLost` where there is no connection or it ended, `SKG_PROTOCOL` for another protocol, `SKG_UNAUTHORIZED`,
-   * `SKG_REFUSED` and `SKG_TIMEOUT`.
+   * Connects to a gateway. Throws `ConnectionLost` if it cannot connect or the connection ends, `SKG_PROTOCOL` for
+   * another protocol, `SKG_UNAUTHORIZED`, `SKG_REFUSED` and `SKG_TIMEOUT`.
    */
   static async open(options: ControlOptions): Promise<ControlConnection> {
     const { WebSocket } = await import('ws')
@@ -98,7 +98,7 @@ export class ControlConnection {
     return this.#lost !== null
   }
 
-  /** Throws `ConnectionLost`, `SKG_TIMEOUT`, `SKG_UNAUTHORIZED`, `SKG_REFUSED`, and the signal's reason. */
+  /** Calls a method. Throws `ConnectionLost`, `SKG_TIMEOUT`, `SKG_UNAUTHORIZED`, `SKG_REFUSED` and the signal's reason. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (this.#lost !== null) throw this.#lost
     const id = String(++this.#last)
@@ -108,9 +108,9 @@ export class ControlConnection {
     const answered = new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
       timer = setTimeout(() => {
-        const what = `${method} at ${shownAddress(url)}`
-        reject(skillsGatewayErrors.create('SKG_TIMEOUT', `${what} took longer than ${requestTimeoutMs} ms`))
-        // No frame at all arrived: the peer may be gone without a close.
+        const call = `${method} at ${shownAddress(url)}`
+        reject(skillsGatewayErrors.create('SKG_TIMEOUT', `${call} took longer than ${requestTimeoutMs} ms`))
+        // No frame arrived during the call: the gateway may have disappeared without a close.
         if (this.#seen === seen) this.#socket.terminate()
       }, requestTimeoutMs)
       this.#socket.send(JSON.stringify({ type: 'req', id, method, params }), error => {
@@ -125,7 +125,7 @@ export class ControlConnection {
     }
   }
 
-  /** Resolves when the socket is closed. Pending requests reject with `ConnectionLost`. */
+  /** Closes the connection. Pending requests reject with `ConnectionLost`. */
   async close(): Promise<void> {
     const { CLOSED } = this.#socket
     if (this.#socket.readyState === CLOSED) return
@@ -164,17 +164,17 @@ export class ControlConnection {
       })
     )
     if (hello?.type === 'hello-ok' && hello.protocol === PROTOCOL) return
-    const says = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'a message other than hello-ok'
+    const response = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'no hello-ok'
     throw skillsGatewayErrors.create(
       'SKG_PROTOCOL',
-      `${shownAddress(this.url)} answered connect with ${says}; this plugin speaks protocol ${PROTOCOL}`
+      `${shownAddress(this.url)} responded to connect with ${response}; this plugin supports protocol ${PROTOCOL}`
     )
   }
 
   #opened(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#socket.once('open', () => resolve())
-      // The listeners of the constructor ran first and recorded the reason.
+      // The constructor's listener runs first, and has set the reason.
       this.#socket.once('close', () => reject(this.#lost))
     })
   }
@@ -195,16 +195,16 @@ export class ControlConnection {
   #refusal(error: unknown): Error {
     const table = tableOf(error)
     const [code, message] = [textOf(table, ['code']), textOf(table, ['message'])]
-    const said = [code, typeof error === 'string' ? error : message].filter(each => each !== null).join(': ')
-    const words = `${shownAddress(this.url)} refused: ${conceal(said, this.#options.token) || 'no reason was given'}`
-    if (/unauthori[sz]ed|forbidden|auth_|authenticat/i.test(code ?? said)) return unauthorized(words)
-    return skillsGatewayErrors.create('SKG_REFUSED', words, code === null ? {} : { data: { code } })
+    const reason = [code, typeof error === 'string' ? error : message].filter(each => each !== null).join(': ')
+    const text = `${shownAddress(this.url)} refused: ${conceal(reason, this.#options.token) || 'no reason was given'}`
+    if (/unauthori[sz]ed|forbidden|auth_|authenticat/i.test(code ?? reason)) return unauthorized(text)
+    return skillsGatewayErrors.create('SKG_REFUSED', text, code === null ? {} : { data: { code } })
   }
 
   #end(why: string): void {
     this.#lost ??= new ConnectionLost(why)
     for (const { reject } of this.#waiting.values()) reject(this.#lost)
-    // A socket that failed delivers nothing more.
+    // A failed socket receives nothing more.
     this.#socket.terminate()
   }
 }

@@ -12,7 +12,7 @@ export interface ControlPlaneParts {
   readonly version: string
 }
 
-/** Methods of a gateway over one connection, opened at the first call and reopened after a loss. */
+/** Calls methods of a gateway over one connection, which is opened on demand and again after a loss. */
 export class ControlPlane {
   readonly #parts: ControlPlaneParts
   #connection: Promise<ControlConnection> | null = null
@@ -23,12 +23,12 @@ export class ControlPlane {
     this.#parts = parts
   }
 
-  /** Repeats a call once, on a new connection, if its connection is lost before the response. */
+  /** Calls a method. If the connection is lost before the response, repeats the call once on a new connection. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     const { token } = this.#parts.settings
     for (let attempt = 1; ; attempt++) {
       const { ws_gateway_url: url, protocol } = await this.#parts.discovery.endpoints(signal)
-      assertSpoken(url, protocol)
+      assertSupported(url, protocol)
       let isOpen = false
       try {
         const connection = await raceAbort(signal, this.#connected(url))
@@ -48,13 +48,13 @@ export class ControlPlane {
     await connection?.close()
   }
 
-  /** Concurrent calls share one connection attempt. */
+  /** Returns the open connection, or opens one. Concurrent calls share one attempt. */
   async #connected(url: string): Promise<ControlConnection> {
     const current = this.#connection
     if (current !== null && this.#url === url) {
       const connection = await current
       if (!connection.isLost) return connection
-      // Another call may have replaced it meanwhile.
+      // Another call may already have replaced the connection.
       if (this.#connection !== current) return this.#connected(url)
     }
     if (this.#closing.signal.aborted) throw new ConnectionLost('the plugin openclaw was disposed')
@@ -69,7 +69,7 @@ export class ControlPlane {
     })
     this.#connection = opening
     this.#url = url
-    // The gateway moved.
+    // Closes the connection to a former address.
     void current?.then(before => before.close()).catch(() => undefined)
     try {
       return await opening
@@ -80,11 +80,11 @@ export class ControlPlane {
   }
 }
 
-function assertSpoken(url: string, protocol: DiscoveredGateway['protocol']): void {
-  if (protocol === null || (protocol.least <= PROTOCOL && PROTOCOL <= protocol.most)) return
-  const { least, most } = protocol
+function assertSupported(url: string, protocol: DiscoveredGateway['protocol']): void {
+  if (protocol === null || (protocol.min <= PROTOCOL && PROTOCOL <= protocol.max)) return
+  const { min, max } = protocol
   throw skillsGatewayErrors.create(
     'SKG_PROTOCOL',
-    `${shownAddress(url)} speaks protocols ${least} to ${most}; this plugin speaks ${PROTOCOL}`
+    `${shownAddress(url)} supports protocols ${min} to ${max}; this plugin supports ${PROTOCOL}`
   )
 }

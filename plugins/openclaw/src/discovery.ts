@@ -8,17 +8,17 @@ import { readWellKnown, type WellKnown } from './well-known.ts'
 const DEFAULT_HTTP = 'http://127.0.0.1:3000'
 const DEFAULT_WS = 'ws://127.0.0.1:18789'
 
-/** Seconds for which a document is cached. */
-const TTL = { default: 300, least: 30, most: 86_400 }
+/** Limits and default of the seconds for which a document is cached. */
+const TTL = { default: 300, min: 30, max: 86_400 }
 
 export interface DiscoveredGateway extends SkillsEndpoints {
   /** Declared control plane versions of the gateway; null if undeclared. */
-  readonly protocol: { readonly least: number; readonly most: number } | null
+  readonly protocol: { readonly min: number; readonly max: number } | null
 }
 
 /**
- * Finds the addresses of a gateway: from the settings, else its well-known document, else the last document that was read,
- * else the defaults. Caches them for the TTL of the document, and a failure for 30 seconds.
+ * Finds the addresses of a gateway: from the settings, else its well-known document, else the last valid document, else
+ * the defaults. Caches them for the TTL of the document; after a failure, for 30 seconds.
  */
 export class Discovery {
   readonly #settings: Settings
@@ -27,13 +27,13 @@ export class Discovery {
   #lastGood: WellKnown | null = null
   #looking: Promise<DiscoveredGateway> | null = null
 
-  /** `now`: milliseconds since 1970. */
+  /** `now` returns milliseconds since 1970. */
   constructor(settings: Settings, now: () => number = Date.now) {
     this.#settings = settings
     this.#now = now
   }
 
-  /** Concurrent calls share one lookup. A caller's abort does not end it. */
+  /** Returns the addresses. Concurrent calls share one lookup, which continues if a caller aborts. */
   async endpoints(signal?: AbortSignal): Promise<DiscoveredGateway> {
     if (this.#found !== null && this.#now() < this.#found.cache_expires_at_ms) return this.#found
     this.#looking ??= this.#look().finally(() => {
@@ -56,18 +56,18 @@ export class Discovery {
       this.#found = this.#overlaid(document, `well-known:${shown}`, document.ttlSeconds ?? TTL.default)
     } catch (error) {
       const message = conceal((error as Error).message, token)
-      const why = message.startsWith(shown) ? message : `${shown}: ${message}`
-      const label = this.#lastGood === null ? `defaults (${why})` : `cache-last-good (${why})`
-      this.#found = this.#overlaid(this.#lastGood ?? {}, label, TTL.least)
+      const reason = message.startsWith(shown) ? message : `${shown}: ${message}`
+      const label = this.#lastGood === null ? `defaults (${reason})` : `cache-last-good (${reason})`
+      this.#found = this.#overlaid(this.#lastGood ?? {}, label, TTL.min)
     }
     return this.#found
   }
 
-  /** Settings override the document. */
+  /** Combines a document with the settings, which override it. */
   #overlaid(document: WellKnown, source: string, ttlSeconds: number): DiscoveredGateway {
     const { url, ws_url, catalog_list_url, catalog_search_url } = this.#settings
     const http = withoutSlash(url ?? document.httpUrl ?? DEFAULT_HTTP)
-    const seconds = Math.min(TTL.most, Math.max(TTL.least, ttlSeconds))
+    const seconds = Math.min(TTL.max, Math.max(TTL.min, ttlSeconds))
     return {
       http_gateway_url: http,
       ws_gateway_url: ws_url ?? document.wsUrl ?? DEFAULT_WS,

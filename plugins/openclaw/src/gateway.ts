@@ -15,13 +15,13 @@ import { tableOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 import { SkillsApi } from './skills-api.ts'
 
-/** A gateway: skills over HTTP, everything else over a websocket. */
+/** Client of a gateway. Skills are read over HTTP; all other calls use a websocket. */
 export class OpenClawGateway implements SkillsGateway {
   readonly #discovery: Discovery
   readonly #api: SkillsApi
   readonly #control: ControlPlane
 
-  /** `version`: of this plugin. `now`: milliseconds since 1970. */
+  /** `version` is that of this plugin. `now` returns milliseconds since 1970. */
   constructor(settings: Settings, version: string, now?: () => number) {
     this.#discovery = new Discovery(settings, now)
     this.#api = new SkillsApi(settings, this.#discovery)
@@ -86,5 +86,5 @@ export class OpenClawGateway implements SkillsGateway {
 }
 
 function notSubscriptions(): Error {
-  return skillsGatewayErrors.create('SKG_ANSWER_INVALID', 'subscriptions.list was not answered with subscriptions')
+  return skillsGatewayErrors.create('SKG_ANSWER_INVALID', 'subscriptions.list returned no valid list of subscriptions')
 }

@@ -4,7 +4,7 @@ import { conceal, shownAddress } from './conceal.ts'
 
 export interface HttpRequest {
   readonly url: string
-  /** Sent as JSON; without it the request is a GET. */
+  /** Sent as JSON with POST; without a body, the request is a GET. */
   readonly body?: unknown
   readonly token: string | undefined
   readonly timeoutMs: number
@@ -14,17 +14,17 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number
   readonly text: string
-  /** Whether the gateway declares it as JSON. */
+  /** True if the content type is JSON. */
   readonly isJson: boolean
 }
 
-/** Limit of a response body. */
+/** Maximum size of a response body. */
 const MAX_BODY_BYTES = 16 * 2 ** 20
 
-/** Characters of a refusal that an error shows. */
+/** Maximum characters of a response body in an error message. */
 const MAX_REASON_CHARS = 200
 
-/** Makes a request, whatever its status. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, and `SKG_ANSWER_INVALID` for too much. */
+/** Makes a request. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, or `SKG_ANSWER_INVALID` if too large; not for a status. */
 export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest): Promise<HttpAnswer> {
   const address = shownAddress(url)
   const request = async (signal: AbortSignal): Promise<HttpAnswer> => {
@@ -43,7 +43,7 @@ export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest):
       return { status: response.status, text, isJson }
     } catch (error) {
       if (isSvcError(error)) throw error
-      // The message may hold the full URL.
+      // The message may contain the full URL.
       throw unreachable(address, reasonOf(error).replaceAll(url, address), token)
     }
   }
@@ -51,14 +51,14 @@ export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest):
   return withTimeout(timeoutMs, request, { signal, error })
 }
 
-/** Throws for an answer that is a refusal: `SKG_UNAUTHORIZED`, or `SKG_REFUSED` with the gateway's words. */
+/** Throws for a status outside 2xx: `SKG_UNAUTHORIZED`, or `SKG_REFUSED` with the start of the body. */
 export function assertAccepted(url: string, { status, text }: HttpAnswer, token: string | undefined): void {
   if (status >= 200 && status < 300) return
   const address = shownAddress(url)
-  const said = conceal(text.trim(), token).slice(0, MAX_REASON_CHARS)
-  const words = `${address} answered ${status}${said === '' ? '' : `: ${said}`}`
-  if (status === 401 || status === 403) throw unauthorized(words)
-  throw skillsGatewayErrors.create('SKG_REFUSED', words, { data: { status } })
+  const reason = conceal(text.trim(), token).slice(0, MAX_REASON_CHARS)
+  const message = `${address} returned HTTP status ${status}${reason === '' ? '' : `: ${reason}`}`
+  if (status === 401 || status === 403) throw unauthorized(message)
+  throw skillsGatewayErrors.create('SKG_REFUSED', message, { data: { status } })
 }
 
 export function unreachable(address: string, reason: string, token: string | undefined): Error {
@@ -67,18 +67,18 @@ export function unreachable(address: string, reason: string, token: string | und
   })
 }
 
-export function unauthorized(words: string): Error {
-  return skillsGatewayErrors.create('SKG_UNAUTHORIZED', words, {
+export function unauthorized(message: string): Error {
+  return skillsGatewayErrors.create('SKG_UNAUTHORIZED', message, {
     at: { path: 'plugins.openclaw.token' },
     hint: 'set SVC_EXTGW_TOKEN, or token in [plugins.openclaw], to a valid token of the gateway'
   })
 }
 
-/** One line for a person. An error of `fetch` has the reason in its cause. */
+/** Returns the reason of a network error in one line. An error of `fetch` has it in its cause. */
 export function reasonOf(error: unknown): string {
   const { cause, message } = error as { readonly cause?: unknown; readonly message?: string }
   const inner = (cause ?? error) as { readonly code?: string; readonly message?: string }
-  if (inner.code === 'ECONNREFUSED') return 'nothing listens there'
+  if (inner.code === 'ECONNREFUSED') return 'connection refused'
   return inner.message || inner.code || message || String(error)
 }
 
@@ -88,10 +88,7 @@ async function textOf(response: Response, address: string): Promise<string> {
   for await (const chunk of response.body ?? []) {
     length += chunk.length
     if (length > MAX_BODY_BYTES) {
-      throw skillsGatewayErrors.create(
-        'SKG_ANSWER_INVALID',
-        `${address} answered with more than ${MAX_BODY_BYTES} bytes`
-      )
+      throw skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${address} returned more than ${MAX_BODY_BYTES} bytes`)
     }
     chunks.push(chunk)
   }

@@ -6,7 +6,7 @@ import { settings } from './settings.ts'
 
 export default definePlugin({
   name: 'openclaw',
-  summary: 'The external skills gateway of the project, for other plugins and for programs',
+  summary: 'Connects the project to an external skills gateway, for plugins and programs',
   config: settings,
   provides: [skillsGateway],
   operations: [skillsEndpoints],

@@ -21,7 +21,7 @@ export const settings = t.object({
     t.secret({
       minLength: 1,
       'x-env': 'SVC_EXTGW_TOKEN',
-      description: 'Token for the gateway: a bearer token in requests, and part of the first frame of a connection.'
+      description: 'Token for the gateway, sent as bearer token of requests and in the first frame of the websocket.'
     })
   ),
   well_known_url: address(
@@ -41,7 +41,7 @@ export const settings = t.object({
   ),
   discovery_timeout_ms: milliseconds(8_000, 'Timeout for the document in milliseconds.'),
   request_timeout_ms: milliseconds(60_000, 'Timeout for requests and connections in milliseconds.'),
-  challenge_timeout_ms: milliseconds(750, 'Time to wait for a challenge in milliseconds; not every gateway sends one.')
+  challenge_timeout_ms: milliseconds(750, 'Maximum wait for a challenge in milliseconds. Not every gateway sends one.')
 })
 
 export type Settings = Infer<typeof settings>

@@ -12,7 +12,7 @@ import { ask, assertAccepted, type HttpAnswer } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 import type { Settings } from './settings.ts'
 
-/** HTTP requests to a gateway. */
+/** The HTTP API of a gateway. */
 export class SkillsApi {
   readonly #settings: Settings
   readonly #discovery: Discovery
@@ -48,7 +48,7 @@ export class SkillsApi {
     }
   }
 
-  /** The text as a separate answer, or else as part of the skill. */
+  /** Returns the text of a skill: from its own URL, else from the skill. */
   async text(slug: string, signal: AbortSignal | undefined): Promise<string> {
     const url = `${await this.#urlOf(slug, signal)}/skill.md`
     try {
@@ -57,11 +57,11 @@ export class SkillsApi {
       const text = textOf(tableOf(jsonOf(answer.text, url)), ['skill_md', 'body'])
       if (text !== null) return text
     } catch (error) {
-      // A second request to an unauthorized or unreachable gateway would also fail.
+      // If the gateway is unreachable or unauthorized, a second request would fail, too.
       if (!isSvcError(error, 'SKG_REFUSED') && !isSvcError(error, 'SKG_ANSWER_INVALID')) throw error
     }
     const { text } = await this.skill(slug, signal)
-    if (text === null) throw invalid(url, 'no text of the skill')
+    if (text === null) throw invalid(url, 'a skill without text')
     return text
   }
 
@@ -72,7 +72,7 @@ export class SkillsApi {
     const answer = await this.#accepted(url, { name, version, description, skill_md: text }, signal)
     const table = tableOf(jsonOf(answer.text, url))
     const [slug, place] = [textOf(table, ['slug']), textOf(table, ['url'])]
-    if (slug === null || place === null) throw invalid(url, 'no slug and URL of the skill')
+    if (slug === null || place === null) throw invalid(url, 'a skill without slug or URL')
     return { slug, url: place, revision: textOf(table, ['revision']) }
   }
 
@@ -101,11 +101,11 @@ export class SkillsApi {
   }
 }
 
-/** Only letters, digits, `-._~` and `/` stay unescaped. Throws `SKG_SKILL_INVALID` for a slug that leaves the path. */
+/** Escapes all but letters, digits, `-._~` and `/`. Throws `SKG_SKILL_INVALID` for empty, `.` and `..` segments. */
 export function encodedSlug(slug: string): string {
   const parts = slug.split('/')
   if (/\p{Surrogate}/u.test(slug) || parts.some(part => part === '' || part === '.' || part === '..')) {
-    throw skillsGatewayErrors.create('SKG_SKILL_INVALID', `"${slug}" is no slug of a skill`, {
+    throw skillsGatewayErrors.create('SKG_SKILL_INVALID', `"${slug}" is not a valid slug of a skill`, {
       hint: 'write it as NAME or OWNER/NAME'
     })
   }
@@ -129,7 +129,7 @@ function jsonOf(text: string, url: string): unknown {
   }
 }
 
-function invalid(url: string, what: string, cause?: unknown): Error {
+function invalid(url: string, content: string, cause?: unknown): Error {
   const details = cause === undefined ? {} : { cause }
-  return skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${shownAddress(url)} answered with ${what}`, details)
+  return skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${shownAddress(url)} returned ${content}`, details)
 }

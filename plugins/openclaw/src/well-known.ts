@@ -1,17 +1,17 @@
 import { type JsonTable, tableOf } from './json-table.ts'
 
-/** Contents of a gateway's well-known document. */
+/** Valid contents of a gateway's well-known document. */
 export interface WellKnown {
   readonly httpUrl?: string
   readonly wsUrl?: string
   readonly listUrl?: string
   readonly searchUrl?: string
-  /** Versions of the control plane that the gateway speaks. */
-  readonly protocol?: { readonly least: number; readonly most: number }
+  /** Control plane versions that the gateway supports. */
+  readonly protocol?: { readonly min: number; readonly max: number }
   readonly ttlSeconds?: number
 }
 
-/** Spellings of each key. */
+/** Accepted names of each key. */
 const NAMES = {
   httpUrl: ['httpUrl', 'http_url', 'gatewayUrl', 'gateway_url', 'http'],
   wsUrl: ['wsUrl', 'ws_url', 'gatewayWsUrl', 'gateway_ws_url', 'ws'],
@@ -20,8 +20,8 @@ const NAMES = {
 } as const
 
 /**
- * Reads a document from `url`. Drops missing and invalid addresses. Also drops addresses without TLS if the document
- * came over TLS, since the token would be sent there. Throws for an invalid document.
+ * Parses a document that was read from `url`. Drops invalid addresses. If the document came over TLS, also drops
+ * addresses without TLS, because the token would be sent there. Throws for an invalid document.
  */
 export function readWellKnown(text: string, url: string): WellKnown {
   const root = tableOf(JSON.parse(text))
@@ -35,14 +35,14 @@ export function readWellKnown(text: string, url: string): WellKnown {
     searchUrl: address([catalog, root], NAMES.searchUrl, 'http', isSecure)
   }
   const protocol = tableOf(root.protocol) ?? {}
-  const least = numberOf([protocol], ['minVersion', 'min_version'])
-  const most = numberOf([protocol], ['maxVersion', 'max_version'])
+  const min = numberOf([protocol], ['minVersion', 'min_version'])
+  const max = numberOf([protocol], ['maxVersion', 'max_version'])
   const ttlSeconds = numberOf([root], ['cacheTtlSeconds', 'cache_ttl_seconds'])
   return {
     ...Object.fromEntries(Object.entries(addresses).filter(([, value]) => value !== undefined)),
-    ...(least === undefined && most === undefined
+    ...(min === undefined && max === undefined
       ? {}
-      : { protocol: { least: least ?? 0, most: most ?? Number.POSITIVE_INFINITY } }),
+      : { protocol: { min: min ?? 0, max: max ?? Number.POSITIVE_INFINITY } }),
     ...(ttlSeconds === undefined ? {} : { ttlSeconds })
   }
 }

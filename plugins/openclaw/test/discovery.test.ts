@@ -52,7 +52,7 @@ for (const [spelling, document] of Object.entries({ camelCase: CAMEL, snake_case
       catalog_search_url: 'http://catalog.test/search',
       discovery_source: `well-known:${fake.url}${PATH}`,
       cache_expires_at_ms: 600_005,
-      protocol: { least: 2, most: 4 }
+      protocol: { min: 2, max: 4 }
     })
     t.match(
       await discovery.endpoints(),
@@ -104,7 +104,7 @@ t.test('without a document the default addresses apply, for half a minute', asyn
     ws_gateway_url: 'ws://127.0.0.1:18789',
     catalog_list_url: `${fake.url}/v1/skills`,
     catalog_search_url: `${fake.url}/v1/skills/search`,
-    discovery_source: `defaults (${fake.url}${PATH} answered 404: nothing at ${PATH})`,
+    discovery_source: `defaults (${fake.url}${PATH} returned HTTP status 404: nothing at ${PATH})`,
     cache_expires_at_ms: 1_030_000,
     protocol: null
   })

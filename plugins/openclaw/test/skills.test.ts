@@ -98,16 +98,19 @@ t.test('refusals contain the gateway’s message, and never the token', async t 
       '/v1/skills/odd': (_, response) => void response.end('<html>')
     }
   })
-  await t.rejects(gateway.skills(), { code: 'SKG_UNAUTHORIZED', message: /answered 401: who is Bearer \*\*\*\?/ })
+  await t.rejects(gateway.skills(), {
+    code: 'SKG_UNAUTHORIZED',
+    message: /returned HTTP status 401: who is Bearer \*\*\*\?/
+  })
   await t.rejects(gateway.skill('busy'), { code: 'SKG_REFUSED', message: /429: slowly, Bearer \*\*\*$/ })
-  await t.rejects(gateway.skill('odd'), { code: 'SKG_ANSWER_INVALID', message: /odd answered with invalid JSON/ })
+  await t.rejects(gateway.skill('odd'), { code: 'SKG_ANSWER_INVALID', message: /odd returned invalid JSON/ })
 })
 
 t.test('the error of a missing or slow gateway names its address', async t => {
   const { fake } = await openGateway(t)
   await fake.close()
   const { gateway: lost } = await openGateway(t, {}, { url: fake.url })
-  await t.rejects(lost.skills(), { code: 'SKG_UNREACHABLE', message: `${fake.url}/v1/skills: nothing listens there` })
+  await t.rejects(lost.skills(), { code: 'SKG_UNREACHABLE', message: `${fake.url}/v1/skills: connection refused` })
   const { gateway: slow } = await openGateway(
     t,
     { http: { '/v1/skills': () => undefined } },

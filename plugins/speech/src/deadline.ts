@@ -1,24 +1,24 @@
 import { speechErrors } from '@svc/contracts'
 import type { Tunables } from './tunables.ts'
 
-/** Message by the deadline that expired. */
+/** `ok`, or the deadline that expired. */
 export type DeadlineOutcome = 'ok' | 'capture_timeout' | 'inference_timeout' | 'deadline_exceeded'
 
 export function timeout(outcome: Exclude<DeadlineOutcome, 'ok'>, deadlineMs: number): Error {
-  const what = {
+  const problem = {
     capture_timeout: 'no data of the recording arrived for',
     inference_timeout: 'the recogniser took longer than',
     deadline_exceeded: 'the time from arrival to text exceeded'
   }[outcome]
-  return speechErrors.create('SPC_TIMEOUT', `${outcome}: ${what} ${deadlineMs} ms`, {
+  return speechErrors.create('SPC_TIMEOUT', `${outcome}: ${problem} ${deadlineMs} ms`, {
     data: { outcome, deadline_ms: deadlineMs },
     hint: 'send a shorter recording, or raise the time limits of plugins.speech'
   })
 }
 
 /**
- * Runs a function under the recogniser's deadline and the rest of the total one; the error names the expired one.
- * The signal of the work is aborted with `SPC_TIMEOUT`, or with the reason of the caller's.
+ * Runs a function under two deadlines: that of the recogniser and the rest of the total one. Its signal is aborted with
+ * `SPC_TIMEOUT`, which names the expired deadline, or with the reason of the caller's signal.
  */
 export async function withinDeadlines<A>(
   tunables: Tunables,

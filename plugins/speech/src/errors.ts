@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes for this plugin's own files; the contract has the codes for recordings. */
+/** Errors of this plugin's files. The contract has the errors of recordings. */
 export const pluginErrors = errorTable({
   SPP_CONFIG_INVALID: {
     message: 'The file in SVC_ORATIO_CONFIG cannot be read, or contains unknown keys.',

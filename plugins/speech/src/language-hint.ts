@@ -1,4 +1,4 @@
-/** The caller's language in lower case; null for an invalid one, which counts as missing. */
+/** Returns the caller's language in lower case; null if it is missing or invalid. */
 export function languageHint(text: unknown): string | null {
   if (typeof text !== 'string') return null
   const hint = text.trim().toLowerCase()

@@ -25,10 +25,10 @@ export interface DownloadOptions {
   readonly delayMs: number
 }
 
-/** A file that the hub does not have; another repository is then tried. */
+/** Thrown for a file that the hub does not have, to try another repository. */
 class NotThere extends Error {}
 
-/** Downloads models from a hub with Hugging Face's API. */
+/** Downloads models from a hub with the API of Hugging Face. */
 export class ModelDownload {
   readonly #options: DownloadOptions
 
@@ -36,7 +36,7 @@ export class ModelDownload {
     this.#options = options
   }
 
-  /** Fetches missing files. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, and the signal's reason. */
+  /** Downloads missing files. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, or the signal's reason. */
   async fetch(
     named: string | undefined,
     signal: AbortSignal,
@@ -44,7 +44,7 @@ export class ModelDownload {
   ): Promise<{ readonly folder: string; readonly bytes: number; readonly files: readonly string[] }> {
     const model = named ?? this.#options.model
     if (!MODEL_NAME.test(model))
-      throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is not a valid model name of a hub`, {
+      throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is not a valid model name`, {
         hint: 'write it as OWNER/NAME, for example openai/whisper-tiny.en'
       })
     const files = [...NEEDED, ...GRAPHS]
@@ -53,7 +53,7 @@ export class ModelDownload {
       const folder = join(this.#options.modelsDirectory, name)
       try {
         let bytes = 0
-        // Graphs first: a repository without them is unsuitable.
+        // Graphs first, because a repository without them is not used.
         for (const [at, file] of [...GRAPHS, ...NEEDED].entries()) {
           progress(at, files.length, file)
           bytes += await this.#file(name, file, folder, signal)
@@ -69,7 +69,7 @@ export class ModelDownload {
     throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `the hub has no ONNX export of ${model}: ${refused.join('; ')}`)
   }
 
-  /** Downloaded bytes; 0 for an existing file. */
+  /** Downloads a file, and returns the number of bytes; 0 if the file exists. */
   async #file(name: string, file: string, folder: string, signal: AbortSignal): Promise<number> {
     const { hub, revision, attempts, delayMs } = this.#options
     const target = join(folder, file)
@@ -86,7 +86,10 @@ export class ModelDownload {
         reason = reasonOf(error)
       }
     }
-    throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${url} could not be fetched in ${attempts} attempts: ${reason}`)
+    throw pluginErrors.create(
+      'SPP_DOWNLOAD_FAILED',
+      `${url} could not be downloaded in ${attempts} attempts: ${reason}`
+    )
   }
 
   async #once(url: string, target: string, signal: AbortSignal): Promise<number> {
@@ -97,11 +100,11 @@ export class ModelDownload {
     })
     if ([401, 403, 404].includes(response.status)) {
       await response.body?.cancel()
-      throw new NotThere(`${url} answers ${response.status}`)
+      throw new NotThere(`${url} returned HTTP status ${response.status}`)
     }
     if (!response.ok || response.body === null) {
       await response.body?.cancel()
-      throw new Error(`the hub answers ${response.status}`)
+      throw new Error(`the hub returned HTTP status ${response.status}`)
     }
     makeFolder(dirname(target))
     const part = `${target}.${process.pid}.part`
@@ -109,7 +112,7 @@ export class ModelDownload {
       await pipeline(Readable.fromWeb(response.body as never), createWriteStream(part), { signal })
       const { size } = await stat(part)
       const announced = response.headers.get('content-length')
-      // Compressed content differs from the announced length.
+      // The announced length of compressed content is not that of the file.
       if (announced !== null && !response.headers.has('content-encoding') && Number(announced) !== size)
         throw new Error(`${size} of ${announced} bytes arrived`)
       await rename(part, target)

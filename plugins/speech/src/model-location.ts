@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { type FoundModel, findModel } from './whisper/model-files.ts'
 
 export interface ModelLocation {
-  /** A folder or a name, as in the settings. */
+  /** The setting `model`: a folder or a name. */
   readonly model: string
   readonly revision: string
   readonly projectRoot: string
@@ -13,12 +13,12 @@ export interface ModelLocation {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** `OWNER/NAME`, without path traversal. */
+/** Matches `OWNER/NAME`, without path traversal. */
 export const MODEL_NAME = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/
 
 /**
  * Finds the files of a model: in a folder of that path, in the directory of models, then in the cache of Hugging Face.
- * Names of OpenAI's checkpoints also name their exports. Reports the incomplete folder with the most files.
+ * The name of an OpenAI checkpoint also finds its ONNX exports. If none is complete, returns the most complete one.
  */
 export async function locateModel(location: ModelLocation): Promise<FoundModel> {
   const folders = await candidates(location)
@@ -31,7 +31,7 @@ export async function locateModel(location: ModelLocation): Promise<FoundModel> 
   return best ?? findModel(resolve(location.projectRoot, location.model))
 }
 
-/** Names under which a model is published as ONNX. */
+/** Returns the names under which a model is published as ONNX. */
 export function exportsOf(model: string): readonly string[] {
   const [owner, name] = model.split('/')
   return owner === 'openai' ? [model, `onnx-community/${name}`, `Xenova/${name}`] : [model]
@@ -46,7 +46,7 @@ async function candidates(location: ModelLocation): Promise<readonly string[]> {
   return [...names.map(name => join(modelsDirectory, name)), own, ...cached.filter(folder => folder !== null)]
 }
 
-/** Folder of a model's revision in the shared cache of Hugging Face; null if it is missing. */
+/** Returns the folder of a model's revision in the cache of Hugging Face; null if it does not exist. */
 async function snapshot(name: string, { revision, environment }: ModelLocation): Promise<string | null> {
   const home = environment.HF_HOME ?? join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface')
   const root = join(environment.HF_HUB_CACHE ?? join(home, 'hub'), `models--${name.replaceAll('/', '--')}`)

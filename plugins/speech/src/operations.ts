@@ -10,14 +10,14 @@ import type { Transcriber } from './transcriber.ts'
 import type { Tunables } from './tunables.ts'
 
 const { SPP_DOWNLOAD_FAILED } = pluginErrors.specs
-/** Large models take long on slow connections. */
+/** Six hours, because large models take long on slow connections. */
 const DOWNLOAD_TIMEOUT_MS = 6 * 3_600_000
 
 export const speechTranscribe = defineOperation({
   id: 'speech.transcribe',
   summary: 'Transcribe a recording of the workspace',
   input: t.object({
-    path: t.string({ minLength: 1, description: 'A recording or a text, relative to the workspace.' }),
+    path: t.string({ minLength: 1, description: 'Path of a recording or a text file, relative to the workspace.' }),
     language_hint: t.optional(t.string({ description: 'Spoken language, such as en. Default: detected by the model.' }))
   }),
   output: t.object({
@@ -27,7 +27,7 @@ export const speechTranscribe = defineOperation({
     refined_text: t.string({ description: 'The recognised text, refined by the rules and the lexicon.' }),
     text: t.string({ description: 'refined_text.' }),
     confidence: t.number({ minimum: 0, maximum: 1 }),
-    n_best: t.optional(t.array(t.string(), { description: 'Alternative readings, best first, if there are several.' })),
+    n_best: t.optional(t.array(t.string(), { description: 'Alternative texts, best first, if there are several.' })),
     language: t.nullable(t.string()),
     duration_ms: t.nullable(t.integer()),
     clarification_recommended: t.boolean({
@@ -36,7 +36,7 @@ export const speechTranscribe = defineOperation({
   }),
   errors: { ...speechErrors.specs },
   effect: 'read',
-  // The settings have separate deadlines.
+  // The deadlines are settings of this plugin.
   timeoutMs: 0,
   expose: {
     mcp: { name: 'svc_oratio_transcribe' },
@@ -71,7 +71,7 @@ export const speechDownload = defineOperation({
   }),
   output: t.object({
     folder: t.string(),
-    bytes: t.integer({ description: 'Downloaded files.' }),
+    bytes: t.integer({ description: 'Downloaded bytes.' }),
     files: t.array(t.string()),
     text: t.string()
   }),
@@ -109,7 +109,7 @@ export function downloadHandler(download: ModelDownload): Handler<typeof speechD
   return async ({ model }, call) => {
     const progress = (done: number, total: number, file: string) => call.progress(done, total, file)
     const { folder, bytes, files } = await download.fetch(model, call.signal, progress)
-    const text = `${files.length} files are in ${folder} (${bytes} bytes were downloaded)`
+    const text = `${folder} contains ${files.length} files (${bytes} bytes were downloaded)`
     return { folder, bytes, files: [...files], text }
   }
 }

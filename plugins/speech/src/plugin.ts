@@ -52,7 +52,7 @@ export default definePlugin({
     )
     const modelsDirectory = resolve(projectRoot, config.models_directory)
     const { model, revision } = config
-    // The thread keeps the loaded model, even if these settings change.
+    // The thread, and its loaded model, outlive a reload of the plugin.
     const thread = await ctx.keep(
       `whisper ${await programDigest()}`,
       () => new WhisperThread(),

@@ -2,7 +2,7 @@ import type { InferenceClient } from '@svc/contracts'
 
 const TASK =
   'Correct misheard words in a transcript of speech. Keep its language, its meaning and its length. Answer with only the corrected transcript.'
-/** Maximum relative difference in length; a longer or shorter text is an answer, not a correction. */
+/** Maximum ratio of the lengths. Beyond it, the model has replied to the text instead of correcting it. */
 const LENGTH_RATIO = 1.5
 
 /** Corrects misheard words with a language model. */
@@ -17,7 +17,7 @@ export class Proofreader {
     this.#warn = warn
   }
 
-  /** The unchanged text if no model answers, or the answer is not a correction. Throws the signal's reason. */
+  /** Corrects a text. Returns it unchanged if no model is available or the reply is not a correction. */
   async correct(text: string, signal: AbortSignal): Promise<string> {
     let answer = ''
     try {
@@ -29,7 +29,7 @@ export class Proofreader {
       for await (const event of chat) if (event.type === 'text') answer += event.text
     } catch (error) {
       signal.throwIfAborted()
-      this.#warn('no language model corrects transcripts', error)
+      this.#warn('transcripts are not corrected by a language model', error)
       return text
     }
     const corrected = answer.replaceAll(/\s+/g, ' ').trim()

@@ -13,15 +13,14 @@ export const settings = t.object({
   backend: t.enum(['auto', 'whisper', 'candle', 'sherpa'], {
     default: 'auto',
     'x-env': 'SVC_ORATIO_BACKEND',
-    description:
-      'Recogniser. auto and candle are synonyms of whisper. sherpa is not included: recordings are refused with it.'
+    description: 'Recogniser. auto and candle mean whisper. sherpa is not included: with it, recordings fail.'
   }),
   model: t.string({
     default: 'openai/whisper-tiny.en',
     minLength: 1,
     'x-env': 'SVC_ORATIO_MODEL',
     description:
-      'Folder of a Whisper model in ONNX format, relative to the project; or its name OWNER/NAME in models_directory or in the cache of Hugging Face.'
+      'Folder of a Whisper model in ONNX format, relative to the project, or a name OWNER/NAME in models_directory or the cache of Hugging Face.'
   }),
   revision: t.string({
     default: 'main',
@@ -38,7 +37,7 @@ export const settings = t.object({
     t.string({
       pattern: '^[a-z0-9-]{2,16}$',
       'x-env': 'SVC_ORATIO_LANGUAGE',
-      description: 'Spoken language if the caller names none. Default: detected by the model.'
+      description: 'Spoken language if the caller does not set it. Default: detected by the model.'
     })
   ),
   task: t.enum(['transcribe', 'translate'], {
@@ -56,12 +55,12 @@ export const settings = t.object({
     default: 0,
     minimum: 0,
     maximum: 256,
-    description: 'Threads of the recogniser; 0 leaves it to ONNX Runtime.'
+    description: 'Threads of the recogniser; 0 lets ONNX Runtime decide.'
   }),
   max_waiting: t.integer({
     default: 16,
     minimum: 1,
-    description: 'Maximum number of running and waiting recordings; further ones are refused.'
+    description: 'Maximum number of running and waiting recordings; further ones get 503.'
   }),
   ffmpeg: t.string({
     default: 'ffmpeg',
@@ -99,7 +98,7 @@ export const settings = t.object({
     minimum: 0,
     maximum: 60_000,
     'x-env': 'SVC_ORATIO_VAD_MERGE_GAP_MS',
-    description: 'Pauses up to this length are kept, in milliseconds.'
+    description: 'Maximum pause inside a segment of speech, in milliseconds.'
   }),
   acoustic_preprocess: t.enum(['none', 'peak_normalize', 'rms_normalize', '1'], {
     default: 'none',

@@ -11,7 +11,7 @@ export interface StatusParts {
   readonly thread: WhisperThread
 }
 
-/** Response of `/api/audio/status`. Loads nothing. */
+/** Returns the response of `/api/audio/status`. Does not load the model. */
 export async function statusOf({ settings, tunables, transcriber, thread }: StatusParts) {
   const state = await transcriber.state()
   const { stream: _stream, ...runtime } = groupsOf(tunables)

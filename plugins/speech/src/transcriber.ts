@@ -35,11 +35,11 @@ export interface TranscriberParts {
   readonly workspace: Workspace
   readonly lexicon: LexiconFile
   readonly thread: WhisperThread
-  /** Null without a language model. */
+  /** null if there is no language model. */
   readonly proofreader: Proofreader | null
 }
 
-/** Transcribes recordings: finds the model, runs it, refines its text. */
+/** Transcribes recordings: finds the model, runs it and refines the text. */
 export class Transcriber implements SpeechRecogniser {
   readonly #parts: TranscriberParts
 
@@ -61,11 +61,11 @@ export class Transcriber implements SpeechRecogniser {
       return { status: 'ready', detail: `${model} in ${folder}`, model, folder, missing: [], multilingual }
     }
     const { folder, missing } = found
-    const detail = `there is no model ${model}: ${folder} lacks ${missing.join(', ')}`
+    const detail = `the model ${model} is incomplete: ${folder} lacks ${missing.join(', ')}`
     return { status: 'no_model', detail, model, folder: null, missing, multilingual: null }
   }
 
-  /** `started` is when the recording began to arrive, by `performance.now()`. */
+  /** Transcribes a recording. `started` is the time of `performance.now()` when the recording began to arrive. */
   async transcribe(
     source: SpeechSource,
     options: SpeechOptions = {},
@@ -92,13 +92,13 @@ export class Transcriber implements SpeechRecogniser {
     return this.#recognise({ kind: 'samples', samples }, language, signal, model)
   }
 
-  /** Text input is its own transcript. */
+  /** Returns the content of a text file as transcript. */
   async #text(path: string, name: string): Promise<Transcript> {
     const { size } = await stat(path)
     if (size > MAX_TEXT_BYTES)
       throw speechErrors.create(
         'SPC_AUDIO_INVALID',
-        `${name} has ${size} bytes; the limit of a text is ${MAX_TEXT_BYTES}`
+        `${name} has ${size} bytes; the limit of a text file is ${MAX_TEXT_BYTES} bytes`
       )
     let text: string
     try {
@@ -189,10 +189,10 @@ export class Transcriber implements SpeechRecogniser {
     const { folder, missing } = found
     throw speechErrors.create(
       'SPC_NO_MODEL',
-      `there is no model ${settings.model}: ${folder} lacks ${missing.join(', ')}`,
+      `the model ${settings.model} is incomplete: ${folder} lacks ${missing.join(', ')}`,
       {
         data: { model: settings.model, folder, missing },
-        hint: 'run svc speech download, or name the folder of an ONNX export in SVC_ORATIO_MODEL'
+        hint: 'run svc speech download, or set SVC_ORATIO_MODEL to the folder of an ONNX export'
       }
     )
   }

@@ -35,13 +35,13 @@ function part(
   return { group, key, env: `SVC_ORATIO_${env}`, default: value, ...share, description }
 }
 
-/** Values that the settings, environment variables or the file of SVC_ORATIO_CONFIG can change. */
+/** Values that settings, environment variables and the file of SVC_ORATIO_CONFIG can change. */
 const TUNABLES = {
   capture_timeout_ms: whole(
     ['session_timing', 'capture_timeout_ms', 'CAPTURE_TIMEOUT_MS'],
     12_000,
     100,
-    'Time limit for further data of an upload or a stream, in milliseconds.'
+    'Maximum time without data on an upload or a stream, in milliseconds.'
   ),
   max_duration_ms: whole(
     ['session_timing', 'max_duration_ms', 'MAX_DURATION_MS'],
@@ -122,7 +122,7 @@ const TUNABLES = {
     ['llm', 'max_output_tokens', 'LLM_MAX_OUTPUT_TOKENS'],
     512,
     64,
-    'Maximum tokens of its answer.',
+    'Maximum tokens in a reply of the language model.',
     1_000_000
   ),
   logit_bias_strength: {
@@ -132,7 +132,7 @@ const TUNABLES = {
     default: 0.8,
     minimum: 0,
     maximum: 20,
-    description: 'Bonus on the logits of lexicon words; 0 adds nothing.'
+    description: 'Bonus on the logits of lexicon words; 0 for none.'
   } as Tunable<number>,
   logit_bias_max_tokens: whole(
     ['logit', 'bias_max_tokens', 'LOGIT_BIAS_MAX_TOKENS'],
@@ -183,7 +183,7 @@ function schemaOf(tunable: Tunable<number> | Tunable<boolean>): JsonSchema {
   return integer ? t.integer({ ...annotations, ...range }) : t.number({ ...annotations, ...range })
 }
 
-/** Effective value: the setting, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
+/** Returns the effective values: the setting, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
 export async function tunablesOf(settings: TunableSettings, file: string | null): Promise<Tunables> {
   const filed = file === null ? {} : await readTunables(file)
   return Object.fromEntries(
@@ -191,7 +191,7 @@ export async function tunablesOf(settings: TunableSettings, file: string | null)
   ) as unknown as Tunables
 }
 
-/** The same, by the tables of the file. */
+/** Returns the values grouped by the tables of the file. */
 export function groupsOf(tunables: Tunables): Readonly<Record<string, Readonly<Record<string, number | boolean>>>> {
   const groups: Record<string, Record<string, number | boolean>> = {}
   for (const name of NAMES) {
@@ -219,7 +219,7 @@ async function readTunables(file: string): Promise<Partial<Record<Name, number |
     if (typeof table !== 'object' || table === null) throw invalid(`${group} is not a table`)
     for (const [key, value] of Object.entries(table)) {
       const name = NAMES.find(each => TUNABLES[each].group === group && TUNABLES[each].key === key)
-      if (name === undefined) throw invalid(`there is no ${group}.${key}`)
+      if (name === undefined) throw invalid(`${group}.${key} is unknown`)
       if (!fits(value, TUNABLES[name])) throw invalid(`${group}.${key} cannot be ${JSON.stringify(value)}`)
       found[name] = value
     }

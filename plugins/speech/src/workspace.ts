@@ -11,23 +11,23 @@ export class Workspace {
   }
 
   /**
-   * Real path of a file of the workspace, links followed.
+   * Returns the real path of a file in the workspace, with symbolic links resolved.
    *
-   * Throws `SPC_PATH_OUTSIDE` for what lies elsewhere, whether it is there or not, and `SPC_FILE_NOT_FOUND` for what is
-   * no file.
+   * Throws `SPC_PATH_OUTSIDE` for a path outside the workspace, even if nothing exists there, and `SPC_FILE_NOT_FOUND`
+   * if there is no such file.
    */
   async file(path: string): Promise<string> {
     const outside = () =>
-      speechErrors.create('SPC_PATH_OUTSIDE', `${path} leads out of the workspace`, {
-        hint: 'name a file below SVC_ORATIO_WORKSPACE'
+      speechErrors.create('SPC_PATH_OUTSIDE', `${path} is outside the workspace`, {
+        hint: 'use a file below SVC_ORATIO_WORKSPACE'
       })
-    const missing = () => speechErrors.create('SPC_FILE_NOT_FOUND', `there is no file ${path} in the workspace`)
+    const missing = () => speechErrors.create('SPC_FILE_NOT_FOUND', `the workspace has no file ${path}`)
     if (path.includes('\0')) throw missing()
-    const asked = resolve(this.root, path)
+    const requested = resolve(this.root, path)
     const root = await realpath(this.root).catch(() => this.root)
-    // The root may be a link.
-    if (!within(this.root, asked) && !within(root, asked)) throw outside()
-    const found = await realpath(asked).catch(() => null)
+    // The root may be a symbolic link, so its real path is accepted, too.
+    if (!within(this.root, requested) && !within(root, requested)) throw outside()
+    const found = await realpath(requested).catch(() => null)
     if (found === null) throw missing()
     if (!within(root, found)) throw outside()
     const isFile = await stat(found).then(
@@ -40,6 +40,6 @@ export class Workspace {
 }
 
 function within(root: string, path: string): boolean {
-  const way = relative(root, path)
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path
+  const inside = relative(root, path)
+  return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && resolve(root, inside) === path
 }

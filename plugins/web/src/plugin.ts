@@ -7,7 +7,7 @@ const settings = t.object(
       t.boolean({
         'x-reload': 'live',
         description:
-          'Whether a TanStack Start server renders the pages. SVC_WEB_TANSTACK_START must agree if it is set.'
+          'Whether a TanStack Start server renders the pages. If SVC_WEB_TANSTACK_START is set, it must have the same value.'
       })
     )
   },
@@ -16,7 +16,7 @@ const settings = t.object(
 
 export default definePlugin({
   name: 'web',
-  summary: 'Settings of a project about its pages: the table [web]',
+  summary: 'Provides the page settings of a project: the table [web]',
   config: settings,
   provides: [webProject],
   activate(ctx) {

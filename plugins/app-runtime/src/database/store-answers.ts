@@ -58,7 +58,7 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
   }
 }
 
-/** Begins a transaction that its caller ends. Resolves when it has beginTransaction. */
+/** Begins a transaction that its caller ends. Resolves when it has begun. */
 function beginTransaction(store: DatabaseStore): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     let settle: { commit(): void; rollback(): void }

@@ -11,7 +11,7 @@ import { readRenames } from './read-renames.ts'
 
 const rename = t.array(t.string(), {
   default: [],
-  description: 'A renamed column (Note.title=heading) or table (Note=Memo), whose data is copyLine.'
+  description: 'A renamed column (Note.title=heading) or table (Note=Memo), whose data is kept.'
 })
 const database = t.optional(
   t.string({

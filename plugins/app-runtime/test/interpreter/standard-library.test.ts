@@ -101,9 +101,9 @@ t.test('programs are found, run in a folder with an environment, and their outpu
   t.equal(shown(`std.process.run_ex(${node}, ["-e", ${script}], "/", []).unwrap()`), '3')
   t.equal(shown(`std.process.run_capture_ex(${node}, [], "/", ["=x"])`), 'RUN_ARGUMENTS')
   t.equal(shown(`std.process.run_capture_json(${node}, ["-p", "'[7]'"]).unwrap().at(0).unwrap()`), '7')
-  t.match(shown(`std.process.run_capture_json(${node}, ["-e", "process.exit(2)"])`), /ended with 2/)
+  t.match(shown(`std.process.run_capture_json(${node}, ["-e", "process.exit(2)"])`), /ended with code 2/)
   t.equal(shown(`std.process.exec(${node}, ["-e", "0"])`), 'Ok(null)')
-  t.match(shown(`std.process.exec(${node}, ["-e", "process.exit(4)"])`), /ended with 4/)
+  t.match(shown(`std.process.exec(${node}, ["-e", "process.exit(4)"])`), /ended with code 4/)
   t.match(shown(`std.process.spawn_background(${node}, ["-e", "0"])`), /^Ok\(\d+\)$/)
 })
 

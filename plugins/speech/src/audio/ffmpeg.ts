@@ -15,14 +15,14 @@ export interface ConvertOptions {
 /** Maximum length of a recording, in seconds. */
 export const MAX_SECONDS = 7_200
 
-/** Formats by accepted file endings. A playlist, which could name other files and servers, is not accepted. */
+/** Accepted demuxers. Playlists are excluded, because they could name other files and servers. */
 const DEMUXERS = 'aac,avi,flac,matroska,webm,mov,mp3,ogg,wav'
 
 /**
- * Has ffmpeg read a file of any of the formats that it knows: mono samples at a rate.
+ * Converts a recording to mono samples at a rate, with ffmpeg.
  *
- * Throws `SPC_AUDIO_UNSUPPORTED` where the program is not installed, `SPC_AUDIO_INVALID` with its last words where it
- * fails or the recording is too long, and the signal's reason.
+ * Throws `SPC_AUDIO_UNSUPPORTED` if ffmpeg is not installed, `SPC_AUDIO_INVALID` with the end of its output if it fails
+ * or the recording is too long, and the signal's reason.
  */
 export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptions): Promise<Float32Array> {
   const read = ['-nostdin', '-v', 'error', '-protocol_whitelist', 'file,pipe', '-format_whitelist', DEMUXERS]
@@ -59,23 +59,23 @@ export async function convert({ ffmpeg, path, name, rate, signal }: ConvertOptio
       'SPC_AUDIO_UNSUPPORTED',
       `${name} can be read only with ffmpeg, which cannot be run: ${error.message}`,
       {
-        hint: 'install ffmpeg, name it in plugins.speech.ffmpeg, or send WAV',
+        hint: 'install ffmpeg, set plugins.speech.ffmpeg to its path, or send WAV',
         cause: error
       }
     )
   })
   signal.throwIfAborted()
-  // The end of its output names the path, which callers must not see.
-  const said = complaint.replaceAll(path, name).replaceAll('file:', '').trim()
+  // ffmpeg's output contains the path, which callers must not see.
+  const reason = complaint.replaceAll(path, name).replaceAll('file:', '').trim()
   if (code !== 0)
-    throw speechErrors.create('SPC_AUDIO_INVALID', `ffmpeg cannot read ${name}: ${said || `code ${code}`}`)
+    throw speechErrors.create('SPC_AUDIO_INVALID', `ffmpeg cannot read ${name}: ${reason || `exit code ${code}`}`)
   const bytes = Buffer.concat(chunks)
   if (bytes.length > MAX_SECONDS * rate * 2)
     throw speechErrors.create('SPC_AUDIO_INVALID', `${name} is longer than ${MAX_SECONDS} seconds`)
   return samplesOf(bytes)
 }
 
-/** Samples of signed 16-bit little-endian PCM; an incomplete last sample is ignored. */
+/** Converts signed 16-bit little-endian PCM to samples. Ignores an incomplete last sample. */
 export function samplesOf(pcm: Buffer): Float32Array {
   return Float32Array.from({ length: Math.floor(pcm.length / 2) }, (_, at) => pcm.readInt16LE(2 * at) / 2 ** 15)
 }

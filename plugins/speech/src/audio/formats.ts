@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 
-/** The reader of a file, by file extension. */
+/** How a file is read. `converted` needs ffmpeg. */
 export type Format = 'text' | 'wav' | 'converted'
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   )
 }
 
-/** Null for an unsupported format. */
+/** Returns the format of a file by its extension; null if unsupported. */
 export function formatOf(path: string): Format | null {
   return FORMATS[extname(path).toLowerCase()] ?? null
 }

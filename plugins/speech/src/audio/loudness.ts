@@ -2,10 +2,10 @@ export type Preprocessing = 'none' | 'peak_normalize' | 'rms_normalize'
 
 /** Target root mean square of speech: 20 dB below full scale. */
 const TARGET_RMS = 0.1
-/** Quieter sound is noise and not amplified. */
+/** Root mean square below which a recording is treated as silence and not amplified. */
 const SILENCE = 1e-4
 
-/** Normalises the loudness of samples; peaks stay within -1 to 1. */
+/** Normalises the loudness. All samples stay between -1 and 1. */
 export function normalised(samples: Float32Array, preprocessing: Preprocessing): Float32Array {
   if (preprocessing === 'none') return samples
   const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
@@ -14,7 +14,7 @@ export function normalised(samples: Float32Array, preprocessing: Preprocessing):
   return samples.map(value => value * gain)
 }
 
-/** Root mean square of samples; 0 without samples. */
+/** Returns the root mean square; 0 if there are no samples. */
 export function rms(samples: Float32Array): number {
   const sum = samples.reduce((total, value) => total + value * value, 0)
   return samples.length === 0 ? 0 : Math.sqrt(sum / samples.length)

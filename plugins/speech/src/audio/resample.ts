@@ -1,13 +1,13 @@
 /** Zero crossings of the sinc on each side: more crossings make a steeper filter. */
 const CROSSINGS = 24
-/** Shape of the Kaiser window: aliasing is attenuated by about 80 dB. */
+/** Shape of the Kaiser window, which attenuates aliasing by about 80 dB. */
 const BETA = 8
-/** Pass band, as a fraction of the lower rate's band. */
+/** Pass band, as a fraction of half the lower rate. */
 const ROLL_OFF = 0.95
 
 /**
- * Resamples to another rate, band-limited: a sinc under a Kaiser window, one filter for each phase of the ratio (J. O.
- * Smith, Digital Audio Resampling, https://ccrma.stanford.edu/~jos/resample/).
+ * Resamples to another rate, band-limited by a Kaiser-windowed sinc with one filter per phase of the ratio
+ * (J. O. Smith, Digital Audio Resampling, https://ccrma.stanford.edu/~jos/resample/).
  */
 export function resample(samples: Float32Array, from: number, to: number): Float32Array {
   if (from === to) return samples
@@ -37,7 +37,7 @@ export function resample(samples: Float32Array, from: number, to: number): Float
   return out
 }
 
-/** Weights of the samples around a position that is `fraction` after one of them; their sum is 1. */
+/** Returns the weights of the samples around a position, `fraction` after one of them. The weights sum to 1. */
 function filterAt(fraction: number, half: number, cutoff: number): Float64Array {
   const weights = Float64Array.from({ length: 2 * half }, (_, tap) => {
     const distance = tap - half + 1 - fraction
@@ -50,7 +50,7 @@ function filterAt(fraction: number, half: number, cutoff: number): Float64Array 
   return weights.map(weight => weight / sum)
 }
 
-/** The modified Bessel function of the first kind and order 0, from its series. */
+/** Computes the modified Bessel function of the first kind and order 0, by its series. */
 function bessel(x: number): number {
   let term = 1
   let sum = 1

@@ -9,16 +9,16 @@ export interface Stretch {
 export interface VoiceOptions {
   /** Minimum root mean square of a frame with speech. */
   readonly threshold: number
-  /** Shorter pauses do not end a segment. */
+  /** Pauses up to this length do not end a segment, in milliseconds. */
   readonly mergeGapMs: number
   readonly rate: number
 }
 
 const FRAME_MS = 30
-/** Padding: words begin and end softly. */
+/** Padding around a segment in milliseconds, because words begin and end softly. */
 const PADDING_MS = 120
 
-/** Speech segments by the energy of frames; in order and disjoint. */
+/** Finds segments with speech by the energy of frames. The segments are in order and do not overlap. */
 export function voiced(samples: Float32Array, { threshold, mergeGapMs, rate }: VoiceOptions): readonly Stretch[] {
   const frame = Math.round((FRAME_MS / 1000) * rate)
   const padding = Math.round((PADDING_MS / 1000) * rate)

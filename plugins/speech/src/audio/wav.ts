@@ -21,8 +21,8 @@ interface Format {
 }
 
 /**
- * Reads a RIFF WAVE file: PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64. Channels are averaged. A truncated file,
- * or one without a length, as written to a pipe, is read to its end.
+ * Reads a RIFF WAVE file: 8-, 16-, 24- or 32-bit PCM, or 32- or 64-bit floats. Averages the channels. A truncated file,
+ * or one without a length, such as one written to a pipe, is read to its end.
  *
  * `name` is for messages. Throws `SPC_AUDIO_INVALID`, and `SPC_AUDIO_UNSUPPORTED` for other encodings.
  */
@@ -73,7 +73,7 @@ function mixed(body: Buffer, { kind, channels, bits }: Format, name: string): Fl
     let sum = 0
     for (let channel = 0; channel < channels; channel++) sum += read(body, (at * channels + channel) * size)
     const mean = sum / channels
-    // NaN becomes silence, and values outside the range are clamped.
+    // NaN becomes 0, and values outside -1 to 1 are clamped.
     samples[at] = Number.isNaN(mean) ? 0 : Math.max(-1, Math.min(1, mean))
   }
   return samples

@@ -1,7 +1,7 @@
 import type { Stretch } from './voice-activity.ts'
 
 export interface Window extends Stretch {
-  /** True if it overlaps the previous window. */
+  /** True if the window overlaps the previous one. */
   readonly overlaps: boolean
 }
 
@@ -24,15 +24,15 @@ export function windowsOf(stretches: readonly Stretch[], size: number, overlap: 
   return windows
 }
 
-/** Maximum number of common words of two windows: more than fit into the longest overlap. */
+/** Maximum number of words that two windows can share; more than fit into the longest overlap. */
 const COMMON_WORDS = 16
 
-/** Appends the text of the next window; words in the overlap appear once. */
+/** Appends the text of the next window. Words in the overlap appear only once. */
 export function joined(text: string, next: string, overlaps: boolean): string {
   if (text === '' || next === '') return text + next
   const [before, after] = [text.split(/\s+/), next.split(/\s+/)]
-  const most = overlaps ? Math.min(COMMON_WORDS, before.length, after.length) : 0
-  for (let count = most; count > 0; count--) {
+  const maxCommon = overlaps ? Math.min(COMMON_WORDS, before.length, after.length) : 0
+  for (let count = maxCommon; count > 0; count--) {
     const same = after.slice(0, count).every((word, at) => {
       const spoken = plain(word)
       return spoken !== '' && spoken === plain(before[before.length - count + at] as string)

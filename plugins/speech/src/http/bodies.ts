@@ -1,7 +1,7 @@
 import type { HttpExchange, Transcript } from '@svc/contracts'
 import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 
-/** Result of a recording, in the form that both routes and the stream send. */
+/** Transcript as JSON, for both routes and the stream. */
 export interface TranscriptBody {
   readonly correlation_id: string
   readonly path: string
@@ -16,7 +16,7 @@ export function transcriptBody(correlationId: string, path: string, transcript: 
   return { correlation_id: correlationId, path, ...texts(transcript) }
 }
 
-/** `n_best` exists only with more than one reading. */
+/** Returns the text fields of a transcript. `n_best` is present only if there are alternatives. */
 export function texts({ raw, refined, confidence, alternatives }: Transcript) {
   return {
     raw_text: raw,
@@ -32,7 +32,7 @@ export interface BodyFailure {
   readonly body: { readonly error: string; readonly [field: string]: unknown }
 }
 
-/** Response for a recording's failure; null for an internal one. `path` is the path from the request. */
+/** Returns the response for a failed recording; null for an internal failure. `path` is the path from the request. */
 export function failureOf(error: unknown, path: string): BodyFailure | null {
   if (!isSvcError(error)) return null
   const { message } = error
@@ -67,7 +67,7 @@ export function sendJson(exchange: HttpExchange, status: number, body: unknown):
   exchange.send(status, 'application/json; charset=utf-8', JSON.stringify(body))
 }
 
-/** Answers with the failure in the format of this API, or in the shared envelope. */
+/** Sends a failure in the format of this API; an internal failure in the shared error format. */
 export function sendFailure(exchange: HttpExchange, error: unknown, path: string): void {
   const failure = failureOf(error, path)
   if (failure === null) exchange.fail(error)

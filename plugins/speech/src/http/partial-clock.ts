@@ -1,17 +1,17 @@
 import type { Tunables } from '../tunables.ts'
 
-/** Minimum audio for a partial text, in milliseconds. */
+/** Minimum length of audio for a partial text, in milliseconds. */
 const ENOUGH_MS = 1_000
 
 /**
- * Decides when a partial text is due: after a pause, or after long continuous input. There must be enough audio, and a
- * minimum time since the previous text.
+ * Decides when a partial text is due: after a pause, or during long continuous input. It needs enough new audio and a
+ * minimum interval since the previous text.
  */
 export class PartialClock {
   readonly #tunables: Tunables
   readonly #due: () => void
   #timer: NodeJS.Timeout | null = null
-  /** Arrival time of the first audio without a partial text. */
+  /** Arrival time of the first audio that no partial text covers. */
   #waitingSince: number | null = null
   #lastAt = -Infinity
 
@@ -20,7 +20,7 @@ export class PartialClock {
     this.#due = due
   }
 
-  /** Records the arrival of audio, with its total length in milliseconds. */
+  /** Records the arrival of audio. `totalMs` is the length of the recording so far. */
   heard(totalMs: number): void {
     const { stream_partial_quiet_ms: quiet, stream_max_wait_ms: longest, heartbeat_ms: pause } = this.#tunables
     const now = performance.now()

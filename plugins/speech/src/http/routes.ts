@@ -6,14 +6,14 @@ import { receiveUpload, UPLOAD_LIMIT, UploadError } from './upload.ts'
 export interface RouteParts {
   readonly transcriber: Transcriber
   readonly status: () => Promise<unknown>
-  /** Folder of uploads during their recognition, relative to the workspace and absolute. */
+  /** Folder of uploads during their recognition. `name` is relative to the workspace, `folder` is absolute. */
   readonly ingress: { readonly name: string; readonly folder: string }
   readonly captureTimeoutMs: number
 }
 
 const JSON_LIMIT = 65_536
 
-/** The audio routes of the primary-database API. */
+/** Returns the audio routes of the primary-database API. */
 export function audioRoutes(parts: RouteParts): readonly HttpHandlerRoute[] {
   return [
     {
@@ -58,7 +58,7 @@ async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transc
   }
 }
 
-/** The request, or its problem. */
+/** Parses the body. Returns a message if it is invalid. */
 function requestOf(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
   let body: unknown
   try {
@@ -67,7 +67,7 @@ function requestOf(bytes: Buffer): string | { readonly path: string; readonly la
     return `the body is not JSON: ${(error as Error).message}`
   }
   const { path, language_hint: hint } = (body ?? {}) as { path?: unknown; language_hint?: unknown }
-  if (typeof path !== 'string' || path === '') return 'the body has no text "path"'
+  if (typeof path !== 'string' || path === '') return 'the body has no string "path"'
   return { path, language: typeof hint === 'string' ? hint : null }
 }
 
@@ -80,13 +80,13 @@ async function byUpload(exchange: HttpExchange, parts: RouteParts): Promise<void
     const upload = await receiveUpload(request, { folder: ingress.folder, idleMs: captureTimeoutMs, signal })
     const path = `${ingress.name}/${upload.name}`
     const options = { signal, ...(upload.language === null ? {} : { language: upload.language }) }
-    // The file is removed before the answer is sent.
+    // The file is removed before the response is sent.
     const transcript = await transcriber
       .transcribe({ kind: 'file', path }, options, started)
       .finally(() => upload.remove())
     sendJson(exchange, 200, transcriptBody(requestId, path, transcript))
   } catch (error) {
-    // A client that is still sending would see a reset instead of the answer.
+    // The rest of the body is read: otherwise a client that is still sending would see a connection reset.
     request.resume()
     if (!(error instanceof UploadError)) return sendFailure(exchange, error, 'upload')
     const fields = error.code === 'body_too_large' ? { limit_bytes: UPLOAD_LIMIT } : {}

@@ -18,13 +18,13 @@ export interface StreamParts {
   readonly correlationId: string
   readonly transcriber: Transcriber
   readonly tunables: Tunables
-  /** Length of the audio for partial texts, at the end of the recording, in seconds. */
+  /** Seconds of audio, at the end of the recording, that a partial text covers. */
   readonly partialSeconds: number
 }
 
 /**
- * Sequential recordings over a websocket. The client sends PCM and receives partial texts during speech, and the final
- * text after its commit.
+ * Recordings over a websocket, one after another. The client sends PCM and receives partial texts while it speaks, and the
+ * final text after `commit`.
  */
 export class StreamSession {
   readonly #parts: StreamParts
@@ -38,7 +38,7 @@ export class StreamSession {
   #partial: AbortController | null = null
   /** The running final recognition. */
   #final: AbortController | null = null
-  /** Final texts are produced one after the other, in commit order. */
+  /** End of the last final recognition; they run one after another, in commit order. */
   #last: Promise<void> = Promise.resolve()
 
   constructor(parts: StreamParts) {
@@ -55,7 +55,7 @@ export class StreamSession {
     this.#send('ready', { correlation_id: correlationId, sample_rate_hz: RATE, input_format: 'pcm_s16le_mono' })
   }
 
-  /** Disconnects the client; it finds the successor at the same address. */
+  /** Disconnects the client with code 1012. It can reconnect to the next version at the same address. */
   leave(): void {
     this.#parts.socket.close(GOING_AWAY)
   }
@@ -99,7 +99,7 @@ export class StreamSession {
       default:
         this.#send('error', {
           error: 'bad_message',
-          message: 'a text frame must have one of the ops set_language, commit, cancel'
+          message: 'the "op" of a text frame must be set_language, commit or cancel'
         })
     }
   }
@@ -132,7 +132,7 @@ export class StreamSession {
       if (!controller.signal.aborted)
         this.#send('partial', { text: transcript.refined, from_ms: Math.round(start / BYTES_PER_MS) })
     } catch (error) {
-      // The final text reports the rest.
+      // Not reported if aborted: the final text replaces this one.
       if (!controller.signal.aborted) this.#fail(error)
     } finally {
       if (this.#partial === controller) this.#partial = null
@@ -154,7 +154,7 @@ export class StreamSession {
       socket.send(JSON.stringify({ type, correlation_id: correlationId, ...fields }))
   }
 
-  /** A client that neither sends nor answers pings is dead. */
+  /** Pings the client, or disconnects it if it neither sent data nor responded to the last ping. */
   #beat(): void {
     const { socket, tunables } = this.#parts
     if (performance.now() - this.#lastSign > tunables.capture_timeout_ms) socket.terminate()

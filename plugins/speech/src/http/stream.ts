@@ -4,10 +4,10 @@ import type { HttpCaller, HttpUpgrade } from '@svc/contracts'
 import type { WebSocketServer } from 'ws'
 import { type StreamParts, StreamSession } from './stream-session.ts'
 
-/** 30 seconds of audio in one frame. */
+/** Maximum size of a frame: 1 MiB, about 30 seconds of audio. */
 const MAX_FRAME_BYTES = 1_048_576
 
-/** The websocket of `/api/audio/transcribe/stream`. The first client loads its library. */
+/** The websocket of `/api/audio/transcribe/stream`. The websocket library is loaded at the first connection. */
 export class StreamEndpoint implements HttpUpgrade {
   readonly path = '/api/audio/transcribe/stream'
   readonly #sessions = new Set<StreamSession>()
@@ -37,7 +37,7 @@ export class StreamEndpoint implements HttpUpgrade {
       const session = new StreamSession({ ...this.#parts, socket: client, correlationId: caller.requestId })
       this.#sessions.add(session)
       client.once('close', () => this.#sessions.delete(session))
-      // The successor arrived before the library was loaded.
+      // The plugin was replaced while the library was loaded.
       if (this.#isClosed) session.leave()
     })
   }

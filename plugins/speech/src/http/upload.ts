@@ -11,7 +11,7 @@ import { timeout } from '../deadline.ts'
 
 /** Maximum size of a body, in bytes. */
 export const UPLOAD_LIMIT = 32 * 1024 * 1024
-/** Minimum age of a killed process's files, in milliseconds. */
+/** Age in milliseconds after which a file is considered left over from a killed process. */
 const LEFT_OVER_MS = 3_600_000
 
 type Code =
@@ -53,9 +53,9 @@ export interface Upload {
 }
 
 export interface UploadOptions {
-  /** Absolute; created if it is missing. */
+  /** Absolute path of the folder, which is created if it is missing. */
   readonly folder: string
-  /** Time limit for the next piece, in milliseconds. */
+  /** Maximum time between two pieces of the body, in milliseconds. */
   readonly idleMs: number
   readonly signal: AbortSignal
 }
@@ -63,7 +63,7 @@ export interface UploadOptions {
 /**
  * Writes the recording of a multipart body to a file: the first non-empty part named `audio` or `file`.
  *
- * Throws `UploadError`, `SPC_TIMEOUT` and the signal's reason; then no file is left.
+ * Throws `UploadError`, `SPC_TIMEOUT` and the signal's reason, and then leaves no file.
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
   const { folder } = options
@@ -83,7 +83,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
   }
 }
 
-/** Feeds a body to the parser until it ends, is too large, stops or is no longer needed. */
+/** Feeds a body to the parser until the body ends, is too large, stalls or is aborted. */
 async function receive(
   request: IncomingMessage,
   parts: UploadParts,
@@ -119,7 +119,7 @@ async function receive(
   }
 }
 
-/** The first upload loads the parser. */
+/** Creates a parser. Its library is loaded at the first upload. */
 async function parserOf(request: IncomingMessage, parts: UploadParts): Promise<InstanceType<typeof Busboy>> {
   const { Busboy } = await import('@fastify/busboy')
   let parser: InstanceType<typeof Busboy>
@@ -148,7 +148,7 @@ function isRecording(name: string | undefined): boolean {
   return name === 'audio' || name === 'file'
 }
 
-/** The recordings of one body, each in a file. */
+/** The recordings in one body, each written to a file. */
 class UploadParts {
   language: string | null = null
   readonly #folder: string
@@ -174,7 +174,7 @@ class UploadParts {
     this.#files.push({ name, stream, written })
   }
 
-  /** Name of the first non-empty recording; the others are removed. */
+  /** Returns the file name of the first non-empty recording, and removes the others. */
   async first(): Promise<string | null> {
     let first: string | null = null
     for (const { name, written } of this.#files) {
@@ -186,7 +186,7 @@ class UploadParts {
 
   async removeAll(): Promise<void> {
     for (const { name, stream, written } of this.#files) {
-      // A truncated part would wait for its end forever.
+      // The end of a truncated part never arrives, so it is ended here.
       stream.push(null)
       await written.catch(() => {})
       await rm(join(this.#folder, name), { force: true })
@@ -194,7 +194,7 @@ class UploadParts {
   }
 }
 
-/** Creates the folder, and removes leftovers of a killed process. */
+/** Creates the folder, and removes files that a killed process left there. */
 async function prepare(folder: string): Promise<void> {
   try {
     makeFolder(folder)

@@ -1,7 +1,7 @@
 import type { Tunables } from '../tunables.ts'
 import type { Profile } from './refine.ts'
 
-/** Confidence of a refined text: the profile's base minus a penalty for each correction, within bounds. */
+/** Returns the confidence of a text: the base of the profile minus a penalty for each correction, within bounds. */
 export function confidenceOf(profile: Profile, corrections: number, tunables: Tunables): number {
   const base = tunables[`refine_${profile}_base`]
   const penalty = Math.min(corrections * tunables.refine_penalty_per_trace, tunables.refine_penalty_cap)

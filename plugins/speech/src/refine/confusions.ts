@@ -11,7 +11,7 @@ export const CONFUSIONS = new Replacements([
   ['voks', 'vox']
 ])
 
-/** Names that are spoken as several words, with their official spelling. */
+/** Names that are spoken as several words, and their official spelling. */
 export const PHRASES = new Replacements([
   ['s v c', 'svc'],
   ['m c p', 'MCP'],

@@ -2,10 +2,10 @@ import { readFile, stat } from 'node:fs/promises'
 import { pluginErrors } from '../errors.ts'
 import { Replacements } from './replacements.ts'
 
-/** Words of a project. */
+/** Words of a project, with their misheard forms. */
 export interface Lexicon {
   readonly replacements: Replacements
-  /** Expected phrases for the recogniser. */
+  /** Phrases that the recogniser should prefer. */
   readonly phrases: readonly string[]
 }
 
@@ -13,10 +13,10 @@ export const EMPTY_LEXICON: Lexicon = { replacements: new Replacements([]), phra
 
 const MAX_PHRASES = 256
 
-/** The lexicon in a file; read again when the file has changed. */
+/** The lexicon in a file, which is read again when the file has changed. */
 export class LexiconFile {
   readonly path: string
-  /** True if it is configured: then it must exist. */
+  /** True if the file is configured, and so must exist. */
   readonly #named: boolean
   readonly #warn: (message: string) => void
   #read: { readonly mark: string; readonly lexicon: Lexicon } = { mark: '', lexicon: EMPTY_LEXICON }
@@ -27,7 +27,7 @@ export class LexiconFile {
     this.#warn = warn
   }
 
-  /** An unreadable file causes one warning, and its last valid content stays in use. */
+  /** Returns the current lexicon. If the file is invalid, warns once and returns the last valid content. */
   async current(): Promise<Lexicon> {
     const found = await stat(this.path).catch(() => null)
     if (found === null && !this.#named) return EMPTY_LEXICON
@@ -43,7 +43,7 @@ export class LexiconFile {
   }
 }
 
-/** Throws `SPP_LEXICON_INVALID` with the invalid entry. */
+/** Parses a lexicon. Throws `SPP_LEXICON_INVALID` with the invalid entry. */
 export function parseLexicon(text: string, path: string): Lexicon {
   const invalid = (why: string) => pluginErrors.create('SPP_LEXICON_INVALID', `${path} is not a lexicon: ${why}`)
   let document: unknown
@@ -60,7 +60,7 @@ export function parseLexicon(text: string, path: string): Lexicon {
     const { canonical, aliases = [] } = (entry ?? {}) as { canonical?: unknown; aliases?: unknown }
     if (typeof canonical !== 'string' || canonical.trim() === '') throw invalid(`entries[${at}] has no "canonical"`)
     if (!Array.isArray(aliases) || !aliases.every(alias => typeof alias === 'string'))
-      throw invalid(`"aliases" of entries[${at}] are not a list of texts`)
+      throw invalid(`"aliases" of entries[${at}] is not a list of strings`)
     phrases.push(canonical)
     for (const alias of aliases as string[]) pairs.push([alias, canonical])
   }

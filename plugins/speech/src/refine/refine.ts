@@ -11,9 +11,9 @@ export interface Refined {
 }
 
 /**
- * Post-processes a recogniser's words: single spaces, known confusions of this product, the words of the
- * lexicon, names in their usual spelling, and with `aggressive` a capital letter at the beginning. Words that are code,
- * paths, flags or numbers are unchanged.
+ * Refines the recognised text: normalises spaces, corrects known confusions and words of the lexicon, writes names in
+ * their usual spelling, and with `aggressive` capitalises the first letter. Code, paths, flags and numbers are
+ * unchanged.
  */
 export function refine(raw: string, lexicon: Lexicon, profile: Profile): Refined {
   const corrections: Correction[] = []

@@ -5,11 +5,11 @@ export interface Correction {
   readonly to: string
 }
 
-/** Replacements by the replaced words. */
+/** Replacements of phrases by other words. */
 export class Replacements {
   readonly #byFirst = new Map<string, { readonly words: readonly string[]; readonly to: string }[]>()
 
-  /** `pairs` map heard words to intended ones; the first pair for the same words counts. */
+  /** `pairs` map misheard words to the intended ones. The first pair for the same words wins. */
   constructor(pairs: Iterable<readonly [heard: string, meant: string]>) {
     for (const [heard, meant] of pairs) {
       const words = heard.toLowerCase().split(/\s+/).filter(Boolean)
@@ -25,7 +25,7 @@ export class Replacements {
     }
   }
 
-  /** Replaces from left to right and records the changes. Protected words are unchanged, and no phrase spans them. */
+  /** Replaces phrases from left to right, and records the changes. A phrase never contains a protected word. */
   apply(words: readonly TranscriptWord[], corrections: Correction[]): readonly TranscriptWord[] {
     const out: TranscriptWord[] = []
     for (let at = 0; at < words.length; ) {
@@ -48,13 +48,14 @@ export class Replacements {
   #at(words: readonly TranscriptWord[], at: number): { readonly count: number; readonly to: string } | null {
     const candidates = this.#byFirst.get((words[at] as TranscriptWord).core.toLowerCase()) ?? []
     for (const { words: wanted, to } of candidates) {
-      const given = words.slice(at, at + wanted.length)
-      const matches = given.length === wanted.length && given.every((word, n) => word.core.toLowerCase() === wanted[n])
+      const phrase = words.slice(at, at + wanted.length)
+      const matches =
+        phrase.length === wanted.length && phrase.every((word, n) => word.core.toLowerCase() === wanted[n])
       // Words separated by a comma are not a phrase.
-      const together = given.every(
-        (word, n) => (n === 0 || word.before === '') && (n === given.length - 1 || word.after === '')
+      const together = phrase.every(
+        (word, n) => (n === 0 || word.before === '') && (n === phrase.length - 1 || word.after === '')
       )
-      if (matches && together && !given.some(isProtected)) return { count: wanted.length, to }
+      if (matches && together && !phrase.some(isProtected)) return { count: wanted.length, to }
     }
     return null
   }

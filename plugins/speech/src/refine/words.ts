@@ -1,4 +1,4 @@
-/** One word of a text with the punctuation around it: `("mens,` is `("`, `mens` and `,`. */
+/** A word and the punctuation around it: `("mens,` is `("`, `mens` and `,`. */
 export interface TranscriptWord {
   readonly before: string
   readonly core: string

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** True if the GPU library of ONNX Runtime's package is next to it. */
+/** True if the CUDA library of ONNX Runtime is installed. */
 export function hasCudaProvider(): boolean {
   try {
     const root = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'))

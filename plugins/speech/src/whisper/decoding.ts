@@ -12,12 +12,12 @@ export interface DecodingOptions {
   readonly seed: number
   readonly noSpeech: number | null
   readonly bias: PhraseBias | null
-  /** Called before every step; throws to end it. */
+  /** Called before each step; throws to end the decoding. */
   readonly check: () => void
 }
 
 export interface Decoded {
-  /** Spoken tokens, without prompt and end. */
+  /** Decoded tokens, without the prompt and the end token. */
   readonly tokens: readonly number[]
   /** Mean log probability of the tokens, including the end token. */
   readonly averageLogProbability: number
@@ -34,9 +34,9 @@ export async function decode(
 ): Promise<Decoded> {
   const { prompt, temperature, seed, noSpeech, bias, check } = options
   const random = randomNumbers(seed)
-  // As in the original, the text uses at most half of the positions, so that repetitions end.
+  // As in OpenAI's code, the text uses at most half of the positions, so that repetitions end.
   const limit = Math.min(config.positions - prompt.length, Math.floor(config.positions / 2))
-  const said: number[] = []
+  const decoded: number[] = []
   let sum = 0
   let count = 0
   let step = await sessions.decode(encoded, prompt, null)
@@ -45,35 +45,35 @@ export async function decode(
     noSpeech === null
       ? 0
       : Math.exp(logSoftmax(step.logits.subarray(start, start + config.vocabulary))[noSpeech] as number)
-  while (said.length < limit) {
+  while (decoded.length < limit) {
     check()
     const logits = step.logits.slice(-config.vocabulary)
-    bias?.apply(logits, said)
-    mask(logits, config, said.length === 0)
+    bias?.apply(logits, decoded)
+    mask(logits, config, decoded.length === 0)
     const greedy = logSoftmax(logits)
     const token = temperature === 0 ? argmax(greedy) : drawn(logSoftmax(logits, temperature), random())
     sum += greedy[token] as number
     count += 1
     if (token === config.end) break
-    said.push(token)
-    if (said.length < limit) step = await sessions.decode(encoded, [token], step.cache)
+    decoded.push(token)
+    if (decoded.length < limit) step = await sessions.decode(encoded, [token], step.cache)
   }
-  return { tokens: said, averageLogProbability: count === 0 ? 0 : sum / count, noSpeechProbability }
+  return { tokens: decoded, averageLogProbability: count === 0 ? 0 : sum / count, noSpeechProbability }
 }
 
-/** Logits of the language tokens after the start token; the most probable one is the spoken language. */
+/** Returns the language whose token is most probable after the start token; null for an English-only model. */
 export async function detectLanguage(sessions: Sessions, config: ModelConfig, encoded: Tensor): Promise<string | null> {
   const { logits } = await sessions.decode(encoded, [config.start], null)
-  let best: string | null = null
-  let most = -Infinity
+  let language: string | null = null
+  let best = -Infinity
   for (const [code, token] of config.languages) {
     const value = logits[token] ?? -Infinity
-    if (value > most) [best, most] = [code, value]
+    if (value > best) [language, best] = [code, value]
   }
-  return best
+  return language
 }
 
-/** Ids above the end token are tasks, languages and timestamps, not text. */
+/** Excludes tokens that must not be decoded. Ids above the end token are tasks, languages and timestamps. */
 function mask(logits: Float32Array, config: ModelConfig, first: boolean): void {
   logits.fill(-Infinity, config.end + 1)
   for (const token of config.suppressed) logits[token] = -Infinity

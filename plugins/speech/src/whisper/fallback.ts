@@ -1,14 +1,14 @@
 import { deflateSync } from 'node:zlib'
 import type { Decoded } from './decoding.ts'
 
-/** Temperatures in the order in which they are tried. */
+/** Temperatures, in the order in which they are tried. */
 export const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1] as const
 
-/** Thresholds for rejecting a reading, as in Whisper. */
+/** Thresholds at which a reading is rejected, as in OpenAI's code. */
 export interface Thresholds {
   /** Maximum compression ratio of a text; repetitions have a higher one. */
   readonly compressionRatio: number
-  /** Minimum mean log probability of the tokens; guesses are below it. */
+  /** Minimum mean log probability of the tokens; a guess has a lower one. */
   readonly averageLogProbability: number
   readonly noSpeech: number
 }
@@ -20,7 +20,7 @@ export interface Reading extends Decoded {
   readonly temperature: number
 }
 
-/** True without speech: the model predicts none, and its text is not confident. */
+/** True for silence: the model predicts no speech, and its text is not confident. */
 export function isSilence(reading: Decoded, thresholds: Thresholds): boolean {
   return (
     reading.noSpeechProbability > thresholds.noSpeech &&

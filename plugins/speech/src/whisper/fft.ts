@@ -1,6 +1,6 @@
 /**
- * The discrete Fourier transform of complex sequences of one length, by Cooley and Tukey's decimation in time with
- * mixed radices: length 400, that of Whisper's windows, is 4 · 4 · 5 · 5.
+ * Fast Fourier transform of complex sequences of one length: mixed-radix Cooley-Tukey, decimation in time. Whisper's
+ * windows have the length 400 = 4 · 4 · 5 · 5.
  */
 export class Fft {
   readonly length: number
@@ -77,7 +77,7 @@ export class Fft {
   }
 }
 
-/** Fours first: they are cheaper than pairs of twos. */
+/** Factors a length. Factors of 4 come first, because they are cheaper than pairs of 2. */
 function factorsOf(length: number): number[] {
   const factors: number[] = []
   let rest = length

@@ -2,11 +2,11 @@ import { Fft } from './fft.ts'
 import { type MelFilter, melFilters } from './mel-filters.ts'
 
 export interface LogMelOptions {
-  /** Mel bands: 80, or 128 from large-v3 on. */
+  /** Number of mel bands: 80, or 128 since large-v3. */
   readonly bands: number
-  /** Samples of one window: 400 are 25 ms. */
+  /** Samples of one window: 400, which is 25 ms. */
   readonly window: number
-  /** Samples from one window to the next: 160 are 10 ms. */
+  /** Samples from one window to the next: 160, which is 10 ms. */
   readonly hop: number
   /** Padded length of a recording, in samples. */
   readonly samples: number
@@ -47,19 +47,19 @@ export class LogMel {
     this.#filters = melFilters(bands, bins, rate)
   }
 
-  /** Features of mono samples, `[bands][frames]` row by row. Samples beyond the maximum length are ignored. */
+  /** Computes the features of mono samples, as rows `[bands][frames]`. Ignores samples beyond the maximum length. */
   features(samples: Float32Array): Float32Array {
     const heard = samples.subarray(0, this.samples)
     const { frames, bands } = this
     const logs = new Float32Array(bands * frames).fill(Math.log10(FLOOR))
     const half = this.#fft.length / 2
-    // Frames after the last sample are silent, unless the recording is full and its end is mirrored.
+    // Only frames that contain samples are transformed; the others are silent.
     const touched = Math.min(frames, Math.ceil((heard.length + half) / this.#hop) + 1)
     for (let frame = 0; frame < touched; frame += 2) this.#pair(heard, frame, logs)
     return scaled(logs)
   }
 
-  /** Transforms two frames at once: real sequences in the real and imaginary parts can be separated. */
+  /** Transforms two frames in one FFT, as real and imaginary part, and separates their spectra. */
   #pair(samples: Float32Array, frame: number, logs: Float32Array): void {
     const { length } = this.#fft
     const [re, im, outRe, outIm] = this.#rows
@@ -78,7 +78,7 @@ export class LogMel {
     if (frame + 1 < this.frames) this.#filter(second, frame + 1, logs)
   }
 
-  /** The samples around the middle of a frame; beyond both ends of the recording its samples are mirrored. */
+  /** Writes the windowed samples of a frame. Beyond both ends of the recording, samples are mirrored. */
   #windowed(samples: Float32Array, frame: number, into: Float64Array): void {
     const start = frame * this.#hop - this.#fft.length / 2
     for (let at = 0; at < into.length; at++) {

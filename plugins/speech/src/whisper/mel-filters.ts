@@ -1,4 +1,4 @@
-/** One triangle over the bins of a spectrum. */
+/** A triangular filter over the bins of a spectrum. */
 export interface MelFilter {
   /** First bin with a weight. */
   readonly start: number
@@ -6,7 +6,7 @@ export interface MelFilter {
 }
 
 /**
- * Triangular filters, evenly spaced on Slaney's mel scale from 0 Hz to half the rate and of equal area, as in
+ * Returns triangular filters of equal area, evenly spaced on Slaney's mel scale from 0 Hz to half the rate, as in
  * `librosa.filters.mel` (M. Slaney, Auditory Toolbox, 1998).
  *
  * `spectrum` is the number of bins from 0 Hz to half the rate, both included.
@@ -27,7 +27,7 @@ export function melFilters(count: number, spectrum: number, rate: number): reado
   })
 }
 
-/** Linear up to 1 kHz, logarithmic from there. */
+/** The mel scale is linear up to 1 kHz, and logarithmic above. */
 const LINEAR_STEP = 200 / 3
 const CORNER_HERTZ = 1000
 const CORNER_MEL = CORNER_HERTZ / LINEAR_STEP

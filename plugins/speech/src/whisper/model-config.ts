@@ -3,7 +3,7 @@ import { speechErrors } from '@svc/contracts'
 import type { LogMelOptions } from './log-mel.ts'
 import type { ModelFiles } from './model-files.ts'
 
-/** Contents of the three small files of a model. */
+/** Configuration of a model, from its three JSON files. */
 export interface ModelConfig {
   readonly layers: number
   readonly heads: number
@@ -15,15 +15,15 @@ export interface ModelConfig {
   readonly start: number
   readonly end: number
   readonly noTimestamps: number | null
-  /** Tokens of languages by their codes; empty in an English-only model. */
+  /** Language tokens by language code; empty for an English-only model. */
   readonly languages: ReadonlyMap<string, number>
   readonly tasks: ReadonlyMap<string, number>
-  /** Suppressed tokens, and tokens suppressed at the start. */
+  /** Tokens that are never decoded. */
   readonly suppressed: readonly number[]
   readonly suppressedFirst: readonly number[]
 }
 
-/** Throws `SPC_MODEL_INVALID` with the file and the missing or invalid field. */
+/** Reads the configuration of a model. Throws `SPC_MODEL_INVALID` with the file and the missing or invalid field. */
 export async function readModelConfig(files: ModelFiles): Promise<ModelConfig> {
   const [config, generation, preprocessor] = await Promise.all(
     [files.config, files.generation, files.preprocessor].map(Fields.read)

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Paths of one model's files. The decoder is one graph for all steps, or one for the first and one for the others. */
+/** Paths of a model's files. The decoder is one merged graph, or one graph for the first step and one for the others. */
 export interface ModelFiles {
   readonly folder: string
   readonly config: string
@@ -21,7 +21,7 @@ export type FoundModel =
   | { readonly complete: false; readonly folder: string; readonly missing: readonly string[] }
 
 const FILES = ['config.json', 'generation_config.json', 'preprocessor_config.json', 'tokenizer.json'] as const
-/** Suffixes of graphs with smaller weights; graphs without a suffix are float32. */
+/** Suffixes of graphs, in order of preference. A graph without a suffix has float32 weights. */
 const SUFFIXES = ['', '_quantized', '_int8', '_uint8', '_q4', '_bnb4']
 
 /** Finds the files of a Whisper export in a folder; the graphs may be in its subfolder `onnx`. */

@@ -8,9 +8,7 @@ export interface BiasOptions {
   readonly maxTokens: number
 }
 
-/**
- * Raises the logits of lexicon words: of tokens that begin a phrase, and of tokens that continue a started phrase.
- */
+/** Raises the logits of tokens that begin a phrase of the lexicon, or continue one that has begun. */
 export class PhraseBias {
   readonly #strength: number
   readonly #phrases: readonly (readonly number[])[]
@@ -29,13 +27,13 @@ export class PhraseBias {
     this.#phrases = kept
   }
 
-  /** Adds the bonus to the logits of tokens that may follow the decoded ones. */
-  apply(logits: Float32Array, said: readonly number[]): void {
+  /** Adds the bonus to the logits of the tokens that may follow `decoded`. */
+  apply(logits: Float32Array, decoded: readonly number[]): void {
     const raised = new Set<number>()
     for (const phrase of this.#phrases) {
       for (let done = 0; done < phrase.length; done++) {
         const next = phrase[done] as number
-        if (phrase.slice(0, done).every((token, at) => said[said.length - done + at] === token)) raised.add(next)
+        if (phrase.slice(0, done).every((token, at) => decoded[decoded.length - done + at] === token)) raised.add(next)
       }
     }
     for (const token of raised) logits[token] = (logits[token] as number) + this.#strength

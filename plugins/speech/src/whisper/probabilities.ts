@@ -1,4 +1,4 @@
-/** Log probabilities of logits, at a temperature above 0. */
+/** Returns the log probabilities of logits, at a temperature above 0. */
 export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array {
   const largest = logits.reduce((most, value) => Math.max(most, value), -Infinity)
   const sum = logits.reduce((total, value) => total + Math.exp((value - largest) / temperature), 0)
@@ -6,14 +6,14 @@ export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array 
   return logits.map(value => (value - largest) / temperature - shift)
 }
 
-/** Index of the largest value; the first of several. */
+/** Returns the index of the largest value; the first one if several are equal. */
 export function argmax(values: Float32Array): number {
   let best = 0
   for (let at = 1; at < values.length; at++) if ((values[at] as number) > (values[best] as number)) best = at
   return best
 }
 
-/** Samples an index: maps a number from 0 to 1 to the cumulative probabilities. */
+/** Samples an index by its probability. `at` is a random number from 0 to 1. */
 export function drawn(logProbabilities: Float32Array, at: number): number {
   let rest = at
   for (let index = 0; index < logProbabilities.length; index++) {
@@ -23,7 +23,7 @@ export function drawn(logProbabilities: Float32Array, at: number): number {
   return argmax(logProbabilities)
 }
 
-/** Seeded random numbers from 0 to 1: mulberry32. */
+/** Returns a generator of seeded random numbers from 0 to 1, by mulberry32. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {

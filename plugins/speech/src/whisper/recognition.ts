@@ -12,9 +12,9 @@ import { Whisper, type WindowText } from './whisper.ts'
 import type { Heard, Plan, Recording } from './worker-protocol.ts'
 
 export const RATE = 16_000
-/** More than two hours in CD quality with two channels. */
+/** Maximum size of a recording: more than two hours of stereo in CD quality. */
 const MAX_FILE_BYTES = 1_500_000_000
-/** Other readings of a whole recording. */
+/** Maximum alternative texts of a whole recording. */
 const MAX_ALTERNATIVES = 4
 
 /** Converts a recording to text. Keeps one model loaded. */
@@ -26,7 +26,7 @@ export class Recognition {
     this.#ort = ort
   }
 
-  /** `check` throws when the answer is no longer needed. */
+  /** Recognises a recording. `check` throws when the result is no longer needed. */
   async hear(recording: Recording, plan: Plan, check: () => void): Promise<Heard> {
     check()
     const samples = normalised(await samplesOf(recording), plan.preprocessing)
@@ -88,7 +88,7 @@ function whole(windows: readonly Window[], texts: readonly WindowText[], other?:
   )
 }
 
-/** The whole recording with one window read otherwise. */
+/** Returns texts of the whole recording in which one window has an alternative reading. */
 function alternatives(windows: readonly Window[], texts: readonly WindowText[]): readonly string[] {
   const others = texts.flatMap((each, at) => each.alternatives.map(text => whole(windows, texts, { at, text })))
   const best = whole(windows, texts)

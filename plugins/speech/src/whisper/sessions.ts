@@ -5,7 +5,7 @@ import type { ModelFiles } from './model-files.ts'
 export type Ort = typeof import('onnxruntime-node')
 
 export interface OpenOptions {
-  /** Threads of one graph; 0 leaves it to ONNX Runtime. */
+  /** Threads of one graph; 0 lets ONNX Runtime decide. */
   readonly threads: number
   readonly cuda: boolean
 }
@@ -14,12 +14,12 @@ export interface OpenOptions {
 export type Cache = ReadonlyMap<string, Tensor>
 
 export interface Step {
-  /** Logits of all input tokens, `[tokens][vocabulary]` row by row. */
+  /** Logits of all input tokens, as rows `[tokens][vocabulary]`. */
   readonly logits: Float32Array
   readonly cache: Cache
 }
 
-/** A model's graphs in ONNX Runtime. */
+/** ONNX Runtime sessions of a model's graphs. */
 export class Sessions {
   /** `cpu` or `cuda`. */
   readonly device: string
@@ -27,7 +27,7 @@ export class Sessions {
   readonly #config: ModelConfig
   readonly #encoder: InferenceSession
   readonly #first: InferenceSession
-  /** The same as `#first` for a merged graph. */
+  /** Decoder of the later steps; the same session as `#first` for a merged graph. */
   readonly #next: InferenceSession
 
   static async open(ort: Ort, files: ModelFiles, config: ModelConfig, options: OpenOptions): Promise<Sessions> {
@@ -35,7 +35,7 @@ export class Sessions {
       try {
         return await Sessions.#open(ort, files, config, options, 'cuda')
       } catch {
-        // The status names the device that is in use; the processor can do the same.
+        // CUDA is not available, so the model runs on the CPU. The status shows the device in use.
       }
     }
     return Sessions.#open(ort, files, config, options, 'cpu')
@@ -95,7 +95,7 @@ export class Sessions {
     this.#next = next
   }
 
-  /** Hidden states of one recording's features, `[bands][frames]`. */
+  /** Returns the encoder output for features `[bands][frames]`. */
   async encode(features: Float32Array): Promise<Tensor> {
     const { bands } = this.#config.mel
     const input = new this.#ort.Tensor('float32', features, [1, bands, features.length / bands])
@@ -104,22 +104,22 @@ export class Sessions {
     return (await this.#encoder.run({ [name]: input }))[output] as Tensor
   }
 
-  /** Reads the tokens after those in the cache; without a cache, the first ones. */
+  /** Runs the decoder on tokens that follow those in the cache; without a cache, on the first tokens. */
   async decode(encoded: Tensor, tokens: readonly number[], cache: Cache | null): Promise<Step> {
     const session = cache === null ? this.#first : this.#next
     const ids = new this.#ort.Tensor('int64', BigInt64Array.from(tokens, BigInt), [1, tokens.length])
-    const given: Record<string, Tensor> = { input_ids: ids }
+    const inputs: Record<string, Tensor> = { input_ids: ids }
     const { inputNames } = session
-    if (inputNames.includes('encoder_hidden_states')) given.encoder_hidden_states = encoded
+    if (inputNames.includes('encoder_hidden_states')) inputs.encoder_hidden_states = encoded
     if (inputNames.includes('use_cache_branch'))
-      given.use_cache_branch = new this.#ort.Tensor('bool', [cache !== null], [1])
+      inputs.use_cache_branch = new this.#ort.Tensor('bool', [cache !== null], [1])
     for (const name of inputNames.filter(each => each.startsWith('past_key_values.')))
-      given[name] = cache?.get(name) ?? this.#nothing()
-    const made = await session.run(given)
+      inputs[name] = cache?.get(name) ?? this.#nothing()
+    const made = await session.run(inputs)
     const next = new Map<string, Tensor>(cache)
     for (const [name, tensor] of Object.entries(made)) {
       if (!name.startsWith('present.')) continue
-      // The encoder's output stays; a merged graph returns an empty one from the second step on.
+      // Cross-attention entries are kept from the first step: later steps of a merged graph return empty ones.
       if (cache !== null && name.includes('.encoder.')) continue
       next.set(name.replace('present.', 'past_key_values.'), tensor as Tensor)
     }

@@ -4,13 +4,13 @@ import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
 import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
-/** The worker is next to the compiled plugin; threads cannot load sources. */
+/** The built script, because threads cannot load TypeScript. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/whisper-worker.cjs' : './whisper-worker.cjs',
   import.meta.url
 )
 
-/** Version of the thread's program: a running one must match this code. */
+/** Returns the digest of the thread's script. A running thread is kept only if the script is the same. */
 export async function programDigest(): Promise<string> {
   const program = await readFile(SCRIPT).catch(() => '')
   return createHash('sha256').update(program).digest('hex').slice(0, 16)
@@ -23,8 +23,8 @@ interface Pending {
 }
 
 /**
- * Recognises recordings in a separate thread, one after the other. The thread starts with the first recording and keeps
- * its model. If it dies, its recordings fail, and the next one starts a new thread.
+ * Recognises recordings in a separate thread, one after another. The thread starts with the first recording, and keeps
+ * the model loaded. If it crashes, its recordings fail, and the next one starts a new thread.
  */
 export class WhisperThread {
   readonly #script: URL
@@ -38,7 +38,7 @@ export class WhisperThread {
     this.#script = script
   }
 
-  /** Running and waiting recordings. */
+  /** Number of running and waiting recordings. */
   get load(): number {
     return this.#pending.size
   }
@@ -48,7 +48,7 @@ export class WhisperThread {
     return this.#device
   }
 
-  /** Throws the worker's `SPC_…` errors, `SPC_RECOGNISER_FAILED`, and the signal's reason as soon as it is aborted. */
+  /** Recognises a recording. Throws the thread's `SPC_` errors, `SPC_RECOGNISER_FAILED`, and the signal's reason. */
   hear(recording: Recording, plan: Plan, signal: AbortSignal): Promise<Heard> {
     signal.throwIfAborted()
     if (this.#closed) throw speechErrors.create('SPC_RECOGNISER_FAILED', 'the recogniser is closed')
@@ -79,7 +79,7 @@ export class WhisperThread {
     })
   }
 
-  /** Ends the thread after its current step: ending it during one takes the process down. */
+  /** Ends the thread after its current step: terminating it during a step would crash the process. */
   async close(): Promise<void> {
     this.#closed = true
     const worker = this.#worker

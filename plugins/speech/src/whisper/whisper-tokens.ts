@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { speechErrors } from '@svc/contracts'
 
-/** The tokens of a model. */
+/** The tokenizer of a model. */
 export class WhisperTokens {
   /** Token for "no speech", if the model has one. */
   readonly noSpeech: number | null
@@ -17,7 +17,7 @@ export class WhisperTokens {
         cause
       })
     }
-    // Older vocabularies have the other name.
+    // Older vocabularies use the name "nocaptions".
     this.noSpeech = this.#tokenizer.token_to_id('<|nospeech|>') ?? this.#tokenizer.token_to_id('<|nocaptions|>') ?? null
   }
 
@@ -25,7 +25,7 @@ export class WhisperTokens {
     return this.#tokenizer.encode(text, { add_special_tokens: false }).ids
   }
 
-  /** Text of tokens; special ones have none. */
+  /** Returns the text of tokens, without special tokens. */
   decode(tokens: readonly number[]): string {
     return tokens.length === 0 ? '' : this.#tokenizer.decode([...tokens], { skip_special_tokens: true })
   }

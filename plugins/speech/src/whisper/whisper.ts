@@ -9,7 +9,7 @@ import { type OpenOptions, type Ort, Sessions } from './sessions.ts'
 import { WhisperTokens } from './whisper-tokens.ts'
 
 export interface ReadOptions {
-  /** Spoken language; null or an unknown language lets the model detect it. */
+  /** Spoken language. If it is null or unknown, the model detects it. */
   readonly language: string | null
   readonly task: 'transcribe' | 'translate'
   readonly bias: BiasOptions
@@ -20,7 +20,7 @@ export interface ReadOptions {
 export interface WindowText {
   readonly text: string
   readonly language: string | null
-  /** Results at other temperatures. */
+  /** Other readings, from other temperatures. */
   readonly alternatives: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export class Whisper {
   readonly #tokens: WhisperTokens
   readonly #front: LogMel
 
-  /** Throws `SPC_MODEL_INVALID`, and the errors of ONNX Runtime. */
+  /** Loads a model. Throws `SPC_MODEL_INVALID`, and the errors of ONNX Runtime. */
   static async load(ort: Ort, files: ModelFiles, options: OpenOptions): Promise<Whisper> {
     const config = await readModelConfig(files)
     const tokens = new WhisperTokens(files.tokenizer)
@@ -49,7 +49,7 @@ export class Whisper {
     return this.#sessions.device
   }
 
-  /** Mono samples at the model's rate; samples beyond its window are ignored. */
+  /** Transcribes mono samples at the model's rate. Ignores samples beyond its window. */
   async read(samples: Float32Array, options: ReadOptions): Promise<WindowText> {
     const { check, thresholds } = options
     check()
@@ -90,7 +90,7 @@ export class Whisper {
     const { languages } = this.config
     if (languages.size === 0) return 'en'
     if (wanted !== null && languages.has(wanted)) return wanted
-    // The model does not distinguish regions, as in pt-br.
+    // The model has no tokens for regions, such as pt-br.
     const [main = ''] = wanted?.split('-') ?? []
     return languages.has(main) ? main : detectLanguage(this.#sessions, this.config, encoded)
   }

@@ -7,7 +7,7 @@ import type { JobRequest, WorkerReply, WorkerRequest } from './worker-protocol.t
 if (parentPort === null) throw new Error('this program must run in a thread')
 const port = parentPort
 const recognition = new Recognition(ort)
-/** One recording at a time, since each uses all available cores. */
+/** End of the last recording. They run one at a time, because each uses all cores. */
 let last: Promise<void> = Promise.resolve()
 
 port.on('message', (request: WorkerRequest) => {

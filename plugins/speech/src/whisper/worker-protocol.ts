@@ -10,14 +10,14 @@ export interface Plan {
   readonly language: string | null
   readonly task: 'transcribe' | 'translate'
   readonly preprocessing: Preprocessing
-  /** Null treats the whole recording as speech. */
+  /** Settings for finding speech; null to treat the whole recording as speech. */
   readonly voice: { readonly threshold: number; readonly mergeGapMs: number } | null
   readonly chunkSeconds: number
   readonly overlapSeconds: number
   readonly bias: BiasOptions
 }
 
-/** A WAV file by its absolute path, or mono samples at 16 kHz. `name` is for messages. */
+/** A WAV file with its absolute path, or mono samples at 16 kHz. `name` is used in messages. */
 export type Recording =
   | { readonly kind: 'wav'; readonly path: string; readonly name: string }
   | { readonly kind: 'samples'; readonly samples: Float32Array }
@@ -27,7 +27,7 @@ export interface JobRequest {
   readonly id: number
   readonly plan: Plan
   readonly recording: Recording
-  /** Its first element becomes 1 when the answer is no longer needed. */
+  /** The first element becomes 1 when the result is no longer needed. */
   readonly cancelled: Int32Array
 }
 

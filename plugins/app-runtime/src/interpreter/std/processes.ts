@@ -19,7 +19,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     args => {
       return runCommand(args, 'pipe', ({ exit, stdout, stderr }) => {
-        if (exit !== 0) return error(`${textArg(args, 0)} result with ${exit}: ${stderr.trim()}`)
+        if (exit !== 0) return error(`${textArg(args, 0)} ended with code ${exit}: ${stderr.trim()}`)
         return ok(stdout.replace(/\r?\n$/, '').split(/\r?\n/))
       })
     },
@@ -30,7 +30,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     args =>
       runCommand(args, 'pipe', ({ exit, stdout, stderr }) => {
-        if (exit !== 0) return error(`${textArg(args, 0)} result with ${exit}: ${stderr.trim()}`)
+        if (exit !== 0) return error(`${textArg(args, 0)} ended with code ${exit}: ${stderr.trim()}`)
         return read('JSON', () => parseJson(stdout))
       }),
     'process'
@@ -42,7 +42,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     args =>
       runCommand(args, 'inherit', ({ exit }) =>
-        exit === 0 ? ok(null) : error(`${textArg(args, 0)} result with ${exit}`)
+        exit === 0 ? ok(null) : error(`${textArg(args, 0)} ended with code ${exit}`)
       ),
     'process'
   ),
