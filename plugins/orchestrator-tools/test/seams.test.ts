@@ -24,8 +24,8 @@ t.test('a contributed gate requeues a task and is named in its explanation', asy
 t.test('a gate that throws refuses the completion', async t => {
   const { orchestrator } = await openWorld(t, { more: [houseRules as Plugin] })
   for (const [description, message] of [
-    ['[broken gate] Do it', /gate changes: the gate itself failed: the rules are contradictory/],
-    ['[broken gather] Do it', /gate changes: the gate itself failed: CHANGES\.md cannot be read/]
+    ['[broken gate] Do it', /gate changes: the gate threw an error: the rules are contradictory/],
+    ['[broken gather] Do it', /gate changes: the gate threw an error: CHANGES\.md cannot be read/]
   ] as const) {
     const { task_id } = await orchestrator.submit({ description, files: [] })
     await t.rejects(orchestrator.complete(task_id, DONE), { code: 'ORC_VALIDATION_FAILED', message })

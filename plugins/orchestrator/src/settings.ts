@@ -14,7 +14,7 @@ export const settings = t.object(
 
 export type Settings = Infer<typeof settings>
 
-/** Throws `ORC_CONFIG_INVALID` for two settings that contradict each other, naming both. */
+/** Throws `ORC_CONFIG_INVALID` if two settings contradict each other. */
 export function checkSettings(config: Settings): void {
   const contradict = (one: string, other: string, why: string): never => {
     throw orchestrationErrors.create(
@@ -24,12 +24,16 @@ export function checkSettings(config: Settings): void {
   }
   const { min_agents, max_agents, trust_provisional_threshold, trust_trusted_threshold } = config
   if (min_agents > max_agents)
-    contradict('min_agents', 'max_agents', `${min_agents} is more than ${max_agents}; lower the one or raise the other`)
+    contradict(
+      'min_agents',
+      'max_agents',
+      `${min_agents} is more than ${max_agents}; lower min_agents or raise max_agents`
+    )
   if (trust_provisional_threshold > trust_trusted_threshold) {
     contradict(
       'trust_provisional_threshold',
       'trust_trusted_threshold',
-      `an agent is Provisional before it is Trusted, and ${trust_provisional_threshold} is more than ${trust_trusted_threshold}`
+      `an agent becomes Provisional before Trusted, but ${trust_provisional_threshold} is more than ${trust_trusted_threshold}`
     )
   }
   for (const key of [
@@ -38,13 +42,13 @@ export function checkSettings(config: Settings): void {
     'planning_workflow_handoff_enabled'
   ] as const) {
     if (config[key] && !config.planning_enabled) {
-      contradict(key, 'planning_enabled', 'the first is on and needs the second, which is off')
+      contradict(key, 'planning_enabled', `${key} is true and requires planning_enabled, which is false`)
     }
   }
 }
 
-/** Puts new settings into an object that others hold. Settings without a default or a value are removed. */
-export function replaceSettings(held: Settings, next: Settings): void {
-  for (const key of Object.keys(held)) if (!Object.hasOwn(next, key)) Reflect.deleteProperty(held, key)
-  Object.assign(held, next)
+/** Updates a shared settings object in place. Settings that `next` lacks are removed. */
+export function replaceSettings(current: Settings, next: Settings): void {
+  for (const key of Object.keys(current)) if (!Object.hasOwn(next, key)) Reflect.deleteProperty(current, key)
+  Object.assign(current, next)
 }

@@ -5,7 +5,7 @@ interface Declared {
   readonly properties?: Readonly<Record<string, Declared>>
 }
 
-/** The default settings, with some replaced. */
+/** Returns the default settings with overrides. */
 export function defaultSettings(overrides: Partial<Settings> = {}): Settings {
   return { ...(defaultsOf(settings as Declared) as Settings), ...overrides }
 }

@@ -28,12 +28,12 @@ async function until<A>(look: () => A | null | undefined | false): Promise<A> {
   for (;;) {
     const found = look()
     if (found) return found
-    if (Date.now() > deadline) throw new Error('the condition did not become true')
+    if (Date.now() > deadline) throw new Error('the condition was not met in time')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
 
-t.test('without a database it works in memory and says so, and reports the ends of tasks', async t => {
+t.test('works in memory without a database, reports that, and reports the ends of tasks', async t => {
   const ends: TaskEnd[] = []
   const { plugin: looking, orchestrator } = probe(ends)
   const kernel = await testKernel([plugin, looking] as Plugin[], { settings: settings() })
@@ -46,7 +46,7 @@ t.test('without a database it works in memory and says so, and reports the ends 
   t.match(orchestrator().policy, { planning: { adequacy_shadow: true, depth: 'standard' }, llm_cost_events: true })
 })
 
-t.test('a reload keeps the whole state, with and without a database', async t => {
+t.test('a reload preserves the whole state, with and without a database', async t => {
   for (const others of [[], [database]]) {
     const { plugin: looking, orchestrator } = probe([])
     const kernel = await testKernel([...others, plugin, looking] as Plugin[], { settings: settings() })
@@ -61,7 +61,7 @@ t.test('a reload keeps the whole state, with and without a database', async t =>
     t.match(orchestrator().task(1), { status: { kind: 'InProgress' }, recoveries: 0 })
     t.match(orchestrator().agents(), [{ name: 'default', current_task: 1 }, { name: 'other' }])
     t.notOk(signal.aborted)
-    // The start of a task is reported when it is durable, which had no caller.
+    // The event of a started task is published once the start is durable; no caller waits for that.
     await until(() => orchestrator().recentEvents().length >= 5)
     t.match(
       orchestrator()
@@ -70,13 +70,13 @@ t.test('a reload keeps the whole state, with and without a database', async t =>
       [1, 2, 3, 4, 5]
     )
     t.equal((await orchestrator().submit(task)).task_id, 3)
-    t.equal((await before.submit(task)).task_id, 4, 'a holder of the earlier one is served by the current one')
+    t.equal((await before.submit(task)).task_id, 4, 'the service object of the previous unit calls the current one')
     await orchestrator().complete(1, DONE)
     t.ok(signal.aborted)
   }
 })
 
-t.test('settings that contradict each other are refused, and both are named', async t => {
+t.test('rejects contradictory settings, and names both', async t => {
   for (const [wrong, other] of [
     [{ min_agents: 9 }, 'max_agents'],
     [{ planning_replan_enabled: true }, 'planning_enabled'],

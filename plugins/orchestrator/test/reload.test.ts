@@ -45,12 +45,12 @@ async function served(
 
 async function until(isSo: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 30_000; !isSo(); ) {
-    if (Date.now() > deadline) throw new Error('the condition did not become true')
+    if (Date.now() > deadline) throw new Error('the condition was not met in time')
     await new Promise(resolve => setTimeout(resolve, 5))
   }
 }
 
-/** Follows events through the operation, again where its call ended; ids of events are noted once each. */
+/** Follows events through the operation, calls it again whenever it ends, and collects each event id once. */
 function follow(kernel: TestKernel) {
   const stop = new AbortController()
   const ids: number[] = []
@@ -84,16 +84,16 @@ function follow(kernel: TestKernel) {
   }
 }
 
-/** Submits, takes up, completes and reads tasks of one agent, until it is stopped. Returns how many it completed. */
+/** Submits, claims, reads and completes tasks of one agent until it is stopped. Returns the number of completed tasks. */
 async function work(
   kernel: TestKernel,
   held: Held,
   agent: string,
-  goesOn: () => boolean,
+  isRunning: () => boolean,
   completed: () => void
 ): Promise<number> {
   let done = 0
-  while (goesOn()) {
+  while (isRunning()) {
     const request = { description: `Do part ${done}`, agent_name: agent }
     const { task_id, agent_id } = (await kernel.callById('orchestrator.submitTask', request)) as {
       task_id: number
@@ -101,11 +101,11 @@ async function work(
     }
     const { current } = held.tasks
     const task = await current.next(agent_id)
-    if (task?.id !== task_id) throw new Error(`next gave ${task?.id}, not ${task_id}`)
+    if (task?.id !== task_id) throw new Error(`next returned ${task?.id} instead of ${task_id}`)
     const signal = held.tasks.current.taskSignal(task_id)
-    // An answer of one of them is valid for the other.
+    // A reload between these calls must not abort the task.
     await new Promise(setImmediate)
-    if (signal.aborted) throw new Error(`work on ${task_id} was broken off`)
+    if (signal.aborted) throw new Error(`task ${task_id} was aborted`)
     await kernel.callById('orchestrator.taskStatus', { task_id })
     await kernel.callById('orchestrator.completeTask', { task_id, checks_passed: ['tests'] })
     const view = current.task(task_id)
@@ -119,20 +119,20 @@ async function work(
 }
 
 for (const withDatabase of [false, true]) {
-  const place = withDatabase ? 'with a database, which is reloaded too' : 'without a database'
-  t.test(`reloads under load have no visible effect, ${place}`, async t => {
+  const setup = withDatabase ? 'with a database, which is reloaded too' : 'without a database'
+  t.test(`reloads under load have no visible effect, ${setup}`, async t => {
     const { kernel, held } = await served(t, withDatabase, [sessions, tools])
-    const heard: number[] = []
-    held.tasks.current.subscribe(({ id }) => heard.push(id))
+    const received: number[] = []
+    held.tasks.current.subscribe(({ id }) => received.push(id))
     const follower = follow(kernel)
-    let goesOn = true
+    let isRunning = true
     let completed = 0
     const workers = Array.from({ length: WORKERS }, (_, at) =>
       work(
         kernel,
         held,
         `agent-${at}`,
-        () => goesOn,
+        () => isRunning,
         () => (completed += 1)
       )
     )
@@ -146,7 +146,7 @@ for (const withDatabase of [false, true]) {
       const before = completed
       await Promise.race([failed, until(() => completed > before + WORKERS)])
     }
-    goesOn = false
+    isRunning = false
     t.equal(await failed, null)
     const done = (await Promise.all(workers)).reduce((sum, each) => sum + each, 0)
     const { current } = held.tasks
@@ -157,10 +157,10 @@ for (const withDatabase of [false, true]) {
       outbox: { pending: 0 },
       durability: { kind: withDatabase ? 'database' : 'memory' }
     })
-    t.equal((await current.submit({ description: 'One more', files: [] })).task_id, done + 1, 'no number is left out')
+    t.equal((await current.submit({ description: 'One more', files: [] })).task_id, done + 1, 'task ids have no gaps')
     const last = current.recentEvents().at(-1)?.id ?? 0
     const all = Array.from({ length: last }, (_, at) => at + 1)
-    t.same(heard, all)
+    t.same(received, all)
     await follower.end()
     t.same(follower.ids, all)
     if (!withDatabase) t.equal(follower.calls(), 1)

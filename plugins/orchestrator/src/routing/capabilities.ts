@@ -2,15 +2,15 @@ import type { CapabilityHints } from '@svc/contracts'
 import { DEVICES } from './fitness.ts'
 
 /**
- * Capabilities of a new agent, by the protocol's five rules, in order:
+ * Returns the capabilities of a new agent, by the protocol's five rules:
  *
- * 1. what is configured;
- * 2. cores, architecture and name of the host come from the probe, if known;
- * 3. labels: those configured, then those of the probe that are not among them;
- * 4. a flag is true if either has it true; the class of the device is the probe's where none is configured;
- * 5. memory and least cores are the probe's where none are configured.
+ * 1. The configured capabilities are the basis.
+ * 2. Cores, architecture and host name come from the probe, if known.
+ * 3. Labels are the configured ones, then further ones from the probe.
+ * 4. A flag is set if it is configured or probed. The device class comes from the probe unless it is configured.
+ * 5. Memory and minimum cores come from the probe unless they are configured.
  *
- * Flags that are false are left out.
+ * False flags are left out.
  */
 export function mergeCapabilities(configured: CapabilityHints, probe: CapabilityHints): CapabilityHints {
   const labels = [...new Set([...(configured.labels ?? []), ...(probe.labels ?? [])])]
@@ -29,7 +29,7 @@ export function mergeCapabilities(configured: CapabilityHints, probe: Capability
   return merged
 }
 
-/** Sets what is known. */
+/** Copies all values except undefined ones. */
 function overlay(target: Record<string, unknown>, values: Perhaps<CapabilityHints>): void {
   for (const [key, value] of Object.entries(values)) if (value !== undefined) target[key] = value
 }

@@ -2,13 +2,13 @@ import type { RoutedAgent, RoutingQuestion, RoutingTerm } from '@svc/contracts'
 import type { AgentEntry } from './load-heap.ts'
 import type { Term } from './score.ts'
 
-/** The sum of contributed terms stays far below the 10,000 points of distrust. */
+/** Maximum absolute sum of contributed terms, far below the 10,000 points for a missing device or low trust. */
 const MAX_POINTS = 1_000
 const WARN_EVERY_MS = 60_000
 
 export const NO_TERMS: readonly RoutingTerm[] = Object.freeze([])
 
-/** Scores agents by the terms that plugins contribute. A term that throws, or returns no number, counts as 0. */
+/** Scores agents by the terms that plugins contribute. A term that throws or returns no finite number counts as 0. */
 export class ContributedTerms {
   readonly #terms: () => readonly RoutingTerm[]
   readonly #now: () => number
@@ -21,12 +21,12 @@ export class ContributedTerms {
     this.#report = report
   }
 
-  /** Whether no plugin contributes a term. */
+  /** True if no plugin contributes a term. */
   get isEmpty(): boolean {
     return this.#terms().length === 0
   }
 
-  /** Terms that concern the task. */
+  /** Returns the terms that apply to a task. */
   for(task: RoutingQuestion): readonly RoutingTerm[] {
     return this.#terms().filter(term => {
       try {
@@ -38,25 +38,25 @@ export class ContributedTerms {
     })
   }
 
-  /** Points for an agent, clipped. Each term that gives some is added to `explained`. */
+  /** Returns an agent's points, clamped to ±1,000. Adds each term with a value to `explained`. */
   score(terms: readonly RoutingTerm[], task: RoutingQuestion, entry: AgentEntry, explained?: Term[]): number {
     const { id, name, load, capabilities } = entry
     const agent: RoutedAgent = { id, name, load, labels: capabilities.labels ?? [] }
     let sum = 0
     for (const term of terms) {
-      const given = this.#ask(term, task, agent)
-      if (given === null) continue
-      sum += given.value
-      explained?.push({ term: term.name, value: given.value, because: given.because })
+      const points = this.#pointsOf(term, task, agent)
+      if (points === null) continue
+      sum += points.value
+      explained?.push({ term: term.name, value: points.value, because: points.because })
     }
     return Math.min(Math.max(sum, -MAX_POINTS), MAX_POINTS)
   }
 
-  #ask(term: RoutingTerm, task: RoutingQuestion, agent: RoutedAgent) {
+  #pointsOf(term: RoutingTerm, task: RoutingQuestion, agent: RoutedAgent) {
     try {
-      const given = term.score(task, agent)
-      if (given === null || Number.isFinite(given.value)) return given
-      throw new TypeError(`its value is ${given.value}`)
+      const points = term.score(task, agent)
+      if (points === null || Number.isFinite(points.value)) return points
+      throw new TypeError(`its value is ${points.value}; it must be a finite number`)
     } catch (error) {
       this.#warn(term, error)
       return null

@@ -5,22 +5,28 @@ import { memberFolders } from './member-folders.ts'
 /** Group of all files, for a repository without workspaces. */
 const WHOLE: AffinityGroup = { name: 'workspace', patterns: ['**/*'] }
 
-/** A part of a repository. */
+/** A member of a workspace. */
 interface Member {
   readonly name: string
-  /** Relative to the repository; empty for its root. */
+  /** Folder relative to the repository; empty for its root. */
   readonly folder: string
-  /** Its files, relative to the folder. */
+  /** Glob of its files, relative to the folder. */
   readonly files: string
 }
 
-/** One kind of workspace: the source of its members, and their names. */
+/** Reads the members of one kind of workspace. */
 type FileReader = (root: string) => Promise<Member[]>
 
 /**
- * Groups of a repository from its workspaces: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
- * `package.json` or `pnpm-workspace.yaml` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A
- * nested member comes before its parent. Without any, one group `workspace` of all files. Manifests that cannot be read or parsed have no members.
+ * Returns the groups of a repository, one per workspace member:
+ *
+ * - `<name>-group` from `Cargo.toml` and the folders of `crates/`;
+ * - `node-<name>` from `package.json` and `pnpm-workspace.yaml`;
+ * - `python-<name>` from `pyproject.toml`;
+ * - `go-<name>` from `go.work` or `go.mod`.
+ *
+ * A nested member comes before its parent. Without members, one group `workspace` contains all files. Manifests that
+ * cannot be read or parsed are ignored.
  */
 export async function detectGroups(root: string): Promise<readonly AffinityGroup[]> {
   const members = (await Promise.all([crates, nodePackages, pythonProjects, goModules].map(read => read(root)))).flat()
@@ -94,7 +100,7 @@ const goModules: FileReader = async root => {
   )
 }
 
-/** Folders of `use` directives, single and in parentheses. */
+/** Returns the folders of `use` directives, single or in parentheses. */
 function goUses(source: string): string[] {
   const lines = source.split('\n').map(line => line.replace(/\/\/.*$/, '').trim())
   const folders: string[] = []
@@ -117,7 +123,7 @@ function pythonName(manifest: Record<string, unknown>, folder: string): string {
   return `python-${nameOf(name, folder)}`
 }
 
-/** The name that a manifest gives, else that of its folder. */
+/** Returns the name from a manifest, or else that of the folder. */
 function nameOf(name: unknown, folder: string): string {
   return typeof name === 'string' && name !== '' ? name : (folder.split('/').at(-1) ?? folder)
 }
@@ -126,7 +132,7 @@ function depthOf(folder: string): number {
   return folder === '' ? 0 : folder.split('/').length
 }
 
-/** A folder's name as a glob that matches nothing else. */
+/** Escapes a folder's path, so that as a glob it matches only itself. */
 function escaped(folder: string): string {
   return folder.replace(/[\\*?[\](){}|]/g, '\\$&')
 }

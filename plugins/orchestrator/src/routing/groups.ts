@@ -2,35 +2,35 @@ import picomatch from 'picomatch'
 
 /** Files that belong together. */
 export interface AffinityGroup {
-  /** Also the name of the agent that is made for it. */
+  /** Name of the group, and of an agent that is created for it. */
   readonly name: string
-  /** Globs, relative to the repository, with forward slashes; they match names that begin with a dot too. */
+  /** Globs, relative to the repository, with forward slashes; they also match names that begin with a dot. */
   readonly patterns: readonly string[]
 }
 
 /** Maximum folders in the cache. */
-const REMEMBERED_FOLDERS = 4_096
+const MAX_CACHED_FOLDERS = 4_096
 
 interface Pattern {
   readonly group: string
   readonly matches: (path: string) => boolean
-  /** Folder above everything that can match; empty for the root. Null if the pattern does not say. */
+  /** Folder that contains all possible matches; empty for the root, null if unknown. */
   readonly base: string | null
-  /** Whether every file below the base matches. */
+  /** True if every file below the base matches. */
   readonly isWholeFolder: boolean
 }
 
-/** Facts about the files directly in a folder. */
+/** Cached result for the files directly in a folder. */
 interface Verdict {
-  /** Patterns that some of them may match, in order. */
+  /** Patterns that match only some of the files, in order. */
   readonly perhaps: readonly Pattern[]
-  /** Group of files that match none of them. */
+  /** Group of files that match none of these patterns; null if they have none. */
   readonly otherwise: string | null
 }
 
 /**
- * Finds the group of a file: the first that has a pattern which matches. Globs are evaluated once per folder, so most
- * files cost one table lookup.
+ * Finds the group of a file: the first with a matching pattern. Patterns are checked once per folder, so for most files
+ * a lookup in a map is enough.
  */
 export class AffinityGroups {
   readonly groups: readonly AffinityGroup[]
@@ -43,7 +43,7 @@ export class AffinityGroups {
     this.#patterns = groups.flatMap(({ name, patterns }) => patterns.map(pattern => compile(name, pattern)))
   }
 
-  /** Name of the group of a path relative to the repository. */
+  /** Returns the group of a path relative to the repository; null if it has none. */
   of(path: string): string | null {
     const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
     const { perhaps, otherwise } = this.#verdicts.get(folder) ?? this.#judge(folder)
@@ -63,7 +63,7 @@ export class AffinityGroups {
       }
     }
     const verdict = { perhaps, otherwise }
-    if (this.#verdicts.size >= REMEMBERED_FOLDERS) this.#verdicts.clear()
+    if (this.#verdicts.size >= MAX_CACHED_FOLDERS) this.#verdicts.clear()
     this.#verdicts.set(folder, verdict)
     return verdict
   }
@@ -72,7 +72,7 @@ export class AffinityGroups {
 function compile(group: string, pattern: string): Pattern {
   const matches = picomatch(pattern, { dot: true })
   const { base, glob, isGlob, negated } = picomatch.scan(pattern)
-  // A negated pattern matches outside of its base, and an escaped one has a base that is not a path.
+  // A negated pattern matches outside its base, and the base of an escaped one is not a path.
   if (negated || pattern.includes('\\') || pattern.startsWith('./')) {
     return { group, matches, base: null, isWholeFolder: false }
   }
@@ -80,11 +80,11 @@ function compile(group: string, pattern: string): Pattern {
   return { group, matches, base: base === '.' ? '' : base, isWholeFolder: glob === '**' || glob === '**/*' }
 }
 
-/** How many of the files directly in `folder` match. */
+/** Returns whether all, some or none of the files directly in `folder` can match. */
 function reachOf({ base, isWholeFolder }: Pattern, folder: string): 'all' | 'some' | 'none' {
   if (base === null) return 'some'
   if (base === '' || folder === base || folder.startsWith(`${base}/`)) return isWholeFolder ? 'all' : 'some'
-  // `docs/**` matches a file that is called `docs`, too.
+  // `docs/**` also matches a file named `docs`.
   return parentOf(base) === folder ? 'some' : 'none'
 }
 

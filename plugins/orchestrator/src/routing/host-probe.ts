@@ -1,7 +1,7 @@
 import { availableParallelism, hostname } from 'node:os'
 import type { CapabilityHints } from '@svc/contracts'
 
-/** Resources of this host from the settings. No driver is queried. */
+/** Resources of this host, from the settings; no driver is queried. */
 export interface AdvertisedCapabilities {
   readonly gpu: boolean
   readonly vulkan: boolean
@@ -12,15 +12,15 @@ export interface AdvertisedCapabilities {
 
 export interface HostFacts {
   readonly parallelism: number
-  /** As Node.js names it. */
+  /** Architecture, as in `process.arch`. */
   readonly arch: string
-  /** `HOSTNAME`, `COMPUTERNAME`, `SVC_GPU_MODEL` and `SVC_GPU_VRAM_MB` are read. */
+  /** Environment; only `HOSTNAME`, `COMPUTERNAME`, `SVC_GPU_MODEL` and `SVC_GPU_VRAM_MB` are read. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Name of the system, where the environment does not have it. */
+  /** Host name from the operating system, used if the environment has none. */
   readonly hostname: string
 }
 
-/** Architecture names of the mesh that differ from those of Node.js. */
+/** Architecture names of the mesh, by the different names of Node.js. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   x64: 'x86_64',
   ia32: 'x86',
@@ -38,7 +38,7 @@ export function hostFacts(): HostFacts {
   }
 }
 
-/** Capabilities of agents on this host. */
+/** Returns the capabilities of agents on this host. */
 export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts): CapabilityHints {
   const { environment } = facts
   const name = [environment.HOSTNAME, environment.COMPUTERNAME, facts.hostname].find(text => text?.trim())
@@ -58,7 +58,7 @@ export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts):
   }
 }
 
-/** Mebibytes of the GPU. Model and memory count only together, as for the inference engine, whose variables they are. */
+/** Returns the mebibytes of the GPU; null unless model and memory are both set, as in the inference engine. */
 function vramOf({ SVC_GPU_MODEL: model, SVC_GPU_VRAM_MB: memory }: HostFacts['environment']): number | null {
   const megabytes = Number(memory)
   return model && Number.isSafeInteger(megabytes) && megabytes > 0 ? megabytes : null

@@ -5,12 +5,12 @@ import type { AdvertisedCapabilities } from './host-probe.ts'
 const advertised = (what: string, variable: string) =>
   t.boolean({
     default: false,
-    description: `Whether agents on this host have ${what}. No driver is asked.`,
+    description: `Whether agents on this host have ${what}. No driver is queried.`,
     'x-env': `SVC_MESH_ADVERTISE_${variable}`,
     'x-env-type': 'truthy'
   })
 
-/** Facts about this host as settings. */
+/** Settings for the resources of this host. */
 export const hostSettings = {
   host_advertise_gpu: advertised('a GPU with CUDA', 'GPU'),
   host_advertise_vulkan: advertised('a GPU with Vulkan', 'VULKAN'),

@@ -8,9 +8,9 @@ export interface AgentEntry {
   readonly heap: LoadHeap
   load: number
   isPaused: boolean
-  /** Where it is in its heap. */
+  /** Index in the heap. */
   position: number
-  /** Decision that the fields below belong to. */
+  /** Number of the decision that the fields below belong to. */
   decision: number
   ownedFiles: number
   isGroupAgent: boolean
@@ -19,7 +19,7 @@ export interface AgentEntry {
   score: number
 }
 
-/** True if `a` ranks before `b` by work only: it is not paused, has less load, is older. */
+/** Returns true if `a` comes before `b`: unpaused first, then lower load, then lower id. */
 function precedes(a: AgentEntry, b: AgentEntry): boolean {
   if (a.isPaused !== b.isPaused) return b.isPaused
   return a.load < b.load || (a.load === b.load && a.id < b.id)
@@ -54,7 +54,7 @@ export class LoadHeap {
     this.moved(last)
   }
 
-  /** Call after a change of an agent's load or paused state. */
+  /** Restores the order after an agent's load or paused state has changed. */
   moved(entry: AgentEntry): void {
     this.#rise(entry)
     this.#sink(entry)

@@ -2,16 +2,16 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import picomatch from 'picomatch'
 
-/** Folders that are never members of a workspace, whatever its globs. */
+/** Folders that are never members of a workspace, even if a glob matches them. */
 const SKIPPED = new Set(['node_modules', 'target', 'dist', 'build', 'venv', '__pycache__'])
 
-/** How deep a glob with `**` is followed, and how many members are taken. */
-const DEEPEST = 6
+/** Maximum depth of a glob with `**`, and maximum number of members. */
+const MAX_DEPTH = 6
 const MAX_MEMBERS = 2_000
 
 /**
- * Folders below `root` that hold the file `manifest` and match one of the globs, as paths with forward slashes, in their order.
- * A glob that begins with `!` excludes its matches. Folders that begin with a dot are left out, links are not followed.
+ * Returns the folders below `root` that match a glob and contain the file `manifest`: sorted paths with forward slashes.
+ * A glob that begins with `!` excludes its matches. Folders that begin with a dot are skipped; links are not followed.
  */
 export async function memberFolders(root: string, globs: readonly string[], manifest: string): Promise<string[]> {
   const found = new Set<string>()
@@ -19,7 +19,7 @@ export async function memberFolders(root: string, globs: readonly string[], mani
   const excluded = globs.filter(isExcluding).map(glob => picomatch(tidied(glob.slice(1)) || '.'))
   for (const glob of globs.filter(glob => !isExcluding(glob)).map(tidied)) {
     const { base, isGlob, glob: rest } = picomatch.scan(glob)
-    const depth = isGlob ? (rest.includes('**') ? DEEPEST : rest.split('/').length) : 0
+    const depth = isGlob ? (rest.includes('**') ? MAX_DEPTH : rest.split('/').length) : 0
     const matches = isGlob ? picomatch(glob) : null
     for await (const folder of foldersBelow(root, isGlob ? base : glob, depth)) {
       if (found.size >= MAX_MEMBERS) break
@@ -31,7 +31,7 @@ export async function memberFolders(root: string, globs: readonly string[], mani
   return [...found].sort()
 }
 
-/** The folder itself, and those below it. */
+/** Iterates over a folder and the folders below it. */
 async function* foldersBelow(root: string, folder: string, depth: number): AsyncGenerator<string> {
   if (folder.split('/').includes('..')) return
   yield folder
@@ -47,7 +47,7 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() === true
 }
 
-/** Without the leading dot and the trailing slash; the root is empty. */
+/** Removes the leading `./` and trailing slashes; the root becomes empty. */
 function tidied(glob: string): string {
   return glob.replace(/^\.(?:\/|$)/, '').replace(/\/+$/, '')
 }

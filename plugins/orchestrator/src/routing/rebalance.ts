@@ -3,23 +3,24 @@ import type { Settings } from '../settings.ts'
 import type { AgentLoad, MovableTask, Move, PlanRebalance, RebalanceWorld } from '../state/ports.ts'
 import { penaltyOf } from './fitness.ts'
 
-/** An agent is overloaded where its load is further above the mean than this. */
+/** An agent is overloaded if its load exceeds the mean by more than this. */
 const TOLERANCE = 2
 
 /** Maximum queued tasks of one agent that are examined. */
-const LOOKED_AT = 1_000
+const MAX_EXAMINED = 1_000
 
-/** An agent, and its load with the moves planned so far. */
+/** An agent, and its load after the moves planned so far. */
 interface Loaded {
   readonly agent: AgentLoad
   load: number
 }
 
 /**
- * Moves queued tasks from agents with a load more than 2 above the mean to agents below the mean. One task moves per
- * pair: one of the lowest priority, whose files no other agent holds. The most loaded agents give first, and the least
- * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is
- * paused or would be no better off than the one that gives.
+ * Returns a planner that moves queued tasks from overloaded agents (load more than 2 above the mean) to agents below the
+ * mean. It moves one task per pair of agents: the least urgent one whose files no other agent has locked.
+ *
+ * The most loaded source and the least loaded target come first; with `economy`, the target with the cheapest model. A
+ * task is not moved to a paused or less fit agent, or if the target's load would reach that of the source.
  */
 export function rebalancer(settings: () => Pick<Settings, 'cost_preference'>): PlanRebalance {
   return world => {
@@ -47,12 +48,12 @@ function movesFrom(world: RebalanceWorld, from: Loaded, under: readonly Loaded[]
   return moves
 }
 
-/** Tasks of an agent whose files no other agent holds, in the order in which they are given away. */
+/** Returns the queued tasks of an agent whose files no other agent has locked, least urgent first. */
 function freeTasks(world: RebalanceWorld, agent: number): MovableTask[] {
   const free: MovableTask[] = []
-  let looked = 0
+  let examined = 0
   for (const task of world.queuedOf(agent)) {
-    if (looked++ === LOOKED_AT) break
+    if (examined++ === MAX_EXAMINED) break
     if (task.files.every(file => isFree(world, agent, file))) free.push(task)
   }
   return free
@@ -72,7 +73,7 @@ function isFree(world: RebalanceWorld, source: number, { path, access }: FileAff
   return writer === null || writer === source
 }
 
-/** An agent whose model has no known price is not among the cheap ones. */
+/** Orders agents by the price of their model; an unknown price comes last. */
 function byCost(a: Loaded, b: Loaded): number {
   const [one, other] = [a.agent.model_cost ?? Number.MAX_VALUE, b.agent.model_cost ?? Number.MAX_VALUE]
   return one - other

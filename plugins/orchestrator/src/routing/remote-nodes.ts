@@ -1,4 +1,4 @@
-/** Routing facts of another machine of the mesh. */
+/** Another machine of the mesh, as the router sees it. */
 export interface RemoteNode {
   readonly node_id: string
   readonly labels: readonly string[]
@@ -8,7 +8,7 @@ export interface RemoteNode {
   readonly heartbeat_stale: boolean
 }
 
-/** Whether work may be sent to a node. */
+/** Returns true if tasks may be sent to a node. */
 export function isSchedulable(node: RemoteNode): boolean {
   return !node.quarantined && !node.maintenance && !node.heartbeat_stale
 }

@@ -24,25 +24,25 @@ export interface RouterDependencies {
   readonly groups: AffinityGroups
   /** Read for each decision. */
   readonly settings: () => RoutingSettings
-  /** [0, 1); used only if attention is on. */
+  /** Random numbers in [0, 1), used only if attention is enabled. */
   readonly random: Random
-  /** Suitability of an agent for a task. */
+  /** Capabilities of a new agent. */
   readonly newAgent: CapabilityHints
   readonly mesh?: MeshRoutingSettings
-  /** Default: none. */
+  /** Terms contributed by plugins; default: none. */
   readonly terms?: ContributedTerms
-  /** Mesh nodes at the last query. */
+  /** Returns the mesh nodes of the last query. */
   readonly remoteNodes?: () => readonly RemoteNode[]
 }
 
-/** A task as it is being routed. */
+/** A task that is being routed. */
 interface Route {
   readonly traits: TaskTraits
-  /** Group of the first of its files that has one. */
+  /** Group of the first file that has one; null if none has. */
   readonly group: string | null
 }
 
-/** Contributed terms that concern a task. */
+/** Contributed terms that apply to a task. */
 interface Contributed {
   readonly scorer: ContributedTerms
   readonly terms: readonly RoutingTerm[]
@@ -52,14 +52,15 @@ interface Contributed {
 /**
  * Decides which agent gets a task.
  *
- * 1. The agent requested by name. 2. Without files, the least loaded one that meets the requirements.
- * 3. The best by {@link scoreOf} of the candidates: they own a file of the task, or belong to its group. All agents
+ * 1. The agent requested by name.
+ * 2. For a task without files, the least loaded agent that meets the requirements.
+ * 3. The candidate with the best {@link scoreOf}. Candidates own a file of the task, or belong to its group. All agents
  *    are compared if the best candidate lacks a requirement, or if a term applies to every agent.
- * 4. Without candidates, an agent for the group, the least loaded one, or a general agent, by the settings.
+ * 4. Without candidates, by the settings: a new agent for the group, the least loaded agent, or a new general agent.
  *
- * Ranks agents by complete capabilities, then unpaused before paused, then by score, then by age. Without hints, agents
- * with equal capabilities differ only by their loads: of each such class only the least loaded one is examined. A
- * decision costs O(files + classes), a change of load O(log agents).
+ * Agents that meet all requirements rank first, then unpaused ones, then by score, then by lower id. Agents that are not
+ * candidates and have equal capabilities differ only in load, so only the least loaded one of each such class is
+ * examined. A decision costs O(files + classes), a change of load O(log agents).
  */
 export class Router implements RouterPort, Transferable {
   readonly #deps: RouterDependencies
@@ -70,9 +71,9 @@ export class Router implements RouterPort, Transferable {
   readonly #byName = new Map<string, AgentEntry[]>()
   readonly #classes = new Map<string, LoadHeap>()
   #decision = 0
-  /** Candidates for the current task, by its files. */
+  /** Candidates for the current task, found by its files. */
   #linked: AgentEntry[] = []
-  /** Contributed terms for the current task; null without any, which keeps the usual decision fast. */
+  /** Contributed terms for the current task; null if there are none, the common and fast case. */
   #contributed: Contributed | null = null
 
   constructor(deps: RouterDependencies) {
@@ -81,7 +82,7 @@ export class Router implements RouterPort, Transferable {
     this.#context = this.#contextOf(this.#settings)
   }
 
-  /** Outcomes of agents. */
+  /** Returns the outcomes of agents. */
   exportState(): unknown {
     return this.#skills.exportState()
   }
@@ -174,7 +175,7 @@ export class Router implements RouterPort, Transferable {
     return compared.slice(0, limit).map(entry => {
       const terms: Term[] = []
       const score = scoreOf(this.#context, traits, entry, terms) + this.#contributedScore(entry, terms)
-      if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'it is paused, so that others come first' })
+      if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'the agent is paused, so others rank first' })
       return { agent_id: entry.id, agent_name: entry.name, score, terms }
     })
   }
@@ -203,7 +204,7 @@ export class Router implements RouterPort, Transferable {
     const fittest = this.#leastLoaded(traits)
     if (fittest === null) return null
     if (best !== null) return choose('highest_score', isBetter(best, fittest) ? best : fittest, group)
-    // No candidate: creates an agent, unless an existing one would be fitter.
+    // No candidate: create an agent, unless an existing one would be fitter.
     const isFitter = fittest.penalty > penaltyOf(traits.requirements, this.#deps.newAgent)
     return isFitter ? choose('highest_score', fittest, group) : null
   }
@@ -215,7 +216,7 @@ export class Router implements RouterPort, Transferable {
     return fallback === null ? spawn('spawn_general', 'general', group) : choose('fallback_single', fallback, group)
   }
 
-  /** Only the first of each class can win. */
+  /** Returns the best agent by fitness and load; only the first of each class needs to be compared. */
   #leastLoaded(traits: TaskTraits): AgentEntry | null {
     let best: AgentEntry | null = null
     for (const { first } of this.#classes.values()) {
@@ -235,7 +236,7 @@ export class Router implements RouterPort, Transferable {
     return best
   }
 
-  /** Exploration: sometimes picks any capable agent, to learn its reliability. */
+  /** Picks a random capable agent with a small probability, to learn its reliability; otherwise null. */
   #explored(traits: TaskTraits): AgentEntry | null {
     const { random } = this.#deps
     if (random() >= this.#settings.routing_exploration_epsilon) return null
@@ -261,7 +262,7 @@ export class Router implements RouterPort, Transferable {
     return scorer.score(terms, task, entry, explained)
   }
 
-  /** Records the relation of each agent to the files of a task. */
+  /** Starts a decision: finds the candidates, the group and the traits of a task. */
   #begin(task: TaskToRoute): Route {
     this.#decision++
     const settings = this.#deps.settings()
@@ -278,7 +279,7 @@ export class Router implements RouterPort, Transferable {
       const entry = owner === null ? undefined : this.#agents.get(owner)
       if (entry !== undefined) this.#link(entry).ownedFiles++
       const group = groups.of(path)
-      // Most tasks have files of one group.
+      // Most tasks have files of only one group.
       if (group === null || group === last) continue
       last = group
       first ??= group
@@ -303,7 +304,7 @@ export class Router implements RouterPort, Transferable {
     return entry
   }
 
-  /** The agent, with the fields of an earlier decision cleared. */
+  /** Clears an agent's fields of an earlier decision. Returns the agent. */
   #note(entry: AgentEntry): AgentEntry {
     if (entry.decision === this.#decision) return entry
     entry.decision = this.#decision
@@ -319,7 +320,7 @@ function contributedTo(task: TaskToRoute, scorer: ContributedTerms): Contributed
   return terms.length === 0 ? null : { scorer, terms, task }
 }
 
-/** Whether an agent is better than another for the task that both were ranked for. */
+/** Returns true if `a` is better than `b` for the current task. Both must be ranked. */
 function isBetter(a: AgentEntry, b: AgentEntry): boolean {
   const isFit = a.penalty === 0
   if (isFit !== (b.penalty === 0)) return isFit

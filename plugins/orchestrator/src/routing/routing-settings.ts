@@ -21,11 +21,11 @@ export type RoutingSettings = Pick<
 export interface MeshRoutingSettings {
   readonly routing_experimental: boolean
   readonly training_routing_experimental: boolean
-  /** [0, 1]. */
+  /** Share of the training budget in use, [0, 1]. */
   readonly training_budget_pressure: number
 }
 
-/** No mesh. */
+/** Mesh settings without a mesh. */
 export const NO_MESH: MeshRoutingSettings = {
   routing_experimental: false,
   training_routing_experimental: false,

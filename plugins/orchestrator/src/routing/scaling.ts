@@ -31,32 +31,32 @@ export interface ScalerDependencies {
   /** Read at each tick. */
   readonly settings: () => ScalingSettings
   readonly pressure: () => HostPressure
-  /** Eight random hexadecimal digits. */
+  /** Returns eight random hexadecimal digits. */
   readonly suffix: () => string
-  /** GPU nodes of the mesh that can take work; 0 where the mesh does not count. */
+  /** Returns the number of available GPU nodes in the mesh; 0 if the mesh is disabled. */
   readonly remoteGpuNodes?: () => number
 }
 
-/** Factors of the threshold for new agents, and of the idle time before retirement. */
+/** Factors for the threshold of new agents, and for the idle time before retirement. */
 const PROFILES = {
   conservative: { threshold: 1.5, retirement: 0.6 },
   balanced: { threshold: 1, retirement: 1 },
   aggressive: { threshold: 0.7, retirement: 1.5 }
 } as const
 
-/** Added to the load where more tasks are queued than the threshold says. */
+/** Added to the load if more tasks are queued than the threshold. */
 const BACKLOG = 0.5
 
-/** Part of the load that a GPU node of the mesh takes away. */
+/** Reduction of the load per GPU node of the mesh: load / (1 + 0.15 nodes). */
 const RELIEF_PER_NODE = 0.15
 
 /**
- * Computes the desired number of agents. With thr = threshold × profile, and n agents:
+ * Decides how many agents to create or retire. With thr = threshold × profile factor, and n agents:
  *
  * - total = Σ load × (1 + weight × (cpu × cpu factor + memory × memory factor) ^ exponent);
  * - predicted = max(0, last + (last − mean)) over the totals of the last ticks;
- * - load = max(total, predicted), + 0.5 where more than thr tasks are queued;
- * - where load / n × relief ≥ thr, clamp(⌈(load − n × thr) / thr⌉, 1, what is allowed) agents are made.
+ * - load = max(total, predicted), + 0.5 if more than thr tasks are queued;
+ * - if load / n × relief ≥ thr, clamp(⌈(load − n × thr) / thr⌉, 1, allowed) agents are created.
  *
  * Source: section 2.13 of the specification.
  */
@@ -82,7 +82,7 @@ export class Scaler implements ScalerPort, Transferable {
     return scaling_threshold * PROFILES[scaling_profile].threshold
   }
 
-  /** The totals of the last ticks, and when it last acted. */
+  /** Returns the totals of the last ticks, and the times of the last actions. */
   exportState(): ScalerMemory {
     return { totals: this.#totals, lastGrowth: this.#lastGrowth, lastUrgent: this.#lastUrgent }
   }
@@ -131,7 +131,7 @@ export class Scaler implements ScalerPort, Transferable {
     return Array.from({ length: count }, () => `transient-${this.#deps.suffix()}`)
   }
 
-  /** Longest idle first. */
+  /** Returns the agents to retire, longest idle first. */
   #shrink(now: number, agents: readonly AgentLoad[], costCritical: boolean): readonly number[] {
     const { idle_retirement_ms, min_agents, scaling_profile } = this.#deps.settings()
     const patience = idle_retirement_ms * PROFILES[scaling_profile].retirement * (costCritical ? 0.5 : 1)

@@ -7,7 +7,7 @@ import { isTrainingLabel, type TaskTraits } from './task-traits.ts'
 
 export type Term = RoutingExplanation['candidates'][number]['terms'][number]
 
-/** Points of the table of the routing score that no setting changes. */
+/** Fixed points from the table of the routing score. */
 const POINTS = {
   ownedFile: 10,
   groupAgent: 15,
@@ -21,7 +21,7 @@ const POINTS = {
   distrusted: -10_000
 } as const
 
-/** Requests of this many mebibytes feel the pressure on the budget of trainings. */
+/** Minimum memory request in MiB to which the pressure on the training budget applies. */
 const LARGE_TRAINING_MB = 12_288
 
 /** An agent, and its relation to the files of the task. */
@@ -42,13 +42,17 @@ export interface ScoreWorld {
 }
 
 /**
- * Fitness of an agent for a task, in points: the sum of the terms of section "Routing score" of the protocol, in the order of
- * its table. Where `terms` is given, each that counts is added to it.
+ * Returns the fitness of an agent for a task, in points: the sum of the protocol's terms (section "Routing score"), in
+ * the order of its table. Adds each term that applies to `terms`, if passed.
  */
 export function scoreOf(context: ScoreWorld, traits: TaskTraits, agent: AgentCandidate, terms?: Term[]): number {
   let score = filesScore(agent, terms) + POINTS.load * agent.load
-  // Without work it is 0, not -0.
-  terms?.push({ term: 'load', value: POINTS.load * agent.load + 0, because: `its load is ${round(agent.load)}` })
+  // `+ 0` turns -0 into 0.
+  terms?.push({
+    term: 'load',
+    value: POINTS.load * agent.load + 0,
+    because: `the agent's load is ${round(agent.load)}`
+  })
   if (traits.requirements !== null) score += capabilityScore(traits.requirements, agent, terms)
   if (!traits.everyAgentScores) return score
   if (traits.hasRemoteNodes) score += remoteScore(traits, agent, terms)
@@ -65,15 +69,19 @@ function filesScore(agent: AgentCandidate, terms: Term[] | undefined): number {
   if (ownedFiles > 0) {
     const value = POINTS.ownedFile * ownedFiles
     score += value
-    terms?.push({ term: 'owned_files', value, because: `it owns ${counted(ownedFiles, 'file')} of the task` })
+    terms?.push({ term: 'owned_files', value, because: `the agent owns ${counted(ownedFiles, 'file')} of the task` })
   }
   if (isGroupAgent) {
     score += POINTS.groupAgent
-    terms?.push({ term: 'group_agent', value: POINTS.groupAgent, because: 'it is the agent of the group of a file' })
+    terms?.push({ term: 'group_agent', value: POINTS.groupAgent, because: 'the agent serves the group of a file' })
   }
   if (isNamedAsGroup) {
     score += POINTS.namedAsGroup
-    terms?.push({ term: 'group_name', value: POINTS.namedAsGroup, because: 'it is named as the group of a file' })
+    terms?.push({
+      term: 'group_name',
+      value: POINTS.namedAsGroup,
+      because: 'the agent has the name of the group of a file'
+    })
   }
   return score
 }
@@ -88,7 +96,7 @@ function capabilityScore(requirements: CapabilityHints, agent: AgentCandidate, t
 
 function remoteScore({ labels }: TaskTraits, agent: AgentCandidate, terms: Term[] | undefined): number {
   if (!covers(agent, labels)) return 0
-  const because = 'nodes of the mesh can take work, and it has every label that the task asks for'
+  const because = 'mesh nodes are available, and the agent has every required label'
   terms?.push({ term: 'remote_nodes', value: POINTS.remote, because })
   return POINTS.remote
 }
@@ -102,25 +110,30 @@ function trainingScore(
   let score = 0
   if (hasGpu(agent.capabilities)) {
     score += POINTS.trainingFits
-    terms?.push({ term: 'training_gpu', value: POINTS.trainingFits, because: 'the task trains, and it has a GPU' })
+    terms?.push({
+      term: 'training_gpu',
+      value: POINTS.trainingFits,
+      because: 'the task is a training, and the agent has a GPU'
+    })
   }
-  const asked = requirements?.min_vram_mb ?? 0
-  if (asked > 0) {
+  const required = requirements?.min_vram_mb ?? 0
+  if (required > 0) {
     const has = agent.capabilities.min_vram_mb ?? 0
-    const value = has >= asked ? POINTS.trainingFits : POINTS.trainingDoesNotFit
+    const value = has >= required ? POINTS.trainingFits : POINTS.trainingDoesNotFit
     score += value
-    terms?.push({ term: 'training_vram', value, because: `training wants ${asked} MiB, and it has ${has}` })
+    const because = `the training requires ${required} MiB; the agent has ${has} MiB`
+    terms?.push({ term: 'training_vram', value, because })
   }
   const pressure = mesh.training_budget_pressure
-  if (asked >= LARGE_TRAINING_MB && pressure > 0) {
+  if (required >= LARGE_TRAINING_MB && pressure > 0) {
     const value = POINTS.trainingPressure * pressure
     score += value
-    const because = `the training is large, and the pressure on the budget is ${round(pressure)}`
+    const because = `the training is large, and the pressure on the training budget is ${round(pressure)}`
     terms?.push({ term: 'training_pressure', value, because })
   }
   if (covers(agent, labels.filter(isTrainingLabel))) {
     score += POINTS.trainingLabel
-    const because = 'it belongs to the workload or pool that the training requires'
+    const because = 'the agent belongs to the required workload or pool'
     terms?.push({ term: 'training_label', value: POINTS.trainingLabel, because })
   }
   return score
@@ -134,17 +147,25 @@ function shardScore(
 ): number {
   const reliability = skills.reliability(id, phase)
   let score = reliability * settings.repo_shard_specialization_weight
-  terms?.push({ term: 'shard_skill', value: score, because: `its reliability at ${phase} is ${round(reliability)}` })
+  terms?.push({
+    term: 'shard_skill',
+    value: score,
+    because: `the agent's reliability at ${phase} is ${round(reliability)}`
+  })
   const failures = skills.shardFailures(id)
   if (failures > 0) {
     const value = -failures * settings.repo_shard_validation_failure_penalty
     score += value
-    terms?.push({ term: 'shard_failures', value, because: `${counted(failures, 'shard')} of its did not validate` })
+    terms?.push({
+      term: 'shard_failures',
+      value,
+      because: `${counted(failures, 'shard')} of the agent failed validation`
+    })
   }
   if (phase === 'reduce' && skills.isCoolingDown(id, world.now(), settings.repo_reduce_conflict_cooldown_ms)) {
     const value = -settings.repo_reduce_conflict_cooldown_penalty
     score += value
-    terms?.push({ term: 'reduce_cooldown', value, because: 'it met a conflict a short while ago' })
+    terms?.push({ term: 'reduce_cooldown', value, because: 'the agent recently had a merge conflict' })
   }
   return score
 }
@@ -157,35 +178,39 @@ function reputationScore(
 ): number {
   const weight = settings.qgate_reputation_weight
   const { reliability } = world.trust(id)
-  // Without outcomes, the probability is one half.
+  // Without outcomes, the trust is one half.
   const trust = world.completionTrust(id) ?? UNKNOWN_RELIABILITY
   const skill = skills.meanReliability(id)
   let score = reliability * weight + skill * weight * 0.5
   terms?.push(
-    { term: 'reliability', value: reliability * weight, because: `its reliability is ${round(reliability)}` },
-    { term: 'skills', value: skill * weight * 0.5, because: `the mean reliability of its skills is ${round(skill)}` }
+    { term: 'reliability', value: reliability * weight, because: `the agent's reliability is ${round(reliability)}` },
+    {
+      term: 'skills',
+      value: skill * weight * 0.5,
+      because: `the mean reliability of the agent's skills is ${round(skill)}`
+    }
   )
   if (hasWorkflow) {
     score += weight * 0.1
-    terms?.push({ term: 'workflow', value: weight * 0.1, because: 'the task is of a workflow' })
+    terms?.push({ term: 'workflow', value: weight * 0.1, because: 'the task is part of a workflow' })
   }
   const floor = settings.trust_task_completion_floor
   const isTrusted = trust >= floor
   const value = isTrusted ? trust * settings.trust_task_completion_weight : POINTS.distrusted
-  const because = `trust in its completing tasks is ${round(trust)}, ${isTrusted ? 'not ' : ''}below the floor of ${round(floor)}`
+  const because = `trust in completing tasks is ${round(trust)}, ${isTrusted ? 'not ' : ''}below the floor of ${round(floor)}`
   terms?.push({ term: 'trust', value, because })
   return score + value
 }
 
 /**
- * An upper confidence bound: agents with few outcomes are tried more often. With an exponentially weighted score
- * the variance is taken as that of a fair coin over the outcomes seen, 0.25 / (n + 1).
+ * Returns an upper confidence bound, so that agents with few outcomes are chosen more often. The score is exponentially
+ * weighted, so its variance is estimated as that of a fair coin over n outcomes: 0.25 / (n + 1).
  */
 function attentionScore({ id }: AgentCandidate, { settings, world }: ScoreWorld, terms: Term[] | undefined): number {
   const { score, outcomes } = world.trust(id)
   const deviation = Math.sqrt(0.25 / (outcomes + 1))
   const bound = Math.min(Math.max(score + settings.attention_trust_routing_weight * deviation, 0), 2)
-  const because = `trust in it is ${round(score)} after ${counted(outcomes, 'outcome')}`
+  const because = `trust in the agent is ${round(score)} after ${counted(outcomes, 'outcome')}`
   terms?.push({ term: 'attention', value: bound, because })
   return bound
 }

@@ -3,7 +3,7 @@ import type { Transferable } from '../state/ports.ts'
 /** Phases of work on a sharded repository, as named in a task's description. */
 export type ShardPhase = 'shard_gen' | 'shard_validate' | 'reduce'
 
-/** Probability of success without outcomes. */
+/** Assumed reliability before the first outcome. */
 export const UNKNOWN_RELIABILITY = 0.5
 
 const PHASES: readonly (readonly [marker: string, phase: ShardPhase])[] = [
@@ -12,7 +12,7 @@ const PHASES: readonly (readonly [marker: string, phase: ShardPhase])[] = [
   ['[PHASE:REDUCE]', 'reduce']
 ]
 
-/** The phase named in a description. */
+/** Returns the phase named in a description. */
 export function shardPhaseOf(description: string): ShardPhase | null {
   if (!description.includes('[PHASE:')) return null
   for (const [marker, phase] of PHASES) if (description.includes(marker)) return phase
@@ -22,7 +22,7 @@ export function shardPhaseOf(description: string): ShardPhase | null {
 interface Record {
   readonly skills: Map<string, { successes: number; total: number }>
   shardFailures: number
-  /** Unix milliseconds. */
+  /** Time of the last conflict, Unix milliseconds. */
   lastConflict: number | null
 }
 
@@ -58,13 +58,13 @@ export class SkillLedger implements Transferable {
     this.#agents.delete(agent)
   }
 
-  /** (successes + 1) / (total + 2), the rule of succession of Laplace. */
+  /** Returns (successes + 1) / (total + 2), Laplace's rule of succession. */
   reliability(agent: number, skill: string): number {
     const tally = this.#agents.get(agent)?.skills.get(skill)
     return tally === undefined ? UNKNOWN_RELIABILITY : (tally.successes + 1) / (tally.total + 2)
   }
 
-  /** Mean over every skill that the agent has shown. */
+  /** Returns the mean over all skills with outcomes. */
   meanReliability(agent: number): number {
     const skills = this.#agents.get(agent)?.skills
     if (skills === undefined || skills.size === 0) return UNKNOWN_RELIABILITY
@@ -77,7 +77,7 @@ export class SkillLedger implements Transferable {
     return this.#agents.get(agent)?.shardFailures ?? 0
   }
 
-  /** Whether joining shards met a conflict of this agent less than `cooldownMs` ago. */
+  /** Returns true if the agent had a merge conflict between shards less than `cooldownMs` ago. */
   isCoolingDown(agent: number, now: number, cooldownMs: number): boolean {
     const at = this.#agents.get(agent)?.lastConflict ?? null
     return at !== null && now - at < cooldownMs

@@ -6,17 +6,17 @@ import { type ShardPhase, shardPhaseOf } from './skill-ledger.ts'
 
 /** Traits of a task that affect its score. */
 export interface TaskTraits {
-  /** Null without requirements that an agent could lack. */
+  /** Requirements; null if there is none that an agent could lack. */
   readonly requirements: CapabilityHints | null
   /** Labels that an agent should have. */
   readonly labels: readonly string[]
   readonly phase: ShardPhase | null
-  /** True for a training task, with a `workload=` or a `pool=`. */
+  /** True for a training task: it has a label `workload=` or `pool=`. */
   readonly isTraining: boolean
-  /** True if the mesh's label terms count. */
+  /** True if the term `remote_nodes` applies. */
   readonly hasRemoteNodes: boolean
   readonly hasWorkflow: boolean
-  /** True if some term gives every agent a score, so that all of them are examined. */
+  /** True if a term applies to every agent, so that all agents are compared. */
   readonly everyAgentScores: boolean
 }
 
@@ -59,7 +59,7 @@ export function traitsOf(
 }
 
 function labelsOf({ capabilities, required_labels }: TaskToRoute): readonly string[] {
-  const asked = capabilities?.labels ?? NO_LABELS
-  if (required_labels === undefined || required_labels.length === 0) return asked
-  return asked.length === 0 ? required_labels : [...asked, ...required_labels]
+  const required = capabilities?.labels ?? NO_LABELS
+  if (required_labels === undefined || required_labels.length === 0) return required
+  return required.length === 0 ? required_labels : [...required, ...required_labels]
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../state/ports.ts'
 
 /**
- * The system time, but monotonic: after a step back it continues from its last value at normal speed until the system
- * catches up. So timestamps never decrease, and timers stay correct. Unix milliseconds.
+ * Returns a monotonic clock in Unix milliseconds. If the system clock steps back, it continues at normal speed from its
+ * last value until the system clock catches up. So timestamps never decrease, and timers stay correct.
  */
 export function forwardClock(system: Clock = Date.now): Clock {
   let last = 0

@@ -4,50 +4,50 @@ import { StateChanges } from '../state/changes.ts'
 import type { IdSource } from '../state/ports.ts'
 import type { World } from '../state/world.ts'
 
-/** Checks, changes the state, and records the changes. */
+/** Function that checks its input, changes the state, and records the changes. */
 export type Command<A> = (world: World, changes: StateChanges) => A
 
 export interface RunnerDependencies {
   readonly world: World
-  /** Read for each change, since it exists only after the state was loaded. */
+  /** Called for each change, since the committer exists only after the state is loaded. */
   readonly committer: () => Committer
   readonly ids: IdSource
-  /** Called for each task that ended, in their order, after its end is durable. */
+  /** Called for each ended task, in order, once its end is durable. */
   readonly onEnded: (end: TaskEnd) => Promise<void>
-  /** Receives failures without a caller. */
+  /** Receives errors that no caller waits for. */
   readonly report: (what: string, error: unknown) => void
 }
 
-/** Longer than any wait: a change is persisted even if its caller timed out. */
+/** Longest timer of Node.js, used to wait without a limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-/** Interface for other parts. */
+/** Public interface of {@link CommandRunner}. */
 export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
 
 /**
- * Runs commands. Each changes the state atomically, and is answered when its changes are durable. After its state was
- * exported, late commands run on the new core.
+ * Runs commands. Each changes the state atomically; its promise resolves once the changes are durable. After the state
+ * has moved to another core, further commands run there.
  */
 export class CommandRunner {
   readonly #deps: RunnerDependencies
   #closed = false
   #successor: Runner | null = null
-  /** Tasks whose ends are being reported. */
+  /** Resolves when the ends of all tasks so far have been reported. */
   #notifying: Promise<void> = Promise.resolve()
 
   constructor(deps: RunnerDependencies) {
     this.#deps = deps
   }
 
-  /** Rejects with the command's error, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
+  /** Runs a command. Rejects with its error, or with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` or `ORC_CLOSED`. */
   run<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.run(command)
     return this.#run(command, false)
   }
 
   /**
-   * {@link CommandRunner.run}, for a command that a restart undoes anyway: it is answered when the state that it read
-   * is durable; its own change follows later.
+   * Runs a command that a restart undoes anyway. Resolves once earlier changes of the same records are durable; the
+   * command's own change is written later.
    */
   runAhead<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.runAhead(command)
@@ -62,22 +62,22 @@ export class CommandRunner {
       this.#deps.committer().assertRoom()
       result = command(this.#deps.world, changes)
     } catch (error) {
-      // A refused command may still emit events.
-      if (!changes.isEmpty) this.apply(changes, 'what was refused')
+      // A rejected command may still emit events.
+      if (!changes.isEmpty) this.apply(changes, 'events of a rejected command')
       return Promise.reject(error)
     }
     const done = isAhead ? this.#deps.committer().commitAhead(changes) : this.#commit(changes)
     return done.then(() => result)
   }
 
-  /** {@link CommandRunner.run}, for a command that takes ids. */
+  /** Runs a command that assigns ids, once enough ids are available. */
   runWithIds<A>(command: Command<A>): Promise<A> {
     const missing = this.#deps.ids.ready()
-    // Other waiting commands may have taken all of them.
+    // Other commands may have used up the new ids meanwhile, so check again.
     return missing === null ? this.run(command) : missing.then(() => this.runWithIds(command))
   }
 
-  /** A command without a caller, which is never refused; after the close it is not reported either. */
+  /** Runs a command that has no caller and never fails. After the close, its changes are not persisted. */
   note(what: string, command: Command<void>): void {
     if (this.#successor !== null) {
       this.#successor.note(what, command)
@@ -88,13 +88,13 @@ export class CommandRunner {
     if (!this.#closed) this.apply(changes, what)
   }
 
-  /** Persists a change that was made already; without a caller. */
+  /** Persists changes that were already made; no caller waits. */
   apply(changes: StateChanges, what: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
     this.#commit(changes).catch(error => this.#deps.report(what, error))
   }
 
-  /** Another core has the state from now on. Open commands end here. */
+  /** Runs further commands on another core, which has the state now. Pending commands finish here. */
   handTo(successor: Runner): void {
     this.#successor = successor
   }
@@ -104,12 +104,12 @@ export class CommandRunner {
     return this.#notifying
   }
 
-  /** Reports ended tasks in their order. */
+  /** Delays `notified` until `before` has resolved, too. */
   notifyAfter(before: Promise<void>): void {
     this.#notifying = Promise.all([before, this.#notifying]).then(() => undefined)
   }
 
-  /** From now on commands are refused. Resolves when the ends of all tasks have been reported. */
+  /** Rejects further commands. Resolves when the ends of all tasks have been reported. */
   close(): Promise<void> {
     this.#closed = true
     return this.#notifying
@@ -123,7 +123,7 @@ export class CommandRunner {
     const committer = this.#deps.committer()
     const done = committer.commit(changes)
     if (changes.ended.length > 0) {
-      // A caller that timed out was notified; the change proceeds, and is reported then.
+      // If the caller times out, the change still waits; report the ends once it is durable.
       const durable = done.catch(() => committer.commit(changes, { waitMs: NO_LIMIT_MS }))
       this.#notify(changes.ended, durable)
     }
@@ -139,7 +139,7 @@ export class CommandRunner {
           await this.#deps.onEnded(end).catch(error => this.#deps.report(`the end of task ${end.task_id}`, error))
         }
       },
-      error => this.#deps.report('tasks that ended', error)
+      error => this.#deps.report('reporting ended tasks', error)
     )
   }
 }

@@ -3,8 +3,8 @@ import { isAbsolute, join, relative, sep } from 'node:path'
 import { outside, repositoryPath } from '../state/files.ts'
 
 /**
- * Returns a check that a path of the repository does not leave it through a symbolic link. It throws `ORC_SCOPE_DENIED`.
- * Synchronous, one `lstat` per folder, so that concurrent commands keep their order. A path that does not exist yet is allowed.
+ * Returns a function that throws `ORC_SCOPE_DENIED` if a path leaves the repository through a symbolic link. It is
+ * synchronous (one `lstat` per folder), so that concurrent commands keep their order. A missing path is allowed.
  */
 export function confineTo(root: string): (path: string) => void {
   let home: string | undefined
@@ -26,12 +26,15 @@ function statOf(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null
   } catch {
-    // A file where a folder is expected: nothing below it can be a link.
+    // A file is in the place of a folder, so no link can be below it.
     return null
   }
 }
 
-/** The real path of a link; for a dangling link, empty, since a write through it would create a file at an unknown place. */
+/**
+ * Returns the real path of a link. Returns an empty string for a dangling link, which counts as outside: a write through
+ * it would create a file at an unchecked path.
+ */
 function targetOf(link: string): string {
   try {
     return realpathSync(link)

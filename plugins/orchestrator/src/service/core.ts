@@ -35,16 +35,16 @@ import { policyView } from './policy-view.ts'
 import { type StateSnapshot, snapshotState } from './state-snapshot.ts'
 
 export interface CoreOptions {
-  /** Live changes replace them in place. */
+  /** Settings; live changes update this object in place. */
   readonly settings: Settings
   /** Folder of the repository. */
   readonly root: string
-  /** Name and mebibytes of the host's GPU, if set. */
+  /** Model and memory (MiB) of the host's GPU, if configured. */
   readonly gpu?: { readonly gpu_model: string; readonly gpu_vram_mb: number } | undefined
   readonly random?: Random | undefined
 }
 
-/** The state, and all objects that one version of the code creates for it. */
+/** The state, and the objects that one version of the code creates for it. */
 export interface Core {
   readonly service: OrchestratorService
   readonly world: World
@@ -57,7 +57,7 @@ export interface Core {
   importState(snapshot: StateSnapshot): StateChanges
 }
 
-/** Makes a core without tasks. */
+/** Creates a core without tasks. */
 export async function makeCore(hub: HubContext, options: CoreOptions): Promise<Core> {
   const settings = () => options.settings
   const report = (what: string, error: unknown) =>
@@ -95,7 +95,7 @@ interface Ledgers {
   readonly budgets: BudgetLedger
   readonly attention: AttentionLedger
   readonly executionTimes: ExecutionTimeLedger
-  /** Events of the ledgers, until a command reports them. */
+  /** Events of the ledgers that no command has published yet. */
   readonly pendingEvents: PendingEvents
 }
 
@@ -219,7 +219,7 @@ function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: Se
     },
     placed: ({ id, agent, placement, rule }) => {
       if (!isLogged('debug', settings.log_level)) return
-      hub.log.debug('a task has its place', { task_id: id, agent_id: agent, placement_reason: placement, rule })
+      hub.log.debug('a task was routed', { task_id: id, agent_id: agent, placement_reason: placement, rule })
     },
     outbox: () => hub.persistence.committer.status(),
     scalingProfile: () => settings.scaling_profile,
@@ -227,7 +227,7 @@ function makeService(hub: HubContext, { settings, root }: CoreOptions, parts: Se
   })
 }
 
-/** Checks a request from outside, and reports the events of the checks. */
+/** Checks an external request, and publishes the events of the checks. */
 function admitted(
   { ledgers: { attention, pendingEvents }, world, runner }: ServiceParts,
   settings: Settings,
@@ -250,7 +250,7 @@ function admitted(
   }
 }
 
-/** The export of all state, and its import into another core. */
+/** Returns functions that export all state, and import that of another core. */
 function transfer(
   world: World,
   records: Records,

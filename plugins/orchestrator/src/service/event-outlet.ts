@@ -4,18 +4,18 @@ import type { EventLog } from '../events/log.ts'
 import type { Clock } from '../state/ports.ts'
 import { forwardClock } from './clock.ts'
 
-/** The events of this process: listeners and numbers survive every reload. */
+/** Events of this process. Listeners and event numbers survive reloads. */
 export class EventOutlet {
   readonly bus: EventBus
-  /** The file that gets each, as the unit that serves wants it. */
+  /** Log file of the serving unit; null if there is none. */
   log: EventLog | null = null
-  /** Number of times that another process took the seat; the state is reloaded each time. */
+  /** Number of times that another process has claimed the seat; each time, the next unit opens a new hub. */
   seatsLost = 0
 
   constructor(log: Logger, now?: Clock) {
     this.bus = new EventBus({
       now: forwardClock(now),
-      report: error => log.error(`a listener of events: ${errorMessage(error)}`)
+      report: error => log.error(`an event listener failed: ${errorMessage(error)}`)
     })
     this.bus.subscribe(event => this.log?.write(event))
   }

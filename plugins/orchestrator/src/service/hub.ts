@@ -22,34 +22,34 @@ import { ReadySignals } from './ready-signals.ts'
 import { TaskSignals } from './task-signals.ts'
 
 /**
- * Version of everything that crosses a reload: {@link Hub}, {@link Core} and `StateSnapshot`. Each change to them increments it.
- * Code of another version does not take the hub over. It reads the state from the database, as after a restart.
+ * Version of everything that crosses a reload: {@link Hub}, {@link Core} and `StateSnapshot`. Increment it with every
+ * change to them. Code of another version opens its own hub and reads the state from the database, as after a restart.
  */
 export const HUB_VERSION = 4
 
 /** Milliseconds between searches for the state of ended processes. */
 const LOOK_MS = 2_000
 
-/** Services that the serving unit passes to the orchestrator. */
+/** Services that a plugin unit provides to the orchestrator. */
 export interface UnitServices {
-  /** Live changes replace them in place. */
+  /** Settings; live changes update this object in place. */
   readonly settings: Settings
-  /** Null: the state ends with the process. */
+  /** Database; if null, the state is lost when the process ends. */
   readonly store: DatabaseStore | null
   readonly log: Logger
-  /** Triggers the hook `taskEnded`; called for one task after the other. */
+  /** Triggers the hook `taskEnded`; called for one task at a time. */
   readonly ended: (end: TaskEnd) => Promise<void>
   /** Contributed and built-in gates; default: the built-in ones. */
   readonly gates?: (() => readonly CompletionGate[]) | undefined
   /** Contributed terms of the routing score; default: none. */
   readonly routingTerms?: (() => readonly RoutingTerm[]) | undefined
-  /** Triggers the hook `taskSubmitting`. Default: no tap. */
+  /** Triggers the hook `taskSubmitting`; by default, nothing happens. */
   readonly submitting?: ((submission: TaskSubmission) => Promise<void>) | undefined
-  /** Triggers the hook `goalSubmitting`. Default: no tap. */
+  /** Triggers the hook `goalSubmitting`; by default, goals are not planned. */
   readonly goal?: ((request: GoalRequest) => Promise<GoalOutcome | undefined>) | undefined
-  /** The merged envelope of a session; null without a session store. */
+  /** Reads the merged envelope of a session; null if it has none, or without a session store. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
-  /** Sets the mode of work in a session's envelope; null removes it. No effect without an envelope. */
+  /** Sets the operating mode in a session's envelope; null removes it. Has no effect without an envelope. */
   readonly setMode?: ((session: string, mode: object | null) => Promise<void>) | undefined
 }
 
@@ -57,11 +57,11 @@ export interface HubOptions {
   readonly repositoryId: string
   readonly bus: EventBus
   readonly services: UnitServices
-  /** Why there is no database; default: none is attached. */
+  /** Reason for not using a database; default: none is attached. */
   readonly because?: string | undefined
-  /** Unix milliseconds; default: the system's. */
+  /** Clock in Unix milliseconds; default: the system's. */
   readonly now?: Clock | undefined
-  /** Called when another process has claimed the seat; nothing is written from then on. */
+  /** Called when another process has claimed the seat; this process writes nothing afterwards. */
   readonly onLost?: (() => void) | undefined
 }
 
@@ -72,30 +72,30 @@ export interface HubContext {
   readonly bus: EventBus
   readonly readySignals: ReadySignals
   readonly signals: TaskSignals
-  /** Of the unit that serves. */
+  /** Services of the serving unit. */
   services: UnitServices
-  /** The database of the unit that serves. */
+  /** Database of the serving unit. */
   readonly store: StateStore | null
-  /** The log of the unit that serves. */
+  /** Log of the serving unit. */
   readonly log: Logger
   readonly persistence: Persistence
 }
 
 /**
- * State that outlives a reload of the plugin and of the database: the seat with its ids, changes that wait, waiting workers, signals
- * of tasks in progress, and the core that serves.
+ * State that outlives reloads of this plugin and of the database plugin: the seat with its ids, waiting changes, waiting
+ * workers, abort signals of running tasks, and the serving core.
  *
  * 1. The first unit opens the hub. Its core restores the stored state.
- * 2. A further unit makes a separate core. It costs nothing if the change is abandoned.
- * 3. At the flip {@link takeOver} gives that core all state, between two commands. Changes that wait stay, so a database that does
- *    not answer makes no difference.
+ * 2. A later unit creates a separate core, which is simply dropped if the reload is cancelled.
+ * 3. When that unit starts to serve, {@link takeOver} moves all state to its core, between two commands. Waiting changes
+ *    stay in the hub, so this works even if the database is unavailable.
  * 4. The last unit closes the hub.
  */
 export interface Hub extends HubContext {
   core: Core
 }
 
-/** Throws if the database cannot be used. */
+/** Opens a hub, and restores the stored state. Throws if the database cannot be used. */
 export async function openHub(options: HubOptions, makeCore: (context: HubContext) => Promise<Core>): Promise<Hub> {
   const context = await openContext(options)
   const { persistence } = context
@@ -110,8 +110,8 @@ export async function openHub(options: HubOptions, makeCore: (context: HubContex
 }
 
 /**
- * Serves with another core, which takes all state of the one before. If it cannot, the core before goes on, with the services of
- * the new unit. Synchronous; does not throw.
+ * Moves all state to another core, which then serves. If that core cannot import the state, the previous one continues,
+ * with the services of the new unit. Synchronous; does not throw.
  */
 export function takeOver(hub: Hub, services: UnitServices, next: Core): void {
   if (hub.services === services) return
@@ -122,15 +122,15 @@ export function takeOver(hub: Hub, services: UnitServices, next: Core): void {
     next.runner.notifyAfter(before.runner.notified)
     hub.core = next
     before.runner.handTo(next.runner)
-    next.runner.apply(changes, 'the state that was taken over')
+    next.runner.apply(changes, 'persisting the imported state')
   } catch (error) {
-    hub.log.error('the state cannot be taken over by the new code; the code before goes on until a restart', {
+    hub.log.error('the new code cannot import the state; the previous code continues until a restart', {
       reason: errorMessage(error)
     })
   }
 }
 
-/** Runs the duties of a second, and looks for the state of ended processes. */
+/** Runs the periodic work, and looks for the state of ended processes. */
 export async function tickHub(hub: Hub): Promise<void> {
   await hub.core.service.tick()
   await hub.persistence.tick()
@@ -144,7 +144,7 @@ export async function closeHub({ core, signals, readySignals, persistence }: Hub
   await notified
 }
 
-/** The state of the core that serves when it is read. */
+/** Returns the state of whichever core serves at the time of a call. */
 function restorableState(hub: Hub): Restorable {
   return {
     serialise: (kind, key) => hub.core.records.serialise(kind, key),

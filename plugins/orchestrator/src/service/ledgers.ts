@@ -14,7 +14,7 @@ import type { TrustLedger } from '../policy/trust.ts'
 import type { Clock } from '../state/ports.ts'
 import type { CommandRunner } from './command-runner.ts'
 
-/** Events of the ledgers that no command has reported yet. */
+/** Events of the ledgers that no command has published yet. */
 export class PendingEvents {
   #events: AgentEventKind[] = []
 
@@ -30,13 +30,13 @@ export class PendingEvents {
   }
 }
 
-/** The attention ledger, with persisted changes. */
+/** Returns the attention ledger as a service whose changes are persisted. */
 export function attentionService(
   ledger: AttentionLedger,
   pendingEvents: PendingEvents,
   runner: CommandRunner
 ): Attention {
-  const kept = <A>(use: () => A): A => {
+  const persisted = <A>(use: () => A): A => {
     let result: A | undefined
     runner.note('attention', (_world, changes) => {
       result = use()
@@ -51,8 +51,8 @@ export function attentionService(
     },
     state: () => ledger.state(),
     events: limit => ledger.events(limit),
-    decide: signals => kept(() => ledger.decide(signals)),
-    debit: (milliseconds, why, options) => kept(() => ledger.debit(milliseconds, why, options)),
+    decide: signals => persisted(() => ledger.decide(signals)),
+    debit: (milliseconds, why, options) => persisted(() => ledger.debit(milliseconds, why, options)),
     reset: (maxMs, reason) =>
       runner.run((_world, changes) => {
         ledger.reset(maxMs, reason)
@@ -82,7 +82,7 @@ export interface BudgetServiceDependencies {
   readonly assertAgent: (agent: number) => void
   readonly database: () => Pick<DatabaseStore, 'query'> | null
   readonly now: Clock
-  /** Whether costs are reported as events. */
+  /** Returns true if costs are published as events. */
   readonly reportsCosts: () => boolean
 }
 
@@ -103,8 +103,8 @@ export function budgetService(deps: BudgetServiceDependencies): Budgets {
         if (!Number.isFinite(cost.cost_usd) || cost.cost_usd < 0 || cost.input_tokens < 0 || cost.output_tokens < 0) {
           throw orchestrationErrors.create(
             'ORC_VALIDATION_FAILED',
-            `Task validation failed: costs of ${agentLabel(cost.agent_id)} are no amounts`,
-            { hint: 'tokens and dollars are numbers from 0 on' }
+            `Task validation failed: the costs of ${agentLabel(cost.agent_id)} are not valid amounts`,
+            { hint: 'tokens and US dollars must be numbers of at least 0' }
           )
         }
         const { signal, keys } = ledger.record(cost)

@@ -3,13 +3,13 @@ import type { Logger } from '@svc/plugin-sdk'
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 const DEFAULT_LEVEL = 'info'
 
-/** Whether lines of that severity are written at a level. */
+/** Returns true if lines of a severity are written at a level. */
 export function isLogged(severity: keyof Logger, level: string): boolean {
-  const least = LEVELS.indexOf(level.trim().toLowerCase())
-  return LEVELS.indexOf(severity) >= (least === -1 ? LEVELS.indexOf(DEFAULT_LEVEL) : least)
+  const min = LEVELS.indexOf(level.trim().toLowerCase())
+  return LEVELS.indexOf(severity) >= (min === -1 ? LEVELS.indexOf(DEFAULT_LEVEL) : min)
 }
 
-/** A log that drops lines below the current `level`, which is read for each. An unknown level is `info`. */
+/** Returns a log that drops lines below `level`, which is read for each line. An unknown level counts as `info`. */
 export function levelledLog(log: Logger, level: () => string): Logger {
   const passing = (severity: keyof Logger): Logger[keyof Logger] => {
     return (message, fields) => {
@@ -19,7 +19,7 @@ export function levelledLog(log: Logger, level: () => string): Logger {
   return { debug: passing('debug'), info: passing('info'), warn: passing('warn'), error: passing('error') }
 }
 
-/** A log that passes each line to the log that `current` returns then. */
+/** Returns a log that passes each line to the log that `current` returns at that time. */
 export function currentLog(current: () => Logger): Logger {
   return {
     debug: (message, fields) => current().debug(message, fields),

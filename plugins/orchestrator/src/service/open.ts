@@ -10,9 +10,9 @@ import type { OrchestratorService } from './orchestrator-service.ts'
 
 export interface OpenOptions extends CoreOptions, UnitServices {
   readonly repositoryId: string
-  /** Why there is no database; default: none is attached. */
+  /** Reason for not using a database; default: none is attached. */
   readonly because?: string
-  /** Unix milliseconds; default: the system's. */
+  /** Clock in Unix milliseconds; default: the system's. */
   readonly now?: Clock
 }
 
@@ -20,14 +20,14 @@ export interface OpenOrchestrator {
   readonly service: OrchestratorService
   readonly world: World
   readonly bus: EventBus
-  /** The work of a second, and the search for the state of ended processes. */
+  /** Runs the periodic work, and looks for the state of ended processes. */
   tick(): Promise<void>
-  /** After the settings were replaced. */
+  /** Must be called after the settings were replaced. */
   reconfigured(): void
   close(): Promise<void>
 }
 
-/** An orchestrator without plugin reloads, with the stored state. Throws if the database cannot be used. */
+/** Opens an orchestrator that is not reloaded, and restores the stored state. Throws if the database cannot be used. */
 export async function openOrchestrator(options: OpenOptions): Promise<OpenOrchestrator> {
   const { settings, log, root, repositoryId, because, now } = options
   const outlet = new EventOutlet(log, now)

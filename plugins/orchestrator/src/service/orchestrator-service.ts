@@ -70,24 +70,24 @@ export interface ServiceDependencies {
   readonly policy: () => OrchestratorPolicy
   /** Throws `ORC_SCOPE_DENIED` for a path that leaves the repository through a symbolic link. */
   readonly confine: (path: string) => void
-  /** Attention, interruption policy and safety of the text; see `policy/admission.ts`. */
+  /** Checks attention, interruption policy and description; see `policy/admission.ts`. */
   readonly admit: (request: SubmitRequest, surface: string) => Admission
   /** Triggers the hook `taskSubmitting`. */
   readonly submitting: (submission: TaskSubmission) => Promise<void>
   /** Triggers the hook `goalSubmitting`. */
   readonly goal: (request: GoalRequest) => Promise<GoalOutcome | undefined>
-  /** The mode of work in a session's envelope. */
+  /** Sets the operating mode in a session's envelope; null removes it. */
   readonly setMode: (session: string, mode: object | null) => Promise<void>
-  /** A person reviewed a task of that weight. */
+  /** Charges the user's review of a task to the attention budget. */
   readonly interrupted: (weight: number, changes: StateChanges) => void
   readonly outbox: () => OrchestratorStatus['outbox']
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
-  /** A task has an agent. */
+  /** Called when a task has been routed to an agent. */
   readonly placed: (task: Task) => void
   readonly report: (what: string, error: unknown) => void
 }
 
-/** The orchestrator as others see it: commands of the state, each answered when it is durable. */
+/** Implementation of the service: runs commands of the state, and resolves each once its changes are durable. */
 export class OrchestratorService implements Orchestrator {
   readonly repositoryId: string
   readonly durability: Durability
@@ -127,14 +127,14 @@ export class OrchestratorService implements Orchestrator {
     return (await this.#planned(origin, admission)) ?? this.#submit(admission.request, admission)
   }
 
-  /** Undefined if no plugin takes the goal. Throws `ORC_CONFIG_INVALID` if the mode demands a plan and no plugin makes one. */
+  /** Plans a goal; undefined if no plugin handles it. Throws `ORC_CONFIG_INVALID` if its mode requires a plan. */
   async #planned({ surface, goal }: SubmitOrigin, admission: Admission): Promise<Submitted | undefined> {
     if (goal === undefined) return undefined
     const outcome = await this.#deps.goal({ surface, request: admission.request, ...goal })
     if (outcome !== undefined) return plannedGoal(outcome, admission)
     if (goal.mode !== 'force_plan' && goal.mode !== 'workflow_only') return undefined
-    throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${goal.mode}: no plugin makes plans`, {
-      hint: 'enable the plugin planning, and planning_enabled under [orchestrator], or leave planning_mode out'
+    throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${goal.mode}: no plugin plans goals`, {
+      hint: 'enable the plugin planning and planning_enabled in [orchestrator], or omit planning_mode'
     })
   }
 
@@ -149,7 +149,7 @@ export class OrchestratorService implements Orchestrator {
 
   async complete(id: number, attestation?: Attestation): Promise<Completion> {
     const task = assertWorkable(this.#world, id, 'completed')
-    // Files and envelopes are looked at before, since a command waits for nothing.
+    // Evidence is gathered before the command runs, since commands are synchronous.
     const gathering = this.#deps.gates.gather(taskView(task), attestation)
     const evidence = gathering === null ? null : await gathering
     return this.#runner.run((world, changes) => complete(world, changes, id, attestation, evidence))
@@ -228,7 +228,7 @@ export class OrchestratorService implements Orchestrator {
   }
 
   heartbeat(agent: number, activity: AgentActivity): void {
-    this.#runner.note('a sign of life', (world, changes) => heartbeat(world, changes, agent, activity))
+    this.#runner.note('a heartbeat', (world, changes) => heartbeat(world, changes, agent, activity))
   }
 
   bindSession(agent: number, session: string): Promise<void> {
@@ -312,7 +312,7 @@ export class OrchestratorService implements Orchestrator {
   }
 
   turn(task: number, message: string): void {
-    this.#runner.note('a turn', (world, changes) => addTurn(world, changes, task, message))
+    this.#runner.note('a transcript turn', (world, changes) => addTurn(world, changes, task, message))
   }
 
   observe(task: number, note: string): void {
@@ -345,16 +345,16 @@ export class OrchestratorService implements Orchestrator {
     })
   }
 
-  /** Work due once a second. Resolves when it is durable; throws nothing. */
+  /** Runs the periodic work of each second. Resolves when its changes are durable; does not throw. */
   async tick(): Promise<void> {
     try {
       await this.#runner.runWithIds((world, changes) => tick(world, changes, this.#deps.report))
     } catch (error) {
-      this.#deps.report('the duties of this second', error)
+      this.#deps.report('periodic work', error)
     }
   }
 
-  /** A failed notification of a session does not undo the command. */
+  /** Sets the operating mode in the session of a task. A failure is only reported, and does not undo the command. */
   async #setMode(task: number, mode: object | null): Promise<void> {
     const session = this.#world.tasks.get(task)?.extra?.session_id
     if (session === undefined) return

@@ -2,7 +2,7 @@ import type { Durability, OrchestratorPolicy } from '@svc/contracts'
 import { qgatePolicy } from '../policy/judge.ts'
 import type { Settings } from '../settings.ts'
 
-/** The settings as other plugins read them. */
+/** Returns the settings in the form that other plugins read. */
 export function policyView(settings: Settings, durability: Durability['kind']): OrchestratorPolicy {
   return {
     planning: {
@@ -24,7 +24,7 @@ export function policyView(settings: Settings, durability: Durability['kind']): 
     research_model_enabled: settings.research_model_enabled,
     cost_preference: settings.cost_preference,
     inference_base_url: settings.inference_base_url ?? null,
-    // With a database, cost rows record them.
+    // With a database, costs are stored as rows instead.
     llm_cost_events: settings.llm_cost_events ?? durability === 'memory',
     migration: {
       v2_enabled: settings.orchestration_migration.orchestration_v2_enabled,

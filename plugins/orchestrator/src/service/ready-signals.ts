@@ -5,18 +5,18 @@ interface Waiter {
 }
 
 interface ReadySignal {
-  /** Whether something has changed since the last check. */
+  /** True if there may be new work since the last check. */
   isFresh: boolean
   readonly waiting: Set<Waiter>
-  /** Signals with listeners: a worker that waits repeatedly has one signal for all of it. */
+  /** Abort signals that already have a listener, since a worker passes the same signal for every wait. */
   readonly signals: WeakSet<AbortSignal>
 }
 
-/** Notifies workers that wait for tasks of their agent, so that they need not poll. */
+/** Wakes workers that wait for tasks of their agent, so that they need not poll. */
 export class ReadySignals {
   readonly #agents = new Map<number, ReadySignal>()
 
-  /** An agent may have work. Cheap without waiting workers. */
+  /** Wakes the workers of an agent that may have work. Cheap if none waits. */
   runnable(agent: number): void {
     const ready = this.#agents.get(agent)
     if (ready === undefined) return
@@ -26,14 +26,14 @@ export class ReadySignals {
     ready.waiting.clear()
   }
 
-  /** A worker looks now. */
+  /** Must be called when a worker checks for work. */
   looked(agent: number): void {
     const ready = this.#agents.get(agent)
     if (ready === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set(), signals: new WeakSet() })
     else ready.isFresh = false
   }
 
-  /** Resolves when there may be new work since the last check. Rejects with the reason of the signal. */
+  /** Resolves when there may be new work since the last check. Rejects with the abort reason of `signal`. */
   wait(agent: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
     const ready = this.#agents.get(agent)
@@ -55,13 +55,13 @@ export class ReadySignals {
     signal.addEventListener('abort', aborted, { once: true })
   }
 
-  /** The agent has left: waiting workers check and notice. */
+  /** Wakes the workers of a removed agent, so that they check and notice. */
   forget(agent: number): void {
     this.runnable(agent)
     this.#agents.delete(agent)
   }
 
-  /** Waiting workers check, and learn that no more work will come. */
+  /** Wakes all workers, so that they check and notice the close. */
   close(): void {
     for (const agent of [...this.#agents.keys()]) this.forget(agent)
   }

@@ -4,8 +4,8 @@ import { exportVolatileState, type VolatileState } from '../state/volatile-state
 import type { World } from '../state/world.ts'
 
 /**
- * The whole state, for the next core in the same process. It crosses from one version of the code to another, so it contains
- * only strings, numbers, arrays and maps.
+ * The whole state, for the next core in the same process. It is passed from one version of the code to another, so it
+ * contains only strings, numbers, arrays and maps.
  */
 export interface StateSnapshot {
   readonly records: readonly StoredRecord[]
@@ -21,20 +21,20 @@ export function snapshotState(world: World, records: Records, components: StateS
 }
 
 function* recordsOf(world: World, records: Records): Iterable<StoredRecord> {
-  const kept = function* (kind: RecordKind, keys: Iterable<string | number>): Iterable<StoredRecord> {
+  const entries = function* (kind: RecordKind, keys: Iterable<string | number>): Iterable<StoredRecord> {
     for (const key of keys) {
       const json = records.serialise(kind, String(key))
       if (json !== null) yield [kind, String(key), json]
     }
   }
   const agents = [...world.agents.keys()]
-  yield* kept('agent', agents)
-  yield* kept('task', world.tasks.keys())
-  yield* kept('lock', world.locks.paths())
-  yield* kept('file_owner', world.files.paths())
-  yield* kept('group_agent', world.groupAgents.keys())
-  yield* kept('trust', world.deps.trust.keys())
-  yield* kept('budget', world.deps.budgets.keys())
-  yield* kept('attention', ['global'])
-  yield* kept('meta', ['totals', 'stopped'])
+  yield* entries('agent', agents)
+  yield* entries('task', world.tasks.keys())
+  yield* entries('lock', world.locks.paths())
+  yield* entries('file_owner', world.files.paths())
+  yield* entries('group_agent', world.groupAgents.keys())
+  yield* entries('trust', world.deps.trust.keys())
+  yield* entries('budget', world.deps.budgets.keys())
+  yield* entries('attention', ['global'])
+  yield* entries('meta', ['totals', 'stopped'])
 }

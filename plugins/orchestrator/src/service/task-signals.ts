@@ -1,10 +1,10 @@
 import { taskLabel } from '@svc/contracts'
 
-/** An abort signal for each task in progress with a worker. */
+/** Abort signals of the tasks that workers of this process run. */
 export class TaskSignals {
   readonly #controllers = new Map<number, AbortController>()
 
-  /** `isInProgress`: if false, the signal is already aborted. */
+  /** Returns the signal of a task. If the task is not in progress, the signal is already aborted. */
   of(task: number, isInProgress: boolean): AbortSignal {
     const found = this.#controllers.get(task)
     if (found !== undefined) return found.signal
@@ -19,10 +19,10 @@ export class TaskSignals {
     if (controller === undefined) return
     this.#controllers.delete(task)
     const why = because === '' ? '' : `: ${because}`
-    controller.abort(new Error(`Task ${taskLabel(task)} is in progress no longer${why}`))
+    controller.abort(new Error(`Task ${taskLabel(task)} is no longer in progress${why}`))
   }
 
-  /** No task has a worker here from now on. */
+  /** Aborts all signals. */
   close(because: string): void {
     for (const task of [...this.#controllers.keys()]) this.stopped(task, because)
   }

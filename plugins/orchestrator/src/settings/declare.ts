@@ -3,9 +3,9 @@ import { t } from '@svc/plugin-sdk'
 const PREFIX = 'SVC_ORCHESTRATOR_'
 
 interface Where {
-  /** Variable without its prefix. */
+  /** Environment variable, without its prefix. */
   readonly env?: string
-  /** Whether a change takes effect without a restart of the plugin. */
+  /** True if a change takes effect without a restart of the plugin. */
   readonly live?: boolean
 }
 
@@ -14,7 +14,7 @@ const annotations = ({ env, live }: Where) => ({
   ...(live === true ? ({ 'x-reload': 'live' } as const) : {})
 })
 
-/** A boolean whose variable takes only `true` and `false`. */
+/** Declares a boolean whose environment variable accepts only `true` and `false`. */
 export const flag = (value: boolean, description: string, where: Where = {}) =>
   t.boolean({ default: value, description, 'x-env-type': 'strict', ...annotations(where) })
 
@@ -32,10 +32,10 @@ export const real = (
   where: Where = {}
 ) => t.number({ default: value, minimum: range[0], maximum: range[1], description, ...annotations(where) })
 
-/** [0, 1]. */
+/** Declares a number in [0, 1]. */
 export const ratio = (value: number, description: string, where: Where = {}) => real(value, [0, 1], description, where)
 
-/** Maximum time of a setting: ten years. */
+/** Maximum duration: ten years. */
 const MAX_DURATION_MS = 315_360_000_000
 
 export const milliseconds = (value: number, minimum: number, description: string, where: Where = {}) =>
@@ -43,5 +43,5 @@ export const milliseconds = (value: number, minimum: number, description: string
 
 type Properties = Parameters<typeof t.object>[0]
 
-/** An optional table whose settings have defaults. */
+/** Declares an optional table whose settings have defaults. */
 export const table = <const P extends Properties>(properties: P) => ({ ...t.object(properties), default: {} })

@@ -3,7 +3,7 @@ import { flag, integer, ratio, table } from './declare.ts'
 
 const optionalRatio = (description: string) => t.optional(t.number({ minimum: 0, maximum: 1, description }))
 
-/** Gates that a task has to pass before it is complete. */
+/** Settings for the gates that a task must pass before it is complete. */
 export const gates = {
   stubcheck_gate: flag(true, 'Whether written files are scanned for placeholders.', {
     env: 'STUBCHECK_GATE',
@@ -25,10 +25,14 @@ export const gates = {
     env: 'QGATE_GATE_SHADOW',
     live: true
   }),
-  qgate_gate_enforce: flag(false, 'Whether the quality gate requeues tasks, and refuses those without evidence.', {
-    env: 'QGATE_GATE_ENFORCE',
-    live: true
-  }),
+  qgate_gate_enforce: flag(
+    false,
+    'Whether the quality gate requeues tasks, and rejects those with too little evidence.',
+    {
+      env: 'QGATE_GATE_ENFORCE',
+      live: true
+    }
+  ),
   completion_grounding_shadow: flag(false, 'Whether citations without a source are logged.', {
     env: 'COMPLETION_GROUNDING_SHADOW',
     live: true
@@ -41,8 +45,7 @@ export const gates = {
     default: 'off',
     'x-env': 'SVC_ORCHESTRATOR_HARNESS_COMPLETION_GUARD',
     'x-reload': 'live',
-    description:
-      'Whether the outputs of a task’s harness are required: no, logged (shadow, warn), yes (enforce, strict).'
+    description: 'Effect of missing harness outputs: none (off), logged (shadow, warn), or required (enforce, strict).'
   }),
   behavioral_gate_on_complete: flag(false, 'Whether the project’s tests must pass before a task is complete.', {
     live: true
@@ -51,27 +54,27 @@ export const gates = {
     t.string({
       minLength: 1,
       'x-reload': 'live',
-      description: 'Command line of those tests, run in the project. Default: detected from the project’s files.'
+      description: 'Command line of the project’s tests. Default: detected from the project’s files.'
     })
   ),
   completion_markdown_link_audit_enabled: flag(
     false,
-    'Whether links in documents that a task wrote must have a target.',
+    'Whether file links in Markdown files that a task wrote must have a target.',
     {
       live: true
     }
   ),
-  trust_gate_relax_enabled: flag(false, 'Whether a reliable agent passes the gates for quality, grounding and scope.', {
+  trust_gate_relax_enabled: flag(false, 'Whether reliable agents skip the gates for quality, grounding and scope.', {
     env: 'TRUST_GATE_RELAX_ENABLED',
     live: true
   }),
-  trust_gate_relax_min_reliability: ratio(0.85, 'Minimum reliability for that.', {
+  trust_gate_relax_min_reliability: ratio(0.85, 'Minimum reliability of an agent to skip these gates.', {
     env: 'TRUST_GATE_RELAX_MIN_RELIABILITY',
     live: true
   }),
   socrates_policy: table({
     abstain_threshold: optionalRatio('Confidence below which the quality gate abstains. Default 0.35.'),
-    ask_for_help_threshold: optionalRatio('Confidence below which the quality gate asks. Default 0.55.'),
+    ask_for_help_threshold: optionalRatio('Confidence below which the quality gate asks for help. Default 0.55.'),
     max_contradiction_ratio: optionalRatio(
       'Ratio of contradictions above which the quality gate asks or abstains. Default 0.40.'
     )

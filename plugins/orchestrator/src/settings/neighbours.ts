@@ -8,7 +8,7 @@ const pilot = (suffix: string, description: string) => truthy(`SVC_MCP_ORCHESTRA
 
 const planning = (value: boolean, env: string, description: string) => flag(value, description, { env, live: true })
 
-/** Settings for other plugins, which read them from `orchestrator.policy`. */
+/** Settings of other plugins, which read them from `orchestrator.policy`. */
 export const neighbours = {
   planning_enabled: planning(false, 'PLANNING_ENABLED', 'Whether goals may be planned.'),
   planning_router_enabled: planning(
@@ -19,7 +19,7 @@ export const neighbours = {
   planning_replan_enabled: planning(
     false,
     'PLANNING_REPLAN_ENABLED',
-    'Whether failures may create a new version of a plan.'
+    'Whether a failed step may create a new version of its plan.'
   ),
   planning_llm_synthesis_enabled: planning(false, 'PLAN_LLM_SYNTHESIS', 'Whether a model writes the steps of a plan.'),
   planning_workflow_handoff_enabled: planning(
@@ -35,32 +35,39 @@ export const neighbours = {
   planning_auto_mode_enabled: planning(
     false,
     'PLANNING_AUTO_MODE_ENABLED',
-    'Whether goals are planned without a request, and steps need no approval.'
+    'Whether goals are planned even if the request does not ask for it, and steps need no approval.'
   ),
-  planning_rollout_percent: integer(0, [0, 100], 'Share of goals that are routed, in percent.', {
+  planning_rollout_percent: integer(0, [0, 100], 'Share of goals that use the planning router, in percent.', {
     env: 'PLANNING_ROLLOUT_PERCENT',
     live: true
   }),
   plan_adequacy_shadow: planning(
     true,
     'PLAN_ADEQUACY_SHADOW',
-    'Whether plans are scored, and the score only reported.'
+    'Whether the adequacy of plans is scored and only reported.'
   ),
-  plan_adequacy_enforce: planning(false, 'PLAN_ADEQUACY_ENFORCE', 'Whether thin plans are refused.'),
+  plan_adequacy_enforce: planning(
+    false,
+    'PLAN_ADEQUACY_ENFORCE',
+    'Whether plans with a low adequacy score are rejected.'
+  ),
   planning_depth: t.enum(['minimal', 'standard', 'deep'], {
     default: 'standard',
     'x-reload': 'live',
-    description: 'How fine-grained plans are.'
+    description: 'Level of detail of plans.'
   }),
   context_lifecycle_shadow: flag(false, 'Whether faults of context envelopes are logged.', {
     env: 'CONTEXT_LIFECYCLE_SHADOW',
     live: true
   }),
-  context_lifecycle_enforce: flag(false, 'Whether faulty context envelopes are refused.', {
+  context_lifecycle_enforce: flag(false, 'Whether faulty context envelopes are rejected.', {
     env: 'CONTEXT_LIFECYCLE_ENFORCE',
     live: true
   }),
-  chatml_strict: flag(false, 'Whether prompts are flattened to one ChatML text.', { env: 'CHATML_STRICT', live: true }),
+  chatml_strict: flag(false, 'Whether prompts are flattened to one ChatML string.', {
+    env: 'CHATML_STRICT',
+    live: true
+  }),
   research_model_enabled: flag(false, 'Whether research may use the research model.', {
     env: 'RESEARCH_MODEL_ENABLED',
     live: true
@@ -75,30 +82,37 @@ export const neighbours = {
     })
   ),
   orchestration_migration: table({
-    orchestration_v2_enabled: flag(false, 'Whether answers to submits name version 2 of the contract.', {
+    orchestration_v2_enabled: flag(false, 'Whether responses to submits name version 2 of the contract.', {
       env: 'MIGRATION_V2_ENABLED',
       live: true
     }),
-    legacy_orchestration_fallback: flag(true, 'Whether version 1 is answered too; reported to clients.', {
-      env: 'MIGRATION_LEGACY_FALLBACK',
-      live: true
-    })
+    legacy_orchestration_fallback: flag(
+      true,
+      'Whether version 1 of the contract is still supported; reported to clients.',
+      {
+        env: 'MIGRATION_LEGACY_FALLBACK',
+        live: true
+      }
+    )
   }),
   account_id: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_ACCOUNT_ID',
       'x-reload': 'live',
-      description: 'Tenant of tasks without a tenant.'
+      description: 'Tenant of tasks that name none.'
     })
   ),
-  unified_routing: truthy('SVC_UNIFIED_ROUTING', 'Whether decisions about routing carry the label of the experiment.'),
+  unified_routing: truthy(
+    'SVC_UNIFIED_ROUTING',
+    'Whether routing decisions carry the label of the unified-routing experiment.'
+  ),
   llm_cost_events: t.optional(
     t.boolean({
       'x-env': 'SVC_MCP_LLM_COST_EVENTS',
       'x-env-type': 'truthy',
       'x-reload': 'live',
-      description: 'Whether costs of models are reported as events. Default: where no database is attached.'
+      description: 'Whether costs of models are published as events. Default: only without a database.'
     })
   ),
   daemon_pilots: table({
@@ -106,12 +120,12 @@ export const neighbours = {
       'DAEMON_REPOSITORY_ID_STRICT',
       'Whether a daemon of another repository is logged as an error instead of a warning.'
     ),
-    reads: pilot('RPC_READS', 'Whether all reading tools ask the daemon.'),
+    reads: pilot('RPC_READS', 'Whether all tools that read ask the daemon.'),
     task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is requested from the daemon.'),
     start: pilot('START_RPC', 'Whether the start tool lists the daemon’s agents.'),
     status_tool: pilot('STATUS_TOOL_RPC', 'Whether the status tool includes the daemon.'),
-    writes: pilot('RPC_WRITES', 'Whether all writing tools go to the daemon.'),
-    task_writes: pilot('TASK_WRITES_RPC', 'Whether tools that change tasks go to the daemon.'),
-    agent_writes: pilot('AGENT_WRITES_RPC', 'Whether tools that change agents go to the daemon.')
+    writes: pilot('RPC_WRITES', 'Whether all tools that write run in the daemon.'),
+    task_writes: pilot('TASK_WRITES_RPC', 'Whether tools that change tasks run in the daemon.'),
+    agent_writes: pilot('AGENT_WRITES_RPC', 'Whether tools that change agents run in the daemon.')
   })
 }

@@ -1,7 +1,7 @@
 import { t } from '@svc/plugin-sdk'
 import { flag, integer, milliseconds, real } from './declare.ts'
 
-/** Number of agents, and rebalancing between them. */
+/** Settings for the number of agents, and for rebalancing between them. */
 export const scaling = {
   scaling_enabled: flag(false, 'Whether agents are created and retired according to the load.', {
     env: 'SCALING_ENABLED'
@@ -15,7 +15,8 @@ export const scaling = {
   scaling_profile: t.enum(['conservative', 'balanced', 'aggressive'], {
     default: 'balanced',
     'x-env': 'SVC_ORCHESTRATOR_SCALING_PROFILE',
-    description: 'How soon agents are created (threshold times 1.5, 1, 0.7) and retired (time times 0.6, 1, 1.5).'
+    description:
+      'How readily agents are created (threshold × 1.5, 1, 0.7) and retired (idle time × 0.6, 1, 1.5), by profile.'
   }),
   scaling_cooldown_ms: milliseconds(5_000, 0, 'Minimum milliseconds between two additions of agents.', {
     env: 'SCALING_COOLDOWN_MS'
@@ -26,7 +27,7 @@ export const scaling = {
   urgent_rebalance_threshold: integer(
     3,
     [0, 1_000_000],
-    'Urgent tasks of one agent above which tasks are rebalanced; 0 for never.',
+    'Urgent tasks of one agent above which tasks are rebalanced; 0 turns it off.',
     {
       env: 'URGENT_REBALANCE_THRESHOLD'
     }
@@ -35,7 +36,11 @@ export const scaling = {
     env: 'IDLE_RETIREMENT_MS'
   }),
   resource_weight: real(0.3, [0, 1_000], 'Weight of the host’s pressure in the load.', { env: 'RESOURCE_WEIGHT' }),
-  resource_cpu_multiplier: real(0.7, [0, 1_000], 'Share of CPU in that pressure.', { env: 'RESOURCE_CPU_MULT' }),
-  resource_mem_multiplier: real(0.3, [0, 1_000], 'Share of memory in that pressure.', { env: 'RESOURCE_MEM_MULT' }),
-  resource_exponent: real(1, [0.01, 100], 'Exponent of that pressure.', { env: 'RESOURCE_EXPONENT' })
+  resource_cpu_multiplier: real(0.7, [0, 1_000], 'Factor of CPU usage in the host’s pressure.', {
+    env: 'RESOURCE_CPU_MULT'
+  }),
+  resource_mem_multiplier: real(0.3, [0, 1_000], 'Factor of memory usage in the host’s pressure.', {
+    env: 'RESOURCE_MEM_MULT'
+  }),
+  resource_exponent: real(1, [0.01, 100], 'Exponent of the host’s pressure.', { env: 'RESOURCE_EXPONENT' })
 }

@@ -3,7 +3,7 @@ import { toLoad } from './priority.ts'
 import { RunQueue } from './queue.ts'
 import type { Task } from './task.ts'
 
-/** Missed heartbeats of an agent, in words. */
+/** Level of missed heartbeats. */
 export type Staleness = 'fresh' | 'warn' | 'alert' | 'critical' | 'dead'
 
 interface AgentRecord {
@@ -19,7 +19,7 @@ interface AgentRecord {
   readonly continuations: number
 }
 
-/** Why it was made. */
+/** When and why an agent was created. */
 export interface Spawned {
   readonly at_ms: number
   readonly reason: string
@@ -33,13 +33,13 @@ export class Agent {
   readonly dynamic: boolean
   readonly capabilities: CapabilityHints
   readonly spawned: Spawned
-  /** Tasks that could run now. */
+  /** Runnable tasks. */
   readonly queue = new RunQueue()
-  /** Tasks that cannot run: they wait for another task, a person or a lock, or are doubted. */
+  /** Tasks that cannot run: they wait for another task, an approval or a lock, or are doubted. */
   readonly parked = new Set<Task>()
-  /** In progress. */
+  /** Tasks in progress. */
   readonly working = new Set<Task>()
-  /** The one of those that its worker has. */
+  /** Task in progress that the worker has claimed. */
   current: Task | null = null
   paused = false
   session: string | null = null
@@ -48,14 +48,14 @@ export class Agent {
   doubted = 0
   /** Sum of the weights of queued and running tasks, in fiftieths. */
   load = 0
-  /** How often tasks of the agent that are still there were handed over; tasks that never were are left out. */
+  /** Number of handoffs by unfinished task; tasks without a handoff are left out. */
   readonly handoffs = new Map<number, number>()
   activity: AgentActivity = 'idle'
   heardAt: number
-  /** Whether it ever had a worker. */
+  /** True once the agent has had a worker. */
   isAttended = false
   staleness: Staleness = 'fresh'
-  /** Since when it has had nothing to do; null while it has. */
+  /** Time since when the agent has had no work; null while it has work. */
   idleSince: number | null
   continuations = 0
   continuedAt = 0
@@ -86,12 +86,12 @@ export class Agent {
   }
 
   get maxHandoffs(): number {
-    let most = 0
-    for (const count of this.handoffs.values()) if (count > most) most = count
-    return most
+    let max = 0
+    for (const count of this.handoffs.values()) if (count > max) max = count
+    return max
   }
 
-  /** Tasks of the agent that have not ended: in progress first, then those that could run, then those that cannot. */
+  /** Returns the unfinished tasks: first those in progress, then runnable ones, then parked ones. */
   tasks(): readonly Task[] {
     return [...this.working, ...this.queue.values(), ...this.parked]
   }
@@ -142,11 +142,11 @@ export class Agent {
     return JSON.stringify(record)
   }
 
-  /** Throws an error with the problem of an invalid record. */
+  /** Restores an agent from its record. Throws if the record is invalid. */
   static restore(json: string, now: number): Agent {
     const record = JSON.parse(json) as AgentRecord
     if (!Number.isSafeInteger(record.id) || typeof record.name !== 'string')
-      throw new TypeError('it is not a record of an agent')
+      throw new TypeError('the record is not that of an agent')
     const agent = new Agent({ ...record, now })
     agent.paused = record.paused
     agent.session = record.session ?? null

@@ -14,7 +14,7 @@ import { CANCELLED, hasEnded } from './status.ts'
 import { taskView } from './task.ts'
 import type { World } from './world.ts'
 
-/** An agent that is to be made; its id is taken already. */
+/** An agent to create; its id is already assigned. */
 export interface NewAgent {
   readonly id: number
   readonly name: string
@@ -25,23 +25,23 @@ export interface NewAgent {
   readonly capabilities?: CapabilityHints | undefined
 }
 
-/** Throws `ORC_MAX_AGENTS`. */
+/** Throws `ORC_MAX_AGENTS` at the agent limit. */
 export function assertAgentsLeft(world: World): void {
   const { max_agents } = world.deps.settings()
   if (world.agents.size < max_agents) return
   throw orchestrationErrors.create('ORC_MAX_AGENTS', `Maximum agents (${max_agents}) reached`, {
-    hint: 'retire one, or raise [orchestrator] max_agents'
+    hint: 'retire an agent, or raise [orchestrator] max_agents'
   })
 }
 
-/** Throws `ORC_PARENT_NOT_FOUND` and `ORC_MAX_AGENTS`. */
+/** Creates an agent. Throws `ORC_PARENT_NOT_FOUND` and `ORC_MAX_AGENTS`. */
 export function spawn(world: World, changes: StateChanges, request: SpawnRequest): Agent {
   const { name, dynamic = false, parent_agent_id: parent, source_task_id, reason, capabilities } = request
   if (parent !== undefined && !world.agents.has(parent))
     throw orchestrationErrors.create(
       'ORC_PARENT_NOT_FOUND',
-      `Delegation parent agent ${agentLabel(parent)} not found: nothing was made`,
-      { hint: 'svc orch agents lists those that are there' }
+      `Delegation parent agent ${agentLabel(parent)} not found; no agent was created`,
+      { hint: 'svc orch agents lists the existing agents' }
     )
   assertAgentsLeft(world)
   const why = reason ?? (dynamic ? 'dynamic_spawn' : 'spawn')
@@ -49,7 +49,7 @@ export function spawn(world: World, changes: StateChanges, request: SpawnRequest
   return spawnAs(world, changes, { id, name, dynamic, reason: why, parent, source_task_id, capabilities })
 }
 
-/** {@link spawn}, after everything was asked. */
+/** Creates an agent after all checks of {@link spawn}. */
 export function spawnAs(world: World, changes: StateChanges, made: NewAgent): Agent {
   const { id, name, dynamic, reason, parent, source_task_id, capabilities } = made
   const now = world.deps.now()
@@ -84,7 +84,7 @@ export function spawnAs(world: World, changes: StateChanges, made: NewAgent): Ag
   return agent
 }
 
-/** Makes an agent known, here and to the router. */
+/** Adds an agent to the state and to the router. */
 export function admit(world: World, agent: Agent): void {
   world.agents.set(agent.id, agent)
   const { id, name, dynamic, paused, capabilities, weightedLoad } = agent
@@ -92,8 +92,8 @@ export function admit(world: World, agent: Agent): void {
 }
 
 /**
- * Removes an agent with all its state. Its tasks end here, cancelled, and are returned as they were, queued:
- * the caller submits them again. The one in progress is the first.
+ * Removes an agent with all its state, and cancels its tasks. Returns their views from before, so that the caller can
+ * submit them again. Tasks in progress come first, with the status `Queued`.
  */
 export function retire(world: World, changes: StateChanges, id: number): readonly TaskView[] {
   const agent = world.agent(id)
@@ -103,7 +103,7 @@ export function retire(world: World, changes: StateChanges, id: number): readonl
     return view.status.kind === 'InProgress' ? { ...view, status: { kind: 'Queued' } } : view
   })
   for (const task of tasks) {
-    // One that waited for another of them has gone with that.
+    // Cancelling a task also ends the tasks that depend on it.
     if (!hasEnded(task.status.kind)) endTask(world, changes, task, CANCELLED, `${agentLabel(id)} was retired`)
   }
   for (const path of world.files.filesOf(id)) {
@@ -141,7 +141,7 @@ export function setPaused(world: World, changes: StateChanges, id: number, pause
   if (!paused && agent.queue.size > 0) world.deps.observer.runnable(id)
 }
 
-/** Cancels queued tasks, and returns how many there were. */
+/** Cancels an agent's queued tasks. Returns their number. */
 export function drain(world: World, changes: StateChanges, id: number): number {
   const agent = world.agent(id)
   const queued = agent.tasks().filter(task => task.status.kind === 'Queued')
@@ -157,7 +157,7 @@ export function bindSession(world: World, changes: StateChanges, id: number, ses
   changes.event({ type: 'session_created', agent_id: id, session_id: session })
 }
 
-/** The agent has a worker. This is lost when the process ends. */
+/** Records a heartbeat of an agent's worker. It is not persisted. */
 export function heartbeat(world: World, changes: StateChanges, id: number, activity: AgentActivity): void {
   const agent = world.agent(id)
   agent.heardAt = world.deps.now()

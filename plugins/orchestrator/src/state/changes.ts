@@ -1,6 +1,6 @@
 import type { AgentEventKind, LineageRow, TaskEnd } from '@svc/contracts'
 
-/** Subject of a state record. Records are kept under `kind/key`. */
+/** Kind of a state record. Records are stored under `kind/key`. */
 export type RecordKind =
   | 'task'
   | 'agent'
@@ -12,25 +12,25 @@ export type RecordKind =
   | 'attention'
   | 'meta'
 
-/** A row for a table of the baseline schema that belongs to a change, for example of `cost_records`. */
+/** A row for a table of the baseline schema, written with a change, for example in `cost_records`. */
 export interface TableRow {
   readonly table: string
   readonly values: Readonly<Record<string, string | number | null>>
-  /** Whether it takes the place of the row with its key. */
+  /** True if the row replaces an existing one with the same key. */
   readonly replaces?: boolean
 }
 
 /**
- * Changes of one command, collected while it runs. Records are marked, not copied: the committer reads them from
- * the state at a moment when no command runs, together with those of every other command that waits.
+ * Changes of one command, collected while it runs. Records are only marked: the committer later reads them from the
+ * state while no command runs, together with the records of all other waiting changes.
  */
 export class StateChanges {
-  /** `kind/key` of records that were set or removed. */
+  /** Records that were set or removed, as `kind/key`. */
   readonly records = new Set<string>()
   readonly events: AgentEventKind[] = []
   readonly lineage: LineageRow[] = []
   readonly rows: TableRow[] = []
-  /** Tasks that ended, for listeners after that is durable. */
+  /** Ended tasks, reported to listeners once the change is durable. */
   readonly ended: TaskEnd[] = []
 
   touch(kind: RecordKind, key: string | number): void {
@@ -41,7 +41,7 @@ export class StateChanges {
     this.events.push(kind)
   }
 
-  /** Whether there are changes to persist. */
+  /** True if there is something to persist. */
   get isKept(): boolean {
     return this.records.size > 0 || this.lineage.length > 0 || this.rows.length > 0
   }
@@ -51,8 +51,8 @@ export class StateChanges {
   }
 }
 
-/** The state, for the committer. */
+/** State from which the committer reads records. */
 export interface RecordSource {
-  /** JSON of a record as it is now; null if it is no longer there. */
+  /** Returns the current JSON of a record; null if it no longer exists. */
   serialise(kind: RecordKind, key: string): string | null
 }

@@ -4,18 +4,18 @@ import { COMPLETED, QUEUED, refuseTransition } from './status.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
-/** Sets a distrusted task aside, until {@link resolveDoubt}. Its files stay locked. */
+/** Parks a task whose result is doubted, until {@link resolveDoubt}. Its files stay locked. */
 export function doubt(world: World, changes: StateChanges, id: number, reason: string | null): void {
   const task = world.task(id)
   if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')
-  world.move(changes, task, { kind: 'Doubted', reason }, 'it is doubted')
+  world.move(changes, task, { kind: 'Doubted', reason }, 'the task is doubted')
   task.role = 'verifier'
   const why = reason === null ? null : { reason }
   changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...why })
-  world.traces.note(id, 'doubted', reason ?? 'without a reason', world.deps.now())
+  world.traces.note(id, 'doubted', reason ?? 'no reason stated', world.deps.now())
 }
 
-/** `validated`: the task continues. `overruled`: the task is complete. */
+/** Resolves a doubt. `validated`: the task is queued again. `overruled`: the task is complete. */
 export function resolveDoubt(
   world: World,
   changes: StateChanges,

@@ -11,10 +11,10 @@ import { countUp, extraFields, queuedAt, type Task, taskView } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Maximum number of agents for which candidates are recorded when a task leaves its queue. */
+/** Up to this number of agents, the candidates of a task are recorded when it starts. */
 const MAX_EXPLAINED = 64
 
-/** The next task of an agent, in progress from now on; null if it has none that could run now, or has one already. */
+/** Starts an agent's next task; null if none is runnable, the agent is paused, or it already has one. */
 export function next(world: World, changes: StateChanges, id: number): Task | null {
   const agent = world.agent(id)
   if (agent.paused || agent.current !== null || world.stopped !== null) return null
@@ -25,7 +25,7 @@ export function next(world: World, changes: StateChanges, id: number): Task | nu
       agent.current = task
       return task
     }
-    // Others need not wait for it.
+    // Park the task, so that others need not wait for it.
     world.park(task, path)
   }
   return null
@@ -38,7 +38,7 @@ function reasonsOf(task: Task): Reasons {
 
 function start(world: World, changes: StateChanges, task: Task): void {
   const now = world.deps.now()
-  // With many agents, this costs too much to do before it is requested.
+  // With many agents this costs too much, since most explanations are never read.
   if (world.agents.size <= MAX_EXPLAINED)
     reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
   world.move(changes, task, IN_PROGRESS)
@@ -54,8 +54,8 @@ function start(world: World, changes: StateChanges, task: Task): void {
 }
 
 /**
- * Throws `ORC_TRANSITION` for a task without a possible worker. A queued one may have one: a worker without
- * a fleet does not start it first.
+ * Returns a task that can be completed or failed: in progress, or queued, since clients without a fleet do not start it
+ * first. Throws `ORC_TRANSITION` for other tasks.
  */
 export function assertWorkable(world: World, id: number, wanted: string): Task {
   const task = world.task(id)
@@ -67,14 +67,14 @@ export function assertWorkable(world: World, id: number, wanted: string): Task {
 function startIfQueued(world: World, changes: StateChanges, task: Task): void {
   if (task.status.kind !== 'Queued') return
   const agent = world.agents.get(task.agent) as Agent
-  // Locks that others took in the meantime are reported, not refused: the work is done.
+  // The work is already done, so a file that another agent has locked meanwhile only counts as contention.
   lockToWork(world, changes, task, agent)
   start(world, changes, task)
 }
 
 /**
- * Asks the gates, and completes the task where they let it; else it is queued again with a note. Throws what a gate refuses
- * with, and `ORC_TRANSITION`; nothing has changed then.
+ * Runs the gates. Completes the task if it passes; otherwise queues it again with a note. Throws `ORC_TRANSITION`, or the
+ * error of a gate that rejects the completion; the status then stays the same.
  */
 export function complete(
   world: World,
@@ -90,7 +90,7 @@ export function complete(
   const outcome = deps.gates.run({ task: taskView(task), attestation, evidence, trust, now })
   reasonsOf(task).gates = outcome.records
   if (outcome.kind === 'refuse') {
-    world.traces.note(id, 'gate', `${outcome.gate} refused it: ${outcome.error.message}`, now)
+    world.traces.note(id, 'gate', `${outcome.gate} rejected the completion: ${outcome.error.message}`, now)
     throw outcome.error
   }
   startIfQueued(world, changes, task)
@@ -98,7 +98,7 @@ export function complete(
     const { gate, reason, note, counter } = outcome
     const iteration = countUp(task, counter)
     annotate(task, note)
-    requeue(world, changes, task, `${gate} sent it back`)
+    requeue(world, changes, task, `the gate ${gate} sent the task back`)
     world.traces.note(id, 'requeued', `${gate}: ${reason}`, now)
     changes.event({ type: 'task_requeued', task_id: id, agent_id: task.agent, gate, reason, iteration })
     return { completed: false, requeued: { gate, reason, iteration } }
@@ -130,7 +130,7 @@ function noteSkills(world: World, task: Task, failure: string | null): void {
   else if (phase === 'reduce' && /conflict/i.test(failure)) world.router.shardOutcome(task.agent, 'reduce_conflict')
 }
 
-/** Back to its queue, from work. */
+/** Moves a task back to its queue. */
 export function requeue(world: World, changes: StateChanges, task: Task, because: string): void {
   world.move(changes, task, QUEUED, because)
   task.startedAt = 0
@@ -139,7 +139,7 @@ export function requeue(world: World, changes: StateChanges, task: Task, because
   extra.phase = undefined
 }
 
-/** {@link requeue}, for the worker of the task. */
+/** Queues a task again that its worker gives up. */
 export function release(world: World, changes: StateChanges, id: number, reason: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'released')
@@ -147,7 +147,7 @@ export function release(world: World, changes: StateChanges, id: number, reason:
   world.traces.note(id, 'released', reason, world.deps.now())
 }
 
-/** A note extends the description, up to a limit. */
+/** Appends a note to the description, unless that would exceed the limit. */
 function annotate(task: Task, note: string): void {
   const next = `${task.description}${note}`
   if (Buffer.byteLength(next) <= MAX_DESCRIPTION_BYTES) task.description = next
@@ -163,7 +163,7 @@ export function fail(world: World, changes: StateChanges, id: number, reason: st
   endTask(world, changes, task, { kind: 'Failed', reason }, reason)
 }
 
-/** Takes a task back. Those that wait for it are taken back too, since it never completes. */
+/** Cancels a task, and the tasks that depend on it, since it never completes. */
 export function cancel(world: World, changes: StateChanges, id: number): void {
   const task = world.task(id)
   if (task.status.kind === 'Completed' || task.status.kind === 'Cancelled')
@@ -172,8 +172,8 @@ export function cancel(world: World, changes: StateChanges, id: number): void {
 }
 
 /**
- * Ends an unfinished task in any state. `reason`: why it failed, was cancelled or expired; null if there is
- * nothing to say. Those that wait for one that is cancelled are cancelled too, since it never completes.
+ * Ends an unfinished task in any state. `reason`: why it failed, was cancelled or expired, or null. If the task is
+ * cancelled, the tasks that depend on it are cancelled too, since it never completes.
  */
 export function endTask(
   world: World,
@@ -190,7 +190,7 @@ export function endTask(
     for (const dependant of world.taskDependencies.take(id)) {
       const waiting = world.tasks.get(dependant)
       if (waiting === undefined || hasEnded(waiting.status.kind)) continue
-      endOne(world, changes, waiting, CANCELLED, `${taskLabel(id)} never completes, and it waited for that`)
+      endOne(world, changes, waiting, CANCELLED, `its dependency ${taskLabel(id)} never completes`)
       cancelled.push(dependant)
     }
   }
@@ -262,7 +262,7 @@ function reportEnd(
   })
 }
 
-/** Tasks that waited for one that is complete wait for the next, or no longer. */
+/** Updates the tasks that depend on a completed task: they wait for their next dependency, or are queued. */
 function unblock(world: World, changes: StateChanges, completed: number): void {
   for (const id of world.taskDependencies.take(completed)) {
     const task = world.tasks.get(id)
@@ -276,7 +276,7 @@ function unblock(world: World, changes: StateChanges, completed: number): void {
   }
 }
 
-/** The first task that one waits for. */
+/** Returns the status `Blocked` with the first incomplete dependency of a task. */
 export function blockedOn(world: World, task: Task): TaskStatus {
   const on = task.dependsOn.find(id => {
     const other = world.tasks.get(id)
@@ -285,7 +285,7 @@ export function blockedOn(world: World, task: Task): TaskStatus {
   return { kind: 'Blocked', on: on ?? (task.dependsOn[0] as number) }
 }
 
-/** Gates whose requirements were met at the last attempt. */
+/** Returns the gates that passed at the last attempt. */
 function passedGates(task: Task): readonly string[] {
   return reasonsOf(task).gates.flatMap(({ gate, verdict }) => (verdict === 'pass' ? [gate] : []))
 }

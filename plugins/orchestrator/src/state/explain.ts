@@ -4,7 +4,7 @@ import { NO_REASONS } from './reasons.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Routing reasons of a task; null for an unknown task. */
+/** Returns the routing reasons, gate results and history of a task; null if the task is unknown. */
 export function explain(world: World, id: number): TaskExplanation | null {
   const task = world.tasks.get(id)
   if (task === undefined) return null

@@ -8,8 +8,8 @@ import type { Task } from './task.ts'
 import type { World } from './world.ts'
 
 /**
- * Normalises a path: relative to the repository, forward slashes, no `.` or `..`. Throws `ORC_SCOPE_DENIED` for a path that leads
- * out of the repository. Symbolic links are checked by the service, since this module does no I/O.
+ * Normalises a path: relative to the repository, forward slashes, no `.` or `..`. Throws `ORC_SCOPE_DENIED` for a path
+ * outside the repository. The service checks symbolic links, since this module does no I/O.
  */
 export function repositoryPath(path: string): string {
   const isPlain = !path.includes('\\') && !path.includes('/') && !path.startsWith('.')
@@ -31,7 +31,7 @@ export function outside(path: string): Error {
   })
 }
 
-/** The same files, each once: writing is more than reading. */
+/** Normalises the paths and removes duplicates; write access replaces read access. */
 export function manifest(files: readonly FileAffinity[]): readonly FileAffinity[] {
   if (files.length === 0) return files
   if (files.length === 1) {
@@ -46,7 +46,7 @@ export function manifest(files: readonly FileAffinity[]): readonly FileAffinity[
   return [...merged.values()]
 }
 
-/** Throws `ORC_LOCK_CONFLICT` where another agent has a file that is to be written. */
+/** Throws `ORC_LOCK_CONFLICT` if another agent has locked a file that should be written. */
 export function assertUnlocked(world: World, files: readonly FileAffinity[], agent: number): void {
   for (const { path, access } of files) {
     if (access !== 'write') continue
@@ -60,13 +60,13 @@ export function assertUnlocked(world: World, files: readonly FileAffinity[], age
 function lockConflict({ path, kind, holder }: LockConflict): Error {
   const how = kind === 'exclusively_held' ? 'writes it' : 'reads it'
   return orchestrationErrors.create('ORC_LOCK_CONFLICT', `Lock conflict: ${path}: ${agentLabel(holder)} ${how}`, {
-    hint: 'wait until it has ended, or give the task to that agent'
+    hint: 'wait until that agent has released the file, or assign the task to it'
   })
 }
 
 /**
- * Whether an agent may write these files, by its scope. Throws `ORC_SCOPE_DENIED` where that is strict and the agent not reliable
- * enough to be spared; reports it otherwise.
+ * Checks that files to write are within an agent's scope. Reports each violation. Throws `ORC_SCOPE_DENIED` if the scope
+ * is strict, unless the agent is reliable enough to be exempt.
  */
 export function checkScope(world: World, changes: StateChanges, files: readonly FileAffinity[], agent: number): void {
   const settings = world.deps.settings()
@@ -74,17 +74,17 @@ export function checkScope(world: World, changes: StateChanges, files: readonly 
   if (scope_enforcement === 'disabled') return
   for (const { path, access } of files) {
     if (access !== 'write' || world.files.isInScope(path, agent)) continue
-    const reason = `${agentLabel(agent)} owns files, and ${path} is none of them`
+    const reason = `${path} is outside the files that ${agentLabel(agent)} owns`
     changes.event({ type: 'scope_violation', agent_id: agent, path, reason })
-    const isSpared = isTrustRelaxed(settings, world.deps.trust.of(agent).reliability)
-    if (scope_enforcement === 'warn' || isSpared) continue
+    const isExempt = isTrustRelaxed(settings, world.deps.trust.of(agent).reliability)
+    if (scope_enforcement === 'warn' || isExempt) continue
     throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${reason}`, {
       hint: 'claim the file for the agent, or name another agent'
     })
   }
 }
 
-/** The agent now locks and owns these files. */
+/** Locks the files that a task writes for its agent, which then owns them. */
 export function takeFiles(world: World, changes: StateChanges, task: Task, agent: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write') continue
@@ -104,8 +104,8 @@ function lockToWrite(world: World, changes: StateChanges, path: string, agent: n
 }
 
 /**
- * The locks that a task works under: those that were released by force while it waited are taken again. A path that another
- * agent has is returned, and nothing is taken then.
+ * Acquires the locks that a task needs to run; some may have timed out while it waited. If another agent has locked one of
+ * the files, acquires nothing and returns its path.
  */
 export function lockToWork(world: World, changes: StateChanges, task: Task, agent: Agent): string | null {
   if (task.files.length === 0) return null
@@ -125,7 +125,7 @@ export function lockToWork(world: World, changes: StateChanges, task: Task, agen
   return null
 }
 
-/** The write locks and the files of a task that moved to another agent, except for those held by others. */
+/** Gives the new agent of a moved task its write locks and files, except for files that others have locked. */
 export function moveFiles(world: World, changes: StateChanges, task: Task, to: number): void {
   for (const { path, access } of task.files) {
     if (access !== 'write' || world.locks.conflict(path, to) !== null) continue
@@ -142,7 +142,7 @@ export function releaseFiles(world: World, changes: StateChanges, task: Task): v
   }
 }
 
-/** Whatever an agent holds on a file. */
+/** Releases any lock of an agent on a file. */
 export function dropLock(world: World, changes: StateChanges, path: string, agent: number): void {
   if (world.locks.drop(path, agent)) reportReleased(world, changes, path, agent)
 }
@@ -153,13 +153,13 @@ function reportReleased(world: World, changes: StateChanges, path: string, agent
   world.freed(path)
 }
 
-/** Signs of life of an agent keep what its tasks in progress hold. */
+/** Renews the locks of an agent's tasks in progress, at a heartbeat. */
 export function renewLocks(world: World, agent: Agent): void {
   const now = world.deps.now()
   for (const task of agent.working) for (const { path } of task.files) world.locks.renew(path, agent.id, now)
 }
 
-/** Throws `ORC_LOCK_CONFLICT` where another agent writes it. */
+/** Makes an agent the owner of a file. Throws `ORC_LOCK_CONFLICT` if another agent has locked it. */
 export function claimFile(world: World, changes: StateChanges, agent: number, path: string): void {
   world.agent(agent)
   const clean = repositoryPath(path)
@@ -167,14 +167,17 @@ export function claimFile(world: World, changes: StateChanges, agent: number, pa
   own(world, changes, clean, agent)
 }
 
-/** Throws `ORC_SCOPE_DENIED` where the first does not own it. A lock on it stays with the tasks that it is held for. */
+/**
+ * Moves the ownership of a file to another agent. Throws `ORC_SCOPE_DENIED` if `from` does not own it. A lock stays with
+ * the tasks that hold it.
+ */
 export function transferFile(world: World, changes: StateChanges, from: number, to: number, path: string): void {
   world.agent(from)
   world.agent(to)
   const clean = repositoryPath(path)
   if (world.files.owner(clean) !== from)
     throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${agentLabel(from)} does not own ${clean}`, {
-      hint: 'svc orch files list shows who does'
+      hint: 'svc orch files list shows the owners'
     })
   assertUnlocked(world, [{ path: clean, access: 'write' }], from)
   own(world, changes, clean, to)

@@ -2,34 +2,34 @@ import { agentLabel, type Handoff, orchestrationErrors } from '@svc/contracts'
 
 const DEFAULT_TIMEOUT_MS = 3_600_000
 
-/** Fields that only the raw transcript of a model contains. */
+/** Markers that only the raw transcript of a model contains. */
 const TRANSCRIPT_MARKERS = ['<|im_start|>', '<|im_end|>', '\nHuman:', '\nAssistant:', '[INST]', '[/INST]', '<<SYS>>']
 
-/** Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`. */
+/** Validates a handoff. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`. */
 export function assertHandoff(payload: Handoff, now: number): void {
   const { created_at = now, timeout_ms = DEFAULT_TIMEOUT_MS } = payload
   if (now - created_at > timeout_ms)
     throw orchestrationErrors.create(
       'ORC_HANDOFF_STALE',
-      `Stale handoff: ${agentLabel(payload.from_agent)} made it ${now - created_at} ms ago, and ${timeout_ms} ms are the most`,
-      { hint: 'make it again, from how things are now' }
+      `Stale handoff: ${agentLabel(payload.from_agent)} created it ${now - created_at} ms ago; the limit is ${timeout_ms} ms`,
+      { hint: 'create a new handoff from the current state' }
     )
   const metadata = new Map(payload.metadata ?? [])
   if ((payload.pending_tasks?.length ?? 0) > 0) {
     if ((payload.verification_criteria?.length ?? 0) === 0)
-      throw invalid('pending tasks need at least one of verification_criteria')
-    if (!metadata.has('execution_role')) throw invalid('pending tasks need execution_role in metadata')
+      throw invalid('with pending tasks, verification_criteria needs at least one entry')
+    if (!metadata.has('execution_role')) throw invalid('with pending tasks, metadata needs an execution_role')
   }
   for (const key of ['context_envelope_json', 'harness_spec_json']) {
     const text = metadata.get(key)
-    if (text !== undefined && !isJson(text)) throw invalid(`${key} in metadata is no JSON`)
+    if (text !== undefined && !isJson(text)) throw invalid(`${key} in metadata is not valid JSON`)
   }
   if ((payload.a2a_context_uri === undefined) !== (payload.obo_token === undefined))
-    throw invalid('a2a_context_uri and obo_token go together')
+    throw invalid('a2a_context_uri and obo_token must be set together')
   for (const [field, text] of textsOf(payload)) {
     const marker = TRANSCRIPT_MARKERS.find(each => `\n${text}`.includes(each))
     if (marker !== undefined)
-      throw invalid(`${field} has ${JSON.stringify(marker.trim())} in it, as a raw transcript has`)
+      throw invalid(`${field} looks like a raw transcript: it contains ${JSON.stringify(marker.trim())}`)
   }
 }
 
@@ -52,6 +52,6 @@ function isJson(text: string): boolean {
 
 function invalid(what: string): Error {
   return orchestrationErrors.create('ORC_HANDOFF_INVALID', `Handoff invariant: ${what}`, {
-    hint: 'complete the handoff, and hand over again'
+    hint: 'correct the handoff, and send it again'
   })
 }

@@ -1,7 +1,7 @@
 import type { Priority } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
 
-/** Settings of the state, as in the section `[orchestrator]`. Read again for every command. */
+/** Settings that the state uses, from the section `[orchestrator]`; read for every command. */
 export type StateSettings = Pick<
   Settings,
   | 'enabled'
@@ -31,15 +31,15 @@ export const PRIORITY_OF: Readonly<Record<StateSettings['default_priority'], Pri
   urgent: 'Urgent'
 }
 
-/** Bytes of UTF-8 that a description may have. */
+/** Maximum size of a description in bytes of UTF-8. */
 export const MAX_DESCRIPTION_BYTES = 131_072
-/** Tasks that ended and are still known. */
+/** Maximum ended tasks in memory, except for those that others wait for. */
 export const MAX_ENDED = 1_000
-/** Times that a task may be handed over before that counts as a loop. */
+/** Maximum handoffs of a task; more count as an infinite loop. */
 export const MAX_HANDOFFS = 5
 export const MAX_TURNS = 10
 export const MAX_OBSERVATIONS = 20
-/** Agents that an explanation of a route names. */
+/** Maximum candidates in an explanation of a queued task. */
 export const SHOWN_CANDIDATES = 10
-/** Those that are kept with a task that has left its queue. */
+/** Maximum candidates stored with a task that has left its queue. */
 export const KEPT_CANDIDATES = 3

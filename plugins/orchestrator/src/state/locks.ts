@@ -4,7 +4,7 @@ interface Lock {
   /** Agent that writes; null while others read. */
   writer: number | null
   readers: number[]
-  /** Tasks that it is held for. */
+  /** Tasks that need the lock. */
   readonly tasks: Set<number>
   since: number
 }
@@ -16,12 +16,12 @@ export interface LockConflict {
 }
 
 /**
- * Locks on files: one agent writes, or several read. They are held by agents on behalf of tasks, so that one agent's tasks
- * never conflict, and the last of them releases the lock. A sole reader may upgrade to writing.
+ * Read-write locks on files. Agents hold them on behalf of tasks, so tasks of the same agent never conflict; the last of
+ * these tasks releases the lock. A sole reader may upgrade to a write lock.
  */
 export class LockTable {
   readonly #locks = new Map<string, Lock>()
-  /** Number of refused requests. */
+  /** Number of lock requests that conflicted. */
   contention = 0
 
   get size(): number {
@@ -32,7 +32,7 @@ export class LockTable {
     return this.#locks.keys()
   }
 
-  /** Why an agent could not write a file; null if it could. */
+  /** Returns why an agent cannot get a write lock; null if it can. */
   conflict(path: string, agent: number): LockConflict | null {
     const lock = this.#locks.get(path)
     if (lock === undefined || lock.writer === agent) return null
@@ -41,7 +41,7 @@ export class LockTable {
     return other === undefined ? null : { path, kind: 'shared_readers', holder: other }
   }
 
-  /** Whether the lock is new for the agent. The caller has made sure that there is no {@link conflict}. */
+  /** Acquires a write lock. Returns true if it is new for the agent. The caller must check {@link conflict} first. */
   write(path: string, agent: number, task: number, now: number): boolean {
     const lock = this.#locks.get(path)
     if (lock === undefined) {
@@ -55,7 +55,7 @@ export class LockTable {
     return isNew
   }
 
-  /** Whether the agent now holds a new read lock. A file that is being written can be read, without one. */
+  /** Acquires a read lock. Returns true if it is new. If another agent writes the file, it is read without a lock. */
   read(path: string, agent: number, task: number, now: number): boolean {
     const lock = this.#locks.get(path)
     if (lock === undefined) {
@@ -70,8 +70,8 @@ export class LockTable {
   }
 
   /**
-   * A task no longer needs a file. The agent keeps the lock while another task that it is held for is the agent's. True if
-   * the agent holds it no longer.
+   * Releases a task's claim on a lock. The agent keeps the lock while another of its tasks needs it. Returns true if the
+   * agent no longer holds it.
    */
   release(path: string, agent: number, task: number, ownerOf: (task: number) => number | null): boolean {
     const lock = this.#locks.get(path)
@@ -80,36 +80,36 @@ export class LockTable {
     return this.#leave(path, lock, agent)
   }
 
-  /** Releases an agent's lock on a file. True if it held one. */
+  /** Releases an agent's lock on a file. Returns true if it held one. */
   drop(path: string, agent: number): boolean {
     const lock = this.#locks.get(path)
     if (lock === undefined || (lock.writer !== agent && !lock.readers.includes(agent))) return false
     return this.#leave(path, lock, agent)
   }
 
-  /** Those that have been held since before `time`. */
+  /** Iterates over locks acquired or renewed before `time`. */
   *heldSince(time: number): Iterable<{ readonly path: string; readonly holders: readonly number[] }> {
     for (const [path, lock] of this.#locks) if (lock.since < time) yield { path, holders: holdersOf(lock) }
   }
 
-  /** A heartbeat of the holder. */
+  /** Renews an agent's lock. */
   renew(path: string, agent: number, now: number): void {
     const lock = this.#locks.get(path)
     if (lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))) lock.since = now
   }
 
-  /** Agent that writes a file; null for none. */
+  /** Returns the agent with the write lock; null if there is none. */
   writer(path: string): number | null {
     return this.#locks.get(path)?.writer ?? null
   }
 
-  /** Whether an agent holds a file, and for some task. */
+  /** Returns true if an agent holds a lock on a file. */
   isHeld(path: string, agent: number): boolean {
     const lock = this.#locks.get(path)
     return lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))
   }
 
-  /** Those that no task needs. */
+  /** Iterates over locks that no task needs. */
   *idle(): Iterable<{ readonly path: string; readonly holders: readonly number[] }> {
     for (const [path, lock] of this.#locks) if (lock.tasks.size === 0) yield { path, holders: holdersOf(lock) }
   }
@@ -134,7 +134,7 @@ export class LockTable {
     return JSON.stringify({ writer, readers, since })
   }
 
-  /** Without its tasks, which declare their needs themselves: see {@link LockTable.needs}. False if another agent holds it. */
+  /** Restores a lock without its tasks, see {@link LockTable.needs}. Returns false if the file is already locked. */
   restore(path: string, json: string): boolean {
     if (this.#locks.has(path)) return false
     const { writer, readers, since } = JSON.parse(json) as Pick<Lock, 'writer' | 'readers' | 'since'>
@@ -142,7 +142,7 @@ export class LockTable {
     return true
   }
 
-  /** A task needs a file; where its agent holds it, it is held for that task too. */
+  /** Adds a task to the lock that its agent holds on a file, if any. */
   needs(path: string, agent: number, task: number): void {
     if (this.isHeld(path, agent)) this.#locks.get(path)?.tasks.add(task)
   }

@@ -13,16 +13,16 @@ import { countUp, type Task, taskWeight } from './task.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** A task goes to another agent, with its files. */
-function give(world: World, changes: StateChanges, task: Task, to: Agent, because: string): void {
+/** Moves a task with its files to another agent. */
+function moveTask(world: World, changes: StateChanges, task: Task, to: Agent, because: string): void {
   releaseFiles(world, changes, task)
   world.reassign(changes, task, to, because)
   moveFiles(world, changes, task, to.id)
 }
 
-/** Current agent of a task whose agent has left; one is created where the router says so. */
+/** Returns a new agent for a task whose agent has left; creates one if the router decides so. */
 export function rehome(world: World, changes: StateChanges, task: Task): Agent {
-  // The agent requested by name has left.
+  // The name is dropped, since the agent requested by name has left.
   const decision = world.router.route({ ...routeAgain(task), agent_name: undefined })
   let agent: Agent
   if (decision.kind === 'agent') agent = world.agent(decision.agent)
@@ -36,8 +36,7 @@ export function rehome(world: World, changes: StateChanges, task: Task): Agent {
 }
 
 /**
- * Moves all tasks of a leaving agent to fit agents. Returns false without any change where there is
- * no other agent.
+ * Moves all tasks of a leaving agent to suitable agents. Returns false without any change if there is no other agent.
  */
 export function evacuate(world: World, changes: StateChanges, agent: Agent): boolean {
   const tasks = agent.tasks()
@@ -45,8 +44,8 @@ export function evacuate(world: World, changes: StateChanges, agent: Agent): boo
   world.router.agentRemoved(agent.id)
   try {
     for (const task of tasks) {
-      give(world, changes, task, rehome(world, changes, task), `${agentLabel(agent.id)} is gone`)
-      world.traces.note(task.id, 'rerouted', `${agentLabel(agent.id)} is gone`, world.deps.now())
+      moveTask(world, changes, task, rehome(world, changes, task), `${agentLabel(agent.id)} has left`)
+      world.traces.note(task.id, 'rerouted', `${agentLabel(agent.id)} has left`, world.deps.now())
     }
   } catch (error) {
     admit(world, agent)
@@ -55,7 +54,7 @@ export function evacuate(world: World, changes: StateChanges, agent: Agent): boo
   return true
 }
 
-/** Balances the loads. Returns the number of moved tasks. */
+/** Moves queued tasks from overloaded agents to others. Returns the number of moved tasks. */
 export function rebalance(world: World, changes: StateChanges): number {
   const moves = world.deps.planRebalance({
     agents: agentLoads(world),
@@ -67,7 +66,7 @@ export function rebalance(world: World, changes: StateChanges): number {
     const task = world.tasks.get(id)
     const target = world.agents.get(to)
     if (task?.agent !== from || target === undefined || task.status.kind !== 'Queued') continue
-    give(world, changes, task, target, '')
+    moveTask(world, changes, task, target, '')
     task.rule = 'rebalance'
     world.traces.note(id, 'rebalanced', `${agentLabel(from)} to ${agentLabel(to)}`, world.deps.now())
     moved += 1
@@ -90,7 +89,7 @@ function* movable(world: World, id: number): Iterable<MovableTask> {
   }
 }
 
-/** The agents as the scaler and the rebalancer see them. */
+/** Returns the loads of all agents, for the scaler and the rebalancer. */
 export function agentLoads(world: World): readonly AgentLoad[] {
   return Array.from(world.agents.values(), agent => ({
     id: agent.id,
@@ -105,8 +104,8 @@ export function agentLoads(world: World): readonly AgentLoad[] {
 }
 
 /**
- * One agent gives its work to another, which is made where none is named. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`;
- * a task that was handed over too often fails.
+ * Hands an agent's tasks and files over to another agent; creates one if none is named. A task that was handed over too
+ * often fails. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`.
  */
 export function handoff(world: World, changes: StateChanges, payload: Handoff): HandoffOutcome {
   const from = world.agent(payload.from_agent)
@@ -148,23 +147,23 @@ function pendingTask(world: World, id: number, from: Agent): Task {
     throw orchestrationErrors.create(
       'ORC_HANDOFF_INVALID',
       `Handoff invariant: ${taskLabel(id)} is a task of ${agentLabel(task.agent)}, not of ${agentLabel(from.id)}`,
-      { hint: 'name tasks of the agent that hands over' }
+      { hint: 'name only tasks of the agent that hands over' }
     )
   if (hasEnded(task.status.kind)) refuseTransition(id, task.status, 'handed over')
   return task
 }
 
-/** False if it has been handed over too often. */
+/** Hands one task over. Returns false if it has been handed over too often. */
 function handOver(world: World, changes: StateChanges, task: Task, to: Agent): boolean {
   const count = countUp(task, 'handoff_count')
   if (count > MAX_HANDOFFS) {
     if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') return false
-    const reason = `possible infinite A2A handoff loop: it was handed over ${count} times`
+    const reason = `possible infinite A2A handoff loop: the task was handed over ${count} times`
     endTask(world, changes, task, { kind: 'Failed', reason }, reason)
     return false
   }
   if (task.status.kind === 'InProgress') requeue(world, changes, task, `handed over to ${agentLabel(to.id)}`)
-  give(world, changes, task, to, '')
+  moveTask(world, changes, task, to, '')
   task.rule = 'handoff'
   world.traces.note(task.id, 'handed over', agentLabel(to.id), world.deps.now())
   return true

@@ -4,7 +4,7 @@ import { MAX_OBSERVATIONS, MAX_TURNS } from './limits.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
-/** Which part of the work on a task has begun. */
+/** Records that a phase of a task has begun. */
 export function enterPhase(world: World, changes: StateChanges, id: number, phase: TaskPhase): void {
   const task = world.task(id)
   extraFields(task).phase = phase
@@ -12,7 +12,7 @@ export function enterPhase(world: World, changes: StateChanges, id: number, phas
   changes.event({ type: 'task_phase_changed', task_id: id, agent_id: task.agent, phase })
 }
 
-/** Something that was said while a task was worked on; the last are kept. */
+/** Appends a message to a task's transcript; only the last ones are stored. */
 export function addTurn(world: World, changes: StateChanges, id: number, message: string): void {
   const task = world.task(id)
   const agent = world.agents.get(task.agent)
@@ -27,7 +27,7 @@ export function addTurn(world: World, changes: StateChanges, id: number, message
   changes.touch('task', id)
 }
 
-/** Something that was seen while a task was worked on; the last are kept. */
+/** Appends an observation to a task; only the last ones are stored. */
 export function addObservation(world: World, changes: StateChanges, id: number, note: string): void {
   const task = world.task(id)
   const extra = extraFields(task)

@@ -1,11 +1,11 @@
 /**
- * Owner of each file: the agent that got a task that writes it, claimed it, or received it in a handoff. The files of an agent
- * are also its scope: one that owns nothing may write anywhere, others at, below and above what they own.
+ * Owner of each file: the agent that got a task that writes it, claimed it, or received it in a handoff. An agent's files
+ * are also its scope: it may write these paths, and paths below and above them. An agent without files may write anywhere.
  */
 export class OwnedFiles {
   readonly #owners = new Map<string, number>()
   readonly #files = new Map<number, Set<string>>()
-  /** Of each agent: how many of its files lie below each folder. */
+  /** Number of files below each folder, by agent. */
   readonly #folders = new Map<number, Map<string, number>>()
 
   owner(path: string): number | null {
@@ -24,7 +24,7 @@ export class OwnedFiles {
     return this.#files.get(agent)?.size ?? 0
   }
 
-  /** False if it has it already. */
+  /** Sets the owner of a file. Returns false if the agent already owns it. */
   assign(path: string, agent: number): boolean {
     const previous = this.#owners.get(path)
     if (previous === agent) return false
@@ -41,7 +41,7 @@ export class OwnedFiles {
     return true
   }
 
-  /** False without an owner. */
+  /** Removes the owner of a file. Returns false if it had none. */
   release(path: string): boolean {
     const owner = this.#owners.get(path)
     if (owner === undefined) return false
@@ -50,7 +50,7 @@ export class OwnedFiles {
     return true
   }
 
-  /** True if an agent may write a file, by its ownership. */
+  /** Returns true if a path is within an agent's scope. */
   isInScope(path: string, agent: number): boolean {
     const files = this.#files.get(agent)
     if (files === undefined || files.size === 0 || files.has(path)) return true
@@ -76,7 +76,7 @@ export class OwnedFiles {
   }
 }
 
-/** `a/b/c` -> `a/b`, `a`. */
+/** Iterates over the parent folders of a path: `a/b` and `a` for `a/b/c`. */
 function* foldersOf(path: string): Iterable<string> {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) yield path.slice(0, at)
 }

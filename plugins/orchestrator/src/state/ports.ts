@@ -18,14 +18,14 @@ import type {
 import type { RecordKind, RecordSource, StateChanges } from './changes.ts'
 
 /**
- * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. Tests pass small
+ * Dependencies of the state. Everything here is synchronous and does no I/O, unless noted otherwise. Tests use small
  * fakes.
  */
 
-/** Unix milliseconds. Monotonic: if the system's clock goes back, it stands still until that has caught up. */
+/** Monotonic clock in Unix milliseconds: it never goes back, even if the system clock does. */
 export type Clock = () => number
 
-/** [0, 1). */
+/** Source of random numbers in [0, 1). */
 export type Random = () => number
 
 // Routing ------------------------------------------------------------------------------------------------------------
@@ -39,20 +39,20 @@ export interface RoutableAgent {
   readonly weighted_load: number
 }
 
-/** Queries of the router about the state. All in constant time. */
+/** Queries of the router about the state, all in constant time. */
 export interface RoutingWorld {
   fileOwner(path: string): number | null
-  /** Agent that a group has; set by the state with the first task that is routed by that group. */
+  /** Returns the agent of a group: the one that got the first task routed by it. */
   groupAgent(group: string): number | null
   trust(agent: number): TrustView
-  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  /** Returns the trust in completing tasks, [0, 1]; null before the first outcome. */
   completionTrust(agent: number): number | null
-  /** False at the agent limit. */
+  /** Returns false at the agent limit. */
   canSpawn(): boolean
   now(): number
 }
 
-/** The parts of a task that decide its agent. */
+/** Properties of a task that the router uses. */
 export type TaskToRoute = RoutingQuestion
 
 export type RoutingRule = RoutingExplanation['rule']
@@ -62,11 +62,11 @@ export type RouteDecision =
       readonly kind: 'agent'
       readonly agent: number
       readonly rule: RoutingRule
-      /** Group that the task's files are of; the state makes the agent its default where it has none. */
+      /** Group of the task's files; if it has no agent yet, the chosen one becomes its agent. */
       readonly group: string | null
     }
   | {
-      /** An agent of that name is to be made, and has the task. */
+      /** A new agent with this name gets the task. */
       readonly kind: 'spawn'
       readonly name: string
       readonly dynamic: boolean
@@ -75,18 +75,18 @@ export type RouteDecision =
       readonly reason: string
     }
 
-/** Keeps separate indexes, so that a decision does not look at every agent. */
+/** Router. It has its own indexes, so that a decision need not examine every agent. */
 export interface RouterPort {
   agentAdded(agent: RoutableAgent): void
   agentRemoved(agent: number): void
   loadChanged(agent: number, weightedLoad: number): void
   pausedChanged(agent: number, paused: boolean): void
-  /** A validation of a shard failed (`shard_validate`), or a reduce task met a conflict (`reduce_conflict`). */
+  /** Records that a shard failed validation (`shard_validate`) or that merging had a conflict (`reduce_conflict`). */
   shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void
-  /** A task that used a skill, or was of a phase of a shard (`shard_gen`, …), was completed or failed. */
+  /** Records the outcome of a task for its skill or its shard phase (`shard_gen`, …). */
   skillOutcome(agent: number, skill: string, success: boolean): void
   route(task: TaskToRoute): RouteDecision
-  /** Best first. */
+  /** Returns the candidates for a task, best first. */
   explain(task: TaskToRoute, limit: number): RoutingExplanation['candidates']
 }
 
@@ -94,14 +94,14 @@ export interface AgentLoad {
   readonly id: number
   readonly dynamic: boolean
   readonly paused: boolean
-  /** Where known, nothing is moved to an agent that lacks more of what the task requires than the one that has it. */
+  /** Capabilities; if known, a task is not moved to a less fit agent. */
   readonly capabilities?: CapabilityHints
   readonly weighted_load: number
   readonly queued: number
   readonly urgent: number
-  /** Since when it has had nothing to do; null while it has. */
+  /** Time since when the agent has had no work; null while it has work. */
   readonly idle_since_ms: number | null
-  /** USD per 1,000 tokens of its model, where known. */
+  /** US dollars per 1,000 tokens of the agent's model, if known. */
   readonly model_cost?: number
 }
 
@@ -110,7 +110,7 @@ export interface MovableTask {
   readonly id: number
   readonly agent: number
   readonly priority: Priority
-  /** Its contribution to a load. */
+  /** Contribution to the load of its agent. */
   readonly weight: number
   readonly files: readonly FileAffinity[]
   readonly capabilities: CapabilityHints | undefined
@@ -118,9 +118,9 @@ export interface MovableTask {
 
 export interface RebalanceWorld {
   readonly agents: readonly AgentLoad[]
-  /** Lowest priority first, and of those the newest first. */
+  /** Iterates over an agent's queued tasks: lowest priority first, then newest first. */
   queuedOf(agent: number): Iterable<MovableTask>
-  /** Holder of the write lock; null for none. */
+  /** Returns the holder of a file's write lock; null if there is none. */
   writer(path: string): number | null
 }
 
@@ -133,7 +133,7 @@ export interface Move {
 export type PlanRebalance = (world: RebalanceWorld) => readonly Move[]
 
 export interface ScalingDecision {
-  /** Names of dynamic agents to make. */
+  /** Names of dynamic agents to create. */
   readonly spawn: readonly string[]
   /** Dynamic agents to retire. */
   readonly retire: readonly number[]
@@ -141,7 +141,7 @@ export interface ScalingDecision {
 }
 
 export interface ScalerPort {
-  /** Once a tick. `costCritical`: the budget of some agent is spent. */
+  /** Called once per tick. `costCritical`: the budget of some agent is spent. */
   tick(now: number, agents: readonly AgentLoad[], costCritical: boolean): ScalingDecision
   readonly predictedLoad: number
   readonly effectiveThreshold: number
@@ -149,53 +149,53 @@ export interface ScalerPort {
 
 // Policy -------------------------------------------------------------------------------------------------------------
 
-/** Parts of a policy that are records of the state: `serialise` and `restore` are inverse. */
+/** Policy state that is stored in records. `restore` is the inverse of `serialise`. */
 export interface Ledger {
   serialise(key: string): string | null
   restore(key: string, json: string): void
-  /** Of all its records. */
+  /** Returns the keys of all records. */
   keys(): Iterable<string>
 }
 
 /**
- * Component with state that no record keeps, but that survives a reload of the code. The exported state consists of numbers,
- * strings, arrays and maps: it crosses from one version of the code to another.
+ * Component with state that is in no record, but survives a reload of the code. Exported state contains only numbers,
+ * strings, arrays and maps, since it is passed from one version of the code to another.
  */
 export interface Transferable {
   exportState(): unknown
-  /** Exported state of another instance. */
+  /** Imports the exported state of another instance. */
   importState(state: unknown): void
 }
 
-/** Keys are ids of agents. */
+/** Trust ledger; the keys of its records are agent ids. */
 export interface TrustPort extends Ledger {
   of(agent: number): TrustView
-  /** True for a task that was completed, false for one that failed. */
+  /** Records the outcome of a task: completed or failed. */
   observe(agent: number, success: boolean): TrustView
   override(agent: number, tier: TrustTier | null, score: number | null): TrustView
-  /** Times that work of this agent was let through; how uncertain its outcomes are, in bits. */
+  /** Returns the number of approvals, and the entropy of the agent's outcomes in bits. */
   approvals(agent: number): { readonly count: number; readonly entropy: number }
-  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  /** Returns the trust in completing tasks, [0, 1]; null before the first outcome. */
   rollup(agent: number): number | null
   forget(agent: number): void
 }
 
-/** Keys are `agent:ID`, `tenant:NAME` and `session:NAME`. */
+/** Budget ledger; the keys of its records are `agent:ID`, `tenant:NAME` and `session:NAME`. */
 export interface BudgetPort extends Ledger {
   /**
-   * Asked before a task is submitted. Throws `ORC_BUDGET_EXCEEDED` (tenant, tokens of the estimate, spent) and `ORC_DOOM_LOOP`.
-   * The signal otherwise.
+   * Checks the budgets before a task is submitted, and returns the agent's signal. Throws `ORC_BUDGET_EXCEEDED` if the
+   * tenant's or agent's budget is spent or the estimate exceeds it, and `ORC_DOOM_LOOP`.
    */
   admit(agent: number, tenant: string | undefined, estimatedTokens: number): BudgetSignal
   signal(agent: number): BudgetSignal
-  /** Keys of the records that changed. */
+  /** Records a cost. `keys`: the changed records. */
   record(cost: CostRecord): { readonly signal: BudgetSignal; readonly keys: readonly string[] }
-  /** A task was completed: the cost counter restarts at zero. Keys of the records that changed. */
+  /** Resets the cost since the last completed task. Returns the keys of the changed records. */
   completed(agent: number): readonly string[]
   forget(agent: number): void
 }
 
-/** Judgement of a task before it is queued. */
+/** A task to judge before it is queued. */
 export interface TaskToJudge {
   readonly description: string
   readonly files: readonly FileAffinity[]
@@ -208,7 +208,7 @@ export interface TaskToJudge {
 
 export interface Judgement {
   readonly tier: ApprovalTier
-  /** One sentence: the rule and its evidence. */
+  /** Reason for the tier, as a clause. */
   readonly because: string
   readonly attentionWeight: number
   readonly test: TestDecision
@@ -216,20 +216,20 @@ export interface Judgement {
 
 export interface JudgePort {
   judge(task: TaskToJudge, agent: number): Judgement
-  /** Whether a task must come with tests, and why. */
+  /** Decides whether a task must include tests, and why. */
   test(task: Pick<TaskToJudge, 'description' | 'files' | 'complexity' | 'qgate'>): {
     readonly decision: TestDecision
     readonly rationale: string
   }
-  /** Throws `ORC_INJECTION`. Returns warnings for the submitter, and the text only where it had to be changed. */
+  /** Returns the canonical description, and warnings for the submitter. Throws `ORC_INJECTION`. */
   screen(description: string): { readonly description: string; readonly warnings: readonly string[] }
-  /** Throws `ORC_SCOPE_DENIED` where the quality gate is enforced and the evidence is too thin to begin. */
+  /** Throws `ORC_SCOPE_DENIED` if the quality gate is enforced and there is too little evidence to begin. */
   admitEvidence(task: TaskToJudge): void
 }
 
 // Gates --------------------------------------------------------------------------------------------------------------
 
-/** Result of the lookups before the gates are asked, by gate. Opaque to the state. */
+/** Evidence gathered before the gates run, by gate. Opaque to the state. */
 export type GateEvidence = ReadonlyMap<string, unknown>
 
 export interface GateInput {
@@ -246,7 +246,7 @@ export type GateOutcome =
       readonly kind: 'requeue'
       readonly gate: GateName
       readonly reason: string
-      /** Appended to the description. */
+      /** Text to append to the description. */
       readonly note: string
       readonly counter: 'debug_iterations' | 'stubcheck_iterations' | 'qgate_iterations'
       readonly records: readonly GateRecord[]
@@ -255,8 +255,7 @@ export type GateOutcome =
 
 export interface GatePort {
   /**
-   * Prefetches the data that the gates need. Null at once where they need nothing of the kind. Called by the service,
-   * outside of any command.
+   * Gathers the evidence that the gates need; null if they need none. The service calls it before the command runs.
    */
   gather(task: TaskView, attestation: Attestation | undefined): Promise<GateEvidence> | null
   run(input: GateInput): GateOutcome
@@ -264,28 +263,28 @@ export interface GatePort {
 
 // State that outlives the process ------------------------------------------------------------------------------------
 
-/** Ids that no other process of the repository takes. */
+/** Source of ids that are unique among the processes of the repository. */
 export interface IdSource {
   task(): number
   agent(): number
-  /** Null if the next ids are there; else when they will be. */
+  /** Returns null if enough ids are available; otherwise resolves when they are. */
   ready(): Promise<void> | null
 }
 
 export interface CommitPort {
-  /** Resolves when the change is durable, and its events are out. */
+  /** Resolves when the change is durable and its events are published. */
   commit(changes: StateChanges): Promise<void>
 }
 
-/** The aggregate, for the writer of its records. */
+/** State that can be stored in records and restored from them. */
 export interface Restorable extends RecordSource {
   /**
-   * In any order, before `recovered` and before any command. Throws an error with the problem of an unreadable record.
+   * Restores a record. Called in any order, before `recovered` and before any command. Throws if the record is invalid.
    */
   restore(kind: RecordKind, key: string, json: string): void
   /**
-   * After the last record of a seat: tasks that were in progress are queued again, once each; locks of missing tasks are
-   * released. The result contains the changes to commit.
+   * Called after the last record of a seat. Queues tasks that were in progress again, and releases locks of missing tasks.
+   * Returns the changes to commit.
    */
   recovered(): StateChanges
 }

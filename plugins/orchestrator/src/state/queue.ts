@@ -2,15 +2,15 @@ import type { Priority } from '@svc/contracts'
 import { PRIORITIES, rank } from './priority.ts'
 import { queuedAt, type Task } from './task.ts'
 
-/** Tasks of one priority that are sorted to find the least urgent ones. */
+/** Maximum tasks of one priority that are sorted to find the least urgent ones. */
 const MAX_SORTED = 1_000
 
-/** True if `one` is served before `other`: the older first, then the smaller id. */
+/** Returns true if `one` is served before `other`: the older first, then the lower id. */
 function before(one: Task, other: Task): boolean {
   return one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)
 }
 
-/** A binary heap whose tasks store their index, so that any task is removed in logarithmic time. */
+/** Binary heap whose tasks store their index, so that any task can be removed in logarithmic time. */
 class TaskHeap {
   readonly #tasks: Task[] = []
 
@@ -39,7 +39,7 @@ class TaskHeap {
     this.#down(last)
   }
 
-  /** In no order. */
+  /** Returns the tasks in heap order. */
   values(): readonly Task[] {
     return this.#tasks
   }
@@ -56,11 +56,11 @@ class TaskHeap {
     for (;;) {
       const left = 2 * task.slot + 1
       if (left >= this.#tasks.length) return
-      let least = this.#tasks[left] as Task
+      let child = this.#tasks[left] as Task
       const right = this.#tasks[left + 1]
-      if (right !== undefined && before(right, least)) least = right
-      if (!before(least, task)) return
-      this.#swap(task, least)
+      if (right !== undefined && before(right, child)) child = right
+      if (!before(child, task)) return
+      this.#swap(task, child)
     }
   }
 
@@ -73,7 +73,7 @@ class TaskHeap {
   }
 }
 
-/** The tasks of one agent that could run now: by priority, and first in, first out among those of one priority. */
+/** Runnable tasks of one agent: by priority, and first in, first out within a priority. */
 export class RunQueue {
   readonly #heaps = [new TaskHeap(), new TaskHeap(), new TaskHeap()] as const
 
@@ -85,7 +85,7 @@ export class RunQueue {
     return this.#heaps[rank(priority)].size
   }
 
-  /** The task that is served next. */
+  /** Task that is served next. */
   get first(): Task | undefined {
     return this.#heaps[0].first ?? this.#heaps[1].first ?? this.#heaps[2].first
   }
@@ -94,19 +94,19 @@ export class RunQueue {
     this.#heaps[rank(task.priority)].add(task)
   }
 
-  /** The task must be in the queue, with the priority that it came with. */
+  /** Removes a task. It must be in the queue, and still have the priority that it was added with. */
   remove(task: Task): void {
     this.#heaps[rank(task.priority)].remove(task)
   }
 
-  /** In no order. */
+  /** Iterates over the tasks in no particular order. */
   *values(): Iterable<Task> {
     for (const heap of this.#heaps) yield* heap.values()
   }
 
   /**
-   * Those that the queue can do without first: lowest priority, and of those the newest. Of a long queue the last that came, as
-   * far as the heap shows: new ones are at its end.
+   * Iterates over the least urgent tasks: lowest priority first, then newest first. In a long queue this is approximate:
+   * only the end of the heap is sorted, where new tasks usually are.
    */
   *leastUrgent(): Iterable<Task> {
     for (const priority of [...PRIORITIES].reverse()) {
@@ -115,10 +115,10 @@ export class RunQueue {
     }
   }
 
-  /** Those that have waited since before `time`. */
+  /** Returns the tasks that have been waiting since before `time`. */
   waitingSince(time: number): readonly Task[] {
     return this.#heaps.flatMap(heap =>
-      // The first was made before all others: where it is young enough, so are they.
+      // The first task is the oldest: if it is young enough, so are all others.
       (heap.first?.createdAt ?? Infinity) < time ? heap.values().filter(task => queuedAt(task) < time) : []
     )
   }

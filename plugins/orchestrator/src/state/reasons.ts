@@ -3,25 +3,25 @@ import type { RoutingRule } from './ports.ts'
 
 type Candidates = RoutingExplanation['candidates']
 
-/** Routing reasons and gate results of a task, kept after it left its queue. */
+/** Routing reasons and gate results of a task, stored once it has left its queue. */
 export interface Reasons {
-  /** The best candidates at that time, best first. */
+  /** Best candidates at that time, best first. */
   candidates: Candidates
-  /** The last attempt to complete it. */
+  /** Gate results of the last attempt to complete the task. */
   gates: readonly GateRecord[]
 }
 
-/** {@link Reasons} in few characters, since they are written with each task: details of what is usual are left out. */
+/** Compact form of {@link Reasons}, since it is written with each task; some details are left out. */
 export interface ReasonsRecord {
-  /** Alternating names and values of the nonzero terms. */
+  /** Candidates, each with alternating names and values of its nonzero terms. */
   readonly c?: readonly (readonly [agent: number, name: string, score: number, ...terms: (string | number)[]])[]
-  /** Without skipped gates; of one that let the task pass only its place in {@link GATES}. */
+  /** Gates that were not skipped; a gate that passed is only its index in {@link GATES}. */
   readonly g?: readonly (number | readonly [gate: GateName, verdict: GateVerdict, detail: string])[]
-  /** When the gates were asked, in Unix milliseconds. */
+  /** Time when the gates ran, in Unix milliseconds. */
   readonly t?: number
 }
 
-/** Records name gates by their places here: new ones come last. */
+/** Gates by the index that records contain. Append new gates at the end. */
 const GATES: readonly GateName[] = [
   'behavioral',
   'research',
@@ -37,10 +37,10 @@ const DECIMALS = 10_000
 
 export const NO_REASONS: Readonly<Reasons> = Object.freeze({ candidates: [], gates: [] })
 
-/** Rules by which points decided; where another did, candidates tell nothing that is worth to be kept. */
+/** Rules that compare scores. With other rules, candidates had no effect and are not stored. */
 const BY_POINTS: ReadonlySet<RoutingRule> = new Set(['highest_score', 'exploration'])
 
-/** Null if there is nothing to say. */
+/** Returns the compact form; null if there is nothing to store. */
 export function reasonsRecord({ candidates, gates }: Reasons, rule: RoutingRule): ReasonsRecord | null {
   const c = BY_POINTS.has(rule) && candidates.length > 0 ? candidates.map(candidateRecord) : undefined
   const [first] = gates
@@ -59,11 +59,12 @@ export function restoredReasons({ c = [], g = [], t = 0 }: ReasonsRecord): Reaso
       terms: Array.from({ length: terms.length >> 1 }, (_, at) => ({
         term: String(terms[2 * at]),
         value: Number(terms[2 * at + 1]),
-        because: 'as it was when the task left its queue'
+        because: 'value when the task left its queue'
       }))
     })),
     gates: g.flatMap(each => {
-      const [gate, verdict, detail] = typeof each === 'number' ? [GATES[each], 'pass' as const, 'it passed'] : each
+      const [gate, verdict, detail] =
+        typeof each === 'number' ? [GATES[each], 'pass' as const, 'the gate passed'] : each
       return gate === undefined ? [] : { gate, verdict, detail, timestamp_ms: t }
     })
   }
@@ -76,8 +77,8 @@ function candidateRecord({ agent_id, agent_name, score, terms }: Candidates[numb
 }
 
 function gateRecord({ gate, verdict, detail }: GateRecord) {
-  const place = verdict === 'pass' ? GATES.indexOf(gate) : -1
-  return place === -1 ? ([gate, verdict, detail] as const) : place
+  const index = verdict === 'pass' ? GATES.indexOf(gate) : -1
+  return index === -1 ? ([gate, verdict, detail] as const) : index
 }
 
 function rounded(value: number): number {

@@ -10,12 +10,12 @@ import { countOf, countUp, extraFields, restoreTask, serialiseTask, type Task } 
 import type { Totals, World } from './world.ts'
 
 /**
- * The state as records, and back. Records may also arrive while the state is in use: from an ended process, whose tasks
- * now have no agent.
+ * Converts the state to records and back. Records of an ended process may also arrive while the state is in use; the
+ * agents of their tasks may not exist here.
  */
 export class Records implements Restorable {
   readonly #world: World
-  /** Restored tasks without a place yet: agents may follow their tasks. */
+  /** Restored tasks that are not in the state yet, since the records of their agents may come later. */
   #tasks: Task[] = []
   #agents: Agent[] = []
 
@@ -81,27 +81,27 @@ export class Records implements Restorable {
   }
 
   recovered(): StateChanges {
-    return this.#place(true)
+    return this.#insertAll(true)
   }
 
-  /** Instead of {@link Records.recovered} where the process continues: its workers continue too. */
+  /** Replaces {@link Records.recovered} at a reload: workers, and so tasks in progress, continue. */
   takenOver(): StateChanges {
-    return this.#place(false)
+    return this.#insertAll(false)
   }
 
-  #place(isAfterEnd: boolean): StateChanges {
+  #insertAll(hasProcessEnded: boolean): StateChanges {
     const world = this.#world
     const changes = new StateChanges()
-    this.#admitAgents(changes, isAfterEnd ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY)
+    this.#admitAgents(changes, hasProcessEnded ? world.deps.settings().max_agents : Number.POSITIVE_INFINITY)
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
     this.#tasks = []
     const last = Array.from(world.tasks.keys()).at(-1) ?? 0
     const isInOrder = restored.length === 0 || (restored[0] as Task).id > last
     for (const task of restored) {
-      if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(changes, task)
+      if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#newAgentFor(changes, task)
       const { kind } = task.status
-      if (isAfterEnd && kind === 'InProgress' && task.extra?.remote === undefined) {
-        // Its worker has left.
+      if (hasProcessEnded && kind === 'InProgress' && task.extra?.remote === undefined) {
+        // Its worker has ended with the process.
         task.status = QUEUED
         task.startedAt = 0
         countUp(task, 'recoveries')
@@ -112,7 +112,7 @@ export class Records implements Restorable {
           task_id: task.id,
           agent_id: task.agent,
           gate: 'recovery',
-          reason: 'the process that worked on it ended',
+          reason: 'the process of its worker has ended',
           iteration: countOf(task, 'recoveries')
         })
       }
@@ -126,7 +126,7 @@ export class Records implements Restorable {
     return changes
   }
 
-  /** Dependencies and locks of a task. */
+  /** Restores the dependencies and locks of a task. */
   #reconnect(changes: StateChanges, task: Task): void {
     const world = this.#world
     if (hasEnded(task.status.kind)) return
@@ -134,7 +134,7 @@ export class Records implements Restorable {
     task.waiting = 0
     for (const on of task.dependsOn) {
       const other = world.tasks.get(on)
-      // An unknown dependency ended long ago; only completed ones release waiting tasks.
+      // An unknown dependency was completed long ago: a cancelled one would have cancelled this task.
       if (other === undefined || other.status.kind === 'Completed') continue
       task.waiting += 1
       world.taskDependencies.add(task.id, on)
@@ -144,18 +144,18 @@ export class Records implements Restorable {
     else task.status = blockedOn(world, task)
   }
 
-  /** Agents beyond the limit are retired; their tasks go to the agents that are left. */
+  /** Adds restored agents up to the limit, and retires the others; their tasks go to the remaining agents. */
   #admitAgents(changes: StateChanges, limit: number): void {
     const world = this.#world
     const restored = this.#agents.sort((one, other) => one.id - other.id)
     this.#agents = []
     for (const agent of restored) {
       if (world.agents.size < limit) admit(world, agent)
-      else this.#leaveOut(changes, agent.id)
+      else this.#retire(changes, agent.id)
     }
   }
 
-  #leaveOut(changes: StateChanges, id: number): void {
+  #retire(changes: StateChanges, id: number): void {
     const world = this.#world
     for (const path of world.files.filesOf(id)) {
       world.files.release(path)
@@ -175,8 +175,8 @@ export class Records implements Restorable {
     changes.event({ type: 'agent_retired', agent_id: id })
   }
 
-  /** The agent for a task whose agent does not exist: the least loaded one, or a new one. */
-  #heir(changes: StateChanges, task: Task): number {
+  /** Returns an agent for a task whose agent does not exist: the least loaded one, or a new one. */
+  #newAgentFor(changes: StateChanges, task: Task): number {
     const world = this.#world
     changes.touch('task', task.id)
     let best: Agent | undefined
@@ -208,10 +208,10 @@ export class Records implements Restorable {
     const world = this.#world
     if (key === 'stopped') world.stopped ??= JSON.parse(json) as { reason: string | null }
     if (key !== 'totals') return
-    const kept = JSON.parse(json) as Totals
-    world.totals.completed += kept.completed
-    world.totals.failed += kept.failed
-    world.totals.cancelled += kept.cancelled
+    const stored = JSON.parse(json) as Totals
+    world.totals.completed += stored.completed
+    world.totals.failed += stored.failed
+    world.totals.cancelled += stored.cancelled
   }
 }
 

@@ -6,7 +6,7 @@ import { refuseTransition } from './status.ts'
 import { countOf, countUp } from './task.ts'
 import type { World } from './world.ts'
 
-/** Queues a failed task again, for its former agent, or for a fit one where that has left. */
+/** Queues a failed task again, for its agent, or for a suitable one if that agent has left. */
 export function retry(world: World, changes: StateChanges, id: number): void {
   const task = world.task(id)
   if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')
@@ -14,8 +14,8 @@ export function retry(world: World, changes: StateChanges, id: number): void {
   if (countOf(task, 'retry_count') >= max_task_retries)
     throw orchestrationErrors.create(
       'ORC_TRANSITION',
-      `Task ${taskLabel(id)} is Failed: it was retried ${max_task_retries} times, and that is the most`,
-      { hint: 'submit another, or raise [orchestrator] max_task_retries' }
+      `Task ${taskLabel(id)} is Failed: the limit of ${max_task_retries} retries is reached`,
+      { hint: 'submit a new task, or raise [orchestrator] max_task_retries' }
     )
   if (!world.agents.has(task.agent)) task.agent = rehome(world, changes, task).id
   countUp(task, 'retry_count')

@@ -1,10 +1,10 @@
 import { orchestrationErrors, type TaskStatus, type TaskStatusKind, taskLabel } from '@svc/contracts'
 
 /**
- * Allowed transitions of a task's status. Every change of a status goes through {@link allows}.
+ * Allowed transitions of a task's status. Every change of a status is checked by {@link allows}.
  *
- * Three lines are wider than the protocol's table: a queued task can be doubted, and fails when it has been handed over too
- * often; one that is approved and still waits for another becomes `Blocked`; and a doubt that is overruled completes its task.
+ * Three rows allow more than the protocol's table. A queued task can be doubted, and fails after too many handoffs. An
+ * approved task that still waits for another becomes `Blocked`. An overruled doubt completes its task.
  */
 export const transitions: Readonly<Record<TaskStatusKind, readonly TaskStatusKind[]>> = {
   Queued: ['InProgress', 'Doubted', 'Cancelled', 'Failed'],
@@ -17,24 +17,24 @@ export const transitions: Readonly<Record<TaskStatusKind, readonly TaskStatusKin
   Cancelled: []
 }
 
-/** A status may always become itself. */
+/** Returns true if a transition is allowed. A status may always stay the same. */
 export function allows(from: TaskStatusKind, to: TaskStatusKind): boolean {
   return from === to || transitions[from].includes(to)
 }
 
-/** Whether the status is final, except for a requested retry. */
+/** Returns true if a task has ended. Only a failed task can leave this status, by a retry. */
 export function hasEnded(kind: TaskStatusKind): boolean {
   return kind === 'Completed' || kind === 'Failed' || kind === 'Cancelled'
 }
 
-/** One object for each status without data, so that a hundred thousand tasks share it. */
+/** Shared objects for statuses without data, which save memory with many tasks. */
 export const QUEUED: TaskStatus = Object.freeze({ kind: 'Queued' })
 export const IN_PROGRESS: TaskStatus = Object.freeze({ kind: 'InProgress' })
 export const COMPLETED: TaskStatus = Object.freeze({ kind: 'Completed' })
 export const CANCELLED: TaskStatus = Object.freeze({ kind: 'Cancelled' })
 export const BLOCKED_ON_APPROVAL: TaskStatus = Object.freeze({ kind: 'BlockedOnApproval' })
 
-/** Throws `ORC_TRANSITION`. */
+/** Throws `ORC_TRANSITION` for a task that cannot be `wanted`, for example 'cancelled'. */
 export function refuseTransition(task: number, status: TaskStatus, wanted: string): never {
   throw orchestrationErrors.create(
     'ORC_TRANSITION',
@@ -46,12 +46,12 @@ export function refuseTransition(task: number, status: TaskStatus, wanted: strin
 }
 
 const HINTS: Readonly<Record<TaskStatusKind, string>> = {
-  Queued: 'it waits for its agent; complete it, or cancel it',
-  InProgress: 'an agent works on it; wait, or cancel it',
-  Blocked: 'it waits for another task; complete that one first, or cancel it',
-  BlockedOnApproval: 'it waits for a person; approve it, or cancel it',
-  Failed: 'retry it, or submit another',
-  Doubted: 'it is in doubt; resolve that first',
-  Completed: 'it is done; submit another',
-  Cancelled: 'it was taken back; submit another'
+  Queued: 'the task waits for its agent; complete or cancel it',
+  InProgress: 'an agent works on the task; wait, or cancel it',
+  Blocked: 'the task waits for another one; complete that one first, or cancel the task',
+  BlockedOnApproval: 'the task waits for an approval; approve or cancel it',
+  Failed: 'retry the task, or submit a new one',
+  Doubted: 'resolve the doubt first',
+  Completed: 'submit a new task',
+  Cancelled: 'submit a new task'
 }

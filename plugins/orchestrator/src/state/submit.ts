@@ -18,32 +18,33 @@ import { inlineHints } from './task-hints.ts'
 import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Of a description, in the estimate of what a task takes. */
+/** Bytes of a description that count as one token in the estimate for the budget. */
 const BYTES_PER_TOKEN = 4
-/** Tokens that a file adds to it. */
+/** Tokens that each file adds to the estimate. */
 const TOKENS_PER_FILE = 200
 const NOTHING: readonly string[] = Object.freeze([])
 
-/** Throws what refuses work at all: `ORC_DISABLED`, `ORC_STOPPED`. */
+/** Throws `ORC_DISABLED` or `ORC_STOPPED` if the orchestrator accepts no work. */
 export function assertOpen(world: World): void {
   if (!world.deps.settings().enabled)
     throw orchestrationErrors.create('ORC_DISABLED', 'Orchestrator is disabled: [orchestrator] enabled is false', {
-      hint: 'set it to true, or SVC_ORCHESTRATOR_ENABLED=true'
+      hint: 'set it to true, or set SVC_ORCHESTRATOR_ENABLED=true'
     })
   if (world.stopped === null) return
   const why = world.stopped.reason === null ? '' : ` (${world.stopped.reason})`
-  throw orchestrationErrors.create('ORC_STOPPED', `Orchestrator is stopped: an emergency stop holds${why}`, {
-    hint: 'svc orch start ends it'
+  throw orchestrationErrors.create('ORC_STOPPED', `Orchestrator is stopped: the emergency stop is active${why}`, {
+    hint: 'svc orch start ends the emergency stop'
   })
 }
 
 /**
  * Creates a task: routes it to an agent, judges it, locks its files and queues it. If this throws, nothing has changed.
  *
- * 1. Is the orchestrator open, and is the request well-formed?
- * 2. Is the text safe, and what do its markers say? An admitted request was screened already.
- * 3. Which agent has it? A new agent is created last.
- * 4. Approval tier, budget, evidence, locks and scope.
+ * 1. Checks that the orchestrator accepts work, and that the request is valid.
+ * 2. Screens the description, unless the request was already admitted, and reads its markers.
+ * 3. Chooses the agent.
+ * 4. Checks approval tier, budget, evidence, locks and scope.
+ * 5. Creates the agent, if it is new, and the task.
  */
 export function submit(
   world: World,
@@ -125,21 +126,21 @@ function assertRoom(world: World): void {
   const waiting = Queued + Blocked + BlockedOnApproval
   const { queue_limit } = world.deps.settings()
   if (waiting < queue_limit) return
-  throw orchestrationErrors.create('ORC_QUEUE_FULL', `Queue full: ${waiting} tasks wait, and ${queue_limit} may`, {
-    hint: 'wait until some are done, or raise [orchestrator] queue_limit'
+  throw orchestrationErrors.create('ORC_QUEUE_FULL', `Queue full: ${waiting} tasks wait; the limit is ${queue_limit}`, {
+    hint: 'wait until some have ended, or raise [orchestrator] queue_limit'
   })
 }
 
 interface Target {
   readonly agent_id: number
-  /** Null if it is to be made. */
+  /** Existing agent; null if it must be created. */
   readonly agent: Agent | null
   readonly make: NewAgent | null
   readonly rule: RoutingRule
   readonly group: string | null
 }
 
-/** Throws `ORC_MAX_AGENTS`. */
+/** Routes a request. Throws `ORC_MAX_AGENTS` if a new agent would exceed the limit. */
 function targetOf(world: World, request: SubmitRequest, description: string, files: readonly FileAffinity[]): Target {
   const decision = world.router.route(toRoute(request, request.hints, description, files))
   const { rule, group } = decision
@@ -151,11 +152,11 @@ function targetOf(world: World, request: SubmitRequest, description: string, fil
   return { agent_id: id, agent: null, make: { id, name, dynamic, reason }, rule, group }
 }
 
-/** Throws `ORC_APPROVAL_BLOCKED` for a task that a person has to allow first, but for one that waits for a person anyway. */
+/** Throws `ORC_APPROVAL_BLOCKED` for the tier Blocked, unless the task is parked until its approval anyway. */
 function assertAllowed({ tier, because }: Judgement, isEnforced: boolean, isParked: boolean): void {
   if (tier !== 'Blocked' || !isEnforced || isParked) return
   throw orchestrationErrors.create('ORC_APPROVAL_BLOCKED', `Approval blocked: ${because}`, {
-    hint: 'put [human-approved] into the description when a person has allowed it, or ask for requires_approval'
+    hint: 'after a human has approved the task, add [human-approved] to its description; or set requires_approval'
   })
 }
 

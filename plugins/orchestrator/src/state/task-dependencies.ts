@@ -1,8 +1,8 @@
-/** Waiting tasks by the task that they wait for. */
+/** Waiting tasks, by the task that they wait for. */
 export class TaskDependencies {
   readonly #dependants = new Map<number, number[]>()
 
-  /** `task` waits for `on`. */
+  /** Records that `task` waits for `on`. */
   add(task: number, on: number): void {
     const waiting = this.#dependants.get(on)
     if (waiting === undefined) this.#dependants.set(on, [task])
@@ -17,7 +17,7 @@ export class TaskDependencies {
     return waiting
   }
 
-  /** `task` waits for `on` no longer. */
+  /** Records that `task` no longer waits for `on`. */
   remove(task: number, on: number): void {
     const waiting = this.#dependants.get(on)
     if (waiting === undefined) return

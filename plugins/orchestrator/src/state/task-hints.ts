@@ -11,7 +11,7 @@ const MARKER = /\[\[(tool|research|category):([^[\]\n]{1,256})\]\]/g
 
 const CATEGORIES: Readonly<Record<string, TaskCategory>> = { visus: 'Visus', research: 'Research', codegen: 'CodeGen' }
 
-/** `[[tool:NAME]]`, `[[research:TOPIC]]` and `[[category:visus|research|codegen]]`; null for none. */
+/** Reads `[[tool:NAME]]`, `[[research:TOPIC]]` and `[[category:visus|research|codegen]]`; null if there are none. */
 export function inlineHints(description: string): InlineHints | null {
   if (!description.includes('[[')) return null
   const tools: string[] = []
@@ -29,7 +29,7 @@ export function inlineHints(description: string): InlineHints | null {
 
 const TIERS: ReadonlySet<string> = new Set(['issue_repair', 'subsystem_regen', 'crate_regen', 'repo_regen'])
 
-/** The tokens `campaign:X` and `tier:Y` of a description. */
+/** Reads the tokens `campaign:X` and `tier:Y` of a description. */
 export function campaignTokens(description: string): {
   readonly campaign: string | undefined
   readonly tier: BenchmarkTier | undefined
@@ -42,7 +42,7 @@ function asTier(word: string | undefined): BenchmarkTier | undefined {
   return folded !== undefined && TIERS.has(folded) ? (folded as BenchmarkTier) : undefined
 }
 
-/** The rest of the first word that begins with `key`. */
+/** Returns the rest of the first word that begins with `key`. */
 function tokenAfter(text: string, key: string): string | undefined {
   for (let at = text.indexOf(key); at !== -1; at = text.indexOf(key, at + key.length)) {
     if (at > 0 && !isSpace(text.charCodeAt(at - 1))) continue

@@ -16,7 +16,7 @@ import type { Task, TaskExtra } from './task.ts'
 import { campaignTokens, type InlineHints } from './task-hints.ts'
 import type { World } from './world.ts'
 
-/** Default agent of a category, unless the task names one. */
+/** Default role of a task by its category. */
 export const ROLES: Readonly<Record<TaskCategory, ExecutionRole>> = {
   General: 'planner',
   CodeGen: 'builder',
@@ -35,22 +35,22 @@ export const ROLES: Readonly<Record<TaskCategory, ExecutionRole>> = {
 
 const DEFAULT_COMPLEXITY = 5
 
-/** 1 to 10. */
-export function complexityOf(asked: number | undefined): number {
-  if (asked === undefined || Number.isNaN(asked)) return DEFAULT_COMPLEXITY
-  return Math.min(10, Math.max(1, Math.round(asked)))
+/** Returns a complexity from 1 to 10; 5 if none is requested. */
+export function complexityOf(requested: number | undefined): number {
+  if (requested === undefined || Number.isNaN(requested)) return DEFAULT_COMPLEXITY
+  return Math.min(10, Math.max(1, Math.round(requested)))
 }
 
-/** Throws `ORC_VALIDATION_FAILED`. */
+/** Throws `ORC_VALIDATION_FAILED` if a description is empty or too long. */
 export function assertDescription(description: string): void {
-  // A text of that many units has at most three times as many bytes.
+  // A UTF-16 code unit is at most three bytes of UTF-8, so short descriptions need not be measured.
   const bytes =
     description.length * 3 <= MAX_DESCRIPTION_BYTES ? description.length : Buffer.byteLength(description, 'utf8')
   if (bytes > 0 && bytes <= MAX_DESCRIPTION_BYTES) return
   throw orchestrationErrors.create(
     'ORC_VALIDATION_FAILED',
-    `Task validation failed: the description has ${bytes} bytes; 1 to ${MAX_DESCRIPTION_BYTES} are taken`,
-    { hint: bytes === 0 ? 'describe the task' : 'put long texts into a file and name that' }
+    `Task validation failed: the description has ${bytes} bytes; it must have 1 to ${MAX_DESCRIPTION_BYTES}`,
+    { hint: bytes === 0 ? 'describe the task' : 'put long text into a file, and name the file' }
   )
 }
 
@@ -58,8 +58,8 @@ const NONE: readonly number[] = Object.freeze([])
 const NO_TOKENS = { campaign: undefined, tier: undefined }
 
 /**
- * Returns the incomplete dependencies. Throws `ORC_DEPENDENCY` for one that is not known, which
- * is also what a task that waits for itself looks like, and for one that never will be complete.
+ * Returns the incomplete dependencies. Throws `ORC_DEPENDENCY` for an unknown task, and for a cancelled one, which never
+ * completes. A task cannot wait for itself, since its id is still unknown.
  */
 export function openDependencies(world: World, on: readonly number[] | undefined): readonly number[] {
   if (on === undefined || on.length === 0) return NONE
@@ -68,14 +68,14 @@ export function openDependencies(world: World, on: readonly number[] | undefined
     const task = world.tasks.get(id)
     if (task === undefined)
       throw orchestrationErrors.create('ORC_DEPENDENCY', `Dependency ${taskLabel(id)} is not a known task`, {
-        hint: 'a task may wait for tasks that were submitted before it and have not ended long ago'
+        hint: 'a task can only wait for tasks that were submitted before it and are still listed'
       })
     if (task.status.kind === 'Cancelled')
       throw orchestrationErrors.create(
         'ORC_DEPENDENCY',
         `Dependency ${taskLabel(id)} is Cancelled: it never completes`,
         {
-          hint: 'leave it out, or submit it again and wait for that'
+          hint: 'omit the dependency, or submit that task again and depend on the new one'
         }
       )
     if (task.status.kind !== 'Completed') open.add(id)
@@ -83,7 +83,7 @@ export function openDependencies(world: World, on: readonly number[] | undefined
   return [...open]
 }
 
-/** Hints that other sources of the same field join or replace. */
+/** Hints that are merged with other sources of the same field. */
 const JOINED = [
   'tenant_id',
   'tool_hints',
@@ -91,12 +91,12 @@ const JOINED = [
   'campaign_id',
   'benchmark_tier'
 ] as const satisfies readonly (keyof EnqueueHints)[]
-const OF_REQUEST = Object.keys(requestFields) as (keyof typeof requestFields)[]
-const OF_HINTS = (Object.keys(hintFields) as (keyof typeof hintFields)[]).filter(
+const REQUEST_KEYS = Object.keys(requestFields) as (keyof typeof requestFields)[]
+const HINT_KEYS = (Object.keys(hintFields) as (keyof typeof hintFields)[]).filter(
   key => !JOINED.some(each => each === key)
 )
 
-/** Rare fields of a task, from every source; null without any. */
+/** Collects the rare fields of a task from all sources; null if there are none. */
 export function extraOf(
   request: SubmitRequest,
   description: string,
@@ -112,8 +112,8 @@ export function extraOf(
     isEmpty = false
   }
   set('tenant_id', hints?.tenant_id ?? account)
-  for (const key of OF_REQUEST) set(key, request[key])
-  if (hints !== undefined) for (const key of OF_HINTS) set(key, hints[key])
+  for (const key of REQUEST_KEYS) set(key, request[key])
+  if (hints !== undefined) for (const key of HINT_KEYS) set(key, hints[key])
   const tools = [...(hints?.tool_hints ?? []), ...(inline?.tools ?? [])]
   if (tools.length > 0) set('tool_hints', [...new Set(tools)])
   const research = [...(hints?.research_hints ?? []), ...(inline?.research ?? [])]
@@ -124,7 +124,7 @@ export function extraOf(
   return isEmpty ? null : (extra as TaskExtra)
 }
 
-/** A request, as the router sees it. */
+/** Returns the router's view of a request. */
 export function toRoute(
   request: Pick<SubmitRequest, 'agent_name' | 'capabilities'>,
   hints: Pick<EnqueueHints, 'required_labels' | 'active_skill' | 'qgate'> | undefined,
@@ -142,7 +142,7 @@ export function toRoute(
   }
 }
 
-/** A task that is there, as the router sees it. */
+/** Returns the router's view of an existing task. */
 export function routeAgain(task: Task): TaskToRoute {
   const extra = task.extra ?? {}
   return toRoute(extra as SubmitRequest, extra as EnqueueHints, task.description, task.files)

@@ -22,9 +22,9 @@ import { transitions } from './status.ts'
 interface CoreField<A> {
   /** Key in the stored record; it must never change. */
   readonly record: string
-  /** Index, where the record keeps an array under that key. */
+  /** Index, if the record has an array under that key. */
   readonly at?: number
-  /** Value that the record leaves out; it must never change. */
+  /** Default value, which is not stored; it must never change. */
   readonly default?: A
   readonly '~type'?: A
 }
@@ -32,8 +32,9 @@ interface CoreField<A> {
 const core = <A>(record: string, facts?: Omit<CoreField<A>, 'record'>): CoreField<A> => ({ record, ...facts })
 
 /**
- * The fields that every task has. The task, its record and its restoration are derived from this table, and {@link taskView} gives
- * their names in a view. Optional fields are declared in `taskFields`. Times are Unix milliseconds; 0 is never.
+ * The fields that every task has. The type, the record and the restoration of a task are derived from this table;
+ * {@link taskView} maps them to the names of a view. Optional fields are declared in `taskFields`. Times are Unix
+ * milliseconds; 0 means never.
  */
 const CORE = {
   id: core<number>('id'),
@@ -46,7 +47,7 @@ const CORE = {
   traceId: core<string>('trace'),
   priority: core<Priority>('p', { default: 'Normal' }),
   files: core<readonly FileAffinity[]>('f', { default: Object.freeze([]) }),
-  /** Dependencies at its submission. */
+  /** Dependencies when the task was submitted. */
   dependsOn: core<readonly number[]>('w', { default: Object.freeze([]) }),
   complexity: core<number>('c', { default: 5 }),
   category: core<TaskCategory>('k', { default: 'General' }),
@@ -60,22 +61,22 @@ const CORE = {
 
 type Core = { -readonly [P in keyof typeof CORE]: (typeof CORE)[P] extends CoreField<infer A> ? A : never }
 
-/** Rare fields of a task, allocated with the first of them to save memory. */
+/** Rare fields of a task, allocated when the first one is set, to save memory. */
 export type TaskExtra = { -readonly [K in keyof TaskFields]?: TaskFields[K] | undefined } & {
   [K in TaskCounter]?: number
 } & {
   approved_by?: string
-  /** Time of its return to the queue; absent if it never left. */
+  /** Time of the last return to the queue; absent if the task never left it. */
   queued_at_ms?: number
 }
 
 export interface Task extends Core {
-  /** Count of incomplete dependencies. */
+  /** Number of incomplete dependencies. */
   waiting: number
-  /** Index in the heap of its queue; -1 outside of one. */
+  /** Index in the heap of its queue; -1 if the task is in none. */
   slot: number
   extra: TaskExtra | null
-  /** Null while it is queued for the first time. */
+  /** Routing reasons and gate results; null while the task is queued for the first time. */
   reasons: Reasons | null
 }
 
@@ -84,8 +85,8 @@ const HIDDEN: ReadonlySet<string> = new Set(hiddenTaskFields)
 const SHOWN = (Object.keys(taskFields) as (keyof TaskFields)[]).filter(key => !HIDDEN.has(key))
 
 /**
- * A task with the default values; a new one is a copy with others. Its fields begin as objects, since V8 changes the shape of every
- * copy of a field that begins as 0.
+ * A task with the default values; new tasks are copies of it. Its fields are first set to objects: if a field started as
+ * 0, V8 would change the shape of every copy.
  */
 export const DEFAULT_TASK: Readonly<Task> = defaultTask()
 
@@ -96,12 +97,12 @@ function defaultTask(): Task {
   return Object.assign(task, own) as unknown as Task
 }
 
-/** Returns its contribution to the load of its agent, in fiftieths. */
+/** Returns a task's contribution to the load of its agent, in fiftieths. */
 export function taskWeight({ priority, complexity }: Task): number {
   return weightOf(priority, complexity)
 }
 
-/** Returns the time since which it has been waiting. */
+/** Returns the time since when a task has been waiting. */
 export function queuedAt({ extra, createdAt }: Task): number {
   return extra?.queued_at_ms ?? createdAt
 }
@@ -115,14 +116,14 @@ export function countOf({ extra }: Task, counter: TaskCounter): number {
   return extra?.[counter] ?? 0
 }
 
-/** Returns the new count. */
+/** Increments a counter. Returns the new count. */
 export function countUp(task: Task, counter: TaskCounter): number {
   const next = countOf(task, counter) + 1
   extraFields(task)[counter] = next
   return next
 }
 
-/** Returns a copy, which later changes do not reach. */
+/** Returns a view of a task: a copy that later changes do not affect. */
 export function taskView(task: Task): TaskView {
   const { startedAt, endedAt, extra } = task
   const view: Mutable<CoreView> & Record<string, unknown> = {
@@ -153,7 +154,7 @@ export function taskView(task: Task): TaskView {
 type CoreView = Omit<TaskView, keyof TaskFields | TaskCounter>
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
-/** Statuses with more than a kind. The record holds only the kind of the others. */
+/** Statuses with data besides their kind; of other statuses, the record contains only the kind. */
 const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
 
 interface ExtraRecord {
@@ -182,7 +183,7 @@ function packedStatus(status: TaskStatus): TaskStatus | TaskStatus['kind'] {
   return DETAILED.has(status.kind) ? status : status.kind
 }
 
-/** Reads a record. Throws a `TypeError` for a text that is no record of a task. */
+/** Restores a task from its record. Throws a `TypeError` if the record is invalid. */
 export function restoreTask(json: string, shared: { status(read: TaskStatus): TaskStatus }): Task {
   const record = JSON.parse(json) as Record<string, unknown> & ExtraRecord
   const { s } = record
@@ -193,7 +194,7 @@ export function restoreTask(json: string, shared: { status(read: TaskStatus): Ta
     !Array.isArray(record.t) ||
     !(status?.kind in transitions)
   )
-    throw new TypeError('it is not a record of a task')
+    throw new TypeError('the record is not that of a task')
   const task: Record<string, unknown> & Task = { ...DEFAULT_TASK }
   for (const [property, { record: key, at, default: initial }] of FIELDS) {
     const value = at === undefined ? record[key] : (record[key] as readonly unknown[])[at]

@@ -8,7 +8,7 @@ import { CANCELLED } from './status.ts'
 import { submit } from './submit.ts'
 import type { World } from './world.ts'
 
-/** Signs of life in a row that were missed, most first. */
+/** Levels by the number of consecutive missed heartbeats, highest first. */
 const STALE: readonly (readonly [missed: number, level: Staleness])[] = [
   [10, 'dead'],
   [5, 'critical'],
@@ -17,16 +17,16 @@ const STALE: readonly (readonly [missed: number, level: Staleness])[] = [
 ]
 const ORDER: readonly Staleness[] = ['fresh', 'warn', 'alert', 'critical', 'dead']
 
-/** Runs the periodic work once a second, each part separately: errors of one go to `report`, and the others continue. */
+/** Runs the periodic work, called once a second. An error of one part goes to `report`; the other parts still run. */
 export function tick(world: World, changes: StateChanges, report: (duty: string, error: unknown) => void): void {
   const duties: Readonly<Record<string, () => void>> = {
-    'locks held too long': () => releaseStaleLocks(world, changes),
-    'tasks that waited too long': () => expire(world, changes),
-    'signs of life': () => lookForLife(world, changes),
+    'release of stale locks': () => releaseStaleLocks(world, changes),
+    'expiry of waiting tasks': () => expire(world, changes),
+    'heartbeat check': () => checkHeartbeats(world, changes),
     scaling: () => scale(world, changes),
-    continuation: () => continueWork(world, changes),
-    idleness: () => reportIdle(world, changes),
-    reliability: () => rate(world, changes)
+    'continuation of idle agents': () => continueWork(world, changes),
+    'idleness report': () => reportIdle(world, changes),
+    'reliability rows': () => rate(world, changes)
   }
   for (const [duty, run] of Object.entries(duties)) {
     try {
@@ -47,20 +47,20 @@ function expire(world: World, changes: StateChanges): void {
   const before = world.deps.now() - world.deps.settings().task_timeout_ms
   for (const agent of world.agents.values()) {
     for (const task of agent.queue.waitingSince(before)) {
-      // One that waited for another expired one has ended already.
-      if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, 'it waited too long', 'expired')
+      // The expiry of one task also ends the tasks that depend on it.
+      if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, 'the task waited too long', 'expired')
     }
   }
 }
 
-function lookForLife(world: World, changes: StateChanges): void {
+function checkHeartbeats(world: World, changes: StateChanges): void {
   const now = world.deps.now()
   const { heartbeat_interval_ms, stale_threshold_ms } = world.deps.settings()
   if (now - world.lastHeartbeatLook < heartbeat_interval_ms) return
   world.lastHeartbeatLook = now
   for (const agent of [...world.agents.values()]) {
     const missed = Math.floor(Math.max(0, now - agent.heardAt) / stale_threshold_ms)
-    const level = STALE.find(([least]) => missed >= least)?.[1] ?? 'fresh'
+    const level = STALE.find(([min]) => missed >= min)?.[1] ?? 'fresh'
     const isWorse = ORDER.indexOf(level) > ORDER.indexOf(agent.staleness)
     agent.staleness = level
     if (!isWorse) continue
@@ -90,7 +90,7 @@ function scale(world: World, changes: StateChanges): void {
   if (rebalanceUrgent) changes.event({ type: 'urgent_rebalance_triggered', moved })
 }
 
-/** An idle agent with a worker gets a task to look for remaining work. */
+/** Submits a task to each idle agent with a worker: to look for remaining work. */
 function continueWork(world: World, changes: StateChanges): void {
   const { deps } = world
   const settings = deps.settings()
@@ -104,9 +104,9 @@ function continueWork(world: World, changes: StateChanges): void {
     if (now - Math.max(agent.continuedAt, idleSince) < settings.continuation_cooldown_ms) continue
     const count = agent.continuations + 1
     agent.continuedAt = now
-    // It is work like any other, and would reset the count.
+    // Every submit resets the count, so it is restored below.
     submit(world, changes, {
-      description: `[Auto-Continuation] Look at what ${agent.name} has done, and do what is left of it.`,
+      description: `[Auto-Continuation] Review the recent work of ${agent.name}, and complete what remains.`,
       files: [],
       priority: 'Background',
       agent_name: agent.name
@@ -117,7 +117,7 @@ function continueWork(world: World, changes: StateChanges): void {
   }
 }
 
-/** Reliability of agents for readers of the database. The process itself keeps it in the records of trust. */
+/** Writes the reliability of agents as rows for readers of the database; the process itself uses the trust records. */
 function rate(world: World, changes: StateChanges): void {
   for (const agent of world.rated) {
     const { reliability, outcomes } = world.deps.trust.of(agent)

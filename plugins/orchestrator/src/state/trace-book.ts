@@ -9,14 +9,14 @@ export interface Page {
 const MAX_TRACED_TASKS = 200
 const MAX_STAGES = 32
 
-/** Traces of the last tasks, for `explain`. They end with the process. */
+/** History of the last tasks, for `explain`; not persisted. */
 export class TraceBook {
   readonly #pages = new Map<number, Page>()
 
   note(task: number, stage: string, detail: string, now: number): void {
     const { stages } = this.#page(task)
     stages.push({ stage, timestamp_ms: now, detail })
-    // The first stage names the origin; the middle matters least.
+    // Drops the second stage: the first names the origin, and the last ones matter most.
     if (stages.length > MAX_STAGES) stages.splice(1, 1)
   }
 

@@ -12,11 +12,11 @@ export function agentViews(world: World): readonly AgentView[] {
   return Array.from(world.agents.values(), agent => agentView(world, agent)).sort((one, other) => one.id - other.id)
 }
 
-/** Sorted by id, up to the limit. */
+/** Returns the tasks that match a filter, sorted by id, up to the limit. */
 export function taskViews(world: World, filter: TaskFilter): readonly TaskView[] {
   const { agent, status, session, limit = Infinity } = filter
   const found: TaskView[] = []
-  // An agent has a list of its unfinished tasks only.
+  // Even with an agent, all tasks are searched: an agent lists only its unfinished tasks.
   for (const task of world.tasks.values()) {
     if (found.length >= limit) break
     if (matches(task, agent, status, session)) found.push(taskView(task))
@@ -67,7 +67,7 @@ export function statusView(
     predicted_load: deps.scaler.predictedLoad,
     reserved_agents: Math.max(0, max_agents - agents.length),
     dynamic_agents: agents.filter(agent => agent.dynamic).length,
-    max_handoff_count: agents.reduce((most, agent) => Math.max(most, agent.max_handoff_count), 0),
+    max_handoff_count: agents.reduce((max, agent) => Math.max(max, agent.max_handoff_count), 0),
     scaling_profile: facts.scaling_profile,
     effective_scale_up_threshold: deps.scaler.effectiveThreshold,
     outbox: facts.outbox,

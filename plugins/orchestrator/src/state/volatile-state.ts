@@ -4,14 +4,14 @@ import type { Reasons } from './reasons.ts'
 import type { Page } from './trace-book.ts'
 import type { World } from './world.ts'
 
-/** State of this process without records: workers, and the last events. */
+/** State of this process that is in no record, for example workers and histories. */
 export interface VolatileState {
   readonly activeAt: number
   readonly saidIdle: boolean
   readonly lastHeartbeatLook: number
   readonly contention: number
   readonly traces: ReadonlyMap<number, Page>
-  /** Routing reasons of tasks. */
+  /** Routing reasons and gate results, by task. */
   readonly reasons: ReadonlyMap<number, Reasons>
   readonly agents: readonly VolatileAgentState[]
 }
@@ -24,7 +24,7 @@ interface VolatileAgentState {
   readonly staleness: Staleness
   readonly idleSince: number | null
   readonly continuedAt: number
-  /** Task that its worker has. */
+  /** Task that the worker has claimed; null if there is none. */
   readonly current: number | null
 }
 
@@ -46,7 +46,7 @@ export function exportVolatileState(world: World): VolatileState {
   }
 }
 
-/** Imports what no record keeps. The records are imported first. */
+/** Imports the state that is in no record. The records must be imported first. */
 export function importVolatileState(world: World, state: VolatileState): void {
   world.activeAt = state.activeAt
   world.saidIdle = state.saidIdle

@@ -5,7 +5,7 @@ import { QUEUED, refuseTransition } from './status.ts'
 import { extraFields } from './task.ts'
 import type { World } from './world.ts'
 
-/** A person approves a waiting task. One that was blocked by its tier is reviewed afterwards. */
+/** Approves a waiting task. If its tier is Blocked, the tier becomes Review. */
 export function approve(world: World, changes: StateChanges, id: number, by: string): void {
   const task = world.task(id)
   if (task.status.kind !== 'BlockedOnApproval') refuseTransition(id, task.status, 'approved')

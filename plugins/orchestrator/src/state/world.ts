@@ -29,13 +29,13 @@ import { countOf, type Task, taskWeight } from './task.ts'
 import { TaskDependencies } from './task-dependencies.ts'
 import { TraceBook } from './trace-book.ts'
 
-/** Dependencies of the state at its creation. */
+/** Dependencies of {@link World}. */
 export interface WorldDependencies {
   readonly settings: () => StateSettings
   readonly now: Clock
   readonly ids: IdSource
   readonly traceId: () => string
-  /** The router looks at the state that it is made for. */
+  /** Creates the router for this state. */
   readonly router: (world: RoutingWorld) => RouterPort
   readonly scaler: ScalerPort
   readonly planRebalance: PlanRebalance
@@ -44,16 +44,16 @@ export interface WorldDependencies {
   readonly attention: Ledger
   readonly judge: JudgePort
   readonly gates: Pick<GatePort, 'run'>
-  /** Capabilities of an agent that requests these itself. */
+  /** Returns the capabilities of a new agent. `own`: capabilities that it requests. */
   readonly capabilities: (own: CapabilityHints | undefined) => CapabilityHints
   readonly observer: Observer
 }
 
-/** Called synchronously, while the command runs. */
+/** Observer, called synchronously while a command runs. */
 export interface Observer {
-  /** The agent may have something to run that it had not before. */
+  /** Called when an agent may have a newly runnable task. */
   runnable(agent: number): void
-  /** The task has no worker here any more. */
+  /** Called when a task is no longer in progress. */
   stopped(task: number, because: string): void
 }
 
@@ -64,13 +64,13 @@ export interface Totals {
 }
 
 /**
- * All tasks, agents, locks and files, and the few moves from which every command is made: each keeps queues, counts, loads and
- * indexes in step. No I/O, no waiting; what changes is noted in a {@link StateChanges}.
+ * All tasks, agents, locks and files, and the few operations that all commands are built from. Each operation keeps
+ * queues, counts, loads and indexes consistent, and records its changes in {@link StateChanges}. Synchronous, no I/O.
  */
 export class World {
   readonly deps: WorldDependencies
   readonly router: RouterPort
-  /** By id, in the order of the ids; with those that ended and are still known. */
+  /** Tasks by id, in ascending order; includes the ended tasks that are still known. */
   tasks = new Map<number, Task>()
   readonly agents = new Map<number, Agent>()
   readonly locks = new LockTable()
@@ -89,20 +89,20 @@ export class World {
     Doubted: 0
   }
   readonly totals: Totals = { completed: 0, failed: 0, cancelled: 0 }
-  /** Agents whose trust changed since their rows of `agent_reliability` were written. */
+  /** Agents whose trust has changed since their rows of `agent_reliability` were written. */
   readonly rated = new Set<number>()
-  /** Start and reason of an emergency stop; null for none. */
+  /** Active emergency stop; null if there is none. */
   stopped: { readonly reason: string | null } | null = null
   /** Time of the last submission, start or end. */
   activeAt: number
-  /** Whether a warning about its long silence was sent. */
+  /** True if the current idleness has been reported. */
   saidIdle = false
   lastHeartbeatLook = 0
   /** Sum of the loads of all agents, in fiftieths. */
   load = 0
-  /** Ids of tasks that ended and are still known, those that ended first at the front. */
+  /** Ids of ended tasks that are still known, in the order of their ends. */
   readonly #ended = new Set<number>()
-  /** Queued tasks that found a file locked when they were to start. */
+  /** Queued tasks that found a file locked when they should start, by the file's path. */
   readonly #parked = new Map<string, Set<Task>>()
   #createdAt = 0
 
@@ -119,39 +119,39 @@ export class World {
     })
   }
 
-  /** Throws `ORC_TASK_NOT_FOUND`. */
+  /** Returns a task. Throws `ORC_TASK_NOT_FOUND`. */
   task(id: number): Task {
     const task = this.tasks.get(id)
     if (task === undefined)
       throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `Task ${taskLabel(id)} not found`, {
-        hint: 'svc orch tasks lists those that are known'
+        hint: 'svc orch tasks lists the known tasks'
       })
     return task
   }
 
-  /** Throws `ORC_AGENT_NOT_FOUND`. */
+  /** Returns an agent. Throws `ORC_AGENT_NOT_FOUND`. */
   agent(id: number): Agent {
     const agent = this.agents.get(id)
     if (agent === undefined)
       throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(id)} not found`, {
-        hint: 'svc orch agents lists those that are there'
+        hint: 'svc orch agents lists the existing agents'
       })
     return agent
   }
 
-  /** Creation time of a new task: never before an existing one, so that the order is first in, first out. */
+  /** Returns the creation time of a new task: never before an existing one, so that queues are first in, first out. */
   stampCreation(): number {
     this.#createdAt = Math.max(this.#createdAt, this.deps.now())
     return this.#createdAt
   }
 
-  /** Puts a new task where it belongs by its status. */
+  /** Adds a new task, and records the change. */
   add(changes: StateChanges, task: Task): void {
     this.insert(task)
     changes.touch('task', task.id)
   }
 
-  /** {@link World.add}, for a task that was kept. */
+  /** Adds a task without recording a change, for example a restored one. */
   insert(task: Task): void {
     this.tasks.set(task.id, task)
     if (task.createdAt > this.#createdAt) this.#createdAt = task.createdAt
@@ -160,7 +160,7 @@ export class World {
     if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
   }
 
-  /** Every change of a status of a task that is there. Throws `ORC_TRANSITION`. */
+  /** Changes the status of a task. Throws `ORC_TRANSITION` if the transition is not allowed. */
   move(changes: StateChanges, task: Task, to: TaskStatus, because = ''): void {
     if (!allows(task.status.kind, to.kind)) refuseTransition(task.id, task.status, to.kind)
     const agent = this.agents.get(task.agent)
@@ -175,7 +175,7 @@ export class World {
     this.#evict(changes)
   }
 
-  /** Gives a task that has not ended to another agent; what is in progress is queued again. */
+  /** Moves an unfinished task to another agent; a task in progress is queued again. */
   reassign(changes: StateChanges, task: Task, to: Agent, because: string): void {
     const from = this.agents.get(task.agent)
     this.#leave(task, because)
@@ -190,7 +190,7 @@ export class World {
     this.router.loadChanged(to.id, to.weightedLoad)
   }
 
-  /** Changes something that the place of a queued task depends on. */
+  /** Applies a change that affects the position of a task in its queue. */
   replace(changes: StateChanges, task: Task, change: () => void): void {
     this.#leave(task, '')
     change()
@@ -200,7 +200,7 @@ export class World {
     if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
   }
 
-  /** Blocks a queued task until a file is free. */
+  /** Parks a queued task until a file is unlocked. */
   park(task: Task, path: string): void {
     const agent = this.agents.get(task.agent)
     if (task.slot === -1) return
@@ -211,7 +211,7 @@ export class World {
     else waiting.add(task)
   }
 
-  /** A file is free: tasks that waited for it are queued again. */
+  /** Queues the tasks again that waited for an unlocked file. */
   freed(path: string): void {
     const waiting = this.#parked.get(path)
     if (waiting === undefined) return
@@ -225,7 +225,7 @@ export class World {
     }
   }
 
-  /** Completed, failed and cancelled tasks that are still known. */
+  /** Number of completed, failed and cancelled tasks that are still known. */
   get endedCount(): number {
     return this.#ended.size
   }
@@ -266,7 +266,7 @@ export class World {
         if (agent.current === task) agent.current = null
         this.#weigh(agent, -taskWeight(task))
         this.deps.observer.stopped(task.id, because)
-        // Its agent may take up the next.
+        // Its agent may start the next task.
         if (agent.queue.size > 0) this.deps.observer.runnable(agent.id)
         break
       case 'Doubted':

@@ -5,7 +5,7 @@ import { StateChanges } from '#state'
 import { opened, openStore, recordsIn } from './opened.ts'
 import type { SmallState } from './small-state.ts'
 
-t.test('a committed record is in the database, and a removed one is deleted', async t => {
+t.test('a commit stores changed records and deletes removed ones', async t => {
   const store = await openStore()
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
@@ -26,7 +26,7 @@ t.test('a committed record is in the database, and a removed one is deleted', as
   await persistence.close()
 })
 
-t.test('concurrent changes are one transaction, in their order', async t => {
+t.test('concurrent changes share one transaction and keep their order', async t => {
   const store = await openStore()
   let batches = 0
   const counted = new Proxy(store, {
@@ -57,7 +57,7 @@ t.test('concurrent changes are one transaction, in their order', async t => {
   await persistence.close()
 })
 
-t.test('a change that a restart undoes anyway is answered immediately, and joins the next transaction', async t => {
+t.test('commitAhead resolves immediately, and its change joins the next transaction', async t => {
   const { store, held } = holding(await openStore())
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
@@ -66,16 +66,16 @@ t.test('a change that a restart undoes anyway is answered immediately, and joins
   const before = held.batches
   held.back = true
   await committer.commitAhead(beginOnly(state, 1))
-  t.equal(held.batches, before, 'nothing was asked of the database')
-  t.equal(events.length, 2, 'it is reported when it is durable')
+  t.equal(held.batches, before, 'no transaction was started')
+  t.equal(events.length, 2, 'its event is published only once it is durable')
   const next = committer.commit(state.complete(1))
   await held.reached(before + 1)
-  let isAnswered = false
+  let isResolved = false
   const late = committer.commitAhead(state.begin(1)).then(() => {
-    isAnswered = true
+    isResolved = true
   })
   await committer.commitAhead(beginOnly(state, 2))
-  t.notOk(isAnswered, 'an earlier change of the same record is not durable yet')
+  t.notOk(isResolved, 'commitAhead waits until the earlier change of the same record is durable')
   held.release()
   await Promise.all([next, late])
   t.equal(held.batches, before + 2)
@@ -90,14 +90,14 @@ t.test('a change that a restart undoes anyway is answered immediately, and joins
   await persistence.close()
 })
 
-t.test('a change without a caller is written soon, and before closing', async t => {
+t.test('a change without a caller is written soon, or before closing', async t => {
   const store = await openStore()
   const { persistence, state, events } = await opened(store)
   const { committer } = persistence
   await committer.commit(state.submit(1))
   await committer.commitAhead(beginOnly(state, 1))
   for (const end = performance.now() + 30_000; events.length < 2; await sleep(2))
-    if (performance.now() > end) throw new Error('it took too long')
+    if (performance.now() > end) throw new Error('the event was not published within 30 s')
   t.match(await tasksIn(store), [['1', /InProgress/]])
   await committer.commit(state.submit(2))
   await committer.commitAhead(beginOnly(state, 2))
@@ -106,7 +106,7 @@ t.test('a change without a caller is written soon, and before closing', async t 
   t.match(await tasksIn(store), [['1'], ['2', /InProgress/]])
 })
 
-t.test('callers that return together get transactions of similar size', async t => {
+t.test('callers that call again together are split into transactions of similar size', async t => {
   const { store, held } = holding(await openStore())
   const { persistence, state } = await opened(store)
   const { committer } = persistence
@@ -128,13 +128,13 @@ t.test('callers that return together get transactions of similar size', async t 
   t.same(
     order,
     [...order].sort((a, b) => a - b),
-    'they are answered in order'
+    'callers are notified in order'
   )
   t.same([sizes[0], sizes[1], sizes[2]], [200, 100, 100])
   await persistence.close()
 })
 
-t.test('a state is restored unchanged, and tasks in progress are queued once more', async t => {
+t.test('restores the state unchanged, except that tasks in progress are queued again', async t => {
   const store = await openStore()
   const first = await opened(store)
   const { committer } = first.persistence
@@ -159,7 +159,7 @@ t.test('a state is restored unchanged, and tasks in progress are queued once mor
   await again.persistence.close()
 })
 
-t.test('rows and lineage are added with the change', async t => {
+t.test('writes rows and lineage with the change', async t => {
   const store = await openStore()
   const { persistence, state } = await opened(store, { settings: { campaign_id: 'spring' } })
   const changes = state.submit(1)
@@ -172,7 +172,7 @@ t.test('rows and lineage are added with the change', async t => {
   await persistence.close()
 })
 
-t.test('a row that its table refuses is kept among the records, and blocks nothing', async t => {
+t.test('stores a row that its table rejects as a record, and writes everything else', async t => {
   const store = await openStore()
   const { persistence, state, lines } = await opened(store)
   const good = state.submit(1)
@@ -183,8 +183,8 @@ t.test('a row that its table refuses is kept among the records, and blocks nothi
   worse.rows.push({ table: 'no such; table', values: { a: 1 } }, { table: 'nowhere', values: { a: 1 } })
   await Promise.all([good, bad, worse].map(changes => persistence.committer.commit(changes)))
   t.same((await store.query('SELECT session_id FROM research_metrics')).rows, [['a']])
-  const kept = (await recordsIn(store)).filter(([, kind]) => kind === 'rejected_row')
-  t.same(kept.map(([, , , value]) => JSON.parse(String(value)).table).sort(), [
+  const rejected = (await recordsIn(store)).filter(([, kind]) => kind === 'rejected_row')
+  t.same(rejected.map(([, , , value]) => JSON.parse(String(value)).table).sort(), [
     'no such; table',
     'nowhere',
     'research_metrics'
@@ -197,7 +197,7 @@ t.test('a row that its table refuses is kept among the records, and blocks nothi
   await again.persistence.close()
 })
 
-t.test('events of a change without data are published immediately', async t => {
+t.test('publishes events immediately if a change has nothing else', async t => {
   const store = await openStore()
   const { persistence, events } = await opened(store)
   const changes = new StateChanges()
@@ -208,7 +208,7 @@ t.test('events of a change without data are published immediately', async t => {
   await persistence.close()
 })
 
-t.test('an unreadable record is reported and stays', async t => {
+t.test('an unreadable record is reported and left unchanged', async t => {
   const store = await openStore()
   const first = await opened(store)
   await first.persistence.committer.commit(first.state.submit(1))
@@ -216,12 +216,12 @@ t.test('an unreadable record is reported and stays', async t => {
   await store.execute("INSERT INTO orchestrator_records VALUES ('repo', 1, 'trust', '7', '{}')")
   const again = await opened(store)
   t.match(again.recovery, { records: 2, unreadable: [{ kind: 'trust', key: '7' }] })
-  t.match(again.lines.join('\n'), /trust\/7 of the orchestrator cannot be read/)
+  t.match(again.lines.join('\n'), /orchestrator record trust\/7 cannot be read/)
   await again.persistence.close()
   t.equal((await recordsIn(store)).length, 3)
 })
 
-t.test('after closing, changes are refused', async t => {
+t.test('rejects changes after close', async t => {
   const store = await openStore()
   const { persistence, state } = await opened(store)
   const last = persistence.committer.commit(state.submit(1))
@@ -236,19 +236,19 @@ async function tasksIn(store: DatabaseStore): Promise<readonly unknown[]> {
 }
 
 interface Held {
-  /** Requested transactions. */
+  /** Number of started transactions. */
   batches: number
-  /** Transactions wait until they are released. */
+  /** If true, transactions wait for `release`. */
   back: boolean
-  /** Turns of the event loop that each takes at least. */
+  /** Minimum event loop turns of a transaction. */
   turns: number
   begun: () => void
-  /** Resolves when that many were requested. */
+  /** Resolves when this number of transactions has started. */
   reached(batches: number): Promise<void>
   release(): void
 }
 
-/** A store whose transactions can be held back. */
+/** Returns a store whose transactions can be delayed. */
 function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly held: Held } {
   let released = (): void => {}
   const held: Held = {
@@ -284,7 +284,7 @@ function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly
   return { store, held }
 }
 
-/** A task's begin, without what all commands of this state change. */
+/** Starts a task, without the record that every command changes. */
 function beginOnly(state: SmallState, id: number): StateChanges {
   const changes = state.begin(id)
   changes.records.delete('meta/commands')

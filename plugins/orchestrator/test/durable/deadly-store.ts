@@ -4,7 +4,7 @@ import type { DatabaseStore } from '@svc/contracts'
 
 export const kill = (): boolean => process.kill(process.pid, 'SIGKILL')
 
-/** Out of the process when it returns: a pipe that is full is waited for. */
+/** Writes a line synchronously; waits while the pipe is full. */
 export const say = (line: string): void => {
   for (;;) {
     try {
@@ -16,8 +16,8 @@ export const say = (line: string): void => {
 }
 
 /**
- * The store, which ends the process with the transaction `at`: `before` it, `inside` of it, when it has `begun`, or `after` its
- * commit, before anybody learns of that.
+ * Returns a store that kills the process at transaction number `at`: `before` it, `inside` it, when it has just `begun`,
+ * or `after` its commit, before callers are notified.
  */
 export function deadly(store: DatabaseStore, point: string, at: number): DatabaseStore & { readonly batches: number } {
   let batches = 0

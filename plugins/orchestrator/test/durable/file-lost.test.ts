@@ -16,7 +16,7 @@ import { freshFile, openStore } from './opened.ts'
 const task = { description: 'Do it', files: [] }
 const DONE = { checks_passed: ['tests'] }
 
-/** The orchestrator with its database and a listener, as `svc serve` has them. */
+/** Opens an orchestrator with a database and a listener, as in `svc serve`. */
 async function served(t: Test) {
   let held: { readonly orchestrator: { readonly current: Orchestrator }; readonly server: { current: HttpServer } }
   const probe = definePlugin({
@@ -39,7 +39,7 @@ async function served(t: Test) {
 
 const LOSSES: Readonly<Record<string, (file: string) => void>> = {
   removed: file => rmSync(dirname(file), { recursive: true }),
-  'overwritten with a text': file => writeFileSync(file, 'a letter, and not a database'),
+  'overwritten with text': file => writeFileSync(file, 'text instead of a database'),
   'replaced by a copy': file => {
     copyFileSync(file, `${file}.copy`)
     renameSync(`${file}.copy`, file)
@@ -47,7 +47,7 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
 }
 
 for (const [name, lose] of Object.entries(LOSSES)) {
-  t.test(`no submit is acknowledged while the database file is ${name}`, async t => {
+  t.test(`rejects submits while the database file is ${name}`, async t => {
     const { file, orchestrator, ready } = await served(t)
     const { task_id } = await orchestrator().submit(task)
     t.equal((await ready()).status, 200)
@@ -64,7 +64,7 @@ for (const [name, lose] of Object.entries(LOSSES)) {
   })
 }
 
-t.test('a restored file accepts changes again, including the waiting ones', async t => {
+t.test('writes new and waiting changes once the file is restored', async t => {
   const file = freshFile()
   const { service, close } = await openOrchestrator({
     settings: defaultSettings({ stubcheck_gate: false }),

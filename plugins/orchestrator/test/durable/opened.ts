@@ -23,7 +23,7 @@ let files = 0
 
 export const freshFile = (): string => join(folder, `${(files += 1)}.db`)
 
-/** A database file with the baseline schema. */
+/** Opens a database file with the baseline schema. */
 export async function openStore(file = freshFile(), busyTimeoutMs = 10_000): Promise<DatabaseStore> {
   const store = await openFile(file, { busyTimeoutMs, synchronous: 'normal' })
   await applyBaseline(store)
@@ -65,7 +65,7 @@ export async function opened(
   return { persistence, state, recovery, events, lines }
 }
 
-/** Kind, key and value of every record, as the database has them. */
+/** Reads seat, kind, key and value of every record in the database. */
 export async function recordsIn(store: DatabaseStore): Promise<readonly (readonly unknown[])[]> {
   return (await store.query('SELECT seat, kind, key, value FROM orchestrator_records ORDER BY seat, kind, key')).rows
 }

@@ -1,5 +1,5 @@
-// An orchestrator that works until it kills itself: FILE, ROOT, POINT, AT. A line for each task that was submitted (`! TASK 1`),
-// taken up (`! TASK 2`) and completed (`! TASK 3`), written when that was acknowledged; `? TASK STEP` before.
+// An orchestrator that works until it kills itself. Arguments: FILE, ROOT, POINT, AT. Prints `? TASK STEP` before each step of a
+// task, and `! TASK STEP` once the step is acknowledged: 1 submitted, 2 claimed, 3 completed.
 
 import { openFile } from '@svc/plugin-database/testing'
 import { openOrchestrator } from '#service'
@@ -38,7 +38,7 @@ await Promise.all(
       const task = await service.next(agent_id)
       if (task === null) continue
       report(task.id, 2)
-      // One of them leaves something in progress.
+      // One agent leaves some tasks in progress.
       if (each === 2 && round % 8 === 0) continue
       say(`? ${task.id} 3`)
       await service.complete(task.id, { completion_summary: 'done', checks_passed: ['tests'] })

@@ -58,10 +58,10 @@ async function check(t: Test, file: string, lines: readonly string[]): Promise<v
     const { completed } = await service.complete(id, { completion_summary: 'done', checks_passed: ['tests'] })
     if (!completed) wrong.push(`task ${id} cannot be completed`)
   }
-  t.same(wrong, [], 'work goes on')
+  t.same(wrong, [], 'all queued tasks can be completed')
   t.same(service.locks(), [])
   const { task_id } = await service.submit({ description: 'one more', files: [] })
-  t.ok(task_id > Math.max(0, ...steps(lines, '!').keys()), 'ids go on')
+  t.ok(task_id > Math.max(0, ...steps(lines, '!').keys()), 'new ids are higher than all existing ones')
   await opened.close()
   await store.close()
 }
@@ -73,7 +73,7 @@ for (const [point, at] of [
   ['after', 4],
   ['acknowledged', 30]
 ] as const)
-  t.test(`an orchestrator that is killed (${point}) goes on where it was`, async t => {
+  t.test(`an orchestrator that was killed (${point}) continues without lost changes`, async t => {
     const file = freshFile()
     await (await openStore(file)).close()
     await check(t, file, await killed(file, point, at))

@@ -11,12 +11,12 @@ import { freshFile, opened, openStore, recordsIn } from './opened.ts'
 
 async function until(holds: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; !holds(); await sleep(2))
-    if (performance.now() > end) throw new Error('it took too long')
+    if (performance.now() > end) throw new Error('the condition was not met within 30 s')
 }
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
 
-t.test('for any outcome of transactions, each change is applied once, in order', async t => {
+t.test('applies each change once and in order, whether transactions fail or succeed', async t => {
   const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'full', 'unanswered', 'late']
   const memory = await openMemory()
   t.teardown(() => memory.close())
@@ -64,7 +64,7 @@ t.test('for any outcome of transactions, each change is applied once, in order',
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
-t.test('for any outcome of transactions, a change without a caller is applied once, in order', async t => {
+t.test('applies a change without a caller once and in order, whether transactions fail or succeed', async t => {
   const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'unanswered', 'late']
   const memory = await openMemory()
   t.teardown(() => memory.close())
@@ -75,7 +75,7 @@ t.test('for any outcome of transactions, a change without a caller is applied on
     fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
     async (faults, waits) => {
       const store = faulty(memory)
-      const repositoryId = `repository ${(runs += 1)} of those that begin`
+      const repositoryId = `repository ahead ${(runs += 1)}`
       const { persistence, state, events } = await opened(store, { repositoryId })
       const { committer } = persistence
       store.faults.push(...faults)
@@ -85,7 +85,7 @@ t.test('for any outcome of transactions, a change without a caller is applied on
           const submitted = committer.commit(state.submit(id))
           if (isWaitedFor) await submitted
           const begun = state.begin(id)
-          // All commands of this state change it.
+          // Every command changes this record, so commitAhead would wait for it.
           begun.records.delete('meta/commands')
           await committer.commitAhead(begun)
           const { rows } = await memory.query(
@@ -112,7 +112,7 @@ t.test('for any outcome of transactions, a change without a caller is applied on
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
-t.test('a database that was unavailable gets all changes, in order', async t => {
+t.test('writes all changes in order once the database is available again', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events, lines } = await opened(store)
   const { committer } = persistence
@@ -123,7 +123,7 @@ t.test('a database that was unavailable gets all changes, in order', async t => 
   t.match(committer.status(), { pending: 50, failing: /^DBS_UNREACHABLE/ })
   t.equal(typeof committer.status().oldest_ms, 'number')
   waiting.push(committer.commit(state.begin(1)))
-  t.equal(events.length, 1, 'nothing is reported that is not durable')
+  t.equal(events.length, 1, 'events of changes that are not durable are not published')
   store.away = false
   await Promise.all(waiting)
   t.same(
@@ -136,7 +136,7 @@ t.test('a database that was unavailable gets all changes, in order', async t => 
   await persistence.close()
 })
 
-t.test('a caller that times out is notified, and the change is applied later', async t => {
+t.test('a caller that times out gets an error, and its change is applied later', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events } = await opened(store, { settings: { commit_timeout_ms: 30 } })
   const { committer } = persistence
@@ -148,13 +148,13 @@ t.test('a caller that times out is notified, and the change is applied later', a
   await t.rejects(impatient, { code: 'ORC_NOT_DURABLE' })
   await t.rejects(committing, {
     code: 'ORC_NOT_DURABLE',
-    message: /^Database error: .* has waited for \d+ ms: DBS_UNREACHABLE/,
-    hint: /is kept and retried/
+    message: /^Database error: .* is still waiting after \d+ ms: DBS_UNREACHABLE/,
+    hint: /waits and is retried/
   })
   t.equal(committer.status().pending, 3)
   await t.rejects(committer.commit(second, { waitMs: 5 }), { code: 'ORC_NOT_DURABLE' })
   const again = committer.commit(second, { waitMs: 30_000 })
-  t.equal(committer.status().pending, 3, 'a repeated wait does not repeat the change')
+  t.equal(committer.status().pending, 3, 'waiting again does not duplicate the change')
   store.away = false
   await Promise.all([again, patient])
   t.equal(events.length, 3)
@@ -162,7 +162,7 @@ t.test('a caller that times out is notified, and the change is applied later', a
   await persistence.close()
 })
 
-t.test('while too many changes wait, commands are refused before they run', async t => {
+t.test('rejects commands before they run while too many changes wait', async t => {
   const store = faulty(await openStore())
   const { persistence, state } = await opened(store, { settings: { commit_queue_limit: 3 } })
   const { committer } = persistence
@@ -172,7 +172,7 @@ t.test('while too many changes wait, commands are refused before they run', asyn
   await until(() => committer.status().failing !== null)
   t.throws(() => committer.assertRoom(), {
     code: 'ORC_QUEUE_FULL',
-    message: /^Queue full: 3 changes .* no answer/
+    message: /^Queue full: 3 changes .* no response/
   })
   store.away = false
   await Promise.all(waiting)
@@ -197,7 +197,7 @@ t.test('a write waits for the lock of another writer', async t => {
   await persistence.close()
 })
 
-/** A separate small disk; null if this process may not have one. */
+/** Mounts a small disk; null if this process may not mount one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)
@@ -211,9 +211,9 @@ function mountDisk(kibibytes: number): string | null {
 }
 
 const disk = mountDisk(4_096)
-const needsDisk = { skip: disk === null ? 'a disk cannot be mounted here' : false }
+const needsDisk = { skip: disk === null ? 'this process may not mount a disk' : false }
 
-t.test('a full disk is reported as such, and no waiting change is lost', needsDisk, async t => {
+t.test('reports a full disk, and loses no waiting change', needsDisk, async t => {
   const folder = disk ?? ''
   const store = await openStore(join(folder, 'store.db'))
   const { persistence, state } = await opened(store, { settings: { commit_timeout_ms: 50 } })
@@ -224,7 +224,10 @@ t.test('a full disk is reported as such, and no waiting change is lost', needsDi
   const many = state.submit(2)
   for (const at of range(500))
     many.lineage.push({ kind: 'task_submitted', task_id: at, payload: { text: 'x'.repeat(1_000) } })
-  await t.rejects(persistence.committer.commit(many, { waitMs: 2_000 }), { code: 'ORC_NOT_DURABLE', hint: /free room/ })
+  await t.rejects(persistence.committer.commit(many, { waitMs: 2_000 }), {
+    code: 'ORC_NOT_DURABLE',
+    hint: /free space/
+  })
   t.match(persistence.committer.status().failing, /^DBS_FULL/)
   rmSync(filler)
   await persistence.committer.commit(state.submit(3), { waitMs: 30_000 })
@@ -232,18 +235,18 @@ t.test('a full disk is reported as such, and no waiting change is lost', needsDi
   await persistence.close()
 })
 
-t.test('closing notifies the callers whose change could not be written', async t => {
+t.test('close rejects the callers of unwritten changes', async t => {
   const store = faulty(await openStore())
   const { persistence, state, lines } = await opened(store, { closeMs: 20 })
   store.away = true
   const left = persistence.committer.commit(state.submit(1))
   const closed = persistence.close()
-  await t.rejects(left, { code: 'ORC_NOT_DURABLE', message: /closed before/ })
+  await t.rejects(left, { code: 'ORC_NOT_DURABLE', message: /closed before it was written/ })
   await closed
-  t.match(lines.join('\n'), /changes of the orchestrator were not written before it closed {"changes":1}/)
+  t.match(lines.join('\n'), /the orchestrator closed with unwritten changes {"changes":1}/)
 })
 
-t.test('a remote database that does not answer for a while', async t => {
+t.test('applies each change once while a remote database fails temporarily', async t => {
   const server = await startHranaServer(freshFile(), 'token')
   t.teardown(() => server.close())
   const store = await openRemote({ url: server.url, token: 'token', timeoutMs: 500 })

@@ -13,7 +13,7 @@ type Point = 'never' | 'before' | 'inside' | 'begun' | 'after' | 'acknowledged' 
 interface Worker {
   readonly child: ChildProcessByStdio<null, Readable, null>
   readonly lines: string[]
-  /** Resolves when the line is there, or the process ended. */
+  /** Resolves when the line was printed or the process has ended. */
   until(line: string): Promise<void>
   readonly ended: Promise<unknown>
 }
@@ -38,7 +38,7 @@ function startWorker(file: string, point: Point, at: number, tasks: number): Wor
   return { child, lines, until, ended }
 }
 
-/** The last step of each task in the lines with the sign. */
+/** Returns the last step of each task, from lines that begin with `sign`. */
 function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
   const last = new Map<number, number>()
   for (const line of lines) {
@@ -48,17 +48,17 @@ function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
   return last
 }
 
-/** Acknowledged changes are there, unrequested ones are not, and each transaction is there as a whole. */
+/** Asserts that all acknowledged changes exist, that no other changes do, and that transactions are complete. */
 function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): void {
-  const asked = steps(lines, '?')
+  const requested = steps(lines, '?')
   const lost: string[] = []
   for (const [id, step] of steps(lines, '!'))
     if ((state.tasks.get(id)?.step ?? 0) < step) lost.push(`${id} has lost step ${step}`)
   for (const { id, step } of state.tasks.values())
-    if ((asked.get(id) ?? 0) < step) lost.push(`${id} has step ${step}, which was never requested`)
+    if ((requested.get(id) ?? 0) < step) lost.push(`${id} has step ${step}, which was never requested`)
   t.same(lost, [])
   const sum = [...state.tasks.values()].reduce((sum, { step }) => sum + step, 0)
-  t.equal(state.commands, sum, 'each command counted once')
+  t.equal(state.commands, sum, 'each command is counted once')
   const { tasks } = state
   t.same([...tasks.values()].filter(({ status }) => status === 'InProgress').length, 0)
   for (const { status, step, recoveries } of tasks.values())
@@ -66,17 +66,17 @@ function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): vo
   t.equal(state.locks.size, 0)
 }
 
-/** How it is said, and at which transaction. */
+/** Description of each point for the test name, and the number of the transaction. */
 const POINTS = {
   before: ['before a transaction', 1],
-  inside: ['inside of a transaction', 5],
-  begun: ['when a transaction was just requested', 5],
+  inside: ['inside a transaction', 5],
+  begun: ['just after the start of a transaction', 5],
   after: ['after a commit, before callers are notified', 1],
-  acknowledged: ['when a caller was just notified', 5]
+  acknowledged: ['just after a caller was notified', 5]
 } as const
 
 for (const [point, [words, at]] of Object.entries(POINTS))
-  t.test(`killed ${words}, a process leaves what it acknowledged`, async t => {
+  t.test(`no acknowledged change is lost if the process is killed ${words}`, async t => {
     const file = freshFile()
     await (await openStore(file)).close()
     const worker = startWorker(file, point as Point, at, 80)
@@ -85,12 +85,15 @@ for (const [point, [words, at]] of Object.entries(POINTS))
     const store = await openStore(file)
     const found = await opened(store)
     check(t, worker, found)
-    t.ok(found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()), 'ids go on')
+    t.ok(
+      found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()),
+      'new ids are higher than all existing ones'
+    )
     await found.persistence.close()
     await store.close()
   })
 
-t.test('repeated kills at any moment lose nothing, and each restarts a task once', async t => {
+t.test('kills at any moment lose no acknowledged change, and requeue each task in progress once', async t => {
   const file = freshFile()
   const store = await openStore(file)
   for (const count of [3, 40]) {
@@ -102,13 +105,13 @@ t.test('repeated kills at any moment lose nothing, and each restarts a task once
     const found = await opened(store)
     check(t, worker, found)
     t.equal((await recordsIn(store)).length, found.state.tasks.size + 1)
-    // For the next round everything begins with nothing.
+    // The next round starts with an empty state.
     await found.persistence.close()
     await store.batch(['DELETE FROM orchestrator_records'])
   }
 })
 
-t.test('two concurrent processes have a seat each, and no id twice', async t => {
+t.test('two concurrent processes have separate seats, and never assign the same id', async t => {
   const file = freshFile()
   const store = await openStore(file)
   const waits = startWorker(file, 'waiting', 0, 8)
@@ -128,13 +131,13 @@ t.test('two concurrent processes have a seat each, and no id twice', async t => 
     const [first, second] = workers as [Worker, Worker]
     await first.ended
     const found = await opened(store, { lookMs: 0 })
-    t.equal(found.state.tasks.size, 200, 'the seat of the closed process')
-    t.equal(await found.persistence.tick(), null, 'the other one is alive')
+    t.equal(found.state.tasks.size, 200, 'the state of the closed process is restored')
+    t.equal(await found.persistence.tick(), null, 'the seat of the running process is not claimed')
     second.child.kill('SIGKILL')
     await second.ended
-    let taken = await found.persistence.tick()
-    while (taken === null) taken = await found.persistence.tick()
-    t.match(taken, { records: 8 + 8 + 1, unreadable: [] })
+    let recovery = await found.persistence.tick()
+    while (recovery === null) recovery = await found.persistence.tick()
+    t.match(recovery, { records: 8 + 8 + 1, unreadable: [] })
     t.equal(found.state.tasks.size, 208)
     const queued = [...found.state.tasks.values()].filter(({ status }) => status === 'Queued')
     t.same(

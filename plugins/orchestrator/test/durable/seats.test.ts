@@ -6,7 +6,7 @@ import { opened, openStore } from './opened.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
 
-t.test('a free seat is taken first, and a new one if all are taken', async t => {
+t.test('acquires a free seat, or a new one if none is free', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo', now: Date.now }
   const [a, b, c] = [new Seats(options), new Seats(options), new Seats(options)]
@@ -15,10 +15,14 @@ t.test('a free seat is taken first, and a new one if all are taken', async t => 
   const [first] = acquired
   await a.release(first.seat, first.fence, '{"task":[[5,9]]}')
   t.match(await c.acquire(), { seat: first.seat, fence: first.fence + 2, ids: { task: [[5, 9]] } })
-  t.equal((await new Seats({ ...options, repositoryId: 'other' }).acquire()).seat, 1, 'repositories have their own')
+  t.equal(
+    (await new Seats({ ...options, repositoryId: 'other' }).acquire()).seat,
+    1,
+    'each repository has separate seats'
+  )
 })
 
-t.test('a seat of another host is taken when its lease ran out, and not before', async t => {
+t.test('a seat of another host is abandoned only after its lease and the clock tolerance', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo' }
   await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity: elsewhere }).acquire()
@@ -28,7 +32,7 @@ t.test('a seat of another host is taken when its lease ran out, and not before',
   t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
 })
 
-t.test('a process of another boot under the same host name keeps its seat until its lease ends', async t => {
+t.test('a process of another boot with the same host name keeps its seat until its lease ends', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo' }
   const [, namespace, ticks] = ownIdentity().start?.split(' ') ?? []
@@ -39,7 +43,7 @@ t.test('a process of another boot under the same host name keeps its seat until 
   t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
 })
 
-t.test('a process that lost its seat writes nothing more, and is notified', async t => {
+t.test('a process that lost its seat is notified, and stops writing', async t => {
   const store = await openStore()
   const lost: SvcError[] = []
   const long = { now: () => 1_000, identity: elsewhere, onLost: (error: SvcError) => void lost.push(error) }
@@ -53,7 +57,7 @@ t.test('a process that lost its seat writes nothing more, and is notified', asyn
   ]
   for (const each of late) await t.rejects(each, { code: 'ORC_NOT_DURABLE', message: /seat 1 .* was taken over/ })
   t.equal(lost.length, 1)
-  t.equal(first.events.length, 1, 'nothing is reported that was not stored')
+  t.equal(first.events.length, 1, 'events of changes that were not stored are not published')
   await t.rejects(first.persistence.committer.commit(first.state.submit(4)), { code: 'ORC_NOT_DURABLE' })
   t.throws(() => first.persistence.committer.assertRoom(), { code: 'ORC_NOT_DURABLE' })
   t.match(first.persistence.committer.status(), { pending: 0, failing: /taken over/ })
@@ -65,22 +69,22 @@ t.test('a process that lost its seat writes nothing more, and is notified', asyn
   await third.persistence.close()
 })
 
-t.test('a database that was restored to an earlier state is not overwritten', async t => {
+t.test('stops writing if the database was restored to an earlier state', async t => {
   const store = await openStore()
   const { persistence, state } = await opened(store)
   await persistence.committer.commit(state.submit(1))
   await store.execute('UPDATE orchestrator_seats SET committed = 0')
-  await t.rejects(persistence.committer.commit(state.submit(2)), { message: /was put back to an earlier state/ })
+  await t.rejects(persistence.committer.commit(state.submit(2)), { message: /was restored to an earlier state/ })
   await persistence.close()
 })
 
-t.test('ids come in blocks that grow with use, and unused ids are kept', async t => {
+t.test('blocks of ids grow with use, and unused ids can be restored', async t => {
   let next = 1
-  const asked: [string, number][] = []
+  const requests: [string, number][] = []
   let now = 0
   const blocks = new IdBlocks(
-    async (what, count) => {
-      asked.push([what, count])
+    async (kind, count) => {
+      requests.push([kind, count])
       next += count
       return [next - count, next]
     },
@@ -89,7 +93,7 @@ t.test('ids come in blocks that grow with use, and unused ids are kept', async t
   t.throws(() => blocks.task(), { code: 'ORC_NOT_DURABLE' })
   await blocks.ready()
   t.equal(blocks.ready(), null)
-  t.same(asked, [
+  t.same(requests, [
     ['task', 32],
     ['agent', 16]
   ])
@@ -100,7 +104,7 @@ t.test('ids come in blocks that grow with use, and unused ids are kept', async t
   }
   t.equal(seen.size, 5_000)
   t.same(
-    asked.slice(2).map(([, count]) => count),
+    requests.slice(2).map(([, count]) => count),
     [64, 128, 256, 512, 1_024, 2_048, 4_096]
   )
   now = 10_000
@@ -112,28 +116,28 @@ t.test('ids come in blocks that grow with use, and unused ids are kept', async t
   t.equal(again.task(), Math.max(...seen) + 1)
 })
 
-t.test('without ids and without a database, the next command is refused', async t => {
-  let answers = false
+t.test('rejects a command if no ids are left and the database is unavailable', async t => {
+  let isAvailable = false
   const blocks = new IdBlocks(async (_, count) => {
-    if (!answers) throw new Error('no answer')
+    if (!isAvailable) throw new Error('no response')
     return [1, 1 + count]
   })
-  await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /no answer/ })
-  answers = true
+  await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /no response/ })
+  isAvailable = true
   await blocks.ready()
   t.equal(blocks.task(), 1)
 })
 
-t.test('numbers leave no hole: unused ones go back, or to the next process', async t => {
+t.test('ids have no gaps: unused ones are returned, or used by the next process', async t => {
   const store = await openStore()
   const counted = async () => (await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)).rows
   const [first, second] = [await opened(store), await opened(store)]
   const ids = [first, second].map(({ persistence }) => persistence.ids.task())
-  t.same(ids, [1, 33], 'two at once have separate blocks')
+  t.same(ids, [1, 33], 'two concurrent processes have separate blocks')
   await second.persistence.close()
   t.same(await counted(), [[34]])
   await first.persistence.close()
-  t.same(await counted(), [[34]], 'this one is not the last that was taken')
+  t.same(await counted(), [[34]], 'the last block returned the counter, so this one stays with its seat')
   const third = await opened(store)
   const { ids: again } = third.persistence
   const numbers: number[] = []
@@ -149,7 +153,7 @@ t.test('numbers leave no hole: unused ones go back, or to the next process', asy
   t.same(await counted(), [[36]])
 })
 
-t.test('ids of a process that was killed before it wrote anything are not lost', async t => {
+t.test('ids of a process that was killed before its first write are not lost', async t => {
   const store = await openStore()
   const killed = await opened(store, { now: () => 1_000, identity: elsewhere })
   t.equal(killed.persistence.ids.task(), 1)
@@ -158,14 +162,14 @@ t.test('ids of a process that was killed before it wrote anything are not lost',
   await next.persistence.close()
   await killed.persistence.close()
   const { rows } = await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)
-  t.same(rows, [[2]], 'and its late return is ignored')
+  t.same(rows, [[2]], 'the late release by the lost owner is ignored')
 })
 
-t.test('as many ids are taken as commands wait for one', async t => {
+t.test('a block has at least as many ids as commands wait', async t => {
   let next = 1
-  const asked: number[] = []
-  const blocks = new IdBlocks(async (what, count) => {
-    if (what === 'task') asked.push(count)
+  const requests: number[] = []
+  const blocks = new IdBlocks(async (kind, count) => {
+    if (kind === 'task') requests.push(count)
     next += count
     return [next - count, next]
   })
@@ -176,5 +180,5 @@ t.test('as many ids are taken as commands wait for one', async t => {
   }
   await Promise.all(Array.from({ length: 1_000 }, one))
   t.equal(new Set(seen).size, 1_000)
-  t.ok(asked.length <= 4, `${asked}`)
+  t.ok(requests.length <= 4, `block sizes: ${requests}`)
 })

@@ -3,12 +3,12 @@ import { type RecordKind, type Restorable, StateChanges } from '#state'
 export interface SmallTask {
   readonly id: number
   status: 'Queued' | 'InProgress' | 'Completed'
-  /** Counts commands on the task. */
+  /** Number of commands on the task. */
   step: number
   recoveries: number
 }
 
-/** A state as small as one can be that has everything a kept one has: tasks, locks of theirs, and a counter of all commands. */
+/** Minimal restorable state: tasks, their locks, and a counter of all commands. */
 export class SmallState implements Restorable {
   readonly tasks = new Map<number, SmallTask>()
   readonly locks = new Map<string, number>()
@@ -57,7 +57,7 @@ export class SmallState implements Restorable {
     else if (kind === 'task' && typeof value === 'object') {
       this.tasks.set(Number(key), value)
       this.#restored.push(Number(key))
-    } else throw new TypeError(`${kind}/${key} is none of its records`)
+    } else throw new TypeError(`${kind}/${key} is not a record of this state`)
   }
 
   recovered(): StateChanges {

@@ -1,5 +1,5 @@
-// A process that has a seat and works: FILE, POINT, AT, TASKS. POINT is where it kills itself, in the transaction AT.
-// A line for each command that begins (`? TASK STEP`), for each that was acknowledged (`! TASK STEP`), and `seat` and `done`.
+// A process that acquires a seat and works. Arguments: FILE, POINT, AT, TASKS; it kills itself at POINT of transaction AT.
+// Prints `seat`, then `? TASK STEP` before each command and `! TASK STEP` once it is acknowledged, and at last `done`.
 
 import { openFile } from '@svc/plugin-database/testing'
 import { openDatabasePersistence } from '#durable'

@@ -10,7 +10,7 @@ function bus() {
   return { errors, bus: new EventBus({ now: () => 7, report: error => void errors.push(error) }) }
 }
 
-t.test('events are numbered from 1, and the last 1,024 are kept', t => {
+t.test('numbers events from 1, and stores the last 1,024', t => {
   const { bus: events } = bus()
   t.same(events.recent(), [])
   for (let at = 1; at <= 3_000; at += 1) events.emit(idle(at))
@@ -25,7 +25,7 @@ t.test('events are numbered from 1, and the last 1,024 are kept', t => {
   t.end()
 })
 
-t.test('a listener that throws is reported, and the others are called', t => {
+t.test('reports the error of a listener, and still calls the others', t => {
   const { bus: events, errors } = bus()
   const seen: number[] = []
   events.subscribe(() => {
@@ -40,7 +40,7 @@ t.test('a listener that throws is reported, and the others are called', t => {
   t.end()
 })
 
-t.test('an event that a listener publishes comes after its cause, for all listeners', t => {
+t.test('delivers an event published by a listener after its cause, to all listeners', t => {
   const { bus: events } = bus()
   const seen: number[] = []
   events.subscribe(({ id }) => {
@@ -52,7 +52,7 @@ t.test('an event that a listener publishes comes after its cause, for all listen
   t.end()
 })
 
-t.test('a slow reader learns how many it missed, and sees the rest in order', async t => {
+t.test('a slow reader gets the number of dropped events, and the others in order', async t => {
   const property = fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 20 }), async bursts => {
     const { bus: events } = bus()
     const end = new AbortController()
@@ -62,13 +62,14 @@ t.test('a slow reader learns how many it missed, and sees the rest in order', as
       for (let at = 0; at < burst; at += 1) events.emit(idle(at))
       if (burst === 0) continue
       const { value } = await reader.next()
-      if (value === undefined) throw new Error('it ended')
-      if (value.event.id !== last + 1 + value.dropped) throw new Error('one was neither seen nor counted')
+      if (value === undefined) throw new Error('the iteration ended early')
+      if (value.event.id !== last + 1 + value.dropped)
+        throw new Error('an event was neither delivered nor counted as dropped')
       last = value.event.id
     }
     end.abort()
     for await (const { event, dropped } of reader) {
-      if (event.id !== last + 1 + dropped) throw new Error('one was neither seen nor counted')
+      if (event.id !== last + 1 + dropped) throw new Error('an event was neither delivered nor counted as dropped')
       last = event.id
     }
     return last === (events.recent(1)[0]?.id ?? 0)
@@ -76,7 +77,7 @@ t.test('a slow reader learns how many it missed, and sees the rest in order', as
   await t.resolves(fc.assert(property))
 })
 
-t.test('a reader that waits has the next event, and ends with its signal', async t => {
+t.test('a waiting reader gets the next event, and ends when its signal is aborted', async t => {
   const { bus: events } = bus()
   const end = new AbortController()
   const reader = events.read(end.signal)

@@ -50,10 +50,10 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
 
 async function until(holds: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; !holds(); await sleep(2))
-    if (performance.now() > end) throw new Error('it took too long')
+    if (performance.now() > end) throw new Error('the condition was not met in time')
 }
 
-t.test('each event is one line, in order, in a file whose folders are created', async t => {
+t.test('writes each event as one line, in order, and creates the folders of the file', async t => {
   const { file, open } = fresh()
   const log = open()
   for (const id of range(1, 5_000)) log.write(event(id, 'line\nbreak "é" \ud800'))
@@ -67,13 +67,13 @@ t.test('each event is one line, in order, in a file whose folders are created', 
   t.same(idsIn(file), range(1, 5_001))
 })
 
-t.test('no file is created before the first event', async t => {
+t.test('creates no file before the first event', async t => {
   const { file, open } = fresh()
   await open().close()
   t.notOk(existsSync(file))
 })
 
-t.test('a renamed, deleted or truncated file is started again', async t => {
+t.test('starts a new file after a rename, deletion or truncation', async t => {
   const { file, open } = fresh()
   const log = open()
   const write = async (id: number): Promise<void> => {
@@ -93,7 +93,7 @@ t.test('a renamed, deleted or truncated file is started again', async t => {
   await log.close()
 })
 
-t.test('after an unfinished line a new one is started', async t => {
+t.test('starts a new line if the file ends within one', async t => {
   const { file, open } = fresh()
   const first = open()
   first.write(event(1))
@@ -106,7 +106,7 @@ t.test('after an unfinished line a new one is started', async t => {
   t.same(lines.slice(1), ['{"id":', JSON.stringify(event(2)), ''])
 })
 
-t.test('an unwritable file is reported once, and gets the waiting lines later', async t => {
+t.test('reports an unwritable file once, and writes the waiting lines later', async t => {
   const { file, lines, open } = fresh()
   const parent = join(file, '..', '..')
   writeFileSync(parent, 'in the way')
@@ -123,7 +123,7 @@ t.test('an unwritable file is reported once, and gets the waiting lines later', 
   t.match(lines[1], /written to .* again/)
 })
 
-t.test('the oldest waiting lines over the limit are dropped and counted', async t => {
+t.test('drops and counts the oldest waiting lines above the limit', async t => {
   const { file, lines, open } = fresh()
   const parent = join(file, '..', '..')
   writeFileSync(parent, 'in the way')
@@ -138,7 +138,7 @@ t.test('the oldest waiting lines over the limit are dropped and counted', async 
   t.match(lines[1], /"dropped":20/)
 })
 
-t.test('closing does not wait for a file that cannot be written', async t => {
+t.test('close does not wait for a file that cannot be written', async t => {
   const { file, open } = fresh()
   writeFileSync(join(file, '..', '..'), 'in the way')
   const log = open()
@@ -147,7 +147,7 @@ t.test('closing does not wait for a file that cannot be written', async t => {
   t.notOk(existsSync(file))
 })
 
-t.test('two writers of one file write whole lines', async t => {
+t.test('two writers of the same file write only whole lines', async t => {
   const { file, open } = fresh()
   const logs = [open(), open()]
   for (const id of range(1, 2_000)) logs[id % 2]?.write(event(id, 'x'.repeat(200)))

@@ -68,7 +68,7 @@ function repository(t: Test): string {
   return join(root, 'repo')
 }
 
-t.test('written files are scanned before a task is complete', async t => {
+t.test('scans written files before a task is complete', async t => {
   const root = repository(t)
   const { complete } = gates(root)
   const writes = (path: string) => ({ files: [{ path, access: 'write' as const }] })
@@ -84,7 +84,7 @@ t.test('written files are scanned before a task is complete', async t => {
   })
 })
 
-t.test('no file outside the repository is read, whatever the paths and links', async t => {
+t.test('reads no file outside the repository, whatever the paths and links', async t => {
   const root = repository(t)
   symlinkSync('../secret.ts', join(root, 'link.ts'))
   symlinkSync('..', join(root, 'up'))
@@ -105,35 +105,35 @@ t.test('no file outside the repository is read, whatever the paths and links', a
   t.equal(await state('large.ts'), 'unseen')
   t.equal(await state('src/none.ts'), 'missing')
   t.equal(await state('src/done.ts/x'), 'missing')
-  t.equal(await state(join(root, 'src/done.ts')), 'read', 'an absolute path within')
+  t.equal(await state(join(root, 'src/done.ts')), 'read', 'an absolute path inside the repository is read')
   const many = await inspectFiles(root, Array(501).fill('src/none.ts'), { links: false })
   t.equal(many.files[500]?.state, 'unseen')
 })
 
-t.test('a pipe among the artifacts is not waited for', { skip: process.platform === 'win32' }, async t => {
+t.test('does not wait for a pipe among the artifacts', { skip: process.platform === 'win32' }, async t => {
   const root = repository(t)
   execFileSync('mkfifo', [join(root, 'pipe.ts')])
   t.match(await inspectFiles(root, ['pipe.ts'], { links: false }), { files: [{ state: 'not_a_file' }] })
 })
 
-t.test('data that no gate needs is not looked up', async t => {
+t.test('gathers no evidence that no gate needs', async t => {
   const { completion } = gates('/nowhere')
   t.equal(completion.gather(task(), honest), null)
   const off = gates('/nowhere', { stubcheck_gate: false })
   t.equal(off.completion.gather(task(), { ...honest, artifact_paths: ['a.ts'] }), null)
 })
 
-t.test('links of documents are followed within the repository', async t => {
+t.test('checks file links of documents within the repository', async t => {
   const { complete } = gates(repository(t), { completion_markdown_link_audit_enabled: true })
   const outcome = await complete({}, { ...honest, artifact_paths: ['docs/a.md'] })
-  t.match(outcome, { kind: 'requeue', gate: 'doc_links', reason: '1 links lead nowhere: docs/a.md:1 to c.md#x' })
+  t.match(outcome, { kind: 'requeue', gate: 'doc_links', reason: '1 links have no target: docs/a.md:1 to c.md#x' })
   t.strictSame(fileLinks('a\n[x](y.md "title")\n```\n[no](no.md)\n```\n[z](<q.md>) [p](#here)'), [
     { line: 2, target: 'y.md' },
     { line: 6, target: 'q.md' }
   ])
 })
 
-t.test('a researcher hands in JSON', async t => {
+t.test('the result of a researcher must be JSON', async t => {
   const { complete } = gates(repository(t))
   const verdict = async (attestation: Attestation) =>
     (await complete({ role: 'researcher' }, attestation)).records.find(record => record.gate === 'research')?.verdict
@@ -144,7 +144,7 @@ t.test('a researcher hands in JSON', async t => {
   for (const text of ['{', '1', '"text"', 'null', '']) t.notOk(isJson(text), text)
 })
 
-t.test('citations are compared with the session’s envelope', async t => {
+t.test('compares citations with the session’s envelope', async t => {
   const { complete } = gates(repository(t), { completion_grounding_enforce: true })
   const subject = { qgate: {}, session_id: 's' }
   for (const ref of ['rfc-9', 'FACT-1', 'lists nest', 'src/parser.ts', '10.1/x', 'ENV-7', 'retrieval_evidence'])
@@ -156,21 +156,25 @@ t.test('citations are compared with the session’s envelope', async t => {
   t.match(
     await complete({ qgate: {} }, { ...honest, evidence_citations: ['rfc-9'] }),
     { gate: 'grounding' },
-    'no session'
+    'without a session, no citation matches'
   )
   const broken = gates('/nowhere', { completion_grounding_enforce: true }, new Error('gone'))
   t.match(await broken.complete(subject, { ...honest, evidence_citations: ['rfc-9'] }), { gate: 'grounding' })
-  t.match(broken.warnings, [/session s could not be read: gone/])
+  t.match(broken.warnings, [/session s: its envelope could not be read: gone/])
 })
 
-t.test('facts must be cited where facts are required', async t => {
+t.test('facts need citations if they are required', async t => {
   const violations = (completion_summary: string) =>
     groundingOf({ factual_mode: true, required_citations: 1 }, { completion_summary }, null).violations.map(
       each => each.code
     )
   t.strictSame(violations('The population of Oslo is 700,000.'), ['factual_without_declarations'])
-  t.strictSame(violations('Added a test. We fixed the parser and updated the docs.'), [], 'what was done')
-  t.strictSame(violations('It might be that lists nest deeper there.'), [], 'what is only supposed')
+  t.strictSame(
+    violations('Added a test. We fixed the parser and updated the docs.'),
+    [],
+    'reports of actions are not facts'
+  )
+  t.strictSame(violations('It might be that lists nest deeper there.'), [], 'speculation is not a fact')
   t.strictSame(violations('Short one.'), [])
   t.strictSame(
     declaredRefs({ evidence_citations: [' a ', 'a', ''], completion_summary: 'x [[voxcite: b]] [[voxcite:a]]' }),
@@ -179,7 +183,7 @@ t.test('facts must be cited where facts are required', async t => {
   t.match(envelopeText(envelope), /about lists/)
 })
 
-t.test('the project’s own tests decide, if enabled', async t => {
+t.test('the project’s tests decide, if enabled', async t => {
   const node = JSON.stringify(process.execPath)
   const ok = `${node} -e "process.exit(0)"`
   const root = repository(t)
@@ -193,20 +197,20 @@ t.test('the project’s own tests decide, if enabled', async t => {
     {},
     honest
   )
-  t.match(failed, { kind: 'requeue', gate: 'behavioral', reason: /it exited with 3/ })
+  t.match(failed, { kind: 'requeue', gate: 'behavioral', reason: /it exited with code 3/ })
   t.match(failed.records[0]?.data, { output: /two are broken/ })
   const none = await gates(root, { behavioral_gate_on_complete: true }).complete({}, honest)
-  t.match(none.records[0], { verdict: 'skipped' }, 'nothing says how this project is tested')
+  t.match(none.records[0], { verdict: 'skipped' }, 'the project has no test command')
 })
 
-t.test('tests over the time limit are killed, with their child processes', async t => {
+t.test('kills tests at the time limit, with their child processes', async t => {
   const root = t.testdir({})
   const run = await runTests(root, 'sleep 600 & sleep 600', 100)
   t.match(run, { ok: false, why: 'it took longer than 100 ms' })
-  t.match(await runTests(root, 'exec svc-no-such-command-here'), { ok: false, why: /exited with 127/ })
+  t.match(await runTests(root, 'exec svc-no-such-command-here'), { ok: false, why: /exited with code 127/ })
 })
 
-t.test('files of a project say how it is tested', async t => {
+t.test('detects the test command from the files of a project', async t => {
   t.equal(await detectTestCommand(t.testdir({})), null)
   t.equal(await detectTestCommand(t.testdir({ 'package.json': '{"scripts":{"test":"tap"}}' })), 'npm test --silent')
   t.equal(await detectTestCommand(t.testdir({ 'package.json': '{}', 'Cargo.toml': '' })), 'cargo test --quiet')

@@ -14,7 +14,7 @@ import { honest, settings, task, trust } from './task.ts'
 
 const nothing: GatheredEvidence = { files: [], brokenLinks: [], envelope: null }
 
-interface Given {
+interface GateFixture {
   readonly task?: Partial<TaskView>
   readonly attestation?: Attestation | null
   readonly settings?: Partial<GateSettings>
@@ -23,18 +23,18 @@ interface Given {
   readonly reliability?: number
 }
 
-function run(given: Given = {}): GateOutcome {
-  const attestation = given.attestation === undefined ? honest : given.attestation
-  const subject = task(given.task)
-  const evidence = { ...nothing, ...given.evidence }
+function run(fixture: GateFixture = {}): GateOutcome {
+  const attestation = fixture.attestation === undefined ? honest : fixture.attestation
+  const subject = task(fixture.task)
+  const evidence = { ...nothing, ...fixture.evidence }
   const context: GateContext = {
     task: subject,
     attestation,
     evidence,
-    trust: { ...trust, reliability: given.reliability ?? 0.5 },
-    rollup: given.rollup ?? null,
+    trust: { ...trust, reliability: fixture.reliability ?? 0.5 },
+    rollup: fixture.rollup ?? null,
     grounding: subject.qgate === undefined ? null : groundingOf(subject.qgate, attestation, evidence.envelope),
-    settings: { ...settings, ...given.settings }
+    settings: { ...settings, ...fixture.settings }
   }
   const gates = GATES.map(gate => ({ ...gate, ask: () => gate.ask(context) }))
   return runGates(gates, subject, context.settings, 1_000)
@@ -43,7 +43,7 @@ function run(given: Given = {}): GateOutcome {
 const verdictOf = (outcome: GateOutcome, gate: GateName) =>
   outcome.records.find(record => record.gate === gate)?.verdict
 
-t.test('the gates are in their order', async t => {
+t.test('runs the gates in their order', async t => {
   t.strictSame(
     GATES.map(gate => gate.name),
     ['behavioral', 'research', 'approval', 'trust', 'harness', 'stubcheck', 'doc_links', 'qgate', 'grounding']
@@ -57,8 +57,8 @@ t.test('the gates are in their order', async t => {
   t.ok(outcome.records.every(record => record.timestamp_ms === 1_000 && record.detail !== ''))
 })
 
-/** The failure of each gate, with everything before it in order. */
-const FAILING: readonly (readonly [GateName, Given, counter: string, atLimit: string, heading: RegExp])[] = [
+/** An input that fails each gate and passes all gates before it. */
+const FAILING: readonly (readonly [GateName, GateFixture, counter: string, atLimit: string, heading: RegExp])[] = [
   [
     'behavioral',
     {
@@ -138,25 +138,29 @@ const FAILING: readonly (readonly [GateName, Given, counter: string, atLimit: st
   ]
 ]
 
-t.test('a failing gate requeues the task up to its limit, and then refuses or passes it', async t => {
-  for (const [gate, given, counter, atLimit, heading] of FAILING) {
-    const first = run(given)
+t.test('a failing gate requeues the task up to its limit, and then rejects or passes it', async t => {
+  for (const [gate, fixture, counter, atLimit, heading] of FAILING) {
+    const first = run(fixture)
     t.match(first, { kind: 'requeue', gate, counter, note: heading, reason: /./ }, `${gate} sends it back`)
     t.equal(verdictOf(first, gate), 'requeue')
-    t.equal(first.records.at(-1)?.gate, gate, 'no later gate was called')
-    t.match(run({ ...given, task: { ...given.task, [counter]: 2 } }), { kind: 'requeue' }, 'a third time')
-    const last = run({ ...given, task: { ...given.task, [counter]: 3 } })
+    t.equal(first.records.at(-1)?.gate, gate, 'no later gate runs')
+    t.match(
+      run({ ...fixture, task: { ...fixture.task, [counter]: 2 } }),
+      { kind: 'requeue' },
+      `${gate} sends it back a third time`
+    )
+    const last = run({ ...fixture, task: { ...fixture.task, [counter]: 3 } })
     if (atLimit === 'pass') {
-      t.match(last, { kind: 'pass' }, `${gate} lets it pass`)
+      t.match(last, { kind: 'pass' }, `${gate} passes it at the limit`)
       t.equal(verdictOf(last, gate), 'pass_at_limit')
     } else {
-      t.match(last, { kind: 'refuse', gate, error: { code: atLimit } }, `${gate} refuses`)
+      t.match(last, { kind: 'refuse', gate, error: { code: atLimit } }, `${gate} rejects it at the limit`)
       t.equal(verdictOf(last, gate), 'refuse')
     }
   }
 })
 
-t.test('refusals begin with the words of the protocol', async t => {
+t.test('messages of rejections begin with the protocol’s prefixes', async t => {
   const words: Record<string, RegExp> = {
     behavioral: /^Task validation failed: T-0042/,
     research: /^Task validation failed: /,
@@ -164,9 +168,9 @@ t.test('refusals begin with the words of the protocol', async t => {
     harness: /^Scope denied: /,
     stubcheck: /^Scope denied: /
   }
-  for (const [gate, given, counter, atLimit] of FAILING) {
+  for (const [gate, fixture, counter, atLimit] of FAILING) {
     if (atLimit === 'pass') continue
-    const outcome = run({ ...given, task: { ...given.task, [counter]: 3 } })
+    const outcome = run({ ...fixture, task: { ...fixture.task, [counter]: 3 } })
     t.match(outcome.kind === 'refuse' && outcome.error.message, words[gate] ?? /^$/, gate)
   }
 })
@@ -200,11 +204,11 @@ t.test('an attestation must be complete', async t => {
   t.match(detail({ ...honest, declared_non_placeholder: false }), /declared_non_placeholder/)
   t.match(detail({ ...honest, completion_summary: 'done' }), /4 characters/)
   t.match(detail({ ...honest, completion_summary: 'The rest is a placeholder for later.' }), /"placeholder"/)
-  t.equal(detail({ ...honest, completion_summary: 'The stubborn todos-app is fixed at last.' }), null, 'other words')
-  t.match(detail({ ...honest, checks_passed: [] }), /at least one/)
+  t.equal(detail({ ...honest, completion_summary: 'The stubborn todos-app is fixed at last.' }), null, 'only whole words count')
+  t.match(detail({ ...honest, checks_passed: [] }), /both empty/)
 })
 
-t.test('the scan decides, unless the risk is accepted with a reason', async t => {
+t.test('the scan decides, unless force_risky overrides it with a reason', async t => {
   const stubs = [{ line: 3, rule: 'macro', severity: 'error', text: 'todo!()' }] as const
   const evidence = { files: [{ path: 'a.rs', state: 'read', stubs }] } as const
   t.match(run({ evidence }), { kind: 'requeue', reason: '1 error: a.rs:3 macro: todo!()' })
@@ -223,7 +227,7 @@ t.test('the scan decides, unless the risk is accepted with a reason', async t =>
   t.match(run({ evidence: outside }), { kind: 'requeue', reason: /\.\.\/x is outside/ })
 })
 
-t.test('a harness is compared with the artifacts', async t => {
+t.test('compares the outputs of a harness with the artifacts', async t => {
   const harness_spec_json = JSON.stringify({
     contracts: {
       required_outputs: [
@@ -240,25 +244,29 @@ t.test('a harness is compared with the artifacts', async t => {
       'harness'
     )
   const whole = { ...honest, artifact_paths: ['work/out/report.md'], evidence_citations: ['a'] }
-  t.equal(guarded(whole), 'pass', 'a path may end with the hint')
+  t.equal(guarded(whole), 'pass', 'an artifact may end with the path hint')
   t.equal(guarded({ ...whole, artifact_paths: ['out/my-report.md'] }), 'requeue')
   t.equal(guarded({ ...whole, evidence_citations: [] }), 'requeue')
   for (const guard of ['shadow', 'warn'] as const) t.equal(guarded(honest, guard), 'shadow')
   t.equal(guarded(honest, 'off'), 'skipped')
   const broken = run({ task: { harness_spec_json: '{' }, settings: { harness_completion_guard: 'enforce' } })
-  t.match(broken, { kind: 'requeue', reason: /does not parse/ })
+  t.match(broken, { kind: 'requeue', reason: /not valid JSON/ })
 })
 
-t.test('the quality gate can be a shadow, skipped, or strict', async t => {
+t.test('the quality gate can be off, in shadow mode, relaxed or strict', async t => {
   const weak = { qgate: { required_citations: 4, evidence_count: 2 } }
-  const verdict = (given: Given) => verdictOf(run(given), 'qgate')
+  const verdict = (fixture: GateFixture) => verdictOf(run(fixture), 'qgate')
   t.equal(verdict({ task: weak }), 'skipped')
   t.equal(verdict({ task: weak, settings: { qgate_gate_shadow: true } }), 'shadow')
   const enforced = { qgate_gate_enforce: true, trust_gate_relax_enabled: true }
   t.equal(verdict({ task: weak, settings: enforced, reliability: 0.84 }), 'requeue')
   t.equal(verdict({ task: weak, settings: enforced, reliability: 0.85 }), 'relaxed')
   const strict = { ...weak, capabilities: { is_low_confidence_bypass_blocked: true } }
-  t.equal(verdict({ task: strict, settings: enforced, reliability: 1 }), 'requeue', 'not where that is forbidden')
+  t.equal(
+    verdict({ task: strict, settings: enforced, reliability: 1 }),
+    'requeue',
+    'is_low_confidence_bypass_blocked disables relaxing'
+  )
   const good = { qgate: { required_citations: 4, evidence_count: 4 } }
   t.equal(verdict({ task: good, settings: enforced }), 'pass')
   t.equal(verdict({ task: { qgate: { ...good.qgate, force_research: true } }, settings: enforced }), 'requeue')
@@ -266,11 +274,11 @@ t.test('the quality gate can be a shadow, skipped, or strict', async t => {
     qgate: { required_citations: 10, evidence_count: 6 },
     capabilities: { is_low_confidence_bypass_blocked: true }
   }
-  t.equal(verdict({ task: fair, settings: enforced }), 'requeue', 'an answer, but below 0.7')
+  t.equal(verdict({ task: fair, settings: enforced }), 'requeue', 'strict tasks need a confidence of 0.7')
 })
 
-t.test('citations that are in the envelope count as evidence', async t => {
-  const given: Given = {
+t.test('citations in the envelope count as evidence', async t => {
+  const fixture: GateFixture = {
     task: { qgate: { required_citations: 2, evidence_count: 0 } },
     settings: { qgate_gate_enforce: true, completion_grounding_enforce: true },
     attestation: {
@@ -279,12 +287,12 @@ t.test('citations that are in the envelope count as evidence', async t => {
       completion_summary: 'It is so, as [[voxcite: doc-2 ]] explains at length.'
     }
   }
-  t.match(run(given), { kind: 'requeue', gate: 'qgate' })
-  t.equal(run({ ...given, evidence: { envelope: 'see doc-1 and doc-2' } }).kind, 'pass')
-  t.match(run({ ...given, evidence: { envelope: 'see doc-1' } }), { kind: 'requeue', gate: 'qgate' })
+  t.match(run(fixture), { kind: 'requeue', gate: 'qgate' })
+  t.equal(run({ ...fixture, evidence: { envelope: 'see doc-1 and doc-2' } }).kind, 'pass')
+  t.match(run({ ...fixture, evidence: { envelope: 'see doc-1' } }), { kind: 'requeue', gate: 'qgate' })
 })
 
-t.test('for any attestation, requeues never exceed the limits', async () => {
+t.test('requeues never exceed the limits, for any attestation', async () => {
   const maybe = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined })
   const attestation = fc.option(
     fc.record(
@@ -335,10 +343,10 @@ t.test('for any attestation, requeues never exceed the limits', async () => {
           qgate_iterations: gates.max_qgate_debug_iterations
         }
         const evidence = { brokenLinks: [{ file: 'b.md', line: 1, target: 'c.md' }] }
-        for (const given of attempts) {
+        for (const fixture of attempts) {
           const outcome = run({
             task: { ...each, ...counters } as Partial<TaskView>,
-            attestation: given,
+            attestation: fixture,
             settings: gates,
             evidence,
             rollup: low

@@ -10,7 +10,7 @@ const DONE = {
   artifact_paths: ['src/a.ts']
 }
 
-t.test('a task is requeued until its files have no placeholders, and its explanation says so', async t => {
+t.test('requeues a task until its files have no placeholders, and explains why', async t => {
   const root = mkdtempSync(join(tmpdir(), 'svc-gates-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   mkdirSync(join(root, 'src'))
@@ -39,14 +39,14 @@ t.test('a task is requeued until its files have no placeholders, and its explana
   )
 })
 
-t.test('a refused attestation does not change the task', async t => {
+t.test('a rejected attestation does not change the task', async t => {
   const { service } = await opened(t, { settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 0 } })
   const { task_id } = await service.submit({ description: 'Look around', files: [] })
   await t.rejects(service.complete(task_id), { code: 'ORC_SCOPE_DENIED', message: /^Scope denied: T-0001/ })
   t.match(service.task(task_id), { status: { kind: 'Queued' } })
 })
 
-t.test('a person who approves a task pays for it with attention', async t => {
+t.test('approving a task is charged to the attention budget', async t => {
   const { service, events } = await opened(t, { settings: { attention_enabled: true, attention_budget_ms: 1_000_000 } })
   const { task_id, status } = await service.submit({
     description: 'Look',
@@ -68,10 +68,10 @@ t.test('a person who approves a task pays for it with attention', async t => {
   await t.rejects(service.submit({ description: 'Look', files: [] }, origin), { code: 'ORC_ATTENTION_EXHAUSTED' })
 })
 
-t.test('an agent that repeats its output is reported', async t => {
+t.test('reports an agent that repeats its output', async t => {
   const { service, events } = await opened(t)
   await service.submit({ description: 'Look', files: [] })
   for (let i = 0; i < 26; i++) service.budgets.toolCalled(1, 'the same')
   const alerts = events.flatMap(({ kind }) => (kind.type === 'budget_alert' ? [kind.signal] : []))
-  t.strictSame(alerts, ['OutputRepeated', 'DoomLoopSuspect'], 'once each')
+  t.strictSame(alerts, ['OutputRepeated', 'DoomLoopSuspect'], 'each alert is sent once')
 })

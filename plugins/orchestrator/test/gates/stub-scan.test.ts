@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { languageOf, lex, scanForStubs } from '#gates'
 
-/** Findings as `line rule severity`. */
+/** Returns findings as `line rule severity`. */
 const scan = (path: string, text: string): readonly string[] | undefined =>
   scanForStubs(path, text)?.map(({ line, rule, severity }) => `${line} ${rule} ${severity}`)
 
-t.test('placeholders are errors in every language', async t => {
+t.test('reports placeholders in every language as errors', async t => {
   const undone: readonly (readonly [path: string, text: string, rule: string])[] = [
     ['a.rs', 'fn main() {\n    todo!()\n}', 'macro'],
     ['a.rs', 'fn f() -> u8 { unimplemented!("later") }', 'macro'],
@@ -40,7 +40,7 @@ t.test('placeholders are errors in every language', async t => {
   }
 })
 
-t.test('reminders and empty bodies are warnings', async t => {
+t.test('reports reminders and empty bodies as warnings', async t => {
   t.strictSame(scan('a.ts', 'const a = 1 // TODO: more'), ['1 marker warning'])
   t.strictSame(scan('a.py', 'def f():\n    pass # FIXME'), ['2 empty_body warning', '2 marker warning'])
   t.strictSame(scan('a.ts', 'function f(a: number): void {\n  // TODO\n}'), [
@@ -51,7 +51,7 @@ t.test('reminders and empty bodies are warnings', async t => {
   t.strictSame(scan('a.ts', '/**\n * It is not implemented on Windows.\n */'), ['2 marker warning'])
 })
 
-t.test('code that only resembles placeholders passes', async t => {
+t.test('ignores code that only resembles placeholders', async t => {
   const done: readonly (readonly [path: string, text: string])[] = [
     ['a.ts', "const text = '// TODO: say so'"],
     ['a.ts', 'const text = `throw new Error("not implemented")`'],
@@ -75,21 +75,21 @@ t.test('code that only resembles placeholders passes', async t => {
   for (const [path, text] of done) t.strictSame(scan(path, text), [], `${path}: ${text}`)
 })
 
-t.test('only source code is looked through', async t => {
+t.test('scans only source code', async t => {
   for (const path of ['a.md', 'a.txt', 'Makefile', 'a.json', 'src.ts/a'])
     t.equal(scanForStubs(path, 'TODO'), null, path)
   t.ok(languageOf('SRC/A.TS'))
 })
 
-t.test('findings have their line and its text', async t => {
+t.test('findings contain the line number and the matched text', async t => {
   const text = 'const a = 1\n\n  throw new Error("not implemented")  \n'
   t.strictSame(scanForStubs('a.ts', text), [
     { line: 3, rule: 'not_implemented', severity: 'error', text: 'throw new Error("not implemented")' }
   ])
-  t.equal(scanForStubs('a.rs', 'todo!()\n'.repeat(500))?.length, 50, 'fifty at most')
+  t.equal(scanForStubs('a.rs', 'todo!()\n'.repeat(500))?.length, 50, 'at most 50 findings per file')
 })
 
-t.test('comments and strings are separated from code in any mixture, at the same length', async () => {
+t.test('separates comments and strings from code in any mixture, and keeps the length', async () => {
   const piece = fc.constantFrom(
     '"',
     "'",
@@ -126,7 +126,7 @@ t.test('comments and strings are separated from code in any mixture, at the same
   )
 })
 
-t.test('large hostile files are read in one pass', async t => {
+t.test('scans large hostile files in linear time', async t => {
   const pieces = [
     '/*',
     '"',
@@ -145,6 +145,6 @@ t.test('large hostile files are read in one pass', async t => {
   for (const piece of pieces)
     for (const path of ['a.ts', 'a.py', 'a.rs']) scanForStubs(path, piece.repeat(262_144 / piece.length))
   const { user, system } = process.cpuUsage(start)
-  // Well under a second; work that grows with the square of the text would be minutes.
+  // Linear time is well under a second; quadratic time would be minutes.
   t.ok((user + system) / 1e6 < 30)
 })

@@ -29,7 +29,7 @@ export const trust: TrustView = {
   reliability: 0.5
 }
 
-/** A task in progress that writes no file. */
+/** Returns a task in progress that writes no file. */
 export function task(over: Partial<TaskView> = {}): TaskView {
   return {
     id: 42,
@@ -56,7 +56,7 @@ export function task(over: Partial<TaskView> = {}): TaskView {
   }
 }
 
-/** One that passes every gate. */
+/** Attestation that passes every gate. */
 export const honest: Attestation = {
   completion_summary: 'The parser reads nested lists now, and says where it stops.',
   checks_passed: ['unit tests'],

@@ -28,7 +28,7 @@ const plain: ApprovalFacts = {
 }
 const tierOf = (facts: Partial<ApprovalFacts>) => approvalTier(settings, { ...plain, ...facts }).tier
 
-t.test('the tier of approval is that of the first rule that matches', async t => {
+t.test('the first matching rule decides the approval tier', async t => {
   t.equal(tierOf({ external: 'a word', tier: 'System', writes: 0 }), 'Blocked')
   t.equal(tierOf({ writes: 4 }), 'Blocked')
   t.equal(tierOf({ writes: 4, tier: 'Provisional' }), 'Review')
@@ -46,7 +46,7 @@ t.test('the tier of approval is that of the first rule that matches', async t =>
   t.equal(tierOf({}), 'Review')
 })
 
-t.test('approval by a person turns a block into a review, and changes nothing else', async () => {
+t.test('human approval turns Blocked into Review, and changes nothing else', async () => {
   const facts = fc.record({
     external: fc.option(fc.constant('a word')),
     writes: fc.nat(10),
@@ -64,7 +64,7 @@ t.test('approval by a person turns a block into a review, and changes nothing el
   )
 })
 
-t.test('tasks beyond the repository are detected by words and paths', async t => {
+t.test('detects tasks beyond the repository by words and paths', async t => {
   for (const text of [
     'Deploy it',
     'in production',
@@ -82,7 +82,7 @@ t.test('tasks beyond the repository are detected by words and paths', async t =>
   t.notOk(hasHumanApproval('[approved] deploy', ['tests']))
 })
 
-t.test('tests are required where it matters', async t => {
+t.test('requires tests for source code, security, weak evidence and complex tasks', async t => {
   const of = (description: string, files: readonly string[] = [], more: object = {}) =>
     testDecision({
       description,
@@ -103,7 +103,7 @@ t.test('tests are required where it matters', async t => {
   t.equal(of('Find out'), 'Optional')
 })
 
-t.test('tokens and interruptions are estimated by their formulas', async t => {
+t.test('estimates tokens and interruption costs by their formulas', async t => {
   t.equal(workTokens('CodeGen', 5), 2000)
   t.equal(workTokens('Visus', 10), 32_000)
   t.equal(workTokens('General', 1), 40)
@@ -123,5 +123,8 @@ t.test('tokens and interruptions are estimated by their formulas', async t => {
   } as const
   // 0.35 * 0.26 + 0.25 * 0.5 + 0.2 * 0.5 + 0.2 * 0.5
   t.ok(Math.abs(attentionWeight(tlx, load) - 0.416) < 1e-12)
-  t.ok(Math.abs(attentionWeight(tlx, { ...load, concurrent: 100 }) - 3 * 0.416) < 1e-12, 'three times at most')
+  t.ok(
+    Math.abs(attentionWeight(tlx, { ...load, concurrent: 100 }) - 3 * 0.416) < 1e-12,
+    'concurrent tasks triple the weight at most'
+  )
 })

@@ -32,11 +32,11 @@ function scene(over: Partial<AttentionSettings> = {}) {
 }
 const question: InterruptionSignals = { channel: 'a2a', surface: 'svc_a2a_send', gain_bits: 0.3, user_cost: 0.3 }
 
-t.test('a decision is recorded and costs nothing', async t => {
+t.test('a decision is recorded without a cost', async t => {
   const { attention } = scene()
   const decision = attention.decide(question)
   t.match(decision, { decision: 'InterruptNow', rule: 9, channel: 'a2a', timestamp_ms: 1_000_000 })
-  t.notOk('max_turns' in decision.signals, 'what JSON cannot say is left out')
+  t.notOk('max_turns' in decision.signals, 'infinite values are left out, since JSON cannot represent them')
   attention.decide({ ...question, gain_bits: 0, user_cost: 1 })
   attention.decide({ ...question, turn: 1, max_turns: 1 })
   t.match(
@@ -46,10 +46,10 @@ t.test('a decision is recorded and costs nothing', async t => {
   t.match(attention.state(), { spent_ms: 0, total_requests: 3, inbox_suppressed_count: 2, interrupt_freq_per_hour: 0 })
 })
 
-t.test('the alert and the end of the budget are reported once each', async t => {
+t.test('reports the alert threshold and the end of the budget once each', async t => {
   const { attention, emitted } = scene()
   attention.debit(70_000, 'Interrupted')
-  t.equal(attention.state().signal, 'Normal', 'at the threshold')
+  t.equal(attention.state().signal, 'Normal', 'the signal is Normal exactly at the threshold')
   attention.debit(1, 'Interrupted')
   t.equal(attention.state().signal, 'AttentionHigh')
   attention.debit(29_999, 'Interrupted')
@@ -64,29 +64,29 @@ t.test('the alert and the end of the budget are reported once each', async t => 
   t.match(emitted.at(-1), { type: 'attention_budget_reset', new_max_ms: 200_000, reason: 'a new day' })
   t.match(attention.state(), { spent_ms: 0, max_attention_ms: 200_000, signal: 'Normal' })
   attention.reset(null, 'again')
-  t.equal(attention.state().max_attention_ms, 200_000, 'null leaves the most as it is')
+  t.equal(attention.state().max_attention_ms, 200_000, 'null leaves the budget unchanged')
 })
 
-t.test('the frequency of interruptions follows their gaps', async t => {
+t.test('computes the frequency of interruptions from their gaps', async t => {
   const { attention, clock } = scene({ attention_budget_ms: HOUR })
   attention.debit(1, 'Interrupted')
-  t.equal(attention.state().interrupt_freq_per_hour, 0, 'one has no gap')
+  t.equal(attention.state().interrupt_freq_per_hour, 0, 'a single interruption has no gap')
   clock.now += HOUR / 2
   attention.debit(1, 'Interrupted')
   t.equal(attention.state().interrupt_freq_per_hour, 0.4, '0.2 * 2')
   clock.now += HOUR
   attention.debit(1, 'ClarificationAnswered', { frequency: false })
   attention.debit(1, 'AutoApproved')
-  t.equal(attention.state().interrupt_freq_per_hour, 0.4, 'others leave it')
+  t.equal(attention.state().interrupt_freq_per_hour, 0.4, 'other events do not change the frequency')
   for (let i = 0; i < 3; i++) {
     clock.now += 1
     attention.debit(1, 'Interrupted')
   }
   t.match(attention.state(), { focus_depth: 'Deep' })
-  t.ok(attention.state().interrupt_freq_per_hour < 60, 'never more than one a minute')
+  t.ok(attention.state().interrupt_freq_per_hour < 60, 'the frequency is at most one per minute')
 })
 
-t.test('fatigue follows switches and long sessions, and ends after idle time', async t => {
+t.test('switches and long sessions cause fatigue, which ends after idle time', async t => {
   const { attention, clock } = scene({ attention_budget_ms: HOUR })
   for (let i = 0; i < 25; i++) attention.debit(0, 'Interrupted')
   t.notOk(attention.state().fatigued)
@@ -98,12 +98,12 @@ t.test('fatigue follows switches and long sessions, and ends after idle time', a
     clock.now += 20 * MINUTE
     attention.debit(0, 'Interrupted')
   }
-  t.ok(attention.state().fatigued, 'more than four hours')
+  t.ok(attention.state().fatigued, 'a session of more than four hours causes fatigue')
   clock.now += 31 * MINUTE
   t.notOk(attention.state().fatigued)
 })
 
-t.test('costs of events always add up to the spending; a restored ledger is equal', async () => {
+t.test('the costs of events add up to the spending, and a restored ledger is equal', async () => {
   const kind = fc.constantFrom('Interrupted', 'AutoApproved', 'Rejected', 'ClarificationAsked', 'InboxSuppressed')
   const step = fc.record({
     kind,
@@ -128,7 +128,7 @@ t.test('costs of events always add up to the spending; a restored ledger is equa
   )
 })
 
-t.test('a hundred events are kept, and as many are returned as one asks for', async t => {
+t.test('stores the last 100 events, and returns the requested number', async t => {
   const { attention } = scene()
   for (let i = 0; i < 150; i++) attention.debit(i, 'AutoApproved')
   t.equal(attention.events().length, 100)

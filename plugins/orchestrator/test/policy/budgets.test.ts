@@ -19,7 +19,7 @@ const cost = (tokens: number, usd: number, more: Partial<CostRecord> = {}): Cost
   ...more
 })
 
-t.test('signals come in their order', async t => {
+t.test('returns the most severe signal that applies', async t => {
   const signal = (tokens: number, usd: number): string => {
     const budgets = ledger()
     return budgets.record(cost(tokens, usd)).signal
@@ -31,19 +31,20 @@ t.test('signals come in their order', async t => {
   t.equal(signal(799, 8.9), 'Normal')
 })
 
-t.test('an agent that repeats itself and spends is halted', async t => {
+t.test('halts an agent that repeats its output and spends money', async t => {
   const budgets = ledger()
   budgets.record(cost(1, 0.51))
   t.equal(budgets.toolCalled(1, 'same'), 'Normal')
   t.equal(budgets.toolCalled(1, 'same'), 'Normal')
-  t.equal(budgets.outputRepeats(1), 2, 'worth a warning')
+  t.equal(budgets.outputRepeats(1), 2, 'two equal outputs are counted')
   t.equal(budgets.toolCalled(1, 'same'), 'HaltAgent')
   t.equal(budgets.toolCalled(1, 'another'), 'Normal')
   const cheap = ledger()
-  for (let i = 0; i < 5; i++) t.equal(cheap.toolCalled(1, 'same'), 'Normal', 'not while it costs little')
+  for (let i = 0; i < 5; i++)
+    t.equal(cheap.toolCalled(1, 'same'), 'Normal', 'an agent below the spending limit is not halted')
 })
 
-t.test('outputs are compared by their ends', async t => {
+t.test('compares outputs by their last 512 bytes', async t => {
   const budgets = ledger()
   for (const head of ['a', 'b', 'c']) budgets.toolCalled(1, head + 'é'.repeat(512))
   t.equal(budgets.outputRepeats(1), 3)
@@ -52,7 +53,7 @@ t.test('outputs are compared by their ends', async t => {
   t.equal(budgets.outputRepeats(1), 1, 'only the last five count')
 })
 
-t.test('many calls in a row look like a loop until a task is completed', async t => {
+t.test('suspects a loop after 25 calls without a completed task', async t => {
   const budgets = ledger()
   const signals = Array.from({ length: 25 }, (_, i) => budgets.toolCalled(1, String(i)))
   t.equal(signals.indexOf('DoomLoopSuspect'), 24)
@@ -60,7 +61,7 @@ t.test('many calls in a row look like a loop until a task is completed', async t
   t.equal(budgets.toolCalled(1, 'x'), 'Normal')
 })
 
-t.test('a task over the budget is refused', async t => {
+t.test('rejects a task that exceeds a budget', async t => {
   const budgets = ledger({ tenant_max_cost_usd: 3 })
   t.equal(budgets.admit(1, undefined, 1_000), 'Normal')
   t.throws(() => budgets.admit(1, undefined, 1_001), {
@@ -68,31 +69,31 @@ t.test('a task over the budget is refused', async t => {
     message: /^Budget exceeded: .*1001/
   })
   budgets.record(cost(10, 2, { tenant_id: 'acme' }))
-  t.equal(budgets.admit(1, 'acme', 1), 'Normal', 'two dollars are not more than two')
+  t.equal(budgets.admit(1, 'acme', 1), 'Normal', 'spending exactly at the loop limit is allowed')
   budgets.record(cost(10, 1, { tenant_id: 'acme' }))
   t.throws(() => budgets.admit(2, 'acme', 1), { code: 'ORC_BUDGET_EXCEEDED', message: /tenant acme/ })
   t.throws(() => budgets.admit(1, undefined, 1), { code: 'ORC_DOOM_LOOP', message: /^Doom loop detected: A-01/ })
   t.strictSame(budgets.completed(1), ['agent:1'])
-  t.strictSame(budgets.completed(1), [], 'nothing changed')
+  t.strictSame(budgets.completed(1), [], 'a second completion changes no record')
   t.equal(budgets.admit(1, undefined, 1), 'Normal')
   budgets.set(1, { max_cost_usd: 3 })
   t.throws(() => budgets.admit(1, undefined, 1), { code: 'ORC_BUDGET_EXCEEDED', message: /3\.00 USD of 3\.00 USD/ })
   t.throws(() => ledger({ agent_max_cost_usd: 0 }).admit(1, undefined, 1), { code: 'ORC_BUDGET_EXCEEDED' })
 })
 
-t.test('sessions and tenants have their sums, and sessions are forgotten in the end', async t => {
+t.test('adds up sessions and tenants, and drops the oldest sessions', async t => {
   const budgets = ledger()
   const { keys } = budgets.record(cost(5, 1, { session_id: 's', tenant_id: 'acme' }))
   t.strictSame(keys, ['agent:1', 'tenant:acme', 'session:s'])
   t.strictSame(budgets.session('s'), { tokens: 5, cost: 1 })
   t.strictSame(budgets.tenant('nobody'), { tokens: 0, cost: 0 })
-  const gone: string[] = []
-  for (let i = 0; i < 1_000; i++) gone.push(...budgets.record(cost(0, 0, { session_id: `n${i}` })).keys)
-  t.ok(gone.includes('session:s'), 'told, so that its record goes')
+  const changed: string[] = []
+  for (let i = 0; i < 1_000; i++) changed.push(...budgets.record(cost(0, 0, { session_id: `n${i}` })).keys)
+  t.ok(changed.includes('session:s'), 'the key of a dropped session is reported, so that its record is deleted')
   t.equal(budgets.serialise('session:s'), null)
 })
 
-t.test('costs are remembered, the newest last', async t => {
+t.test('stores the last 1,000 costs, newest last', async t => {
   const budgets = ledger()
   for (let i = 0; i < 1_100; i++) budgets.record(cost(i, 0, { agent_id: i % 2 }))
   t.equal(budgets.costs().length, 1_000)
@@ -104,7 +105,7 @@ t.test('costs are remembered, the newest last', async t => {
   )
 })
 
-t.test('sums are those of what was recorded, and outlive the process', async () => {
+t.test('sums equal the recorded costs, also after a restore', async () => {
   const record = fc.record({
     agent_id: fc.nat(3),
     tenant_id: fc.constantFrom('a', 'b:c'),

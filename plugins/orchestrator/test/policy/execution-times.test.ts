@@ -43,7 +43,7 @@ function ledger(store: PrimaryDatabase | null, over: Partial<ExecutionTimeSettin
 }
 
 for (const where of ['memory', 'database'] as const) {
-  t.test(`a profile in ${where} is that of the successful calls of the window`, async t => {
+  t.test(`computes a profile in ${where} from the successful calls of the window`, async t => {
     const { times, clock } = ledger(where === 'database' ? await openStore(t) : null)
     t.equal(await times.query('git'), null)
     t.strictSame(await times.budgetFor('git'), { milliseconds: 30_000, signal: 'ToolLatencyUnknown' })
@@ -66,23 +66,23 @@ for (const where of ['memory', 'database'] as const) {
     t.match(await times.query('git', { repository_id: 'elsewhere' }), { sample_count: 1 })
     t.strictSame(await times.budgetFor('git'), { milliseconds: 180, signal: 'Normal' })
     for (let i = 0; i < 3; i++) await times.record({ tool_key: 'git', duration_ms: 1, outcome: 'timeout' })
-    t.match(await times.budgetFor('git'), { signal: 'ToolLatencyHigh' }, 'what is recorded counts at once')
+    t.match(await times.budgetFor('git'), { signal: 'ToolLatencyHigh' }, 'new calls count immediately')
   })
 
-  t.test(`a tool in ${where} that never succeeded is given the default`, async t => {
+  t.test(`a tool in ${where} that never succeeded gets the default budget`, async t => {
     const { times } = ledger(where === 'database' ? await openStore(t) : null)
     await times.record({ tool_key: 'slow', duration_ms: 5, outcome: 'error' })
     t.match(await times.query('slow'), { sample_count: 0, recommended_budget_ms: 30_000, signal: 'ToolLatencyUnknown' })
   })
 }
 
-t.test('where profiles are off everything is given the default', async t => {
+t.test('every tool gets the default budget if profiles are disabled', async t => {
   const { times } = ledger(null, { exec_time_budget_enabled: false })
   await times.record({ tool_key: 'git', duration_ms: 10, outcome: 'success' })
   t.strictSame(await times.budgetFor('git'), { milliseconds: 30_000, signal: 'Normal' })
 })
 
-t.test('the 90th percentile is the value that nine tenths do not exceed', async () => {
+t.test('at least nine tenths of the values do not exceed the 90th percentile', async () => {
   fc.assert(
     fc.property(fc.array(fc.nat(), { minLength: 1 }), values => {
       const sorted = [...values].sort((a, b) => a - b)
@@ -94,7 +94,7 @@ t.test('the 90th percentile is the value that nine tenths do not exceed', async 
   )
 })
 
-t.test('costs are rows, and come back as they were', async t => {
+t.test('stores costs as rows, and reads them back unchanged', async t => {
   const store = await openStore(t)
   const cost = { agent_id: 3, provider: 'local', model: 'small', input_tokens: 5, output_tokens: 6, cost_usd: 0.25 }
   for (const more of [{}, { session_id: 's', tenant_id: 'acme' }, { agent_id: 4 }]) {
@@ -109,6 +109,6 @@ t.test('costs are rows, and come back as they were', async t => {
     { ...cost, timestamp_ms: 1_700_000_000_123 },
     { ...cost, session_id: 's', tenant_id: 'acme', timestamp_ms: 1_700_000_000_123 }
   ])
-  t.match(await costHistory(store, { limit: 1 }), [{ agent_id: 4 }], 'the newest')
+  t.match(await costHistory(store, { limit: 1 }), [{ agent_id: 4 }], 'the limit selects the newest costs')
   t.strictSame(await costHistory(store, { limit: 0 }), [])
 })

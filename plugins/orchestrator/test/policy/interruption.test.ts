@@ -25,49 +25,49 @@ const judge = (signals: Partial<InterruptionSignals>, scene: Partial<Interruptio
   return [rule, decision]
 }
 
-t.test('rule 1: without a budget every question may interrupt', async t => {
+t.test('rule 1: every question may interrupt if attention is disabled', async t => {
   t.strictSame(judge({ high_risk: true, confidence: 0 }, { enabled: false }), [1, 'InterruptNow'])
 })
 
-t.test('rule 2: a high risk with weak or contradicting evidence needs a person', async t => {
+t.test('rule 2: a high risk with weak or contradictory evidence requires a human', async t => {
   t.strictSame(judge({ high_risk: true, confidence: 0.41 }), [2, 'RequireHuman'])
   t.strictSame(judge({ high_risk: true, contradiction_ratio: 0.39 }), [2, 'RequireHuman'])
   t.strictSame(judge({ high_risk: true, confidence: 0.42, contradiction_ratio: 0.38 }), [9, 'InterruptNow'])
 })
 
-t.test('rule 3: after the last turn the agent continues by itself', async t => {
+t.test('rule 3: the agent proceeds autonomously after the last turn', async t => {
   t.strictSame(judge({ turn: 3, max_turns: 3 }), [3, 'ProceedAutonomously'])
   t.strictSame(judge({ turn: 2, max_turns: 3 }), [9, 'InterruptNow'])
 })
 
-t.test('rule 4: without budget, a question of little gain is dropped', async t => {
+t.test('rule 4: the agent proceeds autonomously if the budget is spent and the gain is small', async t => {
   t.strictSame(judge({ gain_bits: 0.36 }, { ratio: 1 }), [4, 'ProceedAutonomously'])
   t.not(judge({ gain_bits: 0.37 }, { ratio: 1 })[0], 4)
   t.strictSame(judge({ gain_bits: 0.42 }, { ratio: 1, focus: 'Deep' }), [4, 'ProceedAutonomously'])
 })
 
-t.test('rule 5: without budget, a risk needs a person', async t => {
+t.test('rule 5: a high risk requires a human if the budget is spent', async t => {
   t.strictSame(judge({ high_risk: true }, { ratio: 1 }), [5, 'RequireHuman'])
 })
 
-t.test('rule 6: a question of little gain joins an open session', async t => {
+t.test('rule 6: a question with a small gain joins an open session', async t => {
   t.strictSame(judge({ open_session: true, gain_bits: 0.149 }), [6, 'BatchWithExisting'])
   t.not(judge({ open_session: true, gain_bits: 0.151 })[0], 6)
   t.strictSame(judge({ open_session: true, gain_bits: 0.159, channel: 'plan' }), [6, 'BatchWithExisting'])
 })
 
-t.test('rule 7: a question of little gain waits after the waiting ones', async t => {
+t.test('rule 7: a question with a small gain is deferred while others are pending', async t => {
   t.strictSame(judge({ backlog: 1, gain_bits: 0.109 }), [7, 'DeferUntilCheckpoint'])
   t.not(judge({ backlog: 1, gain_bits: 0.11 })[0], 7)
 })
 
-t.test('rule 8: a question with a cost above its gain waits', async t => {
+t.test('rule 8: a question with too little gain for its cost is deferred', async t => {
   // 0.11 + 0.08 * 0.5 = 0.15
   t.strictSame(judge({ gain_bits: 0.149, user_cost: 1 }), [8, 'DeferUntilCheckpoint'])
   t.strictSame(judge({ gain_bits: 0.151, user_cost: 1 }), [9, 'InterruptNow'])
 })
 
-t.test('rule 9: everything else is worth it, even at no cost', async t => {
+t.test('rule 9: every other question interrupts, even at zero cost', async t => {
   t.strictSame(judge({}), [9, 'InterruptNow'])
   t.strictSame(judge({ user_cost: 0 }), [9, 'InterruptNow'])
 })
@@ -83,13 +83,13 @@ t.test('formulas', async t => {
   )
 })
 
-t.test('calibration comes first', async t => {
+t.test('applies the calibration before the rules', async t => {
   const tuned = { ...calibration, a2a_gain: 0.2, backlog_penalty: 0.05, trust_adjustment_scale: 0.5 }
   t.match(calibrate(tuned, { ...question, channel: 'a2a', backlog: 2, trust: 0.8 }), { gain_bits: 0.4, trust: 0.4 })
-  t.match(calibrate(tuned, { ...question, backlog: 100 }), { gain_bits: 0 }, 'never below zero')
+  t.match(calibrate(tuned, { ...question, backlog: 100 }), { gain_bits: 0 }, 'the gain is at least zero')
 })
 
-t.test('signals of a submitted task', async t => {
+t.test('computes the signals of a submitted task', async t => {
   const facts = { surface: 'svc_submit_task', description: 'Fix it', files: 0, priority: 'Normal' } as const
   t.match(submitSignals(facts), { gain_bits: 0.16, user_cost: 0.2, high_risk: false })
   t.match(submitSignals({ ...facts, priority: 'Urgent', files: 4, description: 'Delete it' }), {
@@ -100,7 +100,7 @@ t.test('signals of a submitted task', async t => {
   t.match(submitSignals({ ...facts, files: 100 }), { gain_bits: 0.35 })
 })
 
-t.test('there is always exactly one answer, and less attention never makes an interruption easier', async () => {
+t.test('always decides, and never interrupts more readily if more attention is spent', async () => {
   const ratio = fc.double({ min: 0, max: 1, noNaN: true })
   const signals = fc.record({
     channel: fc.constantFrom('plan', 'task_submit', 'a2a', 'inline_assist'),

@@ -5,16 +5,16 @@ import t from 'tap'
 const weigh = (context: QgateContext) => evaluateQgate(context, defaultQgatePolicy)
 const near = (one: number, other: number): boolean => Math.abs(one - other) < 1e-12
 
-t.test('contradictions weigh more with each', async t => {
+t.test('the contradiction ratio grows with each contradiction', async t => {
   t.strictSame(
     [0, 1, 2, 3, 4, 5].map(contradictionRatio).map(each => Number(each.toFixed(2))),
     [0, 0.15, 0.28, 0.66, 0.88, 1]
   )
 })
 
-t.test('each piece of the formula', async t => {
+t.test('computes each term of the confidence', async t => {
   const half: QgateContext = { required_citations: 4, evidence_count: 2 }
-  t.equal(weigh({}).confidence, 1, 'nothing required')
+  t.equal(weigh({}).confidence, 1, 'the confidence is 1 if no evidence is required')
   t.equal(weigh(half).confidence, 0.5)
   t.equal(weigh({ ...half, citation_coverage: 0.75 }).confidence, 0.75)
   t.ok(near(weigh({ ...half, retrieval_tier: 'hybrid' }).confidence, 0.55))
@@ -29,7 +29,7 @@ t.test('each piece of the formula', async t => {
   t.ok(near(weigh({ ...half, fatigued: true }).confidence, 0.1))
 })
 
-t.test('bands and what they mean', async t => {
+t.test('derives the risk band and the decision', async t => {
   const at = (evidence_count: number, contradiction_hints = 0) => {
     const { band, decision } = weigh({ required_citations: 100, evidence_count, contradiction_hints })
     return [band, decision]
@@ -38,9 +38,9 @@ t.test('bands and what they mean', async t => {
   t.strictSame(at(35), ['Medium', 'Ask'])
   t.strictSame(at(54), ['Medium', 'Ask'])
   t.strictSame(at(55), ['High', 'Answer'])
-  t.strictSame(at(100, 3), ['Low', 'Abstain'], 'the evidence contradicts itself')
+  t.strictSame(at(100, 3), ['Low', 'Abstain'], 'contradictory evidence leads to Abstain')
   const other = { required_citations: 100, evidence_count: 10, citation_coverage: 0.9, contradiction_hints: 3 }
-  t.match(weigh(other), { band: 'Medium', decision: 'Ask' }, 'there is little evidence to contradict')
+  t.match(weigh(other), { band: 'Medium', decision: 'Ask' }, 'contradictions with little evidence lead to Ask')
   t.match(weigh({ fabricated_receipts: true }), { decision: 'Abstain' })
 })
 

@@ -5,7 +5,7 @@ import { TrustLedger } from '#policy'
 const settings = { trust_ewma_alpha: 0.1, trust_provisional_threshold: 5, trust_trusted_threshold: 20 }
 const ledger = (over: Partial<typeof settings> = {}): TrustLedger => new TrustLedger(() => ({ ...settings, ...over }))
 
-t.test('an agent without outcomes', async t => {
+t.test('an agent without outcomes is Untrusted, with a score of 0.5', async t => {
   t.strictSame(ledger().of(7), {
     agent_id: 7,
     score: 0.5,
@@ -18,22 +18,22 @@ t.test('an agent without outcomes', async t => {
   t.equal(ledger().rollup(7), null)
 })
 
-t.test('the score follows the outcomes with the weight of alpha', async t => {
+t.test('the score is a moving average of the outcomes with weight alpha', async t => {
   const trust = ledger()
   t.equal(trust.observe(1, true).score, 0.55)
   t.ok(Math.abs(trust.observe(1, false).score - 0.495) < 1e-12)
   t.equal(trust.of(1).reliability, 0.5, 'one success, one failure: (1 + 1) / (2 + 2)')
 })
 
-t.test('outcomes raise the tier, but never to the top', async t => {
+t.test('successes raise the tier, but never to System', async t => {
   const trust = ledger()
   const tiers = Array.from({ length: 100 }, () => trust.observe(1, true).tier)
-  t.equal(tiers.indexOf('Provisional'), 4, 'with the fifth')
-  t.equal(tiers.indexOf('Trusted'), 19, 'with the twentieth')
+  t.equal(tiers.indexOf('Provisional'), 4, 'the fifth success leads to Provisional')
+  t.equal(tiers.indexOf('Trusted'), 19, 'the twentieth success leads to Trusted')
   t.notOk(tiers.includes('System'))
 })
 
-t.test('three outcomes in a row below the floor cost a tier', async t => {
+t.test('three outcomes in a row below the floor lower the tier', async t => {
   const trust = ledger({ trust_ewma_alpha: 0.3 })
   for (let i = 0; i < 20; i++) trust.observe(1, true)
   t.equal(trust.of(1).tier, 'Trusted')
@@ -43,25 +43,29 @@ t.test('three outcomes in a row below the floor cost a tier', async t => {
   t.equal(tiers.at(-1), 'Untrusted')
 })
 
-t.test('an operator overrides tier and score', async t => {
+t.test('an operator can override tier and score', async t => {
   const trust = ledger()
   t.match(trust.override(1, 'System', null), { tier: 'System', score: 0.95, overridden: true })
   t.match(trust.override(1, null, 0.75), { tier: 'Trusted', score: 0.75, overridden: true })
   t.match(trust.override(1, 'Provisional', 3), { tier: 'Provisional', score: 1 })
-  t.match(trust.override(1, null, null), { tier: 'Provisional', score: 1, overridden: false }, 'the mark is taken away')
+  t.match(
+    trust.override(1, null, null),
+    { tier: 'Provisional', score: 1, overridden: false },
+    'null for both only removes the flag'
+  )
 })
 
-t.test('entropy is low only where outcomes hardly vary', async t => {
+t.test('entropy is low only if outcomes hardly vary', async t => {
   const trust = ledger()
   for (let i = 0; i < 60; i++) trust.observe(1, true)
   const { count, entropy } = trust.approvals(1)
-  t.equal(count, 50, 'fifty at most')
+  t.equal(count, 50, 'at most 50 successes count as approvals')
   t.ok(entropy < 0.15)
   for (let i = 0; i < 10; i++) trust.observe(1, false)
   t.ok(trust.approvals(1).entropy > 0.15)
 })
 
-t.test('whatever happens, scores stay in [0, 1], and a restored ledger goes on alike', async () => {
+t.test('scores stay in [0, 1], and a restored ledger behaves the same', async () => {
   const step = fc.oneof(
     fc.boolean(),
     fc.record({

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { AffinityGroups, detectGroups } from '#routing'
 
-t.test('a repository that says nothing of parts is one group', async t => {
+t.test('a repository without workspaces is one group', async t => {
   const groups = await detectGroups(t.testdir({ src: { 'a.txt': '' }, 'package.json': '{"name":"x"}' }))
   t.same(groups, [{ name: 'workspace', patterns: ['**/*'] }])
 })
 
-t.test('packages of Node.js, without those that are taken away', async t => {
+t.test('finds npm packages, except for excluded ones', async t => {
   const root = t.testdir({
     'package.json': JSON.stringify({ workspaces: ['core', 'packages/*', '!packages/old'] }),
     core: { 'package.json': JSON.stringify({ name: '@x/core' }) },
@@ -28,7 +28,7 @@ t.test('packages of Node.js, without those that are taken away', async t => {
   t.equal(groups.of('packages/old/x.ts'), null)
 })
 
-t.test('workspaces given as an object', async t => {
+t.test('reads npm workspaces declared as an object', async t => {
   const root = t.testdir({
     'package.json': '{"workspaces":{"packages":["p/**"]}}',
     p: { deep: { er: { 'package.json': '{}' } } }
@@ -36,7 +36,7 @@ t.test('workspaces given as an object', async t => {
   t.same(await detectGroups(root), [{ name: 'node-er', patterns: ['p/deep/er/**'] }])
 })
 
-t.test('packages of pnpm', async t => {
+t.test('finds pnpm packages', async t => {
   const root = t.testdir({
     'package.json': '{}',
     'pnpm-workspace.yaml': "packages:\n  - 'apps/*'\n  - '!apps/old'\n",
@@ -47,7 +47,7 @@ t.test('packages of pnpm', async t => {
   t.same(await detectGroups(broken), [{ name: 'workspace', patterns: ['**/*'] }])
 })
 
-t.test('crates, of a workspace and of the folder crates, the inner before the outer', async t => {
+t.test('finds crates of a workspace and of the folder crates, nested ones first', async t => {
   const root = t.testdir({
     'Cargo.toml': '[workspace]\nmembers = ["outer", "outer/inner", "gone"]\nexclude = ["crates/c"]\n',
     outer: {
@@ -63,7 +63,7 @@ t.test('crates, of a workspace and of the folder crates, the inner before the ou
   ])
 })
 
-t.test('projects of Python', async t => {
+t.test('finds Python projects', async t => {
   const root = t.testdir({
     'pyproject.toml': '[project]\nname = "whole"\n[tool.uv.workspace]\nmembers = ["libs/*"]\n',
     libs: { one: { 'pyproject.toml': '' } }
@@ -74,7 +74,7 @@ t.test('projects of Python', async t => {
   ])
 })
 
-t.test('modules of Go', async t => {
+t.test('finds Go modules', async t => {
   const root = t.testdir({
     'go.work': 'go 1.22\nuse ./tool // near\nuse (\n  .\n  "./svc/api"\n)\n',
     'go.mod': 'module example.org/whole\n',
@@ -86,11 +86,11 @@ t.test('modules of Go', async t => {
     { name: 'go-tool', patterns: ['tool/**'] },
     { name: 'go-whole', patterns: ['**/*.go'] }
   ])
-  const alone = t.testdir({ alone: { 'go.mod': 'module m\n' } })
-  t.same(await detectGroups(`${alone}/alone`), [{ name: 'go-m', patterns: ['**/*.go'] }])
+  const single = t.testdir({ single: { 'go.mod': 'module m\n' } })
+  t.same(await detectGroups(`${single}/single`), [{ name: 'go-m', patterns: ['**/*.go'] }])
 })
 
-t.test('nothing outside of the repository is looked at', async t => {
+t.test('reads nothing outside the repository', async t => {
   const root = t.testdir({
     beside: { 'package.json': '{"name":"beside"}' },
     repository: { 'package.json': '{"workspaces":["../beside","../*"]}' }

@@ -3,7 +3,7 @@ import picomatch from 'picomatch'
 import t from 'tap'
 import { AffinityGroups } from '#routing'
 
-t.test('the first group that matches has the file', async t => {
+t.test('a file belongs to the first matching group', async t => {
   const groups = new AffinityGroups([
     { name: 'tests', patterns: ['**/*.test.ts'] },
     { name: 'core', patterns: ['packages/core/**', 'tools'] },
@@ -18,21 +18,21 @@ t.test('the first group that matches has the file', async t => {
   t.equal(groups.of('README.md'), null)
 })
 
-t.test('no groups, no group', async t => {
+t.test('a file has no group if there are no groups', async t => {
   t.equal(new AffinityGroups([]).of('a/b'), null)
 })
 
-t.test('folders that were asked about are remembered up to a limit, and answers stay the same', async t => {
+t.test('results stay the same when the cache of folders overflows', async t => {
   const groups = new AffinityGroups([{ name: 'even', patterns: ['d*0/**', 'd*2/**'] }])
   for (let round = 0; round < 2; round++)
     for (let index = 0; index < 5_000; index++) {
       const expected = index % 10 === 0 || index % 10 === 2 ? 'even' : null
       if (groups.of(`d${index}/x`) !== expected) t.fail(`d${index}`)
     }
-  t.pass('all of them')
+  t.pass('all results are as expected')
 })
 
-t.test('what is remembered of folders changes no answer', async t => {
+t.test('cached results equal uncached ones', async t => {
   const names = fc.constantFrom('a', 'b', 'ab', '.h', 'x.ts', 'y.test.ts')
   const pieces = fc.constantFrom('a', 'b', 'ab', '*', '**', 'a*', '*.ts', '{a,b}', '[ab]', '.h', '!(a)', '?')
   const globs = fc
@@ -57,5 +57,5 @@ t.test('what is remembered of folders changes no answer', async t => {
     ),
     { numRuns: 2_000 }
   )
-  t.pass('the same as without')
+  t.pass('all results equal those of picomatch')
 })

@@ -2,7 +2,7 @@ import type { CapabilityHints, TrustView } from '@svc/contracts'
 import type { MeshRoutingSettings, RoutingSettings } from '#routing'
 import type { RoutableAgent, RouteDecision, TaskToRoute } from '#state'
 
-/** Everything that a decision depends on, laid open. */
+/** All inputs of a routing decision. */
 export interface NaiveWorld {
   readonly agents: readonly RoutableAgent[]
   readonly owners: ReadonlyMap<string, number>
@@ -24,7 +24,7 @@ export interface NaiveWorld {
 
 type Decision = Pick<RouteDecision, 'rule' | 'group'> & { readonly agent?: number; readonly name?: string }
 
-/** The table of section 2.12, row by row, on every agent. */
+/** Reference router: applies the table of section 2.12, row by row, to every agent. */
 export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
   const { agents, settings } = world
   const groups = new Set(task.files.map(({ path }) => world.groupOf(path)).filter(group => group !== null))
@@ -108,7 +108,7 @@ export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
   }
   const scored = common ? agents : agents.filter(ownLinks)
   let winner = best(scored)
-  // An agent that lacks something gets no task while another lacks nothing.
+  // An agent that lacks a requirement gets no task while another meets all.
   if (winner !== undefined && penalty(winner) < 0) winner = best(agents)
   if (winner !== undefined) return { agent: winner.id, rule: 'highest_score', group }
   const fittest = best(agents)

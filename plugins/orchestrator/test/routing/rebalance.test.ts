@@ -27,7 +27,7 @@ function world(
 
 const writes = (...paths: string[]) => ({ files: paths.map(path => ({ path, access: 'write' as const })) })
 
-t.test('one task for each pair of an agent above and one below the mean', async t => {
+t.test('moves one task per pair of an overloaded agent and one below the mean', async t => {
   const agents = [load(1, 10), load(2, 0), load(3, 1)]
   const tasks = Array.from({ length: 10 }, (_, index) => movable(index + 1, 1))
   t.same(plan(world(agents, tasks)), [
@@ -36,14 +36,14 @@ t.test('one task for each pair of an agent above and one below the mean', async 
   ])
 })
 
-t.test('a load that is 2 above the mean is not too much', async t => {
+t.test('an agent with a load exactly 2 above the mean is not overloaded', async t => {
   const tasks = [movable(1, 1)]
   t.same(plan(world([load(1, 4), load(2, 0)], tasks)), [])
   t.same(plan(world([load(1, 4.04), load(2, 0)], tasks)), [{ task: 1, from: 1, to: 2 }])
   t.same(plan(world([], [])), [])
 })
 
-t.test('files that other agents hold for writing keep a task where it is', async t => {
+t.test('does not move a task whose files another agent writes', async t => {
   const locks = new Map([
     ['held', 3],
     ['own', 1]
@@ -56,7 +56,7 @@ t.test('files that other agents hold for writing keep a task where it is', async
   t.same(plan(world(agents, tasks, locks)), [{ task: 2, from: 1, to: 2 }])
 })
 
-t.test('no task moves to a paused, overloaded or unsuitable agent', async t => {
+t.test('moves no task to a paused, overloaded or unsuitable agent', async t => {
   t.same(plan(world([load(1, 10), load(2, 0, { paused: true })], [movable(1, 1)])), [])
   t.same(plan(world([load(1, 6), load(2, 0)], [movable(1, 1, { weight: 6 })])), [])
   const capable = (id: number, weight: number, gpu_cuda: boolean) => load(id, weight, { capabilities: { gpu_cuda } })
@@ -65,7 +65,7 @@ t.test('no task moves to a paused, overloaded or unsuitable agent', async t => {
   t.same(plan(world([capable(1, 10, false), capable(2, 0, true)], tasks)), [{ task: 1, from: 1, to: 2 }])
 })
 
-t.test('with economy, those take first whose models cost least', async t => {
+t.test('with economy, agents with the cheapest models get tasks first', async t => {
   const agents = [load(1, 20), load(2, 0), load(3, 1, { model_cost: 2 }), load(4, 3, { model_cost: 1 })]
   const tasks = [movable(1, 1), movable(2, 1), movable(3, 1)]
   const targets = (preference: 'economy' | 'performance') =>
@@ -74,16 +74,16 @@ t.test('with economy, those take first whose models cost least', async t => {
   t.same(targets('economy'), [4, 3, 2])
 })
 
-t.test('moves bring loads closer together, and none is moved twice', async t => {
+t.test('moves bring loads closer together, and move no task twice', async t => {
   const loads = fc.integer({ min: 0, max: 300 }).map(units => units / 25)
   fc.assert(
     fc.property(
       fc.array(fc.record({ base: loads, weights: fc.array(fc.constantFrom(0.4, 1, 3, 6), { maxLength: 8 }) })),
       fc.constantFrom('economy' as const, 'performance' as const),
-      (given, preference) => {
+      (inputs, preference) => {
         let next = 1
         const tasks: MovableTask[] = []
-        const agents = given.map(({ base, weights }, index) => {
+        const agents = inputs.map(({ base, weights }, index) => {
           for (const weight of weights) tasks.push(movable(next++, index, { weight }))
           return load(index, base + weights.reduce((a, b) => a + b, 0))
         })
@@ -91,17 +91,18 @@ t.test('moves bring loads closer together, and none is moved twice', async t => 
         const after = agents.map(({ weighted_load }) => weighted_load)
         for (const { task, from, to } of moves) {
           const { agent, weight } = tasks[task - 1]!
-          if (agent !== from) throw new Error('not the task of the one that gives')
+          if (agent !== from) throw new Error('the task does not belong to the source agent')
           after[from]! -= weight
           after[to]! += weight
         }
-        if (new Set(moves.map(({ task }) => task)).size !== moves.length) throw new Error('moved twice')
-        if (new Set(moves.map(({ from, to }) => `${from} ${to}`)).size !== moves.length) throw new Error('pair twice')
+        if (new Set(moves.map(({ task }) => task)).size !== moves.length) throw new Error('a task was moved twice')
+        if (new Set(moves.map(({ from, to }) => `${from} ${to}`)).size !== moves.length)
+          throw new Error('a pair of agents occurs twice')
         const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value * value, 0)
         const before = agents.map(({ weighted_load }) => weighted_load)
-        if (moves.length > 0 && squares(after) >= squares(before)) throw new Error('further apart')
+        if (moves.length > 0 && squares(after) >= squares(before)) throw new Error('the loads are further apart')
       }
     )
   )
-  t.pass('always')
+  t.pass('the property holds for all inputs')
 })

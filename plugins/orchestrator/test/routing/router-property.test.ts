@@ -132,7 +132,7 @@ const worlds = fc.record({
   )
 })
 
-t.test('a task goes to the agent with the best total of the whole table', async t => {
+t.test('routes like the reference router, which applies the whole table to every agent', async t => {
   const rules = new Set<string>()
   fc.assert(
     fc.property(worlds, given => {
@@ -213,11 +213,11 @@ t.test('a task goes to the agent with the best total of the whole table', async 
       'spawn_general',
       'target_agent'
     ],
-    'every rule decided something'
+    'every rule decided at least once'
   )
 })
 
-/** The given numbers, again and again. */
+/** Returns the numbers one after the other, repeatedly. */
 function dice(draws: readonly number[]): () => number {
   let at = 0
   return () => draws[at++ % draws.length]!

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { agent, openRouter, task } from './world.ts'
 
-t.test('a requested agent has the task, or is created', async t => {
+t.test('the requested agent gets the task; it is created if missing', async t => {
   const { router } = openRouter()
   router.agentAdded(agent(4, { name: 'x' }))
   router.agentAdded(agent(3, { name: 'x' }))
@@ -17,7 +17,7 @@ t.test('a requested agent has the task, or is created', async t => {
   })
 })
 
-t.test('a task without files goes to the least loaded agent, then to an older one', async t => {
+t.test('a task without files goes to the least loaded agent, then to the older one', async t => {
   const { router } = openRouter()
   t.match(router.route(task([])), { kind: 'spawn', name: 'default', rule: 'spawn_default', dynamic: false })
   for (const id of [3, 1, 2]) router.agentAdded(agent(id, { weighted_load: id === 1 ? 1 : 0 }))
@@ -25,9 +25,9 @@ t.test('a task without files goes to the least loaded agent, then to an older on
   router.loadChanged(2, 0.4)
   t.match(router.route(task([])), { agent: 3 })
   router.pausedChanged(3, true)
-  t.match(router.route(task([])), { agent: 2 }, 'a paused one comes last')
+  t.match(router.route(task([])), { agent: 2 }, 'a paused agent ranks last')
   for (const id of [1, 2]) router.agentRemoved(id)
-  t.match(router.route(task([])), { agent: 3 }, 'but is there')
+  t.match(router.route(task([])), { agent: 3 }, 'a paused agent is used if there is no other')
 })
 
 t.test('the first task of a group creates an agent, which gets the next ones', async t => {
@@ -59,7 +59,7 @@ t.test('a file without a group goes to the least loaded agent, or to a general o
   t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings take effect immediately')
 })
 
-t.test('an agent that lacks something gets no task while another lacks nothing', async t => {
+t.test('an agent that lacks a requirement gets no task while another meets all', async t => {
   const { router, world } = openRouter()
   router.agentAdded(agent(1))
   router.agentAdded(agent(2, { capabilities: { gpu_cuda: true }, weighted_load: 500_000 }))
@@ -69,7 +69,7 @@ t.test('an agent that lacks something gets no task while another lacks nothing',
   t.match(router.route(task(['a/1'], asked)), { agent: 2, rule: 'highest_score' })
   t.match(router.route(task([], asked)), { agent: 2, rule: 'least_loaded' })
   router.agentRemoved(2)
-  t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'unless there is no other')
+  t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'it gets the task if there is no other agent')
 })
 
 t.test('an agent is created for a group only if it is as fit as the existing ones', async t => {
@@ -82,7 +82,7 @@ t.test('an agent is created for a group only if it is as fit as the existing one
   t.match(rich.router.route(task(['a/1'], asked)), { name: 'a', rule: 'spawn_for_group' })
 })
 
-t.test('with attention on, any capable agent is sometimes tried', async t => {
+t.test('any capable agent is sometimes chosen if attention is enabled', async t => {
   const draws = [0.04, 0.7, 0.05, 0.9]
   const { router, world } = openRouter({ settings: { attention_enabled: true }, random: () => draws.shift()! })
   for (const id of [1, 2, 3]) router.agentAdded(agent(id, { paused: id === 1 }))
@@ -91,13 +91,13 @@ t.test('with attention on, any capable agent is sometimes tried', async t => {
   t.match(router.route(task(['c/1'])), { agent: 2, rule: 'highest_score' })
 })
 
-t.test('the best candidates are explained first, up to the limit', async t => {
+t.test('explains the best candidates first, up to the limit', async t => {
   const { router, world } = openRouter()
   for (let id = 1; id <= 20; id++) router.agentAdded(agent(id, { weighted_load: id }))
   const ids = (files: readonly string[], limit: number) => router.explain(task(files), limit).map(one => one.agent_id)
   t.same(ids([], 3), [1, 2, 3])
   world.owners.set('c/1', 9).set('c/2', 7)
-  t.same(ids(['c/1', 'c/2'], 10), [7, 9], 'only candidates')
+  t.same(ids(['c/1', 'c/2'], 10), [7, 9], 'only candidates are explained')
   t.match(router.explain(task(['c/1']), 1), [{ agent_id: 9, agent_name: 'agent-9', score: 9.1 }])
   t.same(router.route(task(['c/1'])), { kind: 'agent', agent: 9, rule: 'highest_score', group: null })
 })

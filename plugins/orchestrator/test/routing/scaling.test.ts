@@ -54,26 +54,26 @@ function load(id: number, over: Partial<AgentLoad> = {}): AgentLoad {
   }
 }
 
-/** How many agents are made of a first look. */
+/** Returns the number of agents that the first tick creates. */
 function grown(loads: readonly number[], options: Options = {}): number {
   return open(options).tick(0, agents(...loads), false).spawn.length
 }
 
-t.test('agents are made from the threshold on, as many as are missing', async t => {
+t.test('creates as many agents as are missing, from the threshold on', async t => {
   t.equal(grown([4.99]), 0)
-  t.equal(grown([5]), 1, 'at least one')
+  t.equal(grown([5]), 1, 'at the threshold, at least one agent is created')
   t.equal(grown([11]), 2, '(11 - 5) / 5 = 1.2')
   t.equal(grown([15, 6]), 3, '(21 - 10) / 5 = 2.2')
-  t.equal(grown([100]), 5, 'at most 5 a tick')
-  t.equal(grown([100, 0, 0, 0, 0, 0]), 2, 'never more than there may be')
+  t.equal(grown([100]), 5, 'at most 5 agents are created per tick')
+  t.equal(grown([100, 0, 0, 0, 0, 0]), 2, 'max_agents is not exceeded')
   t.equal(grown([40, 40, 40, 40, 40, 40, 40, 40]), 0)
 })
 
-t.test('they are dynamic ones by their names', async t => {
+t.test('names new agents transient-SUFFIX', async t => {
   t.same(open().tick(0, agents(11), false).spawn, ['transient-00000000', 'transient-00000001'])
 })
 
-t.test('profiles move the threshold', async t => {
+t.test('profiles change the threshold', async t => {
   const effective = (scaling_profile: ScalingSettings['scaling_profile']) =>
     open({ settings: { scaling_profile } }).effectiveThreshold
   t.equal(effective('conservative'), 7.5)
@@ -83,7 +83,7 @@ t.test('profiles move the threshold', async t => {
   t.equal(grown([3.5], { settings: { scaling_profile: 'aggressive' } }), 1)
 })
 
-t.test('a busy host makes loads count for more', async t => {
+t.test('pressure on the host increases the load', async t => {
   // 4.2 × (1 + 0.3 × (0.5 × 0.7 + 1 × 0.3)) = 4.2 × 1.195 = 5.019
   t.equal(grown([4.2], { cpu: 0.5, memory: 1 }), 1)
   t.equal(grown([4.18], { cpu: 0.5, memory: 1 }), 0)
@@ -92,52 +92,52 @@ t.test('a busy host makes loads count for more', async t => {
   t.equal(grown([4.2], { cpu: 0.5, memory: 1, settings: { resource_weight: 0 } }), 0)
 })
 
-t.test('what is queued counts where it is more than the threshold', async t => {
+t.test('queued tasks count if there are more than the threshold', async t => {
   const look = (queued: number) => open().tick(0, [load(1, { weighted_load: 4.5, queued })], false).spawn.length
   t.equal(look(5), 0)
   t.equal(look(6), 1)
 })
 
-t.test('GPU nodes of the mesh relieve', async t => {
+t.test('GPU nodes of the mesh reduce the load', async t => {
   // 1 / (1 + 0.15 × 2) = 0.769; 6 × 0.769 = 4.6
   t.equal(grown([6]), 1)
   t.equal(grown([6], { gpuNodes: 2 }), 0)
   t.equal(grown([6.5], { gpuNodes: 2 }), 1)
 })
 
-t.test('the load is predicted from the last ticks', async t => {
+t.test('predicts the load from the last ticks', async t => {
   const scaler = open({ settings: { scaling_lookback_ticks: 3, scaling_enabled: false } })
   const predicted = (...loads: number[]) => {
     scaler.tick(0, agents(...loads), false)
     return Math.round(scaler.predictedLoad * 1e6) / 1e6
   }
   t.equal(scaler.predictedLoad, 0)
-  t.equal(predicted(4), 4, 'a single one is itself')
+  t.equal(predicted(4), 4, 'a single total predicts itself')
   t.equal(predicted(8), 10, '8 + (8 - 6)')
   t.equal(predicted(6), 6, '6 + (6 - 6)')
-  t.equal(predicted(1), 0, '1 + (1 - 5) is nothing')
-  t.equal(predicted(2), 1, '4 and 8 are forgotten: 2 + (2 - 3)')
+  t.equal(predicted(1), 0, '1 + (1 - 5) is negative')
+  t.equal(predicted(2), 1, '4 and 8 are outside the window: 2 + (2 - 3)')
 })
 
-t.test('a load that rises makes agents before it is there', async t => {
+t.test('creates agents before a rising load reaches the threshold', async t => {
   const scaler = open()
   t.same(scaler.tick(0, agents(1), false).spawn, [])
   t.equal(scaler.tick(1, agents(4), false).spawn.length, 1, '4 + (4 - 2.5) = 5.5')
 })
 
-t.test('there is a time between two growths', async t => {
+t.test('waits for the cooldown between two additions', async t => {
   const scaler = open()
   t.equal(scaler.tick(10_000, agents(5), false).spawn.length, 1)
   t.equal(scaler.tick(14_999, agents(5), false).spawn.length, 0)
   t.equal(scaler.tick(15_000, agents(5), false).spawn.length, 1)
 })
 
-t.test('nothing grows where a budget is spent, or where scaling is off', async t => {
+t.test('creates no agents if a budget is spent or scaling is disabled', async t => {
   t.same(open().tick(0, agents(50), true).spawn, [])
   t.equal(grown([50], { settings: { scaling_enabled: false } }), 0)
 })
 
-t.test('dynamic agents that have been idle for long are retired, the longest first', async t => {
+t.test('retires dynamic agents after a long idle time, the longest idle first', async t => {
   const idle = (id: number, idle_since_ms: number | null, dynamic = true) => load(id, { dynamic, idle_since_ms })
   const some = [idle(1, 0, false), idle(2, 100), idle(3, 0), idle(4, null), idle(5, 200)]
   const retired = (now: number, options: Options = {}, critical = false) =>
@@ -147,14 +147,14 @@ t.test('dynamic agents that have been idle for long are retired, the longest fir
   t.same(retired(400_000), [3, 2, 5])
   t.same(retired(400_000, { settings: { min_agents: 3 } }), [3, 2])
   t.same(retired(400_000, { settings: { min_agents: 5 } }), [])
-  t.same(retired(150_001, {}, true), [3], 'sooner where a budget is spent')
+  t.same(retired(150_001, {}, true), [3], 'agents are retired sooner if a budget is spent')
   t.same(retired(180_001, { settings: { scaling_profile: 'conservative' } }), [3])
   t.same(retired(440_000, { settings: { scaling_profile: 'aggressive' } }), [])
   t.same(retired(450_001, { settings: { scaling_profile: 'aggressive' } }), [3])
   t.same(retired(400_000, { settings: { scaling_enabled: false } }), [])
 })
 
-t.test('many urgent tasks of one agent request a rebalance, now and then, where there is another agent', async t => {
+t.test('many urgent tasks of one agent request a rebalance, once per cooldown, if there are other agents', async t => {
   const busy = [load(1, { urgent: 4 }), load(2)]
   const scaler = open({ settings: { scaling_enabled: false } })
   t.equal(scaler.tick(0, busy, false).rebalanceUrgent, true)
@@ -165,34 +165,35 @@ t.test('many urgent tasks of one agent request a rebalance, now and then, where 
   t.equal(open({ settings: { urgent_rebalance_threshold: 0 } }).tick(0, busy, false).rebalanceUrgent, false)
 })
 
-t.test('settings are obeyed from the next look on', async t => {
+t.test('changed settings apply from the next tick on', async t => {
   const settings: { scaling_threshold?: number } = {}
   const scaler = open({ settings })
   settings.scaling_threshold = 100
   t.same(scaler.tick(0, agents(50), false).spawn, [])
 })
 
-t.test('there are never fewer agents than the least nor more than the most', async t => {
+t.test('the number of agents stays between min_agents and max_agents', async t => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ dynamic: fc.boolean(), isIdle: fc.boolean(), load: fc.nat(100) }), { maxLength: 12 }),
       fc.nat(6),
       fc.boolean(),
-      (given, least, critical) => {
-        const some = given.map(({ dynamic, isIdle, load: weighted_load }, index) =>
+      (inputs, min, critical) => {
+        const some = inputs.map(({ dynamic, isIdle, load: weighted_load }, index) =>
           load(index, { dynamic, weighted_load: isIdle ? 0 : weighted_load, idle_since_ms: isIdle ? 0 : null })
         )
-        const settings = { min_agents: least, max_agents: 8 }
+        const settings = { min_agents: min, max_agents: 8 }
         const { spawn, retire } = open({ settings }).tick(1_000_000, some, critical)
-        if (spawn.length > Math.max(8 - some.length, 0)) throw new Error('too many')
-        if (retire.length > 0 && some.length - retire.length < least) throw new Error('too few')
-        if (retire.some(id => !some[id]!.dynamic || some[id]!.idle_since_ms === null)) throw new Error('the wrong one')
+        if (spawn.length > Math.max(8 - some.length, 0)) throw new Error('too many agents')
+        if (retire.length > 0 && some.length - retire.length < min) throw new Error('too few agents')
+        if (retire.some(id => !some[id]!.dynamic || some[id]!.idle_since_ms === null))
+          throw new Error('a static or busy agent was retired')
       }
     )
   )
-  t.pass('always')
+  t.pass('the property holds for all inputs')
 })
 
-t.test('the pressure of this host is a pair of fractions', async t => {
+t.test('the pressure of this host is within [0, 1]', async t => {
   for (const fraction of Object.values(hostPressure())) t.ok(fraction >= 0 && fraction <= 1)
 })

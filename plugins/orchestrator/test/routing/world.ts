@@ -17,13 +17,13 @@ export const DEFAULTS: RoutingSettings = {
   trust_task_completion_weight: 1.5
 }
 
-/** Files below `a/` and `b/` are of groups of these names; others of none. */
+/** Groups `a` and `b`, of the files below `a/` and `b/`; other files have none. */
 export const GROUPS = [
   { name: 'a', patterns: ['a/**'] },
   { name: 'b', patterns: ['b/**'] }
 ]
 
-/** Lookups of the router, to be filled by a test. */
+/** State that the router queries, filled by a test. */
 export class World {
   readonly owners = new Map<string, number>()
   readonly groupAgents = new Map<string, number>()

@@ -11,7 +11,7 @@ const handingOver: Handoff = {
   metadata: [['execution_role', 'builder']]
 }
 
-t.test('agents are made up to the limit, below a parent where one is named', async t => {
+t.test('creates agents up to the limit, optionally with a parent', async t => {
   const { service, events } = await opened(t, { settings: { max_agents: 2 } })
   await service.spawnAgent({ name: 'one' })
   await t.rejects(service.spawnAgent({ name: 'x', parent_agent_id: 9 }), {
@@ -35,7 +35,7 @@ t.test('agents are made up to the limit, below a parent where one is named', asy
   t.equal(service.agent(2)?.parent_agent_id, undefined)
 })
 
-t.test('a retired agent returns its tasks, the one in progress first', async t => {
+t.test('retiring an agent returns its tasks, the one in progress first', async t => {
   const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'The first', files, agent_name: 'one' })
@@ -51,12 +51,12 @@ t.test('a retired agent returns its tasks, the one in progress first', async t =
   t.ok(signal.aborted)
   t.same(service.locks(), [])
   t.equal(service.fileOwner('a.ts'), null)
-  t.equal(service.task(3)?.status.kind, 'Cancelled', 'what it waited for is gone')
+  t.equal(service.task(3)?.status.kind, 'Cancelled', 'a task is cancelled with its dependency')
   await t.rejects(service.next(1), { code: 'ORC_AGENT_NOT_FOUND', message: 'Agent A-01 not found' })
   t.ok(emitted().includes('agent_retired'))
 })
 
-t.test('tasks of a retired agent that wait for each other are given back as they were, and end once', async t => {
+t.test('retiring an agent returns tasks that wait for each other, and ends each once', async t => {
   const { service, emitted } = await opened(t)
   await service.submit(task('The first'))
   await service.submit({ ...task('The second'), depends_on: [1] })
@@ -69,7 +69,7 @@ t.test('tasks of a retired agent that wait for each other are given back as they
   t.equal(emitted().filter(type => type === 'task_cancelled').length, 2)
 })
 
-t.test('an agent that met a conflict while it joined shards is spared that for a while', async t => {
+t.test('an agent with a merge conflict between shards ranks lower for a while', async t => {
   const { service } = await opened(t)
   const joining = { description: '[PHASE:REDUCE] Join them', files: [{ path: 'a.ts', access: 'read' as const }] }
   const cooldown = () =>
@@ -82,7 +82,7 @@ t.test('an agent that met a conflict while it joined shards is spared that for a
   t.match(cooldown(), [{ value: -2.5 }])
 })
 
-t.test('a paused agent takes up nothing, a drained one has nothing', async t => {
+t.test('a paused agent claims no tasks, and a drained one has none', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   await service.submit(task())
@@ -96,7 +96,7 @@ t.test('a paused agent takes up nothing, a drained one has nothing', async t => 
   t.match(service.status(), { total_queued: 0, total_in_progress: 1, total_cancelled: 1 })
 })
 
-t.test('a waiting worker is notified of work, or of the end of all work', async t => {
+t.test('a waiting worker is woken by new work or by its abort signal', async t => {
   const { service } = await opened(t)
   await service.spawnAgent({ name: 'one' })
   await service.wake(1, AbortSignal.timeout(30_000))
@@ -112,7 +112,7 @@ t.test('a waiting worker is notified of work, or of the end of all work', async 
   t.match(await service.next(1), { id: 1 })
 })
 
-t.test('when it is closed all workers stop waiting and working', async t => {
+t.test('close wakes waiting workers and aborts running tasks', async t => {
   const { service, close } = await opened(t)
   await service.submit(task())
   await service.next(1)
@@ -124,7 +124,7 @@ t.test('when it is closed all workers stop waiting and working', async t => {
   await t.rejects(service.next(1), { code: 'ORC_CLOSED' })
 })
 
-t.test('an emergency stop holds everything up until it is started again', async t => {
+t.test('after an emergency stop, no task is accepted or claimed until the start', async t => {
   const { service, emitted } = await opened(t)
   await service.submit(task())
   await service.emergencyStop('smoke')
@@ -136,7 +136,7 @@ t.test('an emergency stop holds everything up until it is started again', async 
   t.ok(emitted().includes('emergency_stop'))
 })
 
-t.test('work is handed over with its files, to an agent that is made where none is named', async t => {
+t.test('a handoff moves tasks and files, and creates an agent if none is named', async t => {
   const { service, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
   await service.submit({ description: 'Half done', files, agent_name: 'one' })
@@ -153,7 +153,7 @@ t.test('work is handed over with its files, to an agent that is made where none 
   t.ok(emitted().includes('agent_handoff_accepted'))
 })
 
-t.test('a task that is handed over too often fails', async t => {
+t.test('a task fails after too many handoffs', async t => {
   const { service } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.spawnAgent({ name: 'two' })
@@ -164,7 +164,7 @@ t.test('a task that is handed over too often fails', async t => {
   t.match(service.task(1)?.status, { kind: 'Failed', reason: /infinite A2A handoff loop/ })
 })
 
-t.test('a handoff that lacks something, or is old, is refused and reported', async t => {
+t.test('rejects and reports an incomplete or stale handoff', async t => {
   const { service, emitted } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
@@ -187,7 +187,7 @@ t.test('a handoff that lacks something, or is old, is refused and reported', asy
   t.equal(service.agents().length, 2)
 })
 
-t.test('an agent without signs of life is reported, and in the end its work goes to others', async t => {
+t.test('reports an agent without heartbeats, and finally moves its work to others', async t => {
   const { service, pass, tick, events } = await opened(t, {
     settings: { stale_threshold_ms: 1_000, task_timeout_ms: 10_000_000 }
   })
@@ -207,7 +207,7 @@ t.test('an agent without signs of life is reported, and in the end its work goes
   t.match(service.task(1), { agent_id: 1, status: { kind: 'Queued' } })
 })
 
-t.test('an idle agent with a worker gets continuation tasks, but not for ever', async t => {
+t.test('an idle agent with a worker gets continuation tasks up to the limit', async t => {
   const { service, pass, tick, emitted } = await opened(t, {
     settings: { auto_continue_enabled: true, max_auto_continuations: 2 }
   })
@@ -219,19 +219,19 @@ t.test('an idle agent with a worker gets continuation tasks, but not for ever', 
     return next
   }
   await work()
-  const given: string[] = []
+  const descriptions: string[] = []
   for (let second = 0; second < 200; second++) {
     pass(1_000)
     await tick()
     const next = await work()
-    if (next !== null) given.push(next.description)
+    if (next !== null) descriptions.push(next.description)
   }
-  t.equal(given.length, 2)
-  t.match(given[0], /^\[Auto-Continuation\]/)
+  t.equal(descriptions.length, 2)
+  t.match(descriptions[0], /^\[Auto-Continuation\]/)
   t.equal(emitted().filter(type => type === 'continuation_triggered').length, 2)
 })
 
-t.test('agents are made where there is much to do, and go when there is nothing', async t => {
+t.test('scaling creates agents under load, and retires them when idle', async t => {
   const { service, pass, tick } = await opened(t, {
     settings: { scaling_enabled: true, scaling_threshold: 2, idle_retirement_ms: 10_000, max_spawn_per_tick: 2 }
   })
@@ -239,7 +239,7 @@ t.test('agents are made where there is much to do, and go when there is nothing'
   await tick()
   t.equal(service.status().agent_count, 3)
   t.match(service.agents()[1], { name: /^transient-[0-9a-f]{8}$/, dynamic: true })
-  t.ok((service.agents()[1]?.queued ?? 0) > 0, 'they have something to do at once')
+  t.ok((service.agents()[1]?.queued ?? 0) > 0, 'new agents get queued tasks immediately')
   for (const { id } of service.tasks()) await service.complete(id, DONE)
   for (let each = 0; each < 5; each++) {
     pass(6_000)
@@ -248,7 +248,7 @@ t.test('agents are made where there is much to do, and go when there is nothing'
   t.equal(service.status().agent_count, 1)
 })
 
-t.test('rebalancing evens out what is queued', async t => {
+t.test('rebalancing moves a queued task to an idle agent', async t => {
   const { service } = await opened(t)
   for (let each = 0; each < 12; each++) await service.submit({ ...task(), agent_name: 'one' })
   await service.spawnAgent({ name: 'two' })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { forwardClock } from '#service'
 
-t.test('it never goes back, and continues after the system clock was set back', async t => {
+t.test('the clock never goes back, and continues after the system clock was set back', async t => {
   let system = 1_000
   const now = forwardClock(() => system)
   const seen = [900, 905, 905, 1_000, 2_000, 10, 20].map(time => {
@@ -11,10 +11,10 @@ t.test('it never goes back, and continues after the system clock was set back', 
   })
   t.same(seen, [900, 905, 905, 1_000, 2_000, 2_000, 2_010])
   system = 3_000
-  t.equal(now(), 3_000, 'the system has caught up')
+  t.equal(now(), 3_000, 'the system clock has caught up')
 })
 
-t.test('for any system clock, elapsed time is neither lost nor invented', async () => {
+t.test('measures elapsed time correctly for any system clock', async () => {
   const steps = fc.array(fc.integer({ min: -1_000, max: 1_000 }), { maxLength: 50 })
   fc.assert(
     fc.property(steps, jumps => {

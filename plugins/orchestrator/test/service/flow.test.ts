@@ -3,14 +3,14 @@ import { opened } from './opened.ts'
 
 const DONE = { checks_passed: ['tests'], completion_summary: 'All of it is done and tested.' }
 
-t.test('a task is submitted, taken up and completed', async t => {
+t.test('submits, claims and completes a task', async t => {
   const { service, emitted, ends } = await opened(t)
   const submitted = await service.submit({ description: 'Write the parser', files: [] })
   t.match(submitted, { task_id: 1, agent_id: 1, status: 'Queued', warnings: [] })
   t.equal(service.task(1)?.status.kind, 'Queued')
   const task = await service.next(1)
   t.match(task, { id: 1, status: { kind: 'InProgress' } })
-  t.equal(await service.next(1), null, 'one at a time')
+  t.equal(await service.next(1), null, 'an agent has only one task at a time')
   const signal = service.taskSignal(1)
   t.notOk(signal.aborted)
   t.same(await service.complete(1, DONE), { completed: true })

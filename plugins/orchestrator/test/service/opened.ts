@@ -12,11 +12,11 @@ export interface Opened extends OpenOrchestrator {
   readonly events: AgentEvent[]
   readonly ends: TaskEnd[]
   readonly warnings: string[]
-  /** Modes of work that sessions received. */
+  /** Operating modes that were set in sessions. */
   readonly modes: (readonly [session: string, mode: object | null])[]
-  /** Types of the events so far, without those of locks and heartbeats. */
+  /** Returns the types of the events so far, except for locks and heartbeats. */
   emitted(): readonly string[]
-  /** Moves the clock. */
+  /** Advances the clock. */
   pass(milliseconds: number): void
 }
 
@@ -24,7 +24,7 @@ interface Teardown {
   teardown(run: () => unknown): unknown
 }
 
-/** The whole orchestrator, in a temporary folder and with a clock that the test moves. */
+/** Opens a whole orchestrator in a temporary folder, with a clock that the test controls. */
 export async function opened(
   t: Teardown,
   options: {

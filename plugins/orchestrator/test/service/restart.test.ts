@@ -5,7 +5,7 @@ import { opened } from './opened.ts'
 const DONE = { checks_passed: ['tests', 'peer_review_approved'] }
 const task = (description = 'Do it') => ({ description, files: [] })
 
-t.test('what was acknowledged is there after a restart, and what was in progress is queued again once', async t => {
+t.test('restores the acknowledged state after a restart, and requeues tasks in progress once', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false } })
   t.equal(first.service.durability.kind, 'database')
@@ -55,11 +55,11 @@ t.test('what was acknowledged is there after a restart, and what was in progress
   t.match(service.status(), { total_completed: 1, total_failed: 1 })
   t.match(await service.next(1), { id: 1 })
   await service.complete(1, DONE)
-  t.match(await service.next(1), { id: 2 }, 'what waited for it goes on')
-  t.equal((await service.submit(task())).task_id, 7, 'ids go on')
+  t.match(await service.next(1), { id: 2 }, 'a task that depended on it is queued')
+  t.equal((await service.submit(task())).task_id, 7, 'ids continue without gaps')
 })
 
-t.test('why a task went where it went, and what its gates found, is known after a restart too', async t => {
+t.test('restores the routing reasons and gate results of a task after a restart', async t => {
   const store = await openStore()
   const settings = { tier_enforcement: false, qgate_gate_shadow: true, affinity_groups: [] }
   const first = await opened(t, { store, settings })
@@ -81,7 +81,7 @@ t.test('why a task went where it went, and what its gates found, is known after 
   t.ok((after?.gates.length ?? 0) > 0)
 })
 
-t.test('taking over the state of a process that ended never exceeds max_agents', async t => {
+t.test('restoring the state of an ended process never exceeds max_agents', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false, affinity_groups: [] } })
   for (let at = 0; at < 6; at += 1) {
@@ -105,10 +105,10 @@ t.test('taking over the state of a process that ended never exceeds max_agents',
   }
   await second.close()
   const third = await opened(t, { store })
-  t.equal(third.service.agents().length, 2, 'their records are gone')
+  t.equal(third.service.agents().length, 2, 'the records of retired agents are deleted')
 })
 
-t.test('how reliable agents are is written where others read it, once a second', async t => {
+t.test('writes changed reliabilities of agents to their table once a second', async t => {
   const store = await openStore()
   const { service, tick } = await opened(t, { store })
   const rows = async () =>
@@ -126,7 +126,7 @@ t.test('how reliable agents are is written where others read it, once a second',
   t.same(await rows(), [['1', 4 / 6, 3, 1]])
 })
 
-t.test('a lock without a task is released at the next start', async t => {
+t.test('releases a lock without a task at the next start', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false } })
   const files = [{ path: 'a.ts', access: 'write' as const }]
@@ -138,7 +138,7 @@ t.test('a lock without a task is released at the next start', async t => {
   t.equal(second.service.fileOwner('a.ts'), 1)
 })
 
-t.test('the end of a task is reported once, after it is durable', async t => {
+t.test('reports the end of a task once, after it is durable', async t => {
   const store = await openStore()
   const { service, ends, settings } = await opened(t, { store })
   await service.submit(task())
@@ -150,7 +150,7 @@ t.test('the end of a task is reported once, after it is durable', async t => {
   t.ok(settings.enabled)
 })
 
-t.test('the lineage of a completed task names its phase and the gates that it passed', async t => {
+t.test('the lineage of a completed task names its phase and the passed gates', async t => {
   const store = await openStore()
   const { service } = await opened(t, { store, settings: { stubcheck_gate: true } })
   await service.submit({ ...task(), hints: { campaign_id: 'spring' } })

@@ -9,7 +9,7 @@ const writes = (...paths: string[]) => ({
   files: paths.map(path => ({ path, access: 'write' as const }))
 })
 
-t.test('a queued task is started by completing it, also with another in progress', async t => {
+t.test('completing a queued task starts it first, even if another is in progress', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   await service.submit(task())
@@ -19,7 +19,7 @@ t.test('a queued task is started by completing it, also with another in progress
   t.match(service.agent(1), { current_task: 1, completed: 1 })
 })
 
-t.test('of two clients that complete one task the second learns that it is done', async t => {
+t.test('rejects the second of two concurrent completions of a task', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   const outcomes = await Promise.allSettled([service.complete(1, DONE), service.complete(1, DONE)])
@@ -30,7 +30,7 @@ t.test('of two clients that complete one task the second learns that it is done'
   t.equal(service.status().total_completed, 1)
 })
 
-t.test('a gate sends a task back with a note, and the caller learns which', async t => {
+t.test('a gate requeues a task with a note, and the completion names the gate', async t => {
   const { service, emitted } = await opened(t, {
     settings: { stubcheck_gate: true, max_stubcheck_debug_iterations: 2 }
   })
@@ -42,11 +42,11 @@ t.test('a gate sends a task back with a note, and the caller learns which', asyn
   t.match(view, { status: { kind: 'Queued' }, debug_iterations: 0, stubcheck_iterations: 1 })
   t.match(view?.description, /^Do it\s+\[/)
   t.ok(emitted().includes('task_requeued'))
-  t.match(await service.next(1), { id: 1 }, 'it can be taken up again')
+  t.match(await service.next(1), { id: 1 }, 'the requeued task can be claimed again')
   t.ok((service.explain(1)?.gates.length ?? 0) > 0)
 })
 
-t.test('tasks that wait for others are blocked, and run when all of those are complete', async t => {
+t.test('a task is blocked until all its dependencies are completed', async t => {
   const { service } = await opened(t)
   await service.submit({ ...task(), agent_name: 'one' })
   await service.submit({ ...task(), agent_name: 'two' })
@@ -62,11 +62,11 @@ t.test('tasks that wait for others are blocked, and run when all of those are co
   t.equal(
     (await service.submit({ ...task(), depends_on: [1] })).status,
     'Queued',
-    'a complete one is no reason to wait'
+    'a completed dependency does not block'
   )
 })
 
-t.test('tasks that wait for one that was cancelled are cancelled, however many there are', async t => {
+t.test('cancelling a task cancels the tasks that depend on it, even a chain of thousands', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   for (let each = 1; each <= 3_000; each++) await service.submit({ ...task(), depends_on: [each] })
@@ -78,27 +78,27 @@ t.test('tasks that wait for one that was cancelled are cancelled, however many t
   })
 })
 
-t.test('a dependency on itself, or on what is not known, is refused', async t => {
+t.test('rejects a dependency on itself or on an unknown task', async t => {
   const { service } = await opened(t)
   for (const on of [1, 99, -1, 1.5, Number.NaN])
     await t.rejects(service.submit({ ...task(), depends_on: [on] }), { code: 'ORC_DEPENDENCY', message: /^Dependency/ })
   t.same(service.tasks(), [])
 })
 
-t.test('a task that asks for approval is parked until a person gives it', async t => {
+t.test('requires_approval parks a task until it is approved', async t => {
   const { service, emitted } = await opened(t)
   await service.submit(task('The first'))
   const parked = await service.submit({ ...task(), depends_on: [1], hints: { requires_approval: true } })
   t.equal(parked.status, 'BlockedOnApproval')
   await service.approve(2, 'Ada')
-  t.same(service.task(2)?.status, { kind: 'Blocked', on: 1 }, 'it still waits for the other')
+  t.same(service.task(2)?.status, { kind: 'Blocked', on: 1 }, 'an approved task still waits for its dependency')
   await service.complete(1, DONE)
   t.equal(service.task(2)?.status.kind, 'Queued')
   await t.rejects(service.approve(2, 'Ada'), { code: 'ORC_TRANSITION' })
   t.ok(emitted().includes('task_approved'))
 })
 
-t.test('a task that reaches outside is blocked, unless a person has allowed it or enforcement is off', async t => {
+t.test('rejects a task beyond the repository, unless a human approved it or enforcement is off', async t => {
   const { service, settings } = await opened(t)
   const deploy = 'Deploy to production'
   await t.rejects(service.submit(task(deploy)), { code: 'ORC_APPROVAL_BLOCKED', message: /^Approval blocked: / })
@@ -108,20 +108,20 @@ t.test('a task that reaches outside is blocked, unless a person has allowed it o
   t.equal((await service.submit({ ...task(deploy), approvals })).status, 'Queued')
   t.equal((await service.submit({ ...task(deploy), hints: { requires_approval: true } })).status, 'BlockedOnApproval')
   await service.approve(3, 'Ada')
-  t.equal(service.task(3)?.approval_tier, 'Review', 'a person has looked at it')
+  t.equal(service.task(3)?.approval_tier, 'Review', 'approval turns Blocked into Review')
   Object.assign(settings, { tier_enforcement: false })
   t.equal((await service.submit(task(deploy))).status, 'Queued')
-  t.equal(service.agents().length, 1, 'what was refused has left no agent behind')
+  t.equal(service.agents().length, 1, 'rejected submits create no agent')
 })
 
-t.test('a task is cancelled in every state, and its worker is notified', async t => {
+t.test('a task can be cancelled in every unfinished state, and its worker is notified', async t => {
   const { service, emitted } = await opened(t)
   await service.submit(task())
   await service.next(1)
   const signal = service.taskSignal(1)
   await service.cancel(1)
   t.ok(signal.aborted)
-  t.match(signal.reason, { message: /^Task T-0001 is in progress no longer: cancelled/ })
+  t.match(signal.reason, { message: /^Task T-0001 is no longer in progress: cancelled/ })
   await service.submit(task())
   await service.cancel(2)
   await service.submit({ ...task(), hints: { requires_approval: true } })
@@ -138,7 +138,7 @@ t.test('a task is cancelled in every state, and its worker is notified', async t
   t.ok(service.taskSignal(5).aborted)
 })
 
-t.test('a failed task can be tried again, but not for ever, and not where its agent is gone', async t => {
+t.test('a failed task can be retried up to the limit, by another agent if its own has left', async t => {
   const { service } = await opened(t, { settings: { max_task_retries: 2 } })
   await service.submit({ ...task(), agent_name: 'one' })
   for (let attempt = 0; attempt < 2; attempt++) {
@@ -148,7 +148,7 @@ t.test('a failed task can be tried again, but not for ever, and not where its ag
     t.equal(service.task(1)?.status.kind, 'Queued')
   }
   await service.fail(1, 'it broke')
-  await t.rejects(service.retry(1), { code: 'ORC_TRANSITION', message: /retried 2 times/ })
+  await t.rejects(service.retry(1), { code: 'ORC_TRANSITION', message: /limit of 2 retries/ })
   await service.submit({ ...task(), agent_name: 'one' })
   await service.fail(2, 'it broke')
   await service.retireAgent(1)
@@ -157,7 +157,7 @@ t.test('a failed task can be tried again, but not for ever, and not where its ag
   t.match(await service.next(2), { id: 2 })
 })
 
-t.test('a doubted task waits for what a person says of it', async t => {
+t.test('a doubted task waits until the doubt is resolved', async t => {
   const { service, emitted, modes } = await opened(t)
   await service.submit({ ...task(), session_id: 'sess_1' })
   await service.submit(task())
@@ -180,7 +180,7 @@ t.test('a doubted task waits for what a person says of it', async t => {
   t.ok(emitted().includes('task_resolved'))
 })
 
-t.test('urgent tasks go first, and a task can be given another place', async t => {
+t.test('serves urgent tasks first, and reorders queued tasks', async t => {
   const { service } = await opened(t)
   await service.submit({ ...task(), priority: 'Background' })
   await service.submit(task())
@@ -196,7 +196,7 @@ t.test('urgent tasks go first, and a task can be given another place', async t =
   await t.rejects(service.reorder(1, 'Normal'), { code: 'ORC_TRANSITION' })
 })
 
-t.test('tasks that wait too long expire, save those that came back just now', async t => {
+t.test('tasks that wait too long expire, except for those queued again recently', async t => {
   const { service, pass, tick, ends } = await opened(t, { settings: { task_timeout_ms: 60_000 } })
   await service.submit(task())
   await service.submit(task())
@@ -211,7 +211,7 @@ t.test('tasks that wait too long expire, save those that came back just now', as
   t.match(ends, [{ outcome: 'failed' }, { task_id: 2, outcome: 'expired' }])
 })
 
-t.test('a clock that goes back makes nothing negative and changes no order', async t => {
+t.test('a clock that goes back causes no negative durations and changes no order', async t => {
   const { service, pass, events } = await opened(t)
   await service.submit(task())
   pass(-3_600_000)
@@ -225,7 +225,7 @@ t.test('a clock that goes back makes nothing negative and changes no order', asy
   t.same(times, [...times].sort())
 })
 
-t.test('the last thousand that ended are known, and those that others wait for', async t => {
+t.test('remembers the last 1,000 ended tasks, and those that others wait for', async t => {
   const { service } = await opened(t)
   await service.submit(task())
   await service.fail(1, 'broken')
@@ -241,7 +241,7 @@ t.test('the last thousand that ended are known, and those that others wait for',
   await t.rejects(service.complete(3, DONE), { code: 'ORC_TASK_NOT_FOUND', message: 'Task T-0003 not found' })
 })
 
-t.test('locks keep others out until the task ended or time is up, and a task that finds one waits for it', async t => {
+t.test('a lock excludes other agents until its task ends or it times out; a task waits for a locked file', async t => {
   const { service, pass, tick } = await opened(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('a.ts'), agent_name: 'one' })
   await t.rejects(service.submit({ ...writes('a.ts'), agent_name: 'two' }), {
@@ -253,9 +253,9 @@ t.test('locks keep others out until the task ended or time is up, and a task tha
   t.match(service.locks(), [{ path: 'a.ts', kind: 'exclusive', holders: [1] }])
   pass(31_000)
   await tick()
-  t.same(service.locks(), [], 'held for too long')
+  t.same(service.locks(), [], 'the lock has timed out')
   const other = await service.submit({ ...writes('a.ts'), agent_name: 'two' })
-  t.equal(await service.next(1), null, 'the file is another’s now')
+  t.equal(await service.next(1), null, 'another agent has locked the file')
   t.match(service.task(1)?.status, { kind: 'Queued' })
   const woken = service.wake(1, AbortSignal.timeout(30_000))
   await service.complete(other.task_id, DONE)
@@ -266,10 +266,10 @@ t.test('locks keep others out until the task ended or time is up, and a task tha
     service.heartbeat(1, 'writing')
     await tick()
   }
-  t.match(service.locks(), [{ path: 'a.ts', holders: [1] }], 'who shows signs of life keeps it')
+  t.match(service.locks(), [{ path: 'a.ts', holders: [1] }], 'heartbeats renew the lock')
 })
 
-t.test('files that an agent does not own are reported or refused', async t => {
+t.test('reports or rejects writes outside the files of an agent', async t => {
   const { service, settings, emitted } = await opened(t, { settings: { tier_enforcement: false } })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
   await service.submit({ ...writes('src/a/x.ts'), agent_name: 'one' })
@@ -282,13 +282,13 @@ t.test('files that an agent does not own are reported or refused', async t => {
     message: /^Scope denied: /
   })
   await new Promise(setImmediate)
-  t.equal(emitted().filter(type => type === 'scope_violation').length, 2, 'it is still reported')
+  t.equal(emitted().filter(type => type === 'scope_violation').length, 2, 'a rejected violation is reported too')
   await service.claimFile(1, 'other.md')
   t.equal((await service.submit({ ...writes('other.md'), agent_name: 'one' })).status, 'Queued')
   t.equal(service.fileOwner('other.md'), 1)
 })
 
-t.test('markers and words of a description are read', async t => {
+t.test('reads markers and tokens of a description', async t => {
   const { service } = await opened(t)
   await service.submit(
     task('Look [[tool:grep]] at [[research:locks]] [[category:research]] campaign:spring tier:repo_regen')

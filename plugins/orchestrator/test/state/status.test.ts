@@ -5,7 +5,7 @@ import { allows, hasEnded, transitions } from '#state'
 
 const kinds = Object.keys(transitions) as TaskStatusKind[]
 
-t.test('every walk along the table stays in it, and ends only where nothing follows', async t => {
+t.test('transitions lead only to known statuses, and end only in Completed or Cancelled', async t => {
   fc.assert(
     fc.property(fc.array(fc.nat(), { maxLength: 50 }), choices => {
       let status: TaskStatusKind = 'Queued'
@@ -24,14 +24,14 @@ t.test('every walk along the table stays in it, and ends only where nothing foll
   )
 })
 
-t.test('a status may become itself, and what has ended never goes on but for another attempt', async t => {
+t.test('a status may stay the same, and an ended task continues only by a retry', async t => {
   for (const kind of kinds) {
     t.ok(allows(kind, kind))
     if (kind === 'Queued') continue
     t.equal(allows('Completed', kind), kind === 'Completed')
     t.equal(allows('Cancelled', kind), kind === 'Cancelled')
   }
-  t.notOk(allows('Queued', 'Completed'), 'it had no worker')
+  t.notOk(allows('Queued', 'Completed'), 'a queued task must be started before it is completed')
   t.ok(allows('Failed', 'Queued'))
   t.same(kinds.filter(hasEnded), ['Failed', 'Completed', 'Cancelled'])
 })

@@ -3,7 +3,7 @@ import { restoreTask, serialiseTask, taskView } from '#state'
 
 const shared = { status: <A>(status: A): A => status }
 
-/** Written by an earlier build. */
+/** Record written by an earlier build. */
 const FULL =
   '{"id":7,"d":"Fix the lexer","s":{"kind":"Blocked","on":3},"a":2,"t":[1000,1500,2000],"trace":"t-1","p":"Urgent",' +
   '"f":[{"path":"src/lexer.ts","access":"write"}],"w":[3],"c":8,"k":"CodeGen","r":"builder",' +
@@ -11,11 +11,11 @@ const FULL =
   '"x":{"tenant_id":"acme","session_id":"s-1","approvals":["human_review_approved"],"active_skill":"parse","retry_count":2}}'
 const USUAL = '{"id":8,"d":"Look around","s":"Queued","a":1,"t":[1000,0,0],"trace":"t-2"}'
 
-t.test('a record of an earlier build is read, and written with the same bytes', async t => {
+t.test('reads a record of an earlier build, and writes the same bytes', async t => {
   for (const record of [FULL, USUAL]) t.equal(serialiseTask(restoreTask(record, shared)), record)
 })
 
-t.test('a view shows the values of a record, and nothing that views leave out', async t => {
+t.test('a view contains the values of a record, except for hidden fields', async t => {
   t.strictSame(taskView(restoreTask(FULL, shared)), {
     id: 7,
     description: 'Fix the lexer',
@@ -47,10 +47,10 @@ t.test('a view shows the values of a record, and nothing that views leave out', 
   })
   const view = taskView(restoreTask(USUAL, shared))
   t.match(view, { priority: 'Normal', complexity: 5, role: 'planner', test_decision: 'Unknown', attention_weight: 0 })
-  t.notOk('started_at_ms' in view || 'ended_at_ms' in view, 'times that never came are left out')
+  t.notOk('started_at_ms' in view || 'ended_at_ms' in view, 'unset times are left out')
 })
 
-t.test('a text that is no record of a task is refused', async t => {
+t.test('throws for JSON that is not a task record', async t => {
   for (const record of [
     '{}',
     '{"id":1,"d":"x","s":"Gone","a":1,"t":[1,0,0]}',
