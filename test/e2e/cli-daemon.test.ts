@@ -152,7 +152,7 @@ t.test('commands ignore the state file of a dead daemon', async t => {
   const reused = { ...JSON.parse(left), pid: process.pid }
   writeFileSync(join(folder, '.vox', 'daemon.json'), JSON.stringify({ ...reused, process_start: null }))
   t.match(await runSvc(folder, ['where', 'place']), { code: 0 }, 'nor one whose number another process has now')
-  t.match((await runSvc(folder, ['doctor'])).stdout, /^warning +daemon +.*does not answer for this project/m)
+  t.match((await runSvc(folder, ['doctor'])).stdout, /^warning +daemon +.*does not respond for this project/m)
 })
 
 t.test('the first Ctrl-C ends a command cleanly with 130, here and in the daemon', async t => {

@@ -250,7 +250,7 @@ t.test('a reader that wants only the beginning is no error', t => {
 t.test('switching plugins without a daemon writes the project file and says so', async t => {
   const project = makeProject(t, { 'svc.toml': '# mine\n[plugins.http]\nport = 8080\n' })
   const dry = await runSvc(project, ['plugins', 'disable', 'mcp', '--dry-run'])
-  t.match(dry.stdout, 'plugins.mcp.enabled = false would go into svc.toml')
+  t.match(dry.stdout, 'plugins.mcp.enabled = false would be written to svc.toml')
   t.match(await runSvc(project, ['plugins', 'disable', 'mcp']), { code: 0, stdout: /written to svc\.toml\nno daemon/ })
   t.match((await runSvc(project, ['plugins', 'list'])).stdout, /^mcp +\S+ +disabled/m)
   t.match(errorOf(await runSvc(project, ['mcp', '--json'])), {

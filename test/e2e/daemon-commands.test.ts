@@ -57,7 +57,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   const folder = project(t)
   const deep = join(folder, 'deep', 'down')
-  t.match(await runSvc(deep, ['daemon', 'status']), { code: 3, stdout: /does not run; svc daemon start/ })
+  t.match(await runSvc(deep, ['daemon', 'status']), { code: 3, stdout: /not running; start it with svc daemon start/ })
   t.match(await runSvc(deep, ['daemon', 'logs']), { code: 4, stderr: /DMN_NO_LOG/ })
   t.match(await runSvc(deep, ['daemon', 'stop', '--json']), {
     code: 0,
@@ -69,8 +69,11 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   const { pid, socket, repository_id } = state
   t.same(json(started), { status: 'running', started: true, pid, socket, repository_id })
   t.match(await callDaemon({ socket }, 'orch.ping'), { ok: true, repository_id }, 'it answers by then')
-  t.match(await runSvc(folder, ['daemon', 'start']), { code: 0, stdout: new RegExp(`runs already: process ${pid} at`) })
-  t.match(await runSvc(folder, ['daemon', 'start', '--foreground']), { code: 0, stdout: /runs already/ })
+  t.match(await runSvc(folder, ['daemon', 'start']), {
+    code: 0,
+    stdout: new RegExp(`already running: process ${pid} at`)
+  })
+  t.match(await runSvc(folder, ['daemon', 'start', '--foreground']), { code: 0, stdout: /already running/ })
 
   const status = await runSvc(deep, ['daemon', 'status', '--json'])
   t.equal(status.code, 0)
@@ -80,7 +83,7 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   })
   t.match(
     (await runSvc(folder, ['daemon', 'status'])).stdout,
-    new RegExp(`^the daemon runs: process ${pid} at ${socket}`)
+    new RegExp(`^the daemon is running: process ${pid} at ${socket}`)
   )
   t.equal((await runSvc(folder, ['rpc', 'chatty.say', '{"times":2}'])).code, 0, 'it runs the plugins of the setting')
   const logs = await runSvc(deep, ['daemon', 'logs', '-n', '2'])
@@ -90,7 +93,7 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: new RegExp(`has stopped: process ${pid}`) })
   t.notOk(existsSync(join(folder, '.vox', 'daemon.json')))
   t.equal(daemonPresence(state), 'dead')
-  t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: /does not run/ })
+  t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: /not running/ })
 })
 
 t.test('the repository id comes from the environment, else from the folder', async t => {
@@ -157,11 +160,11 @@ t.test('a daemon that was killed is stale, and started again', async t => {
   process.kill(pid, 'SIGKILL')
   await until(async () => (await readDaemonState(folder)) === null)
   t.match(await runSvc(folder, ['daemon', 'status', '--json']), { code: 1, stdout: /"status":"stale"/ })
-  t.match(await runSvc(folder, ['daemon', 'start']), { code: 0, stdout: /has been started/ })
+  t.match(await runSvc(folder, ['daemon', 'start']), { code: 0, stdout: /is now running/ })
   t.not((await running(folder)).pid, pid)
   process.kill((await running(folder)).pid, 'SIGKILL')
   await until(async () => (await readDaemonState(folder)) === null)
-  t.match(await runSvc(folder, ['daemon', 'stop']), { code: 0, stdout: /had ended/ })
+  t.match(await runSvc(folder, ['daemon', 'stop']), { code: 0, stdout: /had already ended/ })
   t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
 })
 
@@ -172,7 +175,7 @@ t.test('one that does not stop is killed only with --force', async t => {
   const patient = await runSvc(folder, ['daemon', 'stop', '--wait', '200', '--json'])
   t.equal(patient.code, 7)
   t.match(errorOf(patient), { code: 'DMN_STOP_TIMEOUT', message: new RegExp(`${pid}`) })
-  t.match(await runSvc(folder, ['daemon', 'status']), { code: 4, stdout: /does not answer/ })
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 4, stdout: /does not respond/ })
   const late = await runSvc(folder, ['daemon', 'start', '--wait', '100', '--json'])
   t.equal(late.code, 7, 'no second one is started')
   t.match(errorOf(late), { code: 'DMN_START_TIMEOUT', message: new RegExp(`${pid}`) })

@@ -57,7 +57,7 @@ t.test('an installation serves projects without a dependency on it', async t => 
   const list = await svc(folder, ['plugins', 'list'])
   for (const name of ['cli', 'daemon', 'http']) t.match(list.stdout, new RegExp(`^${name} +\\S+ +resolved`, 'm'))
   const made = await svc(folder, ['plugins', 'new', 'hello'])
-  t.match(made.stdout, /npm install --prefix plugins\/hello +# fetch the SDK/, 'the SDK has to be fetched')
+  t.match(made.stdout, /npm install --prefix plugins\/hello +# install the SDK/, 'the SDK must be installed')
   const { devDependencies } = JSON.parse(readFileSync(join(folder, 'plugins', 'hello', 'package.json'), 'utf8'))
   for (const [name, range] of Object.entries<string>(devDependencies)) t.match(range, /^\^\d+\.\d+\.\d+$/, name)
   t.match(await svc(folder, ['hello', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' }, 'it still runs')

@@ -17,7 +17,7 @@ export const configList = defineOperation({
   summary: 'List settings with value, layer and environment variable',
   input: t.object({
     prefix: t.optional(
-      t.string({ description: 'Only keys with this prefix, for example plugins.http', 'x-complete': 'settings' })
+      t.string({ description: 'List only keys with this prefix, for example plugins.http', 'x-complete': 'settings' })
     )
   }),
   output: t.object({ settings: t.array(t.object(setting)) }),

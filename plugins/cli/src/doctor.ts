@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { daemonStatePath, type KernelAdmin, probeDaemon, readDaemonState } from '@svc/contracts'
-import { atRest } from './one-shot.ts'
+import { withoutRunState } from './one-shot.ts'
 
 export interface Finding {
   readonly subject: string
@@ -13,9 +13,12 @@ export interface Finding {
 const RESTING = new Set(['active', 'resolved', 'disabled'])
 const BROKEN = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
 
-/** One finding per plugin and per health check. `alone`: nothing serves, so what is active is so for this command. */
-export async function examinePlugins(admin: KernelAdmin, alone: boolean): Promise<Finding[]> {
-  const plugins = alone ? admin.plugins().map(atRest) : admin.plugins()
+/**
+ * Returns a finding for each plugin and each health check. `oneShot`: the process runs a single command, so the state
+ * `active` is not reported.
+ */
+export async function examinePlugins(admin: KernelAdmin, oneShot: boolean): Promise<Finding[]> {
+  const plugins = oneShot ? admin.plugins().map(withoutRunState) : admin.plugins()
   const states = plugins.map((plugin): Finding => {
     const status = BROKEN.has(plugin.state) ? 'error' : RESTING.has(plugin.state) ? 'ok' : 'warning'
     const detail = plugin.why === null ? plugin.state : `${plugin.state}: ${plugin.why}`
@@ -40,10 +43,10 @@ export interface Installation {
   openState(): Promise<string>
 }
 
-/** Runtime, state folder, daemon and configuration, before the plugins. */
+/** Returns findings about runtime, state folder, daemon, configuration and plugins. */
 export async function examineInstallation(
   { admin, projectRoot, openState }: Installation,
-  alone: boolean
+  oneShot: boolean
 ): Promise<Finding[]> {
   const problems = (await admin.validate()).map((problem): Finding => {
     const place = problem.file === undefined ? '' : ` (${problem.file}:${problem.line ?? 1})`
@@ -58,9 +61,9 @@ export async function examineInstallation(
   return [
     examineRuntime(process.versions.node),
     await examineStateFolder(openState),
-    await examineDaemon(projectRoot, alone),
+    await examineDaemon(projectRoot, oneShot),
     ...(problems.length === 0 ? [configuration] : problems),
-    ...(await examinePlugins(admin, alone))
+    ...(await examinePlugins(admin, oneShot))
   ]
 }
 
@@ -68,21 +71,22 @@ export function examineRuntime(version: string): Finding {
   const major = Number(version.split('.')[0])
   const base = { subject: 'node', detail: version }
   if (major < 20) return { ...base, status: 'error', hint: 'install Node 20.19 or newer' }
-  if (major < 22) return { ...base, status: 'warning', hint: 'works; Node 24 is faster and still maintained' }
+  if (major < 22)
+    return { ...base, status: 'warning', hint: 'this version works; Node 24 is faster and still maintained' }
   return { ...base, status: 'ok', hint: null }
 }
 
-/** Not reached although one seems to run: a process with that id exists, but its socket does not answer for this project. */
-async function examineDaemon(projectRoot: string, alone: boolean): Promise<Finding> {
+/** Warns if the process of the daemon exists but its socket does not respond for this project. */
+async function examineDaemon(projectRoot: string, oneShot: boolean): Promise<Finding> {
   const state = await readDaemonState(projectRoot)
   const subject = 'daemon'
-  if (state === null) return { subject, status: 'ok', detail: 'none runs', hint: null }
+  if (state === null) return { subject, status: 'ok', detail: 'not running', hint: null }
   const runs = `process ${state.pid} at ${state.socket}`
-  if (!alone || (await probeDaemon(state))) return { subject, status: 'ok', detail: runs, hint: null }
+  if (!oneShot || (await probeDaemon(state))) return { subject, status: 'ok', detail: runs, hint: null }
   return {
     subject,
     status: 'warning',
-    detail: `${runs} does not answer for this project`,
+    detail: `${runs} does not respond for this project`,
     hint: `end the process, or remove ${daemonStatePath(projectRoot)} if it belongs to another program`
   }
 }

@@ -2,30 +2,31 @@ import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/
 import type { Call, PluginManifest } from '@svc/plugin-sdk'
 
 /**
- * Texts for a process that runs one command. Only this plugin is active there; it reads the other plugins from disk. A daemon answers over another surface.
+ * True if the process runs a single command, in which only this plugin is active. A daemon is called over another surface.
  */
-export function runsAlone(call: Pick<Call, 'surface'>): boolean {
+export function isOneShot(call: Pick<Call, 'surface'>): boolean {
   return call.surface === 'cli'
 }
 
-export const NOTHING_SERVES = 'no daemon serves this project; svc daemon start starts one'
+export const NOTHING_SERVES = 'no daemon serves this project; start one with svc daemon start'
 
-/** This plugin is active only to answer; that is not a state of the project. */
-export function atRest(plugin: PluginReport): PluginReport {
+/** Reports an active plugin as `resolved`: in a single command, it is active only for that command. */
+export function withoutRunState(plugin: PluginReport): PluginReport {
   if (plugin.state !== 'active') return plugin
   return { ...plugin, state: 'resolved', generation: null, inFlight: 0, activateMs: null }
 }
 
-/** A change of switches without a server: the written text, or the planned one. */
-export function writtenSwitches(report: ChangeReport, change: KernelChange): ChangeReport {
+/** Replaces the steps of a report by the lines that were, or would be, written to `svc.toml`. */
+export function withWrittenSettings(report: ChangeReport, change: KernelChange): ChangeReport {
   const lines = (names: readonly string[] = [], enabled: boolean): string[] =>
     names.map(
-      name => `plugins.${name}.enabled = ${enabled} ${report.applied ? 'written to' : 'would go into'} svc.toml`
+      name =>
+        `plugins.${name}.enabled = ${enabled} ${report.applied ? 'was written to' : 'would be written to'} svc.toml`
     )
   return { ...report, steps: [...lines(change.enable, true), ...lines(change.disable, false)] }
 }
 
-/** Returns the effects that the manifest of a plugin declares. */
+/** Returns the declarations in the manifest of a plugin, as a tree. */
 export function declaredEffects(name: string, manifest: PluginManifest | undefined): EffectNode {
   const group = (label: string, labels: readonly string[]): EffectNode[] =>
     labels.length === 0 ? [] : [{ label, children: labels.map(each => ({ label: each, children: [] })) }]

@@ -3,7 +3,7 @@ import { type ChangeReport, type KernelChange, kernelAdmin, kernelPort } from '@
 import { type Call, definePlugin, type ErrorsOf, type OutputOf } from '@svc/plugin-sdk'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
-import { atRest, declaredEffects, NOTHING_SERVES, runsAlone, writtenSwitches } from './one-shot.ts'
+import { declaredEffects, isOneShot, NOTHING_SERVES, withoutRunState, withWrittenSettings } from './one-shot.ts'
 import {
   doctor,
   pluginsBuild,
@@ -24,7 +24,7 @@ import { scaffold } from './scaffold.ts'
 
 export default definePlugin({
   name: 'cli',
-  summary: 'Management of plugins and configuration, for the terminal and for programs',
+  summary: 'Commands that manage plugins and configuration',
   requires: { admin: kernelAdmin, kernel: kernelPort },
   operations: [
     pluginsList,
@@ -48,17 +48,21 @@ export default definePlugin({
   activate(ctx, { admin, kernel }) {
     const installation = { admin, projectRoot: kernel.projectRoot, openState: () => ctx.dataDirectory() }
     const change = async (request: KernelChange, dryRun: boolean, call: Call<ErrorsOf<typeof pluginsEnable>>) => {
-      const alone = runsAlone(call)
-      if (alone && request.persist !== true) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
+      const oneShot = isOneShot(call)
+      if (oneShot && request.persist !== true) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
       const report = await admin.apply(request, { dryRun })
-      return changeResult(alone ? writtenSwitches(report, request) : report, alone)
+      return changeResult(oneShot ? withWrittenSettings(report, request) : report, oneShot)
     }
 
     ctx.implement(pluginsList, async (_input, call) => {
-      if (!runsAlone(call)) return { plugins: [...admin.plugins()], serving: true, note: '' }
+      if (!isOneShot(call)) return { plugins: [...admin.plugins()], serving: true, note: '' }
       const errors = (await admin.validate()).filter(problem => problem.severity === 'error')
-      const broken = errors.length === 0 ? [] : ['the configuration has errors: svc config validate lists them']
-      return { plugins: admin.plugins().map(atRest), serving: false, note: [NOTHING_SERVES, ...broken].join('\n') }
+      const broken = errors.length === 0 ? [] : ['the configuration has errors; list them with svc config validate']
+      return {
+        plugins: admin.plugins().map(withoutRunState),
+        serving: false,
+        note: [NOTHING_SERVES, ...broken].join('\n')
+      }
     })
     ctx.implement(pluginsGraph, ({ dot, mermaid }) => {
       const edges = [...admin.graph()]
@@ -66,20 +70,20 @@ export default definePlugin({
       return { edges, text: draw(edges) }
     })
     ctx.implement(pluginsWhy, ({ subject }, call) => {
-      const reasons = [...admin.why(subject), ...(runsAlone(call) ? [NOTHING_SERVES] : [])]
+      const reasons = [...admin.why(subject), ...(isOneShot(call) ? [NOTHING_SERVES] : [])]
       return { reasons, text: reasons.join('\n') }
     })
     ctx.implement(pluginsHooks, (_, call) => ({
       hooks: admin.hooks().map(hook => ({ ...hook, payload: { ...hook.payload }, taps: [...hook.taps] })),
-      note: runsAlone(call) ? NOTHING_SERVES : ''
+      note: isOneShot(call) ? NOTHING_SERVES : ''
     }))
     ctx.implement(pluginsEffects, ({ name }, call) => {
       const registered = admin.effects(name)
-      const tree = runsAlone(call) ? declaredEffects(name, admin.manifest(name)) : registered
+      const tree = isOneShot(call) ? declaredEffects(name, admin.manifest(name)) : registered
       return { tree, text: effectTree(tree) }
     })
     ctx.implement(pluginsTop, async ({ seconds }, call) => {
-      if (runsAlone(call)) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
+      if (isOneShot(call)) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
       return { plugins: [...(await admin.top(seconds * 1000, call.signal))] }
     })
     ctx.implement(pluginsEnable, ({ names, persist, dryRun }, call) => change({ enable: names, persist }, dryRun, call))
@@ -89,7 +93,7 @@ export default definePlugin({
     ctx.implement(pluginsReload, ({ names, dryRun }, call) => change({ reload: names }, dryRun, call))
     ctx.implement(pluginsNew, ({ name, directory }, call) => {
       const other = admin.plugins().find(plugin => plugin.name === name)
-      if (other !== undefined) call.fail('CLI_NAME_TAKEN', `a plugin named ${name} exists: ${other.location}`)
+      if (other !== undefined) call.fail('CLI_NAME_TAKEN', `a plugin named ${name} already exists in ${other.location}`)
       return scaffold(ctx.projectRoot, name, directory, call)
     })
     ctx.implement(pluginsBuild, async ({ directory }) => {
@@ -101,8 +105,8 @@ export default definePlugin({
         text: [`built ${name} ${version}`, ...files.map(file => `  ${file}`)].join('\n')
       }
     })
-    ctx.implement(pluginsDoctor, async (_input, call) => verdict(await examinePlugins(admin, runsAlone(call))))
-    ctx.implement(doctor, async (_input, call) => verdict(await examineInstallation(installation, runsAlone(call))))
+    ctx.implement(pluginsDoctor, async (_input, call) => verdict(await examinePlugins(admin, isOneShot(call))))
+    ctx.implement(doctor, async (_input, call) => verdict(await examineInstallation(installation, isOneShot(call))))
 
     ctx.implement(configList, ({ prefix }) => ({
       settings: admin.settings(prefix).map(setting => ({ ...setting, env: [...setting.env] }))
@@ -111,12 +115,12 @@ export default definePlugin({
       const explained = admin.explain(key)
       const { env, overrides, ...rest } = explained
       const refused = admin.findings().filter(finding => finding.key === explained.key)
-      const text = [explanationText(explained), ...refused.map(({ message }) => `refused: ${message}`)].join('\n')
+      const text = [explanationText(explained), ...refused.map(({ message }) => `rejected: ${message}`)].join('\n')
       return { ...rest, env: [...env], overrides: [...overrides], text }
     })
     ctx.implement(configValidate, async () => {
       const problems = [...(await admin.validate())]
-      // A refused variable leaves the plugin running, but is still an error.
+      // An invalid environment variable is only a warning for a running plugin, but an error here.
       const valid = problems.every(({ severity, code }) => severity !== 'error' && code !== 'CFG_ENV_INVALID')
       return {
         valid,
@@ -132,9 +136,9 @@ function verdict(findings: Finding[]): { healthy: boolean; findings: Finding[] }
   return { healthy: findings.every(finding => finding.status !== 'error'), findings }
 }
 
-/** The report with its text for a person. */
-function changeResult(report: ChangeReport, alone: boolean): OutputOf<typeof pluginsEnable> {
+/** Adds the text for a terminal to a report. */
+function changeResult(report: ChangeReport, oneShot: boolean): OutputOf<typeof pluginsEnable> {
   const { add, replace, remove, keep, steps, ...rest } = report
   const lists = { add: [...add], replace: [...replace], remove: [...remove], keep: [...keep], steps: [...steps] }
-  return { ...rest, ...lists, text: alone ? [...steps, NOTHING_SERVES].join('\n') : changeText(report) }
+  return { ...rest, ...lists, text: oneShot ? [...steps, NOTHING_SERVES].join('\n') : changeText(report) }
 }

@@ -30,7 +30,9 @@ export const pluginsList = defineOperation({
   input: t.object({}),
   output: t.object({
     plugins: t.array(pluginReport),
-    serving: t.boolean({ description: 'Whether a running server answered; otherwise the plugins are read from disk' }),
+    serving: t.boolean({
+      description: 'True if a running server reported the states, false if the plugins were read from disk'
+    }),
     note: t.string()
   }),
   effect: 'read',
@@ -61,10 +63,10 @@ export const pluginsList = defineOperation({
 
 export const pluginsGraph = defineOperation({
   id: 'kernel.plugins.graph',
-  summary: 'Draw the services that plugins need from each other',
+  summary: 'Show which plugins use services of which others',
   input: t.object({
-    dot: t.boolean({ default: false, description: 'Draw for Graphviz' }),
-    mermaid: t.boolean({ default: false, description: 'Draw for Mermaid' })
+    dot: t.boolean({ default: false, description: 'Print Graphviz source' }),
+    mermaid: t.boolean({ default: false, description: 'Print Mermaid source' })
   }),
   output: t.object({
     text: t.string(),
@@ -101,15 +103,15 @@ export const pluginsHooks = defineOperation({
       t.object({
         id: t.string(),
         kind: t.enum(['observe', 'refuse', 'change', 'answer'], {
-          description: 'Rights of a tap: watch, refuse by a throw, change the payload, or return the answer'
+          description: 'Capability of taps: observe, refuse by throwing, change the payload, or answer with a result'
         }),
-        owner: t.string({ description: 'Plugin that declares and triggers it, or kernel' }),
-        summary: t.string({ description: 'When it is triggered' }),
+        owner: t.string({ description: 'Plugin that declares and triggers the hook, or kernel' }),
+        summary: t.string({ description: 'When the hook is triggered' }),
         onError: t.enum(['fail', 'skip'], {
-          description: 'Effect of a throwing tap: fails the caller, or is logged and skipped'
+          description: 'Effect of an error in a tap: it is thrown to the caller (fail), or logged and ignored (skip)'
         }),
-        payload: t.record(t.string(), { description: 'Fields of the payload, with a description each' }),
-        taps: t.array(t.string(), { description: 'Plugins that tap it, in order' })
+        payload: t.record(t.string(), { description: 'Descriptions of the payload fields' }),
+        taps: t.array(t.string(), { description: 'Plugins that tap the hook, in order of execution' })
       })
     ),
     note: t.string()
@@ -172,7 +174,7 @@ const change = {
 
 const persistent = t.object({
   names,
-  persist: t.boolean({ default: true, description: "Write the switch to the project's svc.toml" }),
+  persist: t.boolean({ default: true, description: "Store the setting in the project's svc.toml" }),
   dryRun
 })
 
@@ -204,15 +206,18 @@ export const pluginsNew = defineOperation({
   id: 'kernel.plugins.new',
   summary: 'Scaffold a plugin package',
   input: t.object({
-    name: t.string({ pattern: '^[a-z][a-z0-9-]{0,63}$', description: 'Plugin name: lower case, digits, dashes' }),
+    name: t.string({
+      pattern: '^[a-z][a-z0-9-]{0,63}$',
+      description: 'Plugin name: lower-case letters, digits and hyphens'
+    }),
     directory: t.optional(
       t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
     )
   }),
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
   errors: {
-    CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder exists and is not empty.' },
-    CLI_NAME_TAKEN: { status: 409, message: 'Another plugin has the name.' },
+    CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder is not empty.' },
+    CLI_NAME_TAKEN: { status: 409, message: 'Another plugin already has this name.' },
     CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder is outside the project.' }
   },
   scopes: ADMIN,

@@ -1,6 +1,6 @@
 import type { ChangeReport, ConfigProblem, EffectNode, GraphEdge, SettingExplanation } from '@svc/contracts'
 
-/** Plain texts of reports. They are part of the output, so that a client without this plugin's code can print them. */
+// Renders reports as plain text. The text is part of the output, so that clients can print it without this plugin's code.
 
 export function effectTree(node: EffectNode, indent = ''): string {
   const lines = node.children.map((child, index) => {
@@ -10,7 +10,7 @@ export function effectTree(node: EffectNode, indent = ''): string {
   return [node.label, ...lines].join('\n')
 }
 
-/** One tree per plugin that no other depends on, with its dependencies below it. */
+/** Renders a tree for each plugin that no other plugin depends on, with its dependencies below it. */
 export function graphText(edges: readonly GraphEdge[]): string {
   if (edges.length === 0) return 'no plugin depends on another'
   const used = new Set(edges.map(edge => edge.to))
@@ -18,12 +18,12 @@ export function graphText(edges: readonly GraphEdge[]): string {
   const roots = names.filter(name => !used.has(name))
   const shown = new Set<string>()
   const trees = (roots.length > 0 ? roots : names.slice(0, 1)).map(name => effectTree(branch(name, '', edges, shown)))
-  // Plugins of a cycle that no root reaches.
+  // Plugins in a cycle may not be reachable from a root.
   const left = names.filter(name => !shown.has(name)).map(name => effectTree(branch(name, '', edges, shown)))
   return [...trees, ...left].join('\n')
 }
 
-/** Dependencies of a plugin. A plugin that appeared before is listed without its dependencies. */
+/** Returns a plugin with its dependencies. A plugin that was already shown is listed without dependencies. */
 function branch(name: string, suffix: string, edges: readonly GraphEdge[], shown: Set<string>): EffectNode {
   const own = new Map<string | null, GraphEdge[]>()
   for (const edge of edges.filter(({ from }) => from === name)) {
@@ -70,7 +70,7 @@ function label(edge: GraphEdge): string {
 
 export function changeText(report: ChangeReport): string {
   const steps = report.steps.length === 0 ? ['nothing to change'] : report.steps
-  const end = report.applied ? `generation ${report.generation} serves` : 'dry run: nothing was changed'
+  const end = report.applied ? `generation ${report.generation} serves` : 'dry run: no changes were made'
   return [...steps, end].join('\n')
 }
 

@@ -8,11 +8,11 @@ import type { pluginsNew } from './plugins-operations.ts'
 import { templateFiles } from './template.ts'
 
 /**
- * Writes a new plugin package into `plugins/NAME` of the project, or into a folder relative to the working directory. It
- * must be inside the project and be empty or absent.
+ * Creates a plugin package in `plugins/NAME` of the project, or in a folder relative to the working directory. The folder
+ * must be inside the project and empty or absent.
  *
- * The package names its dependencies by version. If the project resolves none of them, the next steps begin with an
- * installation, which links the SDK and the kernel if this program runs from a clone.
+ * The package declares its dependencies with versions. If the project cannot resolve one of them, the printed next steps
+ * begin with an installation. If svc runs from a clone, it links the SDK and the kernel of the clone.
  */
 export async function scaffold(
   projectRoot: string,
@@ -23,10 +23,10 @@ export async function scaffold(
   const target = directory === undefined ? join(projectRoot, 'plugins', name) : resolve(directory)
   const inside = relative(projectRoot, target)
   if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) {
-    call.fail('CLI_DIRECTORY_OUTSIDE', `${target} is not a folder inside the project ${projectRoot}`)
+    call.fail('CLI_DIRECTORY_OUTSIDE', `${target} is outside the project ${projectRoot}`)
   }
   const present = existsSync(target) ? await readdir(target) : []
-  if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} exists and is not empty`)
+  if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} is not empty`)
   const files = templateFiles(name, each => `^${versionInReach(projectRoot, each) ?? installedVersion(each)}`)
   for (const [path, content] of files) {
     const file = join(target, path)
@@ -36,26 +36,26 @@ export async function scaffold(
   return { directory: target, files: [...files.keys()], text: nextSteps(projectRoot, name, slashes(inside)) }
 }
 
-/** Longer commands would push the other descriptions out of view. */
+/** Commands up to this length are aligned; longer ones would push the descriptions too far to the right. */
 const MAX_ALIGNED_CHARS = 60
 
 function nextSteps(projectRoot: string, name: string, place: string): string {
   const steps: [command: string, purpose: string][] = [
     ...installStep(projectRoot, place),
-    [`npm test --prefix ${place}`, 'build it and run its tests'],
-    [`npm run check --prefix ${place}`, 'check its types'],
-    ['svc plugins list', 'see it'],
-    [`svc ${name} greet Ada`, 'use it']
+    [`npm test --prefix ${place}`, 'build and run the tests'],
+    [`npm run check --prefix ${place}`, 'check the types'],
+    ['svc plugins list', 'list the plugin'],
+    [`svc ${name} greet Ada`, 'call its operation']
   ]
   const width = Math.max(...steps.map(([command]) => command.length).filter(length => length <= MAX_ALIGNED_CHARS))
   const elsewhere = [
     '',
-    'svc looks for plugins in plugins/; for this one, write into svc.toml:',
+    'svc finds plugins only in plugins/; for this one, add to svc.toml:',
     '  [kernel]',
     `  plugin_directories = ["${place}"]`
   ]
   return [
-    `made ${place}`,
+    `created ${place}`,
     ...steps.map(([command, purpose]) => `  ${command.padEnd(width)}  # ${purpose}`),
     ...(/^plugins\/[^/]+$/.test(place) ? [] : elsewhere)
   ].join('\n')
@@ -67,8 +67,8 @@ function installStep(projectRoot: string, place: string): [command: string, purp
   const folders = SDK_PACKAGES.map(installedFolder)
   const isClone = folders.every(folder => !folder.split(sep).includes('node_modules'))
   return isClone
-    ? [[`${command} --no-save ${folders.map(slashes).join(' ')}`, 'fetch TypeScript, link the SDK of this clone']]
-    : [[command, 'fetch the SDK and TypeScript']]
+    ? [[`${command} --no-save ${folders.map(slashes).join(' ')}`, 'install TypeScript and link the SDK of this clone']]
+    : [[command, 'install the SDK and TypeScript']]
 }
 
 export type SdkPackage = '@svc/plugin-sdk' | '@svc/kernel'
@@ -91,7 +91,7 @@ function versionOf(file: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** This plugin depends only on the SDK; the kernel is next to it in every installation. */
+/** Returns the folder of an SDK package. This plugin can resolve only the SDK; the kernel is always next to it. */
 function installedFolder(name: SdkPackage): string {
   const sdk = dirname(realpathSync(createRequire(import.meta.url).resolve('@svc/plugin-sdk/package.json')))
   return name === '@svc/plugin-sdk' ? sdk : join(dirname(sdk), 'kernel')

@@ -1,12 +1,12 @@
 import type { SdkPackage } from './scaffold.ts'
 
-/** Returns the version range for one of our packages in a new package. */
+/** Returns the version range that a new package declares for one of svc's packages. */
 type VersionRange = (name: SdkPackage) => string
 
-/** Versions of the tools that check this project. */
+/** Development tools, in the versions that svc itself uses. */
 const TOOLS = { '@types/node': '^20.19.21', typescript: '^7.0.2' }
 
-/** Files of a new plugin package, by path inside of it. */
+/** Returns the files of a new plugin package by path. */
 export function templateFiles(name: string, range: VersionRange): Map<string, string> {
   const constant = name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
   return new Map([
@@ -35,7 +35,7 @@ function packageJson(name: string, range: VersionRange): string {
         prepack: 'npm run build'
       },
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
-      // The host passes its own copy of the SDK to every plugin, so an installation needs none.
+      // The host passes its own copy of the SDK to plugins, so they need none when installed.
       peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
       devDependencies: { '@svc/kernel': range('@svc/kernel'), '@svc/plugin-sdk': range('@svc/plugin-sdk'), ...TOOLS }
     },
@@ -68,11 +68,11 @@ const TSCONFIG = `${JSON.stringify(
 function pluginSource(name: string, constant: string): string {
   return `import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
 
-/** One declaration: an HTTP route, an MCP tool, a JSON-RPC method and a command. */
+/** Declares an HTTP route, an MCP tool, a JSON-RPC method and a command. */
 export const ${constant}Greet = defineOperation({
   id: '${name}.greet',
-  summary: 'Greet a person',
-  input: t.object({ name: t.string({ minLength: 1, description: 'Name of the person' }) }),
+  summary: 'Greet someone by name',
+  input: t.object({ name: t.string({ minLength: 1, description: 'Name to greet' }) }),
   output: t.object({ text: t.string() }),
   effect: 'read',
   expose: {
@@ -87,7 +87,7 @@ export default definePlugin({
   name: '${name}',
   summary: 'Greets',
   config: t.object({
-    greeting: t.string({ default: 'Hello', description: 'First word of every greeting', 'x-reload': 'live' })
+    greeting: t.string({ default: 'Hello', description: 'First word of the greeting', 'x-reload': 'live' })
   }),
   operations: [${constant}Greet],
   activate(ctx) {
@@ -110,13 +110,13 @@ test('greets with the configured word', async () => {
   await kernel.close()
 })
 
-test('refuses an empty name', async () => {
+test('rejects an empty name', async () => {
   const kernel = await testPlugin(plugin)
   await assert.rejects(kernel.callById('${name}.greet', { name: '' }), { code: 'OPR_INPUT_INVALID' })
   await kernel.close()
 })
 
-test('leaves nothing behind', async () => {
+test('leaks no resources', async () => {
   await assertNoLeaks(async () => {
     const kernel = await testPlugin(plugin)
     await kernel.close()
@@ -132,7 +132,7 @@ A plugin for svc.
 
 | setting | default | meaning |
 |---|---|---|
-| \`greeting\` | \`Hello\` | first word of every greeting |
+| \`greeting\` | \`Hello\` | first word of the greeting |
 
 \`\`\`sh
 npm install
@@ -141,13 +141,13 @@ npm run check         # checks types
 svc ${name} greet Ada
 \`\`\`
 
-With a clone of svc in place of published packages:
+To use a clone of svc instead of published packages:
 
 \`\`\`sh
 npm install --no-save CLONE/plugin-sdk CLONE/kernel
 \`\`\`
 
-The package ships \`dist\` and \`assets\`. A worker is a file that \`svc.entries\` in package.json names; the build
-compiles it into \`dist\`.
+The package ships \`dist\` and \`assets\`. Declare worker files in \`svc.entries\` of package.json; the build compiles
+them into \`dist\`.
 `
 }

@@ -43,7 +43,7 @@ t.test('changes are planned or applied, and report their steps', async t => {
   })
   t.match(await kernel.callById('kernel.plugins.disable', { names: ['a'], dryRun: true }), {
     applied: false,
-    text: 'nothing to change\ndry run: nothing was changed'
+    text: 'nothing to change\ndry run: no changes were made'
   })
   await kernel.callById('kernel.plugins.enable', { names: ['a'], persist: false })
   t.same(admin.changes, [

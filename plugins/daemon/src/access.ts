@@ -1,10 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Address } from './address.ts'
 
-/** Methods that a peer may call without a token. */
-export type UnprovenAccess = 'all' | 'open-methods' | 'none'
+/** Methods that a client may call without a token. */
+export type AnonymousAccess = 'all' | 'open-methods' | 'none'
 
-/** Returns a token of 256 random bits. */
+/** Returns a random 256-bit token. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
@@ -14,14 +14,14 @@ export interface AccessSettings {
   readonly require_token: boolean
 }
 
-/** Stdio belongs to the parent process, and the mode of a unix socket excludes other users. */
-export function unprovenAccess({ kind }: Address, { token, require_token }: AccessSettings): UnprovenAccess {
+/** Returns the access without a token. Only the parent process has stdio, and the mode of a unix socket excludes other users. */
+export function anonymousAccess({ kind }: Address, { token, require_token }: AccessSettings): AnonymousAccess {
   if (kind === 'stdio') return 'all'
   if (token !== '' || require_token) return 'none'
   return kind === 'unix' ? 'all' : 'open-methods'
 }
 
-/** Methods of clients that predate the token. Any user of the machine may call them over TCP. */
+/** Methods that any user of the machine may call over TCP, for clients from before tokens existed. */
 const OPEN_METHODS: ReadonlySet<string> = new Set([
   'rpc.discover',
   'orch.ping',
@@ -49,15 +49,15 @@ const OPEN_METHODS: ReadonlySet<string> = new Set([
   'ai.plan.execute'
 ])
 
-/** False for a method that requires the token, and for an open method whose params make it write a file. */
+/** True if a call requires no token: the method is open, and its params do not make it write a file. */
 export function isOpen(method: string, params: unknown): boolean {
   const writesFile = (params as { readonly write_to_disk?: unknown } | null | undefined)?.write_to_disk
   return OPEN_METHODS.has(method) && (writesFile === undefined || writesFile === false)
 }
 
-/** The digest of the presented token; null if it is not in `tokens`. Constant time. */
-export function matchToken(shown: unknown, tokens: readonly string[]): string | null {
-  const given = digest(String(shown))
+/** Returns the digest of a token, or null if it is not in `tokens`. Compares in constant time. */
+export function matchToken(token: unknown, tokens: readonly string[]): string | null {
+  const given = digest(String(token))
   let match: string | null = null
   for (const token of tokens) {
     const expected = digest(token)

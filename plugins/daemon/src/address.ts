@@ -11,7 +11,7 @@ export type Address =
 export const SOCKET_VARIABLE = 'SVC_ORCHESTRATOR_DAEMON_SOCKET'
 export const SOCKET_SETTING = `plugins.daemon.socket (${SOCKET_VARIABLE})`
 
-/** Throws `DMN_SOCKET_INVALID`. Port 0 lets the system choose. */
+/** Parses an address. Throws `DMN_SOCKET_INVALID`. With port 0, the system chooses the port. */
 export function parseAddress(text: string): Address {
   const socket = text.trim()
   if (usesStdio(socket)) return { kind: 'stdio' }
@@ -23,13 +23,13 @@ export function parseAddress(text: string): Address {
   return { kind: 'tcp', host, port }
 }
 
-/** Maximum path length of a unix socket on all systems; some truncate longer ones silently. */
+/** Maximum path length of a unix socket in bytes. Some systems silently truncate longer paths. */
 const MAX_UNIX_PATH = 103
 
 function parseUnix(path: string, text: string): Address {
   if (!isAbsolute(path)) throw invalid(text, 'the path of a unix socket must be absolute')
   if (Buffer.byteLength(path) > MAX_UNIX_PATH)
-    throw invalid(text, `the path of a unix socket has ${MAX_UNIX_PATH} bytes at most`)
+    throw invalid(text, `the path of a unix socket may have at most ${MAX_UNIX_PATH} bytes`)
   return { kind: 'unix', path }
 }
 
@@ -39,24 +39,24 @@ function invalid(text: string, reason: string): Error {
   })
 }
 
-/** In the form of the setting; IPv6 in brackets. */
+/** Formats an address as in the setting, with IPv6 in brackets. */
 export function formatAddress(address: Address): string {
   if (address.kind === 'stdio') return 'stdio'
   if (address.kind === 'unix') return address.path
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
 }
 
-/** Throws `DMN_TOKEN_REQUIRED` if other machines could connect without authentication. */
+/** Throws `DMN_TOKEN_REQUIRED` if other machines could connect without a token. */
 export function assertGuarded(address: Address, token: string): void {
   if (address.kind !== 'tcp' || isLoopback(address.host) || token !== '') return
   throw daemonErrors.create(
     'DMN_TOKEN_REQUIRED',
-    `${SOCKET_SETTING} is ${formatAddress(address)}, which other machines can reach, and no token is set`,
+    `${SOCKET_SETTING} is ${formatAddress(address)}, which other machines can reach, but no token is set`,
     { hint: 'set plugins.daemon.token, for example to secret://env/NAME, or bind 127.0.0.1' }
   )
 }
 
-/** A name other than localhost may resolve to any address. */
+/** True for loopback addresses. Of host names only `localhost`, since others may resolve to any address. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

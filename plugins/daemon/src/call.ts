@@ -7,19 +7,19 @@ import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from
 import { acceptedParams, describeMethods, type MethodTable } from './methods.ts'
 import { paramsError } from './params-error.ts'
 
-/** Any peer on the socket, with the token where required. */
+/** Principal of all authorized clients. */
 const LOCAL: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
 
 export interface CallHost {
   readonly port: Pick<KernelPort, 'version'>
-  /** This plugin's own unit, so that it is not disposed during a call. */
+  /** Unit of this plugin, which must not be disposed during a call. */
   readonly unit: UnitView
   readonly methods: MethodTable
-  /** Maximum buffered bytes of a peer before a call with events is aborted. */
+  /** Maximum buffered bytes of a connection; above it, a call that emits events is aborted. */
   readonly maxBufferedBytes: number
 }
 
-/** Runs one request and answers it exactly once. */
+/** Runs a request and sends exactly one response. */
 export async function runCall(
   connection: DaemonConnection,
   { request, reply }: QueuedRequest,
@@ -55,7 +55,7 @@ class RunningCall {
     const request = this.#request
     let answer: string
     try {
-      // A value without a JSON form throws here, where the error can still be answered.
+      // A result that cannot be serialized throws here, so that the response is an error.
       answer = JSON.stringify(resultFrame(request, await this.#invoke()))
     } catch (error) {
       answer = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))
@@ -102,7 +102,7 @@ class RunningCall {
     }
   }
 
-  /** Clients of the original dialect read one line per call, unless the operation streams. */
+  /** True if the client reads events. Clients of the original dialect do so only if the operation declares events. */
   #speaks(entry: OperationEntry): boolean {
     if (this.#request.id === undefined) return false
     return this.#request.dialect === 'rpc2' || entry.descriptor.events !== undefined
@@ -117,7 +117,7 @@ class RunningCall {
     this.#controller.abort()
   }
 
-  /** Only the newest progress counts, so a slow peer skips older ones. */
+  /** Sends progress. A slow client receives only the newest one. */
   readonly #onProgress = (done: number, total?: number, message?: string): void => {
     const progress = { done, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) }
     const frame = JSON.stringify(progressFrame(this.#request, progress))
@@ -134,7 +134,11 @@ class RunningCall {
 }
 
 function slowReader({ method }: Request): Error {
-  return daemonErrors.create('DMN_SLOW_READER', `${method} was aborted: its events were not read for too long`, {
-    hint: 'read while the call runs, or raise plugins.daemon.max_buffered_bytes'
-  })
+  return daemonErrors.create(
+    'DMN_SLOW_READER',
+    `${method} was aborted: the client did not read its events, and the buffer is full`,
+    {
+      hint: 'read events while the call runs, or raise plugins.daemon.max_buffered_bytes'
+    }
+  )
 }

@@ -1,13 +1,13 @@
 import type { DaemonConnection } from './connection.ts'
 import type { FrameId, Request } from './frames.ts'
 
-/** 1 and "1" are different ids. */
+/** Returns the key of a request id. The ids 1 and "1" are different. */
 export function abortKey(id: FrameId | undefined): string {
   return `${typeof id} ${String(id)}`
 }
 
 /**
- * Handles `$/cancel` of `{id}`: aborts the running and the waiting request of that id. Returns true if there was one.
+ * Handles `$/cancel` `{id}`: aborts the running or waiting requests with this id. Returns true if there were any.
  */
 export function cancel(connection: DaemonConnection, { params }: Request, drop: (request: Request) => void): boolean {
   const key = abortKey((params as { id?: FrameId } | null | undefined)?.id)

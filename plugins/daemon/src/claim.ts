@@ -5,20 +5,19 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 
-/** Poll interval for a process that is taking over, in milliseconds. */
+/** Interval in milliseconds for retrying while another process replaces the file. */
 const STEP_MS = 10
 
-/** Null: the caller owns the file. Otherwise the owner, as the file says. */
+/** Null if the caller owns the file, else the text of the current owner. */
 export type Claim = string | null
 
 /**
- * Creates a file with this text unless a living process owns it; replaces the file of a dead process. Of
- * concurrent processes, exactly one succeeds. `text` must differ for every claim except a renewal. `lives` returns true
- * if the process in a file's text is alive.
+ * Claims a lock file: creates it with `text`, or replaces the file of a dead process. Exactly one of several concurrent
+ * processes succeeds. `text` must be unique for each claim, except to renew one. `lives` returns true if the process that a
+ * file names is alive.
  *
- * Readers never see a partial file. A dead process's file is replaced under a second lock file, named by a digest of
- * the old text. That lock is claimed in the same way. Its holder finds the old text, or a replacement by another
- * process.
+ * Readers never see a partial file. To replace the file of a dead process, a second lock file is claimed in the same way. It
+ * is named by a digest of the old text. Its owner then replaces the file if it still has the old text.
  */
 export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
   makeFolder(dirname(path))
@@ -31,32 +30,32 @@ export async function claim(path: string, text: string, lives: (text: string) =>
       if (found === null) continue
       if (found === text) return null
       if (await lives(found)) return found
-      const turn = `${path}.${digest(found)}`
-      if ((await claim(turn, text, lives)) !== null) {
+      const lock = `${path}.${digest(found)}`
+      if ((await claim(lock, text, lives)) !== null) {
         await delay(STEP_MS)
         continue
       }
-      const mine = (await textOf(path)) === found
-      if (mine) await rename(draft, path)
-      await unlink(turn)
-      if (mine) return null
+      const unchanged = (await textOf(path)) === found
+      if (unchanged) await rename(draft, path)
+      await unlink(lock)
+      if (unchanged) return null
     }
   } finally {
     await unlink(draft).catch(() => undefined)
   }
 }
 
-/** Removes the file if it still has this text. */
+/** Removes the lock file if it still has this text. */
 export async function release(path: string, text: string): Promise<void> {
   if ((await textOf(path)) === text) await unlink(path)
 }
 
-/** False if a file exists already. */
+/** Creates the file atomically from the draft. Returns false if the file already exists. */
 async function createFrom(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw error
-      // Not every file system supports links.
+      // Not every file system supports hard links.
       return copyFile(draft, path, constants.COPYFILE_EXCL)
     })
     return true

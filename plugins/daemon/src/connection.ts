@@ -2,20 +2,20 @@ import type { Readable, Writable } from 'node:stream'
 import type { Dialect, Request } from './frames.ts'
 import { type LineState, newLineState } from './lines.ts'
 
-/** A parsed request that has not started. */
+/** Parsed request that has not started. */
 export interface QueuedRequest {
   readonly request: Request
   readonly reply: Reply
-  /** Its share of the line, for the limit on waiting bytes. */
+  /** Share of the line's bytes; counts towards the limit on waiting requests. */
   readonly bytes: number
 }
 
-/** Receives the answer of a request as JSON; undefined for a notification. */
-export type Reply = (answer: string | undefined) => void
+/** Receives the response to a request as JSON; undefined for a notification. */
+export type Reply = (response: string | undefined) => void
 
 /**
- * One peer. Data only: a connection outlives its unit, and the next unit continues it. Calls of an old unit write their
- * answers here.
+ * Connection of a client. Contains only data: it outlives the unit, and the next unit continues it. Calls of an old unit
+ * write their responses to it.
  */
 export interface DaemonConnection {
   readonly input: Readable
@@ -23,27 +23,27 @@ export interface DaemonConnection {
   readonly lines: LineState
   /** Dialect of the last frame, or null before the first. */
   dialect: Dialect | null
-  /** True once its first non-blank byte was seen. */
+  /** True after the first byte that is not white space. */
   begun: boolean
-  /** Digest of the peer's token, or null. */
-  shown: string | null
+  /** Digest of the client's token; null if it has not authenticated. */
+  tokenDigest: string | null
   readonly waiting: QueuedRequest[]
   waitingBytes: number
-  /** Time of its last input or answer, in monotonic milliseconds. */
+  /** Time of the last input or response, in milliseconds of `performance.now()`. */
   activeAt: number
   inFlight: number
-  /** True if a request of the original dialect runs: those are answered in order. */
+  /** True while a request of the original dialect runs. Such requests run one at a time, so responses are in order. */
   nativeRunning: boolean
   /** Running calls by the key of their id. */
   readonly calls: Map<string, Set<AbortController>>
-  /** Newest progress of calls that wait for the peer to read. */
+  /** Newest progress of each call, sent when the client reads again. */
   readonly heldProgress: Map<Request, string>
-  /** True while the peer's buffer is full. */
+  /** True while the output buffer is full. */
   blocked: boolean
-  /** True after the peer's end of input. */
+  /** True after the end of the input. */
   ended: boolean
   closed: boolean
-  /** Starts waiting requests; belongs to the serving unit. */
+  /** Starts waiting requests. Set by the serving unit. */
   pump: () => void
 }
 
@@ -54,7 +54,7 @@ export function newConnection(input: Readable, output: Writable): DaemonConnecti
     lines: newLineState(),
     dialect: null,
     begun: false,
-    shown: null,
+    tokenDigest: null,
     waiting: [],
     waitingBytes: 0,
     activeAt: performance.now(),
@@ -69,13 +69,13 @@ export function newConnection(input: Readable, output: Writable): DaemonConnecti
   }
 }
 
-/** Writes one line. Writes nothing to a disconnected peer. */
+/** Writes a line. Does nothing if the client is disconnected. */
 export function writeLine(connection: DaemonConnection, json: string): void {
   if (connection.closed || connection.output.writableEnded) return
   if (!connection.output.write(`${json}\n`)) connection.blocked = true
 }
 
-/** Aborts every call of a disconnected peer. */
+/** Aborts all running calls of a connection. */
 export function abortCalls(connection: DaemonConnection): void {
   for (const controllers of connection.calls.values()) for (const controller of controllers) controller.abort()
 }

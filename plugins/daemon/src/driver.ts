@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { SvcError } from '@svc/plugin-sdk'
-import { digest, isOpen, matchToken, type UnprovenAccess } from './access.ts'
+import { type AnonymousAccess, digest, isOpen, matchToken } from './access.ts'
 import { type CallHost, runCall } from './call.ts'
 import { cancel } from './cancel.ts'
 import { abortCalls, type DaemonConnection, type Reply, writeLine } from './connection.ts'
@@ -24,26 +24,26 @@ export interface DriverSettings {
 
 export interface DriverHost extends CallHost {
   readonly settings: DriverSettings
-  readonly unproven: UnprovenAccess
+  readonly anonymous: AnonymousAccess
   /** Accepted tokens. */
   readonly tokens: readonly string[]
   /** False once the plugin is disabled and waits for its running calls. */
   serving(): boolean
-  /** Counts wrong tokens of an address; returns the time to wait in milliseconds after too many, else 0. */
+  /** Counts a wrong token from an address. Returns 0, or after too many the milliseconds until the next attempt. */
   countWrongToken(address: string): number
   onClose(connection: DaemonConnection): void
 }
 
-/** Maximum length of a line before authentication. */
+/** Maximum length of a line before authentication, in bytes. */
 const MAX_UNKNOWN_LINE_BYTES = 8_192
-/** Time limit for a peer's token, in milliseconds. */
+/** Time limit for authentication, in milliseconds. */
 const AUTH_TIMEOUT_MS = 10_000
 /** Time limit for sending an error line, in milliseconds. */
 const LAST_BYTES_MS = 1_000
-/** Poll interval for a half-closed peer, in milliseconds. */
+/** Interval of blank lines to a client that closed its input, in milliseconds. */
 const PROBE_MS = 100
 
-/** Reads one connection for one unit. Attached at a generation switch, detached at the next one. */
+/** Reads a connection for the serving unit. Attached in a flip, detached in the next one. */
 export class Driver {
   readonly #connection: DaemonConnection
   readonly #host: () => DriverHost
@@ -60,16 +60,17 @@ export class Driver {
     input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone)
     output.on('drain', this.#onDrain).on('close', this.#onGone)
     if ((input as unknown) !== output) {
-      // With two streams, only the second end means that the peer is gone.
+      // Stdio: the end of the input does not mean that the client is gone; only the end of the output does.
       input.on('close', this.#onEnd)
       output.on('error', this.#onGone)
     }
     this.#connection.pump = this.#pump
-    const { unproven, tokens } = this.#host()
-    const { shown } = this.#connection
-    // The peer's token may have been replaced.
-    if (unproven !== 'all' && shown !== null && !tokens.some(token => digest(token) === shown)) this.#close()
-    else if (unproven === 'none' && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
+    const { anonymous, tokens } = this.#host()
+    const { tokenDigest } = this.#connection
+    // The token with which the client authenticated may have been replaced.
+    if (anonymous !== 'all' && tokenDigest !== null && !tokens.some(token => digest(token) === tokenDigest))
+      this.#close()
+    else if (anonymous === 'none' && tokenDigest === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
     this.#pump()
     this.#probe()
   }
@@ -86,16 +87,16 @@ export class Driver {
     if (this.#connection.output.writableEnded) return
     this.#connection.activeAt = performance.now()
     if (!this.#connection.begun && !this.#begins(chunk)) return
-    const { settings, unproven } = this.#host()
-    const known = unproven !== 'none' || this.#connection.shown !== null
+    const { settings, anonymous } = this.#host()
+    const known = anonymous !== 'none' || this.#connection.tokenDigest !== null
     const limit = known ? settings.max_line_bytes : Math.min(settings.max_line_bytes, MAX_UNKNOWN_LINE_BYTES)
     for (const line of takeLines(this.#connection.lines, chunk, limit)) this.#onLine(line, limit)
     this.#pump()
   }
 
   /**
-   * False while a socket has sent only white space. Closes it if its first byte cannot start a request. A web page can
-   * make a browser send any bytes to a local port, but only after an HTTP request line or a TLS record.
+   * Checks the first byte. Returns false if there was only white space, or if it cannot start a request: then the connection
+   * is closed. A web page can make a browser send bytes to a local port, but only after an HTTP request line or TLS record.
    */
   #begins(chunk: Buffer): boolean {
     const first = chunk.find(byte => !BLANK.has(byte))
@@ -108,9 +109,8 @@ export class Driver {
   }
 
   /**
-   * Half-open: a peer that pipes in requests still reads the answers, including that of an unterminated last line. A
-   * disconnected peer looks the same until the second write fails. Blank lines, which every client ignores, reveal the
-   * difference.
+   * Handles the end of the input. A client that pipes in requests still reads the responses, even to an unterminated last
+   * line. A disconnected client looks the same until a write fails, so blank lines are written, which clients ignore.
    */
   readonly #onEnd = (): void => {
     if (this.#connection.ended) return
@@ -123,7 +123,7 @@ export class Driver {
   readonly #probe = (): void => {
     clearTimeout(this.#probeTimer)
     const { input, output, ended, inFlight, closed } = this.#connection
-    // With two streams, the second fails on its own write.
+    // Not needed for stdio, where the output has its own `close` event.
     if ((input as unknown) !== output || !ended || inFlight === 0 || closed) return
     writeLine(this.#connection, '')
     this.#probeTimer = setTimeout(this.#probe, PROBE_MS)
@@ -142,7 +142,7 @@ export class Driver {
     this.#connection.closed = true
     abortCalls(this.#connection)
     this.#connection.waiting.length = 0
-    // A pending write can still fail.
+    // A pending write may still fail; its error is ignored.
     this.#connection.output.on('error', () => undefined)
     this.#host().onClose(this.#connection)
   }
@@ -184,12 +184,12 @@ export class Driver {
       this.#onElement(frame.element, this.#write, bytes)
       return
     }
-    const answers: string[] = []
+    const responses: string[] = []
     let pending = frame.elements.length
-    const reply: Reply = answer => {
-      if (answer !== undefined) answers.push(answer)
+    const reply: Reply = response => {
+      if (response !== undefined) responses.push(response)
       pending -= 1
-      if (pending === 0 && answers.length > 0) this.#write(`[${answers.join(',')}]`)
+      if (pending === 0 && responses.length > 0) this.#write(`[${responses.join(',')}]`)
     }
     this.#connection.dialect = 'rpc2'
     for (const element of frame.elements) this.#onElement(element, reply, Math.ceil(bytes / frame.elements.length))
@@ -211,15 +211,15 @@ export class Driver {
   }
 
   #needsToken({ method, params }: Request): boolean {
-    const { unproven, methods } = this.#host()
-    if (unproven === 'all' || this.#connection.shown !== null || method === '$/cancel') return false
-    return unproven === 'none' || (methods.has(method) && !isOpen(method, params))
+    const { anonymous, methods } = this.#host()
+    if (anonymous === 'all' || this.#connection.tokenDigest !== null || method === '$/cancel') return false
+    return anonymous === 'none' || (methods.has(method) && !isOpen(method, params))
   }
 
   #authenticate(request: Request, reply: Reply): void {
-    const { unproven, tokens } = this.#host()
-    const shown = matchToken((request.params as { token?: unknown } | null | undefined)?.token, tokens)
-    if (unproven !== 'all' && shown === null) {
+    const { anonymous, tokens } = this.#host()
+    const tokenDigest = matchToken((request.params as { token?: unknown } | null | undefined)?.token, tokens)
+    if (anonymous !== 'all' && tokenDigest === null) {
       const address = (this.#connection.input as Partial<Socket>).remoteAddress ?? 'local'
       const waitMs = this.#host().countWrongToken(address)
       if (waitMs === 0) this.#refuse(request, reply)
@@ -228,42 +228,42 @@ export class Driver {
       return
     }
     clearTimeout(this.#authTimer)
-    this.#connection.shown = shown
+    this.#connection.tokenDigest = tokenDigest
     answer(request, reply, { ok: true })
   }
 
   #refuse(request: Request, reply: Reply): void {
-    const all = this.#host().unproven === 'none'
+    const all = this.#host().anonymous === 'none'
     const message =
       all || request.method === '$/auth'
-        ? 'the first line must be $/auth with the right token'
-        : `${request.method} needs the token of the daemon; send $/auth with it first`
+        ? 'the first line must be $/auth with a valid token'
+        : `${request.method} requires the token of the daemon; send $/auth first`
     const error = daemonErrors.create('DMN_UNAUTHORIZED', message, {
-      hint: 'the token is in .vox/daemon.json; plugins.daemon.token sets a further one'
+      hint: 'the token is in .vox/daemon.json; plugins.daemon.token sets an additional one'
     })
     reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, error)))
     if (all) this.#close()
   }
 
-  /** Drops requests that have not started. */
-  refuseWaiting(): void {
-    for (const { request } of [...this.#connection.waiting]) this.#answerWaiting(request, stopping())
+  /** Rejects requests that have not started. */
+  rejectWaiting(): void {
+    for (const { request } of [...this.#connection.waiting]) this.#failWaiting(request, stopping())
   }
 
-  /** Ends the connection of an idle peer, with an error line. */
+  /** Closes an idle connection with an error line, to make room for another. */
   makeRoom(): void {
     this.#write(tooManyConnections('this idle connection was closed for a new one'))
     this.#close()
-    // A peer that does not read blocks the output.
+    // If the client does not read, flushing the output never ends.
     setTimeout(() => this.#connection.input.destroy(), LAST_BYTES_MS).unref()
   }
 
   readonly #drop = (request: Request): void => {
-    const message = `${request.method} was cancelled before it began`
-    this.#answerWaiting(request, new SvcError('OPR_CANCELLED', message, { status: 499 }))
+    const message = `${request.method} was cancelled before it started`
+    this.#failWaiting(request, new SvcError('OPR_CANCELLED', message, { status: 499 }))
   }
 
-  #answerWaiting(request: Request, error: SvcError): void {
+  #failWaiting(request: Request, error: SvcError): void {
     const index = this.#connection.waiting.findIndex(each => each.request === request)
     const [waiting] = this.#connection.waiting.splice(index, 1)
     this.#connection.waitingBytes -= waiting?.bytes ?? 0
@@ -274,7 +274,7 @@ export class Driver {
     if (json !== undefined) writeLine(this.#connection, json)
   }
 
-  /** Flushes the output, and reads no more. */
+  /** Closes the connection after flushing the output. */
   readonly #close = (): void => {
     this.#connection.output.end(() => this.#connection.input.destroy())
   }
@@ -289,7 +289,7 @@ function stopping(): SvcError {
   return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
 }
 
-/** An error line for a peer that is disconnected. */
+/** Returns the error line for a client that is disconnected. */
 export function tooManyConnections(reason: string): string {
   const error = daemonErrors.create('DMN_TOO_MANY_CONNECTIONS', `the daemon has too many connections; ${reason}`, {
     hint: 'connect again, or raise plugins.daemon.max_connections'
@@ -298,8 +298,8 @@ export function tooManyConnections(reason: string): string {
 }
 
 function tooManyTokens(waitMs: number): SvcError {
-  return daemonErrors.create('DMN_TOO_MANY_TOKENS', 'too many wrong tokens came from this address', {
-    hint: 'wait, and send the token of .vox/daemon.json',
+  return daemonErrors.create('DMN_TOO_MANY_TOKENS', 'too many wrong tokens were sent from this address', {
+    hint: 'wait a minute, then send the token from .vox/daemon.json',
     data: { retryAfterMs: Math.ceil(waitMs) }
   })
 }
@@ -307,7 +307,7 @@ function tooManyTokens(waitMs: number): SvcError {
 function foreignProtocol(first: number): SvcError {
   const code = (first >= 0x41 && first <= 0x5a) || first === TLS_HANDSHAKE ? 'DMN_HTTP_CLIENT' : 'DMN_NOT_JSON'
   return daemonErrors.create(code, 'this port speaks newline-delimited JSON-RPC: the first byte must be { or [', {
-    hint: 'HTTP is served by the http plugin, see plugins.http.port'
+    hint: 'for HTTP use the port of the http plugin, plugins.http.port'
   })
 }
 

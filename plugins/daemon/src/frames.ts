@@ -8,15 +8,15 @@ export type FrameId = string | number | null
 
 export interface Request {
   readonly dialect: Dialect
-  /** Undefined for a notification, which is never answered. */
+  /** Request id; undefined for a notification, which has no response. */
   readonly id: FrameId | undefined
   readonly method: string
   readonly params: unknown
-  /** W3C trace context, an additional member in both dialects. */
+  /** W3C trace context. */
   readonly traceparent?: string
 }
 
-/** An invalid element of a line, with the id for its error. */
+/** Invalid element of a line, with the id for its error. */
 export interface Malformed {
   readonly dialect: Dialect
   readonly id: FrameId
@@ -32,15 +32,14 @@ export function isMalformed(element: Element): element is Malformed {
   return 'error' in element
 }
 
-/** Keeps a byte order mark, which the JSON parser refuses. */
+/** UTF-8 decoder that keeps a byte order mark, which the JSON parser then rejects. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Id of an answer in the original dialect, for a frame without a readable id. */
+/** Response id in the original dialect if the request id cannot be read. */
 const NATIVE_NO_ID = '0'
 
 /**
- * Reads one line. `spoken` is the dialect of the connection so far, for lines without an indication.
- * Null for a blank line.
+ * Parses a line. Returns null for a blank line. `spoken`: dialect of the connection, for lines that do not show theirs.
  */
 export function parseFrame(line: Buffer, spoken: Dialect | null): RpcFrame | null {
   let text: string
@@ -64,9 +63,13 @@ export function parseFrame(line: Buffer, spoken: Dialect | null): RpcFrame | nul
 }
 
 export function tooLong(limit: number, spoken: Dialect | null): RpcFrame {
-  const error = daemonErrors.create('DMN_LINE_TOO_LONG', `the line has more than ${limit} bytes and was dropped`, {
-    hint: 'raise plugins.daemon.max_line_bytes'
-  })
+  const error = daemonErrors.create(
+    'DMN_LINE_TOO_LONG',
+    `the line is longer than the limit of ${limit} bytes and was dropped`,
+    {
+      hint: 'raise plugins.daemon.max_line_bytes'
+    }
+  )
   return single(malformed(error, spoken ?? 'rpc2'))
 }
 
@@ -87,7 +90,7 @@ function malformed(error: SvcError, dialect: Dialect, id?: FrameId): Malformed {
   return { dialect, id: id ?? (dialect === 'native' ? NATIVE_NO_ID : null), error }
 }
 
-/** Guesses the dialect of a broken line: from its `jsonrpc` member, the other elements, or its start. */
+/** Guesses the dialect of an invalid line, from a `jsonrpc` member, the other elements or its first character. */
 function guessDialect(text: string, spoken: Dialect | null): Dialect {
   if (text.includes('"jsonrpc"')) return 'rpc2'
   return spoken ?? (/^\s*\{\s*"(id|method|params)"/.test(text) ? 'native' : 'rpc2')
@@ -114,19 +117,19 @@ function isId(value: unknown): value is FrameId {
   return value === null || typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-/** Target of an answer. A notification has no id. */
+/** Dialect and id of a response. */
 interface FrameTarget {
   readonly dialect: Dialect
   readonly id?: FrameId | undefined
 }
 
-/** The frame of a result. */
+/** Returns the response frame with a result. */
 export function resultFrame({ dialect, id = null }: FrameTarget, value: unknown): object {
   const result = value === undefined ? null : value
   return dialect === 'rpc2' ? { jsonrpc: '2.0', id, result } : { id, payload: { type: 'result', value: result } }
 }
 
-/** The frame of an error. `data` contains the stable code and all other machine-readable facts. */
+/** Returns the response frame with an error. `data` contains the stable code and further data for programs. */
 export function errorFrame({ dialect, id = null }: FrameTarget, error: unknown): object {
   const message = errorMessage(error)
   const data = isSvcError(error) ? errorData(error) : { code: 'OPR_FAILED', status: 500 }
@@ -155,7 +158,7 @@ function errorData({ code, status, hint, data }: SvcError): {
   return { code, status, ...(hint === undefined ? {} : { hint }), ...(data === undefined ? {} : { details: data }) }
 }
 
-/** The frame of an event of a running call. */
+/** Returns the frame for an event of a running call. */
 export function eventFrame({ dialect, id }: FrameTarget, event: unknown): object {
   return dialect === 'rpc2'
     ? { jsonrpc: '2.0', method: '$/event', params: { id, event } }

@@ -30,7 +30,7 @@ export async function openHeld(
       await closeHub(hub)
       throw error
     }
-    // Clients can use the address without the file.
+    // Clients that know the address do not need the file.
     log.error('cannot write .vox/daemon.json; commands will not find this daemon', { error })
   }
   return hub

@@ -5,26 +5,26 @@ import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './
 import type { DaemonConnection } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 
-/** Listening socket and peers, which outlive a reload. Data only; the serving unit attaches itself. */
+/** Listening socket and connections, which outlive a reload. Contains only data; the serving unit attaches itself. */
 export interface DaemonHub {
-  /** The actual address, also if the system chose the port; `stdio` without a socket. */
+  /** Actual address, with the port that the system chose; `stdio` for standard streams. */
   readonly address: string
-  /** Created with the socket, so that peers keep it across reloads; clients read it from the state file. */
+  /** Token of the daemon. It does not change on a reload. Clients read it from the state file. */
   readonly token: string
-  /** Null on stdio. */
+  /** Null for stdio. */
   readonly server: Server | null
   readonly connections: Set<DaemonConnection>
-  /** Peers that connected before the first unit served. */
+  /** Sockets that connected before the first unit served. */
   readonly arrived: Socket[]
   owner: HubOwner | null
 }
 
 export interface HubOwner {
-  /** Another unit takes over the peers. */
+  /** Stops reading, since another unit takes over the connections. */
   detach(): void
 }
 
-/** Throws `DMN_PORT_IN_USE` or `DMN_LISTEN_FAILED`. */
+/** Opens the listening socket. Throws `DMN_PORT_IN_USE` or `DMN_LISTEN_FAILED`. */
 export async function openHub(
   address: Exclude<Address, { kind: 'stdio' }>,
   maxConnections: number
@@ -42,20 +42,20 @@ export async function openHub(
   return { address: formatAddress(real), token: newToken(), server, connections: new Set(), arrived, owner: null }
 }
 
-/** Stops listening and disconnects every peer after flushing its output. */
+/** Stops listening and closes all connections after flushing their output. */
 export async function closeHub(hub: DaemonHub): Promise<void> {
   hub.owner?.detach()
   hub.owner = null
   const closed = new Promise(resolve => (hub.server === null ? resolve(undefined) : hub.server.close(resolve)))
   for (const socket of hub.arrived) socket.destroy()
-  await Promise.all([...hub.connections].map(letGo))
+  await Promise.all([...hub.connections].map(disconnect))
   await closed
 }
 
-/** Time limit for flushing a peer's output, in milliseconds. */
+/** Time limit for flushing the output of a connection, in milliseconds. */
 const LAST_BYTES_MS = 1_000
 
-async function letGo({ input, output, calls }: DaemonConnection): Promise<void> {
+async function disconnect({ input, output, calls }: DaemonConnection): Promise<void> {
   for (const controllers of calls.values()) for (const controller of controllers) controller.abort()
   input.on('error', () => undefined)
   output.on('error', () => undefined)
@@ -75,8 +75,8 @@ async function listen(server: Server, address: Exclude<Address, { kind: 'stdio' 
     await bind(server, address)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE' && address.kind === 'unix' && !(await answers(address.path))) {
-      // A stale file of a process that did not remove it.
+    if (code === 'EADDRINUSE' && address.kind === 'unix' && !(await isListening(address.path))) {
+      // No process listens: the socket file is left over from a process that ended.
       await unlink(address.path)
       await bind(server, address)
       return
@@ -97,7 +97,7 @@ function bind(server: Server, address: Exclude<Address, { kind: 'stdio' }>): Pro
   })
 }
 
-function answers(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const probe = connect(path)
     probe.once('connect', () => resolve(true)).once('error', () => resolve(false))
@@ -109,9 +109,11 @@ function inUse(address: Address, cause: Error): Error {
   const where = formatAddress(address)
   return daemonErrors.create(
     'DMN_PORT_IN_USE',
-    `${where} is in use by another process; the daemon takes it from ${SOCKET_SETTING}`,
+    `another process already uses ${where}, which is the daemon's address in ${SOCKET_SETTING}`,
     {
-      hint: `stop the other process (svc serve of another project?), or choose another address: socket = "127.0.0.1:0" under [plugins.daemon] in svc.toml takes a free port, and so does ${SOCKET_VARIABLE}=127.0.0.1:0`,
+      hint:
+        'stop the other process (svc serve of another project?), or let the system choose a free port: ' +
+        `socket = "127.0.0.1:0" under [plugins.daemon] in svc.toml, or ${SOCKET_VARIABLE}=127.0.0.1:0`,
       at: { path: 'plugins.daemon.socket' },
       cause
     }

@@ -1,8 +1,8 @@
-/** Buffered bytes of a stream of lines. Data only, so that it can pass from one unit to the next. */
+/** Buffered bytes of a stream of lines. Contains only data, so that the next unit can continue it. */
 export interface LineState {
   pieces: Buffer[]
   size: number
-  /** True inside an oversized line: everything up to its end is dropped. */
+  /** True inside an oversized line, which is dropped up to its end. */
   skipping: boolean
 }
 
@@ -10,14 +10,14 @@ export function newLineState(): LineState {
   return { pieces: [], size: 0, skipping: false }
 }
 
-/** A complete line without its newline; null for an oversized line. */
+/** Complete line without its newline; null for an oversized line. */
 export type Line = Buffer | null
 
 const NEWLINE = 10
 
 /**
- * Lines completed by a chunk; an oversized line is reported at its first excess byte. Bytes over the limit are not
- * kept.
+ * Returns the lines that a chunk completes. An oversized line is reported as soon as it exceeds the limit; its bytes are
+ * dropped.
  */
 export function takeLines(state: LineState, chunk: Buffer, limit: number): Line[] {
   const lines: Line[] = []
@@ -34,7 +34,7 @@ export function takeLines(state: LineState, chunk: Buffer, limit: number): Line[
   return lines
 }
 
-/** False if these bytes exceed the line limit. */
+/** Appends bytes to the current line. Returns false if it exceeds the limit. */
 function append(state: LineState, bytes: Buffer, limit: number): boolean {
   if (state.skipping || bytes.length === 0) return true
   state.size += bytes.length

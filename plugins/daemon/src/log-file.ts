@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, fstatSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Log file of a daemon without a terminal. */
+/** Returns the path of the log of a background daemon. */
 export function logPath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.log')
 }
 
-/** True if this process's standard error is that file. */
+/** True if the standard error of this process is this file. */
 export function isOwnLog(path: string): boolean {
   try {
     const [own, file] = [fstatSync(2), statSync(path)]
@@ -17,8 +17,8 @@ export function isOwnLog(path: string): boolean {
 }
 
 /**
- * Rotates the log to `PATH.1` if it is larger than `maxBytes`, and keeps `files` old ones. The daemon keeps
- * its open file: it is copied and truncated synchronously, so that no line of the daemon's own thread is lost.
+ * Rotates the log to `PATH.1` if it is larger than `maxBytes`, and keeps `files` old logs. The daemon has the file open, so
+ * the log is copied and truncated. This is synchronous, so that no line of the daemon's main thread is lost.
  */
 export function rotate(path: string, maxBytes: number, files: number): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -28,7 +28,7 @@ export function rotate(path: string, maxBytes: number, files: number): boolean {
   }
   if (files > 0) copyFileSync(path, `${path}.1`)
   truncateSync(path)
-  // More files were kept under an earlier setting.
+  // An earlier setting may have kept more files.
   for (let number = files + 1; existsSync(`${path}.${number}`); number++) rmSync(`${path}.${number}`)
   return true
 }

@@ -1,16 +1,16 @@
 import type { GenerationView, OperationEntry } from '@svc/contracts'
 import { defined, type JsonSchema, rpcAliases, rpcMethodNames } from '@svc/plugin-sdk'
 
-/** A method under one of its names. */
+/** Method under one of its names. */
 export interface Method {
   readonly entry: OperationEntry
-  /** Name of the method that this name is an alias of. */
+  /** Main name of the method, if this name is an alias. */
   readonly aliasOf?: string
-  /** Params that are accepted; the others are dropped. Undefined: the input schema decides. */
+  /** Accepted params; others are dropped. Undefined: the input schema decides. */
   readonly known?: ReadonlySet<string>
 }
 
-/** Methods of one generation, by name. The kernel has refused two operations with one method name. */
+/** Methods of one generation by name. Names are unique: the kernel rejects duplicates. */
 export type MethodTable = ReadonlyMap<string, Method>
 
 export function buildMethods(generation: GenerationView): MethodTable {
@@ -29,7 +29,7 @@ export function buildMethods(generation: GenerationView): MethodTable {
   return new Map(methods.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Drops params that the method does not know, if this name ignores them. */
+/** Returns the params without unknown ones, if this name of the method ignores them. */
 export function acceptedParams(params: object, { known }: Method): object {
   if (known === undefined || Object.keys(params).every(name => known.has(name))) return params
   return Object.fromEntries(Object.entries(params).filter(([name]) => known.has(name)))

@@ -1,6 +1,6 @@
 import { DAEMON_PROTOCOL, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
-import { unprovenAccess } from './access.ts'
+import { anonymousAccess } from './access.ts'
 import { assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
 import { logsDescriptor, startDescriptor, statusDescriptor, stopDescriptor } from './commands/declare.ts'
 import { implementCommands } from './commands/implement.ts'
@@ -13,52 +13,53 @@ const config = t.object({
   socket: t.string({
     default: '127.0.0.1:9745',
     'x-env': SOCKET_VARIABLE,
-    description: 'HOST:PORT (also tcp://HOST:PORT), the absolute path of a unix socket, or stdio, - or stdin'
+    description: 'HOST:PORT or tcp://HOST:PORT, the absolute path of a unix socket, or stdio (also - or stdin).'
   }),
   token: t.string({
     default: '',
     'x-secret': true,
-    description: 'Token that a peer must send in a first $/auth line; required for remote peers'
+    description:
+      'Additional token that clients may send in a first $/auth line. Required if other machines can connect.'
   }),
   require_token: t.boolean({
     default: false,
-    description: 'Whether every peer must send a token first; svc reads it from .vox/daemon.json'
+    description: 'Require a token from all clients. svc reads it from .vox/daemon.json.'
   }),
-  max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Maximum bytes of a line' }),
+  max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Maximum length of a line in bytes.' }),
   max_in_flight: t.integer({
     default: 64,
     minimum: 1,
-    description: 'Maximum concurrent requests of one connection; others wait'
+    description: 'Maximum number of concurrent requests of a connection. Further requests wait.'
   }),
   max_connections: t.integer({
     default: 256,
     minimum: 1,
-    description: 'Maximum connections; a further one closes the one with the longest idle time'
+    description: 'Maximum number of connections. A further one closes the connection with the longest idle time.'
   }),
   max_buffered_bytes: t.integer({
     default: 8_388_608,
     minimum: 1024,
-    description: 'Maximum buffered bytes of events for a slow reader; beyond it, the call is aborted'
+    description: 'Maximum bytes of buffered events for a slow client. Above it, the call is aborted.'
   }),
   drain_ms: t.integer({
     default: 4_000,
     minimum: 0,
-    description: 'Time limit in milliseconds for running calls when the process stops'
+    description: 'Time in milliseconds that running calls have to finish when the process stops.'
   }),
   only: t.array(t.string({ minLength: 1 }), {
     default: [],
-    description: 'Plugins that svc daemon start runs, with their dependencies; empty: all enabled plugins'
+    description: 'Plugins that svc daemon start runs, with their requirements. Empty: all enabled plugins.'
   }),
   log_max_bytes: t.integer({
     default: 10_485_760,
     minimum: 4_096,
-    description: 'Size at which .vox/daemon.log is rotated'
+    description: 'Size in bytes at which .vox/daemon.log is rotated.'
   }),
   log_files: t.integer({
     default: 3,
     minimum: 0,
     maximum: 100,
-    description: 'Number of rotated logs that are kept'
+    description: 'Number of rotated logs to keep.'
   })
 })
 
@@ -85,7 +86,7 @@ export default definePlugin({
       logMaxBytes: settings.log_max_bytes,
       logFiles: settings.log_files
     })
-    // A command about the daemon does not make this process a daemon.
+    // In a single command such as `svc daemon status`, this process is not a server.
     if (admin?.serves === false) return
     const address = parseAddress(settings.socket)
     assertGuarded(address, settings.token)
@@ -103,10 +104,10 @@ export default definePlugin({
     const reader = new ConnectionReader(hub, {
       port,
       settings,
-      unproven: unprovenAccess(address, settings),
+      anonymous: anonymousAccess(address, settings),
       tokens: settings.token === '' ? [hub.token] : [hub.token, settings.token],
-      // A parent that closed the streams no longer needs the daemon.
-      onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
+      // If the parent closes the streams, the daemon is no longer needed.
+      onStdioEnd: () => admin?.stop('the client of the daemon closed standard input')
     })
 
     ctx.contribute(surfaces, {
@@ -129,7 +130,7 @@ export default definePlugin({
           rotate(log, settings.log_max_bytes, settings.log_files)
         } catch (error) {
           clearInterval(timer)
-          ctx.log.error('cannot rotate the log; it keeps growing', { error })
+          ctx.log.error('cannot rotate .vox/daemon.log, which continues to grow', { error })
         }
       }
       const timer = setInterval(check, LOG_CHECK_MS)

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
-import type { UnprovenAccess } from './access.ts'
+import type { AnonymousAccess } from './access.ts'
 import { type DaemonConnection, newConnection } from './connection.ts'
 import { Driver, type DriverHost, type DriverSettings, tooManyConnections } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
 import type { MethodTable } from './methods.ts'
 
-/** From one address. */
+/** Limit for wrong tokens from one address. */
 const MAX_WRONG_TOKENS_PER_MINUTE = 60
 /** Poll interval for running calls, in milliseconds. */
 const QUIESCE_STEP_MS = 10
@@ -15,12 +15,12 @@ const QUIESCE_STEP_MS = 10
 export interface ReaderOptions {
   readonly port: Pick<KernelPort, 'version' | 'current'>
   readonly settings: DriverSettings & { readonly max_buffered_bytes: number; readonly max_connections: number }
-  readonly unproven: UnprovenAccess
+  readonly anonymous: AnonymousAccess
   readonly tokens: readonly string[]
   onStdioEnd(): void
 }
 
-/** One unit as the reader of a hub, which gets every peer's lines from the generation switch on. */
+/** Reads the connections of a hub for one unit, from the flip in which the unit begins to serve. */
 export class ConnectionReader implements HubOwner {
   readonly #hub: DaemonHub
   readonly #options: ReaderOptions
@@ -35,17 +35,17 @@ export class ConnectionReader implements HubOwner {
   }
 
   /**
-   * Runs inside the generation switch: takes over the peers the first time, and installs the generation's methods every
-   * time.
+   * Runs in each flip: installs the methods of the generation. In the first flip of the unit, also takes over the
+   * connections.
    */
   serve(methods: MethodTable, unit: UnitView): void {
-    const { port, settings, unproven, tokens } = this.#options
+    const { port, settings, anonymous, tokens } = this.#options
     this.#host = {
       port,
       unit,
       methods,
       settings,
-      unproven,
+      anonymous,
       tokens,
       maxBufferedBytes: settings.max_buffered_bytes,
       serving: () => !this.#quiet && port.current.units.has(unit.name),
@@ -66,10 +66,10 @@ export class ConnectionReader implements HubOwner {
     this.#drivers.clear()
   }
 
-  /** Refuses new work. Settles when running calls have been answered, or at the time limit. */
+  /** Rejects new requests. Resolves when running calls have ended, or at the time limit. */
   async quiesce(milliseconds: number): Promise<void> {
     this.#quiet = true
-    for (const driver of this.#drivers.values()) driver.refuseWaiting()
+    for (const driver of this.#drivers.values()) driver.rejectWaiting()
     const deadline = Date.now() + milliseconds
     const busy = (): boolean => [...this.#hub.connections].some(connection => connection.inFlight > 0)
     while (busy() && Date.now() < deadline) await delay(QUIESCE_STEP_MS)
@@ -86,16 +86,16 @@ export class ConnectionReader implements HubOwner {
   }
 
   /**
-   * False if no connection is free and none is idle. Otherwise closes the connection with the longest idle time, if
-   * needed.
+   * Returns true if a connection can be accepted. At the limit, closes the connection with the longest idle time. False if
+   * none is idle.
    */
   #hasRoom(): boolean {
     const open = [...this.#drivers.keys()].filter(({ output }) => !output.writableEnded)
     if (open.length < this.#options.settings.max_connections) return true
     const idle = open.filter(({ inFlight, waiting }) => inFlight === 0 && waiting.length === 0)
-    // Any user of the machine can open connections; authenticated ones are closed last.
-    const unproven = idle.filter(({ shown }) => shown === null)
-    const [first, ...others] = unproven.length > 0 ? unproven : idle
+    // Any user of the machine can open connections, so authenticated ones are closed last.
+    const anonymous = idle.filter(({ tokenDigest }) => tokenDigest === null)
+    const [first, ...others] = anonymous.length > 0 ? anonymous : idle
     if (first === undefined) return false
     const longest = others.reduce((found, each) => (each.activeAt < found.activeAt ? each : found), first)
     this.#drivers.get(longest)?.makeRoom()
@@ -116,7 +116,7 @@ export class ConnectionReader implements HubOwner {
   }
 
   #current(): DriverHost {
-    if (this.#host === null) throw new Error('a peer was read before the first generation')
+    if (this.#host === null) throw new Error('a connection was read before the first generation')
     return this.#host
   }
 }

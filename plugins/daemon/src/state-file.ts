@@ -10,7 +10,7 @@ import {
 import { claim, release } from './claim.ts'
 import { daemonErrors } from './errors.ts'
 
-/** This process as a daemon, with its address. */
+/** Returns the state that describes this process as the daemon. */
 export function ownState(about: Pick<DaemonState, 'socket' | 'token' | 'version' | 'repository_id'>): DaemonState {
   const { pid, host, start } = ownIdentity()
   const started_at = new Date(performance.timeOrigin).toISOString()
@@ -18,8 +18,8 @@ export function ownState(about: Pick<DaemonState, 'socket' | 'token' | 'version'
 }
 
 /**
- * Makes this process the daemon of its repository and writes its address. Replaces the file of a dead daemon, and an earlier
- * one of this process. Throws `DMN_REPOSITORY_HELD` where another process is the daemon.
+ * Makes this process the daemon of its repository and writes the state file. Replaces the file of a dead daemon, or an
+ * earlier one of this process. Throws `DMN_REPOSITORY_HELD` if another process is the daemon.
  */
 export async function holdRepository(root: string, state: DaemonState): Promise<void> {
   const holder = await claim(daemonStatePath(root), textOf(state), text => isOfAnother(text, state))
@@ -27,8 +27,8 @@ export async function holdRepository(root: string, state: DaemonState): Promise<
 }
 
 /**
- * Throws `DMN_REPOSITORY_HELD` if another process is the daemon; called before binding, since both may have the same
- * address.
+ * Throws `DMN_REPOSITORY_HELD` if another process is the daemon. Called before listening, since both may use the same
+ * address and would otherwise fail with `DMN_PORT_IN_USE`.
  */
 export async function assertFree(root: string): Promise<void> {
   const text = await readFile(daemonStatePath(root), 'utf8').catch(() => '')
@@ -36,13 +36,13 @@ export async function assertFree(root: string): Promise<void> {
   if (await isOfAnother(text, { pid, host, process_start: start })) throw held(parseDaemonState(text))
 }
 
-/** Keeps the file if it belongs to another daemon or has another address meanwhile. */
+/** Removes the state file, unless it now belongs to another daemon or has another address. */
 export async function removeStateFile(root: string, state: DaemonState): Promise<void> {
   await release(daemonStatePath(root), textOf(state))
 }
 
-/** True if a daemon seems to run; a process of another machine is asked over its socket. */
-export async function isThere(state: DaemonState): Promise<boolean> {
+/** True if the daemon seems to run. If it is on another machine, its socket is probed. */
+export async function isRunning(state: DaemonState): Promise<boolean> {
   const presence = daemonPresence(state)
   return presence === 'alive' || (presence === 'unknown' && (await probeDaemon(state)))
 }
@@ -52,7 +52,7 @@ async function isOfAnother(text: string, own: Pick<DaemonState, 'pid' | 'host' |
   if (state === null) return false
   const { pid, host, process_start } = state
   if (pid === own.pid && host === own.host && process_start === own.process_start) return false
-  return isThere(state)
+  return isRunning(state)
 }
 
 function textOf(state: DaemonState): string {
@@ -61,8 +61,8 @@ function textOf(state: DaemonState): string {
 
 function held(holder: DaemonState | null): Error {
   const { pid = 0, socket = '', started_at = '' } = holder ?? {}
-  const who = `process ${pid}, since ${started_at}, at ${socket}`
-  return daemonErrors.create('DMN_REPOSITORY_HELD', `this repository has a daemon already: ${who}`, {
-    hint: `svc daemon stop ends it; to serve without a daemon add --set plugins.daemon.enabled=false`
+  const owner = `process ${pid}, since ${started_at}, at ${socket}`
+  return daemonErrors.create('DMN_REPOSITORY_HELD', `this repository already has a daemon: ${owner}`, {
+    hint: `stop it with svc daemon stop, or serve without a daemon: --set plugins.daemon.enabled=false`
   })
 }

@@ -3,7 +3,7 @@ import { newToken } from './access.ts'
 import { newConnection } from './connection.ts'
 import type { DaemonHub } from './hub.ts'
 
-/** The one peer on the standard streams. From now on only protocol lines reach standard output. */
+/** Opens a connection on the standard streams. From now on, only protocol lines are written to standard output. */
 export function openStdio(): DaemonHub {
   const connection = newConnection(process.stdin, reservedStdout())
   return {

@@ -7,13 +7,13 @@ export const LINES = 50
 const wait = (what: string, milliseconds: number) =>
   t.integer({ default: milliseconds, minimum: 0, description: `Milliseconds to wait ${what}` })
 
-/** Commands for a project's daemon. They also work with an invalid configuration. */
+/** Descriptors of the daemon commands, which also work with an invalid configuration. */
 export const startDescriptor: CommandDescriptor = {
   command: 'daemon start',
   summary: 'Start the daemon of this project in the background',
   tolerant: true,
   input: t.object({
-    wait: wait('until it answers; 0: do not wait', START_WAIT_MS),
+    wait: wait('until it responds; 0: do not wait', START_WAIT_MS),
     foreground: t.boolean({ default: false, description: 'Serve in this terminal until Ctrl-C' }),
     only: t.optional(
       t.string({ description: 'Run only these plugins and their requirements: a,b', 'x-complete': 'plugins' })
@@ -23,7 +23,7 @@ export const startDescriptor: CommandDescriptor = {
 
 export const statusDescriptor: CommandDescriptor = {
   command: 'daemon status',
-  summary: "Show the daemon's state: exit 0 running, 1 dead, 3 stopped, 4 hung",
+  summary: "Show the daemon's state: exit 0 running, 1 crashed, 3 stopped, 4 not responding",
   tolerant: true,
   input: t.object({})
 }
@@ -43,8 +43,8 @@ export const logsDescriptor: CommandDescriptor = {
   summary: 'Show the log of the background daemon',
   tolerant: true,
   input: t.object({
-    lines: t.integer({ default: LINES, minimum: 0, description: 'Number of last lines' }),
-    follow: t.boolean({ default: false, description: 'Continue with new lines until Ctrl-C' })
+    lines: t.integer({ default: LINES, minimum: 0, description: 'Number of lines to print' }),
+    follow: t.boolean({ default: false, description: 'Print new lines until Ctrl-C' })
   }),
   aliases: { lines: 'n', follow: 'f' }
 }

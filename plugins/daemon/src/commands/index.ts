@@ -1,2 +1,2 @@
-// The face of this folder for tests. Sources import the files.
-export { complaintsOf } from './complaints.ts'
+// Exports of this folder for tests. Sources import the files directly.
+export { loggedErrors } from './logged-errors.ts'

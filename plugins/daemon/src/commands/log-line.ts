@@ -7,10 +7,10 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: 'FATAL'
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers a terminal may come from a client
+// biome-ignore lint/suspicious/noControlCharactersInRegex: text of clients must not control a terminal
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 
-/** Formats a log line for a terminal. Lines in another format, such as a runtime's last output, stay unchanged. */
+/** Formats a JSON log line for a terminal. Other lines, such as a crash report of Node, stay unchanged. */
 export function logLine(line: string): string {
   return render(line).replace(CONTROL, '')
 }
@@ -19,15 +19,19 @@ function render(line: string): string {
   const entry = parse(line)
   if (entry === null) return line
   const { level, time, plugin, msg, hint, error, ...fields } = entry
-  const said = String(msg ?? '')
+  const message = String(msg ?? '')
   const shown = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`
   )
   const stack = (error as { stack?: unknown } | undefined)?.stack
   return [
-    [timeText(time), levelText(level), ...(plugin === undefined ? [] : [`[${String(plugin)}]`]), said, ...shown].join(
-      ' '
-    ),
+    [
+      timeText(time),
+      levelText(level),
+      ...(plugin === undefined ? [] : [`[${String(plugin)}]`]),
+      message,
+      ...shown
+    ].join(' '),
     ...(hint === undefined ? [] : [`    hint: ${String(hint)}`]),
     ...(typeof stack === 'string' ? stack.split('\n').map(each => `    ${each}`) : [])
   ].join('\n')

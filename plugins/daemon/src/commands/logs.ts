@@ -25,9 +25,13 @@ export async function daemonLogs(
   const show = (line: string): void => void io.stdout.write(`${io.json ? line : logLine(line)}\n`)
   const last = await lastLines(path, lines)
   if (last === null && !follow) {
-    throw daemonErrors.create('DMN_NO_LOG', `no background daemon was started for this project: there is no ${path}`, {
-      hint: 'svc daemon start starts one; svc serve logs to its terminal'
-    })
+    throw daemonErrors.create(
+      'DMN_NO_LOG',
+      `no background daemon was started for this project: ${path} does not exist`,
+      {
+        hint: 'start one with svc daemon start; svc serve logs to its terminal'
+      }
+    )
   }
   for (const line of last?.lines ?? []) show(line)
   if (!follow) return 0
@@ -39,7 +43,7 @@ export async function daemonLogs(
   return 0
 }
 
-/** The last complete lines, including the previous log file, and the end offset; null without a log. */
+/** Returns the last complete lines, including those of the previous log, and the end offset. Null if there is no log. */
 async function lastLines(
   path: string,
   count: number
@@ -75,7 +79,7 @@ async function tail(path: string, count: number): Promise<{ readonly lines: stri
 
 const NEWLINE = 10
 
-/** Reads appended data, across rotations of the file. */
+/** Reads appended data, even if the file is rotated. */
 class Follower {
   readonly #path: string
   #at: number

@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { type DaemonState, daemonPresence, daemonStatePath, parseDaemonState, probeDaemon } from '@svc/contracts'
 
 /**
- * State of the daemon of a project. `stale`: it ended without removing its file. `silent`: its process runs but does
- * not answer, for example during the start.
+ * State of a project's daemon. `stale`: the daemon ended without removing its file. `silent`: its process runs but does not
+ * respond, for example while it starts.
  */
 export type DaemonLook =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'stale'; readonly state: DaemonState | null }
   | { readonly kind: 'running' | 'silent'; readonly state: DaemonState }
 
-/** Finds the daemon's process, and asks it for its repository. */
+/** Reads the state file and probes the daemon. */
 export async function look(root: string): Promise<DaemonLook> {
   let text: string
   try {
@@ -21,6 +21,6 @@ export async function look(root: string): Promise<DaemonLook> {
   const state = parseDaemonState(text)
   if (state === null || daemonPresence(state) === 'dead') return { kind: 'stale', state }
   if (await probeDaemon(state)) return { kind: 'running', state }
-  // A live process id does not identify the process.
+  // Another process may have reused the id, so only a known start time proves that the daemon is alive.
   return daemonPresence(state) === 'alive' ? { kind: 'silent', state } : { kind: 'stale', state }
 }

@@ -1,7 +1,7 @@
 import type { DaemonState } from '@svc/contracts'
 import type { CommandIo } from '@svc/plugin-sdk'
 
-/** Prints one JSON document, or one sentence. */
+/** Prints the JSON document with `--json`, else the text. */
 export function report(io: CommandIo, document: object, text: string): void {
   io.stdout.write(`${io.json ? JSON.stringify(document) : text}\n`)
 }
@@ -10,7 +10,7 @@ export function describe({ pid, socket, repository_id }: DaemonState): string {
   return `process ${pid} at ${socket}, of ${repository_id}`
 }
 
-/** `2 d 3 h`, `3 h 4 min`, `4 min 5 s`, `5 s`. */
+/** Formats a duration: `2 d 3 h`, `3 h 4 min`, `4 min 5 s`, `5 s`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const parts: [number, string][] = [

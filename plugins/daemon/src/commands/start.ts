@@ -8,13 +8,13 @@ import { parseAddress, SOCKET_SETTING } from '../address.ts'
 import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { logPath, rotate } from '../log-file.ts'
-import { complaintsOf } from './complaints.ts'
 import type { DaemonProject } from './daemon-project.ts'
+import { loggedErrors } from './logged-errors.ts'
 import { look } from './look.ts'
 import { describe, report } from './report.ts'
 
 export interface StartInput {
-  /** Milliseconds. */
+  /** Time to wait, in milliseconds. */
   readonly wait: number
   readonly foreground: boolean
   readonly only: readonly string[]
@@ -22,72 +22,73 @@ export interface StartInput {
 
 /** Poll interval in milliseconds. */
 const STEP_MS = 50
-/** Bytes shown of the log of a daemon that did not start. */
-const LAST_WORDS = 4_000
-/** A process that loses the race for the repository ends: it has no other purpose. */
+/** Number of bytes to show of the log if the daemon fails to start. */
+const LOG_TAIL_BYTES = 4_000
+/** Setting that ends the process if another one becomes the daemon first. */
 const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
 
 /**
- * Starts the daemon unless it runs, and waits until it answers. Of concurrent starters, one starts it and all wait.
+ * Starts the daemon unless it runs, and waits until it responds. If several processes call this concurrently, one starts the
+ * daemon and all wait.
  */
 export async function daemonStart(
-  place: DaemonProject,
+  project: DaemonProject,
   input: StartInput,
   io: CommandIo
 ): Promise<number | ServeInstead> {
-  if (parseAddress(place.socket).kind === 'stdio') throw withoutPeer()
-  const { root } = place
+  if (parseAddress(project.socket).kind === 'stdio') throw withoutPeer()
+  const { root } = project
   if (input.foreground) {
     const found = await look(root)
-    return found.kind === 'running' ? told(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
+    return found.kind === 'running' ? reportRunning(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
   }
   const deadline = Date.now() + input.wait
-  const turn = new StartLock(join(root, '.vox', 'daemon.start'))
+  const lock = new StartLock(join(root, '.vox', 'daemon.start'))
   let launched: Launched | null = null
   try {
     for (;;) {
       const found = await look(root)
       if (found.kind === 'running') {
-        if (found.state.pid !== launched?.process.pid) return told(io, found.state, false)
-        return told(
+        if (found.state.pid !== launched?.process.pid) return reportRunning(io, found.state, false)
+        return reportRunning(
           io,
           found.state,
           true,
-          complaintsOf(readFileSync(logPath(root)).subarray(launched.before).toString())
+          loggedErrors(readFileSync(logPath(root)).subarray(launched.before).toString())
         )
       }
       if (launched !== null && launched.process.ending() !== null) {
-        // Another process was faster, and is starting it.
-        if (found.kind !== 'silent') throw failed(place, launched)
+        // If the daemon is `silent`, another process won the race and is starting it.
+        if (found.kind !== 'silent') throw failed(project, launched)
         launched = null
       }
-      if (launched === null && found.kind !== 'silent' && (await turn.take())) launched = launch(place, input, io)
-      if (io.signal.aborted) return leave(io, launched)
+      if (launched === null && found.kind !== 'silent' && (await lock.acquire())) launched = launch(project, input, io)
+      if (io.signal.aborted) return interrupted(io, launched)
       if (Date.now() >= deadline) return late(io, input, launched, found.kind === 'silent' ? found.state : null)
       await delay(STEP_MS, undefined, { signal: io.signal }).catch(() => undefined)
     }
   } finally {
-    await turn.give()
+    await lock.release()
   }
 }
 
-/** The lock for starting the daemon. */
+/** Lock for starting the daemon. */
 class StartLock {
   readonly #path: string
   readonly #text = JSON.stringify(ownIdentity())
-  #taken = false
+  #held = false
 
   constructor(path: string) {
     this.#path = path
   }
 
-  async take(): Promise<boolean> {
-    this.#taken = (await claim(this.#path, this.#text, lives)) === null
-    return this.#taken
+  async acquire(): Promise<boolean> {
+    this.#held = (await claim(this.#path, this.#text, lives)) === null
+    return this.#held
   }
 
-  async give(): Promise<void> {
-    if (this.#taken) await release(this.#path, this.#text)
+  async release(): Promise<void> {
+    if (this.#held) await release(this.#path, this.#text)
   }
 }
 
@@ -101,7 +102,7 @@ async function lives(text: string): Promise<boolean> {
 
 interface Launched {
   readonly process: DetachedProcess
-  /** Size of the log before the start. */
+  /** Size of the log before the start, in bytes. */
   readonly before: number
 }
 
@@ -125,23 +126,23 @@ function pluginsOf({ only }: StartInput): string[] {
   return only.length === 0 || only.includes('daemon') ? [...only] : [...only, 'daemon']
 }
 
-/** With the plugins that failed to start, for example because of wrong settings. */
-function told(io: CommandIo, state: DaemonState, started: boolean, problems: readonly string[] = []): number {
+/** Reports a running daemon, with errors that it logged while starting, such as a plugin with invalid settings. */
+function reportRunning(io: CommandIo, state: DaemonState, started: boolean, problems: readonly string[] = []): number {
   const { pid, socket, repository_id } = state
   report(
     io,
     { status: 'running', started, pid, socket, repository_id, ...(problems.length === 0 ? {} : { problems }) },
-    `the daemon ${started ? 'has been started' : 'runs already'}: ${describe(state)}`
+    `the daemon ${started ? 'is now running' : 'is already running'}: ${describe(state)}`
   )
   if (!io.json) {
     for (const problem of problems) io.stderr.write(`warning: ${problem}\n`)
-    if (problems.length > 0) io.stderr.write('  hint: svc daemon logs, and svc plugins list\n')
+    if (problems.length > 0) io.stderr.write('  hint: see svc daemon logs and svc plugins list\n')
   }
   return 0
 }
 
-/** After Ctrl-C. */
-function leave(io: CommandIo, launched: Launched | null): number {
+/** Reports that the daemon continues to start after Ctrl-C. Returns the exit code. */
+function interrupted(io: CommandIo, launched: Launched | null): number {
   if (launched !== null && !io.json) {
     io.stderr.write(
       `the daemon continues to start as process ${launched.process.pid}; svc daemon status shows its state\n`
@@ -153,27 +154,23 @@ function leave(io: CommandIo, launched: Launched | null): number {
 function late(io: CommandIo, { wait }: StartInput, launched: Launched | null, silent: DaemonState | null): number {
   const pid = launched?.process.pid ?? silent?.pid
   if (wait > 0) {
-    const who = pid === undefined ? 'another svc daemon start' : `process ${pid}`
-    throw daemonErrors.create('DMN_START_TIMEOUT', `the daemon does not answer after ${wait} ms: ${who}`, {
-      hint: 'svc daemon logs shows what it does; svc daemon stop --force ends it'
+    const starter = pid === undefined ? 'another svc daemon start' : `process ${pid}`
+    throw daemonErrors.create('DMN_START_TIMEOUT', `the daemon did not respond within ${wait} ms: ${starter}`, {
+      hint: 'see svc daemon logs; svc daemon stop --force ends it'
     })
   }
-  report(
-    io,
-    { status: 'starting', pid },
-    `the daemon starts as process ${pid}; svc daemon status shows when it answers`
-  )
+  report(io, { status: 'starting', pid }, `the daemon is starting as process ${pid}; check it with svc daemon status`)
   return 0
 }
 
 function failed({ root }: DaemonProject, { process, before }: Launched): Error {
   const path = logPath(root)
-  const words = readFileSync(path).subarray(before).subarray(-LAST_WORDS).toString('utf8').trimEnd()
+  const tail = readFileSync(path).subarray(before).subarray(-LOG_TAIL_BYTES).toString('utf8').trimEnd()
   return daemonErrors.create(
     'DMN_START_FAILED',
-    `the daemon ended before it answered (${process.ending()})\n${words}`,
+    `the daemon ended before it was ready (${process.ending()})\n${tail}`,
     {
-      hint: `all of it is in ${path}; svc daemon start --foreground shows it here`
+      hint: `the whole log is in ${path}; svc daemon start --foreground prints it here`
     }
   )
 }
@@ -181,7 +178,7 @@ function failed({ root }: DaemonProject, { process, before }: Launched): Error {
 function withoutPeer(): Error {
   return daemonErrors.create(
     'DMN_SOCKET_INVALID',
-    `${SOCKET_SETTING} is the standard streams; a daemon in the background has none`,
-    { hint: 'use svc serve for the standard streams, or set an address such as 127.0.0.1:9745' }
+    `${SOCKET_SETTING} is stdio, but a background daemon has no standard streams`,
+    { hint: 'use svc serve for stdio, or set an address such as 127.0.0.1:9745' }
   )
 }

@@ -11,12 +11,16 @@ export async function daemonStatus({ root, version }: DaemonProject, io: Command
   const found = await look(root)
   const exit = EXIT[found.kind]
   if (found.kind === 'stopped') {
-    report(io, { status: 'stopped' }, 'the daemon does not run; svc daemon start starts it')
+    report(io, { status: 'stopped' }, 'the daemon is not running; start it with svc daemon start')
     return exit
   }
   const { state } = found
   if (state === null) {
-    report(io, { status: 'stale' }, 'the daemon does not run, and its file cannot be read; the next daemon replaces it')
+    report(
+      io,
+      { status: 'stale' },
+      'the daemon is not running, and .vox/daemon.json is not valid; the next start replaces it'
+    )
     return exit
   }
   const lasts = found.kind === 'stale' ? null : (Date.now() - Date.parse(state.started_at)) / 1_000
@@ -31,13 +35,16 @@ export async function daemonStatus({ root, version }: DaemonProject, io: Command
 }
 
 function headline(kind: 'running' | 'silent' | 'stale', who: string): string {
-  if (kind === 'running') return `the daemon runs: ${who}`
-  if (kind === 'silent') return `the daemon runs but does not answer (yet): ${who}`
-  return `the daemon has ended without removing its file: ${who}; the next one replaces it`
+  if (kind === 'running') return `the daemon is running: ${who}`
+  if (kind === 'silent') return `the daemon does not respond; it may still be starting: ${who}`
+  return `the daemon crashed and left .vox/daemon.json, which the next start replaces: ${who}`
 }
 
 function details(state: { started_at: string; version: string }, lasts: number | null, version: string): string[] {
-  const other = state.version === version ? '' : `, and this is ${version}: svc daemon stop and start take it over`
+  const other =
+    state.version === version
+      ? ''
+      : `, but this svc is ${version}; to update it, run svc daemon stop, then svc daemon start`
   const since = lasts === null ? '' : `, for ${duration(lasts)}`
   return [`started ${state.started_at}${since}`, `version ${state.version}${other}`]
 }

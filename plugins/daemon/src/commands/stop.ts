@@ -12,19 +12,19 @@ import {
 import type { CommandIo } from '@svc/plugin-sdk'
 import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
-import { isThere } from '../state-file.ts'
+import { isRunning } from '../state-file.ts'
 import type { DaemonProject } from './daemon-project.ts'
 import { look } from './look.ts'
 import { describe, report } from './report.ts'
 
 export interface StopInput {
-  /** Milliseconds. */
+  /** Time to wait, in milliseconds. */
   readonly wait: number
   readonly force: boolean
 }
 
 const STEP_MS = 50
-/** Time for the system to remove a killed process, in milliseconds. */
+/** Time limit for the end of a killed process, in milliseconds. */
 const KILLED_MS = 10_000
 
 /**
@@ -33,12 +33,12 @@ const KILLED_MS = 10_000
 export async function daemonStop({ root }: DaemonProject, input: StopInput, io: CommandIo): Promise<number> {
   const found = await look(root)
   if (found.kind === 'stopped') {
-    report(io, { status: 'stopped', stopped: false }, 'the daemon does not run')
+    report(io, { status: 'stopped', stopped: false }, 'the daemon is not running')
     return 0
   }
   if (found.kind === 'stale') {
     await clear(root, found.state)
-    report(io, { status: 'stopped', stopped: false }, 'the daemon had ended; its file was removed')
+    report(io, { status: 'stopped', stopped: false }, 'the daemon had already ended; its file was removed')
     return 0
   }
   const { state } = found
@@ -46,7 +46,7 @@ export async function daemonStop({ root }: DaemonProject, input: StopInput, io: 
   signal(state, 'SIGTERM')
   if (await hasEnded(state, input.wait, io.signal)) return done(io, state, false)
   if (io.signal.aborted) {
-    if (!io.json) io.stderr.write(`process ${state.pid} goes on stopping\n`)
+    if (!io.json) io.stderr.write(`process ${state.pid} continues to stop\n`)
     return 130
   }
   if (!input.force) throw late(state, input.wait)
@@ -56,7 +56,7 @@ export async function daemonStop({ root }: DaemonProject, input: StopInput, io: 
   return done(io, state, true)
 }
 
-/** True if its process id has the same meaning here as where it was written. */
+/** True if the daemon runs on this machine and in this container, so that its process id is valid here. */
 function isNear(state: DaemonState): boolean {
   if (daemonPresence(state) === 'alive') return true
   return state.process_start === null && (state.host === null || state.host === hostname())
@@ -79,37 +79,37 @@ async function hasEnded(state: DaemonState, milliseconds: number, stop: AbortSig
   }
 }
 
-/** Claims the file of a dead daemon, which only one process can, and removes it. */
+/** Removes the file of a dead daemon. Claims it first, so that it cannot belong to a new daemon. */
 async function clear(root: string, state: DaemonState | null): Promise<void> {
   const path = daemonStatePath(root)
   const text = JSON.stringify({ stopping: ownIdentity() })
   const holder = await claim(path, text, async found => isAnother(found, state))
   if (holder !== null) return
   await release(path, text)
-  // A starting daemon replaces it itself.
+  // A daemon that is starting replaces its socket itself.
   if (state?.socket.startsWith('/') && !(await probeDaemon(state))) await unlink(state.socket).catch(() => undefined)
 }
 
 async function isAnother(text: string, left: DaemonState | null): Promise<boolean> {
   const state = parseDaemonState(text)
-  return state !== null && state.pid !== left?.pid && isThere(state)
+  return state !== null && state.pid !== left?.pid && isRunning(state)
 }
 
 function done(io: CommandIo, state: DaemonState, killed: boolean): number {
-  const how = killed ? 'did not stop, and was killed' : 'has stopped'
+  const how = killed ? 'did not stop and was killed' : 'has stopped'
   report(io, { status: 'stopped', stopped: true, killed, pid: state.pid }, `the daemon ${how}: ${describe(state)}`)
   return 0
 }
 
 function late(state: DaemonState, milliseconds: number): Error {
-  return daemonErrors.create('DMN_STOP_TIMEOUT', `process ${state.pid} has not ended after ${milliseconds} ms`, {
-    hint: 'it may wait for calls under way: svc daemon logs; svc daemon stop --force ends it'
+  return daemonErrors.create('DMN_STOP_TIMEOUT', `process ${state.pid} did not end within ${milliseconds} ms`, {
+    hint: 'it may be waiting for running calls, see svc daemon logs; svc daemon stop --force ends it'
   })
 }
 
 function notHere(state: DaemonState): Error {
   const where = state.host === hostname() ? 'in another container' : `on ${state.host ?? 'another machine'}`
   return daemonErrors.create('DMN_NOT_HERE', `the daemon of this repository runs ${where}: ${describe(state)}`, {
-    hint: 'stop it there'
+    hint: 'run svc daemon stop there'
   })
 }

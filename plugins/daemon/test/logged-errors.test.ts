@@ -1,5 +1,5 @@
 import t from 'tap'
-import { complaintsOf } from '#commands'
+import { loggedErrors } from '#commands'
 
 t.test('errors of a log are listed once, each with its plugin', t => {
   const lines = [
@@ -13,7 +13,7 @@ t.test('errors of a log are listed once, each with its plugin', t => {
     null
   ]
   const log = `${lines.map(line => JSON.stringify(line)).join('\n')}\nerror: plain text\n{"level":50,"ms`
-  t.same(complaintsOf(log), ['a: broke', 'b: fell over', 'unknown reason'])
-  t.same(complaintsOf(''), [])
+  t.same(loggedErrors(log), ['a: broke', 'b: fell over', 'unknown reason'])
+  t.same(loggedErrors(''), [])
   t.end()
 })
